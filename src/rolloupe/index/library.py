@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from concurrent import futures
 from functools import partial
 from pathlib import Path
@@ -349,9 +349,9 @@ class Library:
 
         return unsubscribe
 
-    def index_bytes(self) -> int:
-        """The size on disk of the open runs' indexes."""
-        return sum(_size(run.catalog.folder) for run in self.runs)
+    def index_bytes(self, runs: Iterable[OpenRun] | None = None) -> int:
+        """The size on disk of the indexes of some runs, or of all that are open."""
+        return sum(_size(run.catalog.folder) for run in (self.runs if runs is None else runs))
 
     def clear(self) -> None:
         """Drop the open runs' indexes, and build them again."""

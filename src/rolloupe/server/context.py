@@ -155,10 +155,10 @@ class Context:
 
     async def run(self, request: Request) -> OpenRun:
         """Return the run that the address names, once it is open. Raises `NotFound`."""
-        library, run_id = await self.library(), request.path_params["run"]
-        while library.is_searching and library.find(run_id) is None:  # noqa: ASYNC110 - a thread finds it
+        runs, run_id = await self.runs(request), request.path_params["run"]
+        while runs.is_searching and runs.find(run_id) is None:  # noqa: ASYNC110 - a thread finds it
             await asyncio.sleep(SEARCH_S)
-        return (await self.runs(request)).run(run_id)
+        return runs.run(run_id)
 
     async def state(self, request: Request) -> State:
         """Return what the person who sends the request keeps and may see."""

@@ -51,7 +51,7 @@ class VisibleRuns:
 
     def run(self, run_id: str) -> OpenRun:
         """The run with this id. Raises `NotFound`, which lists the visible runs, for a hidden one too."""
-        run = self._library.find(run_id)
+        run = self.find(run_id)
         if run is not None and may_see(self._person, run, is_fresh=True):
             run.asked()
             return run
@@ -59,9 +59,14 @@ class VisibleRuns:
         ids = ", ".join(islice(visible, 10)) or "none"
         raise NotFound(f"no run {run_id!r} is open; open runs: {ids}")
 
+    def find(self, run_id: str) -> OpenRun | None:
+        """The run with this id, if it is open, and visible when its places were looked up last."""
+        run = self._library.find(run_id)
+        return run if run is not None and may_see(self._person, run) else None
+
     def index_bytes(self) -> int:
-        """The size of the index on disk, of all runs."""
-        return self._library.index_bytes()
+        """The size of the index on disk, of the visible runs."""
+        return self._library.index_bytes(self.runs)
 
 
 Runs: TypeAlias = Library | VisibleRuns

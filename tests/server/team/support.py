@@ -8,7 +8,7 @@ from rolloupe.index import Library
 from rolloupe.server.app import App, create_app
 from rolloupe.server.settings import Settings
 from rolloupe.server.team.access import AccessFile
-from rolloupe.server.team.people import Team
+from rolloupe.server.team.people import RATE, Team
 from rolloupe.server.team.proxy_header import ProxyHeader, proxies_of
 from tests.server.support import WRITE, Answer, ask, relax_run
 
@@ -47,9 +47,9 @@ def access_file(folder: Path, secret: Path) -> Path:
     return place
 
 
-def team_app(library: Library, access: Path | None, **changes: Any) -> App:
+def team_app(library: Library, access: Path | None, rate: float = RATE, **changes: Any) -> App:
     """A server for the team, whose proxy is 127.0.0.1."""
-    team = Team(ProxyHeader(HEADER, proxies_of(["127.0.0.1"])), AccessFile(access))
+    team = Team(ProxyHeader(HEADER, proxies_of(["127.0.0.1"])), AccessFile(access), rate=rate)
     return create_app(library, Settings(token=None, team=team, **changes))
 
 

@@ -134,6 +134,15 @@ def test_no_link_leads_to_another_server(place: Place, asked: str) -> None:
     assert local_place(asked) == "/"
 
 
+def test_no_link_writes_on_the_page_of_a_failed_login(place: Place) -> None:
+    browser = place.browser()
+    for code in ("access_denied", "Mail your password to evil.example"):
+        sent = {"error": code, "error_description": "Mail your password to evil.example", "state": "x"}
+        answer = browser.client.get(f"{place.address}/auth/callback", params=sent)
+        assert answer.status_code == 401 and "evil" not in answer.text, answer.text
+        assert (code in answer.text) == (code == "access_denied")
+
+
 def test_cookies_that_were_made_up_are_refused(place: Place) -> None:
     cookies = [
         '"ada@example.org"',

@@ -1,10 +1,13 @@
 """A run that somebody may not see is, for that person, not there."""
 
 import asyncio
+import json
 import re
 import time
 from collections.abc import AsyncGenerator
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -12,6 +15,7 @@ from rolloupe.errors import BadQuery
 from rolloupe.formats.discovery import _folder_of
 from rolloupe.index import Library
 from rolloupe.model import Reading, RunInfo, RunPart
+from rolloupe.server import context
 from rolloupe.server.app import GET, POST, App
 from rolloupe.server.routes.search import while_seen
 from rolloupe.server.routes.state import sees
@@ -30,6 +34,7 @@ SAMPLE = (
     "split=train&step=0&id=train/0/0/0&name=reward&to=jsonl&q=x&text=x&prompt=x&file=x&start=0&stop=1&run=second&at=0.0"
     "&series=logprobs&token=0"
 )
+CURVE = {"kind": "samples", "name": "reward", "split": "train", "stat": "mean"}
 
 
 def ids(app: App, name: str) -> set[str]:
@@ -290,3 +295,81 @@ def test_a_file_that_cannot_be_used_changes_nothing(
     time.sleep(0.01)
     access.write_text(text.replace('bob = "writer"', 'bob = "none"'))
     assert get_as(app, "bob", "/api/runs").status == 403
+
+
+BODIES: dict[str, list[Any]] = {
+    "/api/curves": [{"runs": ["RUN"], "curves": [CURVE]}, {"runs": ["first", "RUN"], "curves": [CURVE]}],
+    "/api/run-metrics": [{"runs": ["RUN"], "curve": CURVE}, {"runs": ["RUN", "first"], "curve": CURVE}],
+    "/api/search": [
+        {"runs": runs, "search": {"text": "Answer"}, "tab": "t"} for runs in (["RUN"], ["first", "RUN"], ["RUN", "RUN"])
+    ],
+    "/api/runs/{run}/sample/spans": [{"id": "train/0/0/0", "search": {"text": "Answer"}}, {}],
+    "/api/cache/clear": [{}],
+    "/api/state": [
+        {"kind": kind, "run": "RUN", "name": name, "seen": seen, **value}
+        for kind, name, value in (
+            ("run", "", {"run_mark": {"name": "x"}}),
+            ("sample", "train/0/0/0", {"sample_mark": {"note": "x"}}),
+            ("sample", "train/9/9/9", {"sample_mark": {"note": "x", "excerpt": "y"}, "shared": True}),
+            ("sample", "train/0/0/0", {"by": "ada"}),
+            ("setting", "layout", {"setting": {}}),
+            ("nothing", "", {}),
+        )
+        for seen in (0, 99)
+    ],
+}
+
+
+def test_a_question_waits_for_a_hidden_run_as_for_one_that_is_not_there(
+    runs: Runs, access: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app, waited = team_app(runs.library, access, state_dir=str(tmp_path / "state")), []
+    looks: list[bool] = []
+    monkeypatch.setattr(Library, "is_searching", property(lambda _: bool(looks) and looks.pop()))
+    for run in ("second", "absent"):
+        looks[:] = [True] * 3
+        began = time.monotonic()
+        assert get_as(app, "bob", f"/api/runs/{run}/steps?split=train").status == 404
+        waited.append(time.monotonic() - began)
+    assert min(waited) > 2 * context.SEARCH_S
+
+
+def test_the_size_of_the_index_is_that_of_the_runs_one_sees(app: App) -> None:
+    sizes = [get_as(app, name, "/api/cache/stats").json["index_bytes"] for name in ("bob", "ada")]
+    assert 0 < sizes[0] < sizes[1]
+
+
+NAME_NO_RUN = {"/api/runs", "/api/configs", "/api/catalogue", "/api/cache/stats", "/api/state", "/api/events"}
+
+
+def test_nothing_that_is_asked_tells_a_hidden_run_from_none(runs: Runs, access: Path, tmp_path: Path) -> None:
+    """The same status, headers and body, but for the name itself: `second` is hidden, `absent` is not there."""
+    app = team_app(runs.library, access, rate=1e6, state_dir=str(tmp_path / "state"))
+    note_as(app, "ada", "for all", run="second", shared=True)
+    queries = [
+        SAMPLE.replace("run=second", "run=RUN"),
+        "run=RUN&run=first&split=train&step=0",
+        "",
+        "split=x&step=-1&id=%2F",
+    ]
+    queries += [f"ask={quote(json.dumps(body))}" for body in BODIES["/api/curves"]]
+    asked: list[tuple[str, str, Any]] = [
+        ("GET", f"{path}?{query}", None) for path, _ in GET if path not in NAME_NO_RUN for query in queries
+    ]
+    asked += [("POST", path, body) for path, _, _ in POST for body in BODIES[path]]
+    asked += [("HEAD", path, None) for path, _ in GET if "{run}" in path]
+    for name in ("bob", "rita"):
+        for method, target, body in asked:
+            answers = []
+            for run in ("second", "absent"):
+                named = None if body is None else json.loads(json.dumps(body).replace("RUN", run))
+                answer = ask_as(app, name, method, target.replace("{run}", run).replace("RUN", run), named)
+                headers = {key: value for key, value in answer.headers.items() if key != "content-length"}
+                answers.append((answer.status, headers, answer.body.replace(run.encode(), b"RUN")))
+            assert told(answers[0]) == told(answers[1]), (name, method, target, body)
+
+
+def told(answer: tuple[int, dict[str, str], bytes]) -> tuple[int, dict[str, str], bytes]:
+    """An answer without what differs between any two."""
+    status, headers, body = answer
+    return status, headers, re.sub(rb'"(version|changed_s|hits|misses|entries|memory_bytes)":[\d.]+', b"", body)

@@ -173,12 +173,12 @@ GET = "link.get('a', 1000)"
 def environ_of(address: str) -> dict[str, str]:
     """What leads every kind of store to a server."""
     names = {"AZURE_STORAGE_ACCOUNT_NAME": "account", "ROLLOUPE_ANONYMOUS": "1"}
-    return {**KEYS, **names, "ROLLOUPE_ENDPOINT": address}
+    return {**KEYS, **names, "ROLLOUPE_ENDPOINT": address, "HF_ENDPOINT": address, "HF_TOKEN": "a secret"}
 
 
 def grown(scheme: str, address: str, call: str, most_s: float = ENDS_S) -> tuple[float, float, str]:
     """The MiB by which a process grows during a call, the seconds that takes, and what comes of it."""
-    bucket = urlsplit(address).netloc if scheme == "http" else "bucket"
+    bucket = {"http": urlsplit(address).netloc, "hf": "datasets"}.get(scheme, "bucket")
     done = subprocess.run(
         [sys.executable, "-c", CHILD, scheme, bucket, call, str(most_s)],
         env={**os.environ, **environ_of(address)}, capture_output=True, text=True, timeout=120, check=True,
@@ -319,3 +319,45 @@ def test_a_long_list_of_an_honest_store_is_read() -> None:
     with serving(honest) as (address, _):
         mib, _, said = grown("s3", address, "len(link.list('runs').objects)")
     assert said == "100000" and mib < GROWS_MIB
+
+
+def of_hub(tree: Answer) -> Answer:
+    """A hub with one data set, whose tree is as given."""
+
+    def answer(self: Hostile) -> None:
+        if "/tree/" in self.path:
+            tree(self)
+        else:
+            self.reply(200, json.dumps({"id": "lab/set", "sha": "a" * 40, "siblings": []}).encode())
+
+    return answer
+
+
+def entries(self: Hostile, where: str) -> None:
+    names = [{"type": "file", "path": f"runs/{time.monotonic_ns()}-{n}", "size": 9, "oid": "1"} for n in range(1000)]
+    self.reply(200, json.dumps(names).encode(), Link=f'<{where}>; rel="next"')
+
+
+HUB_TREES: dict[str, Answer] = {
+    "pages": lambda self: entries(self, f"http://{self.headers['Host']}{self.path}"),
+    "page": lambda self: self.endless(200, b'[{"type": "file", "path": "', b"x" * MIB),
+    "error": lambda self: self.endless(404, b'{"error": "', b"x" * MIB),
+    "packed": packed,
+    "drip": lambda self: self.endless(200, b"[", b" ", 0.2),
+}
+
+
+@pytest.mark.parametrize("tree", HUB_TREES)
+def test_no_answer_of_a_hub_takes_more(tree: str) -> None:
+    with serving(of_hub(HUB_TREES[tree])) as (address, _):
+        mib, took_s, said = grown("hf", address, "link.list('lab/set/runs')", 4.0)
+    assert mib < GROWS_MIB and took_s < 8 and "Next:" in said, said
+
+
+def test_no_request_of_a_hub_is_sent_on_to_another_host() -> None:
+    with serving(lambda self: self.reply(200, b"[]"), host="127.0.0.2") as (inner, inner_asked):
+        for tree in (onward(lambda path: inner + path), lambda self: entries(self, f"{inner}/tree/next")):
+            with serving(of_hub(tree)) as (address, asked):
+                said = grown("hf", address, "link.list('lab/set/runs')", 4.0)[2]
+            assert asked and not inner_asked
+            assert "sends this request on to another host, where it is not sent. Next:" in said, said

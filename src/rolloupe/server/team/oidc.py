@@ -225,4 +225,7 @@ def _failed(status: int, error: str, what_next: str = AGAIN) -> Response:
 
 
 def _words(error: Exception) -> str:
+    """What failed, in words of libraries: of a provider, or of a link to here, a known kind of word alone."""
+    if isinstance(code := getattr(error, "error", None), str):
+        return code if re.fullmatch(r"[a-z_]{1,60}", code) else "for a reason that no provider gives"
     return (str(error).strip() or type(error).__name__).splitlines()[0][:300]

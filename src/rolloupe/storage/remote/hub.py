@@ -5,10 +5,16 @@ never changes while it is read. Its tag is the hash of its content.
 """
 
 import errno
+import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple, TypeVar
+from urllib.parse import urlsplit
 
+from rolloupe.storage.places import Interrupted
+from rolloupe.storage.remote import connection
 from rolloupe.storage.remote.connection import FolderListing, ObjectState, in_thread, patiently
 from rolloupe.storage.remote.failures import OtherBytes
 
@@ -17,7 +23,17 @@ EXTRA = "reading it needs a package that is not installed. Next: pip install 'ro
 NOTHING_WRITTEN = "nothing is written to the hub. Next: name a bucket or a folder"
 NO_DATA_SET = "names no data set. Next: write hf://datasets/OWNER/NAME/PATH"
 
+MOST_BYTES = 24 * 2**20
+"""Of one answer: a page of a list, what the hub says of a data set, a range of a file."""
+MOST_ENTRIES = 200_000
+"""Of a folder."""
+OF_THE_HUB = ("huggingface.co", "hf.co")
+"""Where the hub keeps files, whatever answers for it."""
+
 T = TypeVar("T")
+
+_call = threading.local()
+"""Of the thread of a call: until when it may go on. Other users of the library share its client."""
 
 
 class _DataSetPlace(NamedTuple):
@@ -106,8 +122,68 @@ class HubConnection:
         tree = self._api.list_repo_tree(
             place.repository, place.path or None, recursive=False, revision=commit, repo_type="dataset"
         )
-        return commit, tuple(tree)
+        found = tuple(islice(tree, MOST_ENTRIES + 1))
+        if len(found) > MOST_ENTRIES:
+            raise Interrupted(errno.EFBIG, f"the hub lists more than {MOST_ENTRIES:,} entries{connection.NOT_SEEN}")
+        return commit, found
 
     def _asked(self, key: str, call: Callable[[], T]) -> T:
+        def guarded() -> T:
+            _guard_client()
+            _call.until = time.monotonic() + connection.MOST_S
+            return call()
+
         bucket = f"{KIND}/{self._place(key).repository}"
-        return patiently("hf", bucket, f"/hf:/{KIND}/{key}", lambda: in_thread(call))
+        return patiently("hf", bucket, f"/hf:/{KIND}/{key}", lambda: in_thread(guarded))
+
+
+def _guard_client() -> None:
+    """Have the library's client check what these calls send and get; that of old versions, requests, cannot."""
+    import huggingface_hub
+
+    client = huggingface_hub.get_session()
+    hooks = getattr(client, "event_hooks", None)
+    if hooks is not None and _check_request not in hooks["request"]:
+        client.event_hooks = {
+            "request": [*hooks["request"], _check_request],
+            "response": [*hooks["response"], _bound_reply],
+        }
+
+
+def _check_request(request: Any) -> None:
+    """Let no redirect and no link lead to another host, and ask for answers that are not packed."""
+    if not hasattr(_call, "until"):
+        return
+    from huggingface_hub import constants
+
+    host, own = request.url.host, urlsplit(constants.ENDPOINT).hostname
+    if host != own and not any(host == one or host.endswith(f".{one}") for one in OF_THE_HUB):
+        reason = "the hub sends this request on to another host, where it is not sent"
+        raise OSError(errno.EREMOTE, f"{reason}. Next: check HF_ENDPOINT")
+    request.headers["accept-encoding"] = "identity"
+
+
+def _bound_reply(response: Any) -> None:
+    """Let an answer have so many bytes, and take so long."""
+    if not hasattr(_call, "until"):
+        return
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise OSError(errno.EIO, "the hub sends packed answers, which are not read. Next: check HF_ENDPOINT")
+    until, stream = _call.until, response.stream
+
+    class Bounded(sys.modules[type(response).__module__.partition(".")[0]].SyncByteStream):  # type: ignore[misc]
+        def __iter__(self) -> Iterator[bytes]:
+            size = 0
+            for piece in stream:
+                size += len(piece)
+                if size > MOST_BYTES or time.monotonic() > until:
+                    reason = (
+                        f"the hub did not end an answer within {MOST_BYTES // 2**20} MiB or {connection.MOST_S:.0f} s"
+                    )
+                    raise Interrupted(errno.EFBIG, f"{reason}{connection.NOT_SEEN}")
+                yield piece
+
+        def close(self) -> None:
+            stream.close()
+
+    response.stream = Bounded()

@@ -90,7 +90,7 @@ def opened_store(scheme: str, bucket: str) -> Any:
 
 
 def fence(scheme: str, address: str, *, signs_in: bool) -> dict[str, str]:
-    """Return the options that keep redirects on the host of an address: another one is asked of a proxy that is none.
+    """Return the options that keep redirects on the host of an address: requests to others go where nothing listens.
 
     The hosts of a provider itself are its own affair, and where a proxy of the machine leads is that proxy's. A machine
     that signs in by its cloud must reach that too: only over TLS, so that no redirect leads there.
