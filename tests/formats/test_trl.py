@@ -10,9 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from rolloupe.demo import RUNS
-from rolloupe.formats import by_name
+from rolloupe.formats import by_name, discover
 from rolloupe.model import Problem
+from tests.formats.other_runs.databases import database
+from tests.formats.reading.trackers.test_trackers import scalar
 from tests.formats.support import items, only_run, rows, samples
+from tests.formats.trackers.test_tensorboard import VERSION, text
 from tests.formats.trackers.test_wandb import wandb_log
 
 DATA = RUNS / "trl"
@@ -89,6 +92,69 @@ def test_weights_come_from_weights_and_biases_in_the_folder(tmp_path: Path) -> N
     assert by_name("trl").config(run)["loss_type"] == "dapo"
     (tmp_path / "args.json").write_text('{"reward_weights": [2.0, 1.0]}')
     assert [row.reward for row in rows(only_run(tmp_path))] == [3.0, 1.0]
+
+
+def settings_event(**settings: Any) -> bytes:
+    """The settings as a trainer of Hugging Face models writes them to an event file."""
+    return text("args/text_summary", 0, json.dumps({"loss_type": "dapo", "epsilon": 0.2} | settings, indent=2))
+
+
+@pytest.mark.parametrize("opened", ["", "completions"])
+def test_weights_come_from_the_settings_in_the_newest_event_file(tmp_path: Path, opened: str) -> None:
+    completions(tmp_path, 1, "aab", r=[1.0, 2.0, None], s=[4.0, float("nan"), None], extra=[9.0, 9.0, 9.0])
+    for folder, time, weights in (("Oct01_host", 5, [1.0, 0.5]), ("Apr01_host", 4, [9.0, 9.0])):
+        log = tmp_path / f"runs/{folder}/events.out.tfevents.{time}.host.1.0"
+        log.parent.mkdir(parents=True)
+        log.write_bytes(VERSION + settings_event(reward_weights=weights) + scalar("train/loss", 1, 0.5, 1.0))
+    run = only_run(tmp_path / opened)
+    found = rows(run)
+    assert "sums by reward_weights" in run.reason and [row.reward for row in found] == [3.0, 2.0, None]
+    assert found[0].metrics == {"reward.r": 1.0, "reward.s": 4.0, "extra": 9.0}
+    loss = by_name("trl").loss(run)
+    assert loss is not None and loss.rule == "ppo" and by_name("trl").config(run)["reward_weights"] == [1.0, 0.5]
+    assert "reward_weights of the configuration" in samples(run)[0].notes[0]
+
+
+def test_metrics_name_the_reward_functions_and_what_an_environment_adds_counts_once(tmp_path: Path) -> None:
+    completions(tmp_path, 1, "ab", r=[1.0, 2.0], Sums=[0.25, 0.5], extra=[9.0, 9.0])
+    logged = b"".join(scalar(f"train/rewards/{name}/mean", 1, 0.5, 1.0) for name in ("r", "Sums"))
+    log = tmp_path / "runs/a/events.out.tfevents.1.host"
+    log.parent.mkdir(parents=True)
+    log.write_bytes(VERSION + settings_event(reward_weights=[2.0]) + logged)
+    assert [row.reward for row in rows(only_run(tmp_path))] == [2.25, 4.5]
+    log.write_bytes(VERSION + settings_event(reward_weights=None) + logged)
+    run = only_run(tmp_path)
+    assert [row.reward for row in rows(run)] == [1.25, 2.5]
+    assert samples(run)[0].notes == ["the reward is the sum of its parts: the configuration has no reward_weights"]
+    log.unlink()
+    assert rows(only_run(tmp_path))[0].reward == 10.25
+    history = [{"step": 1, "rewards/r/mean": 1.5, "rewards/Sums/mean": 0.375}]
+    (tmp_path / "trainer_state.json").write_text(json.dumps({"log_history": history}))
+    found = rows(only_run(tmp_path))[0]
+    assert (found.reward, found.metrics["extra"]) == (1.25, 9.0)
+
+
+@pytest.mark.parametrize(("name", "others", "reward"), [("run", ["b"], 1.0), ("b", [], 1.0), ("c", ["b"], 2.0)])
+def test_weights_of_trackio_count_where_the_database_is_of_this_run(
+    tmp_path: Path, name: str, others: list[str], reward: float
+) -> None:
+    completions(tmp_path / "run", 1, "aa", r=[1.0, 0.0], q=[1.0, 1.0])
+    logged: list[tuple[Any, ...]] = [(one, one, 1, "2026-11-28", '{"train/loss": 1}') for one in (name, *others)]
+    configs: list[tuple[Any, ...]] = [(one, one, '{"reward_weights": [0.5, 0.5], "_x": 1}') for one in (name, *others)]
+    database(
+        tmp_path / "run/trackio/p.db",
+        "CREATE TABLE metrics (run_id, run_name, step, timestamp, metrics);"
+        "CREATE TABLE configs (run_id, run_name, config)",
+        {"metrics": logged, "configs": configs},
+    )
+    assert rows(next(run for run in discover([tmp_path]).runs if run.format == "trl"))[0].reward == reward
+
+
+@pytest.mark.parametrize("weights", ['[1.0, "x"]', "[1.0, NaN]", '"1.0"', "[]", "[[1.0]]"])
+def test_weights_that_are_no_numbers_are_none(tmp_path: Path, weights: str) -> None:
+    completions(tmp_path, 1, "aa", r=[1.0, 0.0], q=[1.0, 1.0])
+    (tmp_path / "args.json").write_text(f'{{"reward_weights": {weights}}}')
+    assert rows(only_run(tmp_path))[0].reward == 2.0 and samples(only_run(tmp_path))[0].notes
 
 
 def test_a_list_of_numbers_is_no_step(tmp_path: Path) -> None:

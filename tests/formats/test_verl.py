@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 
 import rolloupe
+from rolloupe.derive.batch import SampleView
 from rolloupe.formats import by_name, discover
 from rolloupe.formats.curve_files import home_of
 from rolloupe.model import Reading, RunInfo, RunPart
+from rolloupe.record.writers.texts import response_of
+from rolloupe.text import verbatim
 from tests.formats.support import mean_reward, only_run, rows, samples, write
 
 DATA = Path(__file__).parents[1] / "data" / "generic"
@@ -42,6 +45,36 @@ def test_the_uid_of_verl_names_the_group_by_its_beginning() -> None:
     assert run.reason.endswith("groups are the beginnings of uid")
     assert sorted(Counter(row.group for row in found).values()) == [4, 4, 4, 4]
     assert found[0].uid == f"{found[0].group}_0_0"
+
+
+ASKED = "system\nYou may search.\nuser\nWhere?\nassistant\n"
+CALL = '<tool_call>\n{"name": "find", "arguments": {"q": "x"}}\n</tool_call>'
+RESULT = "<tool_response>\nParis\n</tool_response>"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "answer", "roles"),
+    [
+        (ASKED, f"Let me look. {CALL}\nuser\n{RESULT}\nassistant\nParis.", ["assistant", "tool", "assistant"]),
+        (ASKED, f"{CALL}\nuser\n{RESULT}\n{RESULT}\nassistant\nA\nuser\nSure?\nassistant\nYes", None),
+        (ASKED, f"{CALL}\nuser\n{RESULT}", ["assistant", "tool"]),
+        (ASKED, "Three roles:\nsystem\nuser\nadmin", ["assistant"]),
+        (ASKED, "The line\nassistant\nis no turn\nuser\nnor is this", ["assistant"]),
+        ("Where?", f"{CALL}\nuser\n{RESULT}\nassistant\nParis.", ["assistant"]),
+    ],
+)
+def test_role_lines_within_a_response_begin_turns_where_its_prompt_has_such_lines(
+    tmp_path: Path, prompt: str, answer: str, roles: list[str] | None
+) -> None:
+    roles = roles or ["assistant", "tool", "assistant", "user", "assistant"]
+    write(tmp_path / "run" / "1.jsonl", ROW | {"input": prompt, "output": answer})
+    run = only_run(tmp_path / "run")
+    (row,), (sample,) = rows(run), samples(run)
+    turns = [turn for turn in sample.turns if turn.origin == "response"]
+    assert [turn.role for turn in turns] == roles and row.turns == roles.count("assistant")
+    assert "".join(map(verbatim, turns)) == answer
+    assert [turn.role for turn in SampleView(row).turns] == roles
+    assert response_of(sample) == answer
 
 
 @pytest.mark.parametrize("folder", ["validation_data", "val", "test rollouts"])

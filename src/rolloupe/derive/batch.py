@@ -22,7 +22,7 @@ class SampleView:
         """The turns of the response: the record's own messages, else what the text is made of."""
         messages = self.row.messages
         if messages is None:
-            return text.split_response(self.response)
+            return text.split_response(self.response, prompt=self.prompt)
         raw = [one for one in messages if not isinstance(one, Turn)]
         return list(messages) if not raw else text.from_messages(messages, "response")
 
@@ -63,7 +63,8 @@ class SampleBatch:
 
 def _blocks_of(row: SampleRow, places: Sequence[int]) -> list[TaggedBlock] | None:
     response = row.response
-    if row.messages is not None or text.is_bare(response) or (places and may_exceed_parts(response)):
+    is_bare = text.is_bare(response) or text.has_bare_turns(response, row.prompt)
+    if row.messages is not None or is_bare or (places and may_exceed_parts(response)):
         return None
     for at in places:
         if text.begins_turn(response, at):

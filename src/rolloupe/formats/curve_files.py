@@ -10,6 +10,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
 from string import digits
 from typing import Any, NamedTuple
 
@@ -19,7 +20,12 @@ from rolloupe.errors import UnreadablePath
 from rolloupe.formats.generic.folder_words import SAMPLE_WORDS, SILENT_WORDS, words_in
 from rolloupe.formats.reading.files import FolderEntry, alone, entries, links_of
 from rolloupe.formats.reading.stream import open_binary
-from rolloupe.formats.reading.trackers.beginnings import begins_as, database_kind, project_runs
+from rolloupe.formats.reading.trackers.beginnings import (
+    begins_as,
+    database_configs,
+    database_kind,
+    project_runs,
+)
 from rolloupe.formats.reading.trackers.csv_tables import read_csv
 from rolloupe.formats.reading.trackers.curves import LoggedRun
 from rolloupe.formats.reading.trackers.framed_log import FramedLog
@@ -168,6 +174,24 @@ def config_of(run: RunInfo) -> dict[str, Any]:
                 if run.within in ("", one.id):
                     found |= one.config
     return found
+
+
+def first_looks(run: RunInfo) -> list[LoggedRun]:
+    """Return what the beginnings of a run's curves show, the newest of each tracker first: the configuration above all.
+
+    Of a database with several runs, only one with the name of this run counts.
+    """
+    found: list[tuple[str, str, LoggedRun]] = []
+    for file in curve_files(run):
+        if file.kind == "trackio":
+            runs, configs = project_runs(file.locations[0]), database_configs(file.locations[0])
+            only = runs if len(runs) == 1 and not file.is_beside else []
+            named = [one for one in runs if one.name == run.name] or only
+            found += [(file.kind, file.path, LoggedRun(one.name, [], configs.get(one.id, {}))) for one in named[-1:]]
+        elif not file.is_beside or _is_of(file, run):
+            when = os.path.basename if file.kind == "TensorBoard" else str
+            found += [(file.kind, when(one.path), begins_as(file.kind, one)) for one in file.locations]
+    return [logged for *_, logged in sorted(found, key=itemgetter(0, 1), reverse=True)]
 
 
 def check_named(runs: Sequence[RunInfo]) -> None:

@@ -54,7 +54,10 @@ class Verl(NamedRows, PromptRuns):
         "rows; index = `{file}:{byte offset}`. Split `train`, or `eval/WORD` after the word in the name of the folder."
     )
     reads = (
-        ("`input`, `output`", "turns; lines `system`, `user`, `assistant` divide the prompt"),
+        (
+            "`input`, `output`",
+            "turns; lines `system`, `user`, `assistant` divide the prompt, and then the response, too",
+        ),
         ("`score`", "the reward: a number, NaN, or the text that `default=str` makes of one"),
         ("`gts`", "ground truth"),
         ("`uid`", "the sample's name; `request_id` is among its facts"),

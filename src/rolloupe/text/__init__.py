@@ -12,7 +12,16 @@ from rolloupe.text.full_text import Whole, after, legible, legible_parts, verbat
 from rolloupe.text.messages import answer_at, answers_in, first_answer, from_messages, joined
 from rolloupe.text.names import digest, natural
 from rolloupe.text.preview import one_line, preview
-from rolloupe.text.templates import begins_any_turn, begins_turn, is_bare, split_prompt, split_response, turn_starts
+from rolloupe.text.templates import (
+    bare_answers,
+    begins_any_turn,
+    begins_turn,
+    has_bare_turns,
+    is_bare,
+    split_prompt,
+    split_response,
+    turn_starts,
+)
 from rolloupe.text.tool_calls import call_of, call_text, is_broken, readable
 
 __all__ = [
@@ -22,6 +31,7 @@ __all__ = [
     "alike",
     "answer_at",
     "answers_in",
+    "bare_answers",
     "begins_any_turn",
     "begins_turn",
     "call_of",
@@ -32,6 +42,7 @@ __all__ = [
     "first_answer",
     "from_messages",
     "goes_on",
+    "has_bare_turns",
     "is_bare",
     "is_broken",
     "is_message",

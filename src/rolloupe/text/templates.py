@@ -58,6 +58,9 @@ BARE = re.compile(r"^(?P<role>system|user|assistant|tool)\n", re.MULTILINE)
 
 BARE_STARTS = ("system\n", "user\n")
 BARE_END = re.compile(r"\nassistant\n?\Z")
+BARE_ANSWER = "\nassistant\n"
+BARE_RESULT = "<tool_response>"
+"""How the turn of a tool begins there."""
 
 MAX_TURNS = 5_000
 """After this many turns, the rest of a text is one turn."""
@@ -85,12 +88,23 @@ def split_prompt(text: str, places: Collection[int] | None = None) -> list[Turn]
     return _split(text, places, first_role="user", origin_response=False)
 
 
-def split_response(text: str, places: Collection[int] | None = None) -> list[Turn]:
+def split_response(text: str, places: Collection[int] | None = None, *, prompt: str = "") -> list[Turn]:
     """Cut a response into turns: one of the assistant, and more where a template begins new turns within it.
 
-    `places` is as for `split_prompt`.
+    `places` is as for `split_prompt`. Bare role lines begin turns where the prompt has such lines, too.
     """
-    return _split(text, places, first_role="assistant", origin_response=True)
+    return _split(text, places, first_role="assistant", origin_response=True, prompt=prompt)
+
+
+def has_bare_turns(text: str, prompt: str) -> bool:
+    """True for a response in which bare role lines may begin turns, as they do in its prompt."""
+    return (BARE_ANSWER in text or BARE_RESULT in text) and is_bare(prompt)
+
+
+def bare_answers(text: str, prompt: str) -> int:
+    """Count the answers of a response: more than one where bare role lines begin turns."""
+    found = _bare_starts(text) if has_bare_turns(text, prompt) else []
+    return 1 + sum(start.role == "assistant" for start in found)
 
 
 def begins_any_turn(text: str, places: Iterable[int]) -> bool:
@@ -108,8 +122,12 @@ def turn_starts(text: str, first: int) -> list[Start]:
     return _found(text, _template(text, first), first)
 
 
-def _split(text: str, places: Collection[int] | None, *, first_role: str, origin_response: bool) -> list[Turn]:
+def _split(
+    text: str, places: Collection[int] | None, *, first_role: str, origin_response: bool, prompt: str = ""
+) -> list[Turn]:
     pattern, starts = _starts(text, places)
+    if pattern is None and places is None and has_bare_turns(text, prompt):
+        starts = _bare_starts(text)
     turns: list[Turn] = []
     before = text[: starts[0].at] if starts else text
     if before or not starts:
@@ -132,6 +150,22 @@ def _starts(text: str, places: Collection[int] | None) -> tuple[re.Pattern[str] 
         return None, []
     pattern = BARE if first is None else _template(text, first)
     return pattern, _found(text, pattern, first or 0, places)
+
+
+def _bare_starts(text: str) -> list[Start]:
+    """The turns that bare role lines begin in a response: others' that an answer follows, or that a tool's result is.
+
+    Any other such line is a line of its turn.
+    """
+    found: list[Start] = []
+    asked: list[Start] = []
+    for start in _found(text, BARE, 0):
+        if start.role != "assistant":
+            asked.append(start)
+        elif asked:
+            found += [*asked, start]
+            asked = []
+    return found + [one for one in asked if text.startswith(BARE_RESULT, one.body)]
 
 
 def _template(text: str, first: int) -> re.Pattern[str]:

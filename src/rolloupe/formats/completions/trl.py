@@ -9,16 +9,18 @@ import re
 from collections import Counter
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
-from rolloupe.formats.completions.reward_parts import UNWEIGHTED, RewardParts
+from rolloupe.formats.completions.reward_parts import UNWEIGHTED, RewardFunctions, RewardParts, reward_functions
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, folders, is_one_file, links_of
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.tables.parquet import ParquetFormat
 from rolloupe.formats.reading.tables.parquet_columns import column_types, leading_texts, repeats
+from rolloupe.formats.reading.trackers.curves import LoggedRun
 from rolloupe.formats.reading.trainer_files import read_json, read_text
 from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source
 from rolloupe.storage import is_file, path_state
@@ -30,13 +32,12 @@ MAX_COMPARED = 500
 
 SETTINGS = ("training_args.json", "args.json")
 STATE = "trainer_state.json"
-WANDB = "Weights & Biases"
 WEIGHTED = "the reward is the sum of its parts by the reward_weights of the configuration"
+EQUAL = "the reward is the sum of its parts: the configuration has no reward_weights"
 TOO_MANY = (
     "the reward is the sum of its parts without weights: the configuration has more reward_weights than there are parts"
 )
 
-_BY = " by weights "
 _FEWER = ": the configuration has more reward_weights than there are parts"
 _TELLING = {"loss_type", "reward_weights", "num_generations"}
 _NAMED = re.compile(r"completions_[0-9]{1,15}\.parquet")
@@ -73,7 +74,10 @@ class TRL(RewardParts, ParquetFormat):
         ("other columns, from `log_extra`", "numbers are sample metrics, short texts tags, others extra"),
         ("`trainer_state.json`", "`log_history` as metrics"),
         (
-            "`training_args.json`, `args.json`, `config.yaml`, else a run of Weights & Biases in the folder of the run",
+            (
+                "`training_args.json`, `args.json`, `config.yaml`, else event files of TensorBoard, a run of Weights & "
+                "Biases or of trackio in the folder of the run"
+            ),
             "configuration: `reward_weights`, and the update's rule (`loss_type`, `epsilon`, `epsilon_high`, `beta`)",
         ),
     )
@@ -107,8 +111,8 @@ class TRL(RewardParts, ParquetFormat):
             link_root=links,
         )  # fmt: skip
         sources = self.sources(run)
-        if _weights(run):
-            fitting = any(map(_fitting_weights, sources[:1]))
+        if (known := _functions_of(run)).weights:
+            fitting = any(known.fit(known.among(_float_columns(one.location))) for one in sources[:1])
             reason = reason.replace("sums without weights", "sums by reward_weights") if fitting else reason + _FEWER
             run = replace(run, reason=reason)
         evals = sum(source.split == EVAL for source in sources)
@@ -124,11 +128,11 @@ class TRL(RewardParts, ParquetFormat):
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`."""
         found = []
-        weights = f"{_BY}{' '.join(map(repr, some))}" if (some := _weights(run)) else ""
+        functions = msgspec.json.encode(_functions_of(run)).decode()
         for part in run.parts:
             if is_file(part.path):
                 step, name = fields.step_in(Path(part.path).stem), Path(part.path).name
-                found.append(Source(path=part.path, name=name, root=links_of(run), step=step, depends=weights))
+                found.append(Source(path=part.path, name=name, root=links_of(run), step=step, depends=functions))
                 continue
             listed = _completions(part.path, links_of(run))
             evals = _evaluations(listed, _history(run))
@@ -139,16 +143,16 @@ class TRL(RewardParts, ParquetFormat):
                 found.append(
                     Source(
                         path=one.path, name=prefix + one.name, root=one.root, split=split, step=step,
-                        depends=f"{split or ''}{weights}",
+                        depends=f"{split or ''}{functions}",
                     )
                 )  # fmt: skip
         return found
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `RecordFormat`."""
-        names, weights = _reward_columns(source.location), _fitting_weights(source)
-        names = names[: len(weights) or len(names)]
-        row = self.summed(super().row(source, record, start, length), names, record, weights)
+        known = _listed_with(source.depends)
+        names = known.among(_float_columns(source.location))
+        row = self.summed(super().row(source, record, start, length), names, record, known)
         times = repeats(source.location, "prompt")
         if start < len(times) and times[start]:
             row.group = f"{row.group}-{times[start] + 1}"
@@ -157,8 +161,10 @@ class TRL(RewardParts, ParquetFormat):
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
         """See `Format`: the sum may have weights."""
         sample = super().load(run, source, locator)
-        if _weights_in(source.depends):
-            said = WEIGHTED if _fitting_weights(source) else TOO_MANY
+        known = _listed_with(source.depends)
+        if known.weights is not None:
+            fitting = known.fit(known.among(_float_columns(source.location)))
+            said = (WEIGHTED if known.weights else EQUAL) if fitting else TOO_MANY
             sample.notes = [said if note == UNWEIGHTED else note for note in sample.notes]
         return sample
 
@@ -166,7 +172,7 @@ class TRL(RewardParts, ParquetFormat):
         """See `Format`."""
         places = (file_of(folder, name, folder) for folder in _folders(run) for name in (*SETTINGS, "config.yaml"))
         state = tuple((place, path_state(place.path).st_mtime_ns) for place in places if place is not None)
-        return _settings(state) or _tracked_settings(run)
+        return _settings(state) or next((one.config for one in _tracked(run)), {})
 
 
 @lru_cache(maxsize=256)
@@ -183,33 +189,25 @@ def _settings(state: tuple[tuple[Location, int], ...]) -> dict[str, Any]:
     return {}
 
 
-def _tracked_settings(run: RunInfo) -> dict[str, Any]:
-    """The configuration that the newest run of Weights & Biases in the folder of a run has."""
-    from rolloupe.formats.curve_files import curve_files
-    from rolloupe.formats.reading.trackers.beginnings import begins_as
+def _tracked(run: RunInfo) -> list[LoggedRun]:
+    """What trackers in the folder of a run say of its trainer, the newest of each first."""
+    from rolloupe.formats.curve_files import first_looks
 
-    logs = [file.locations[0] for file in curve_files(run) if file.kind == WANDB and not file.is_beside]
-    configs = (begins_as(WANDB, log).config for log in sorted(logs, reverse=True))
-    return next((one for one in configs if not _TELLING.isdisjoint(one)), {})
-
-
-def _weights(run: RunInfo) -> tuple[float, ...]:
-    """The weights of the reward functions, in their order; none if no configuration names them."""
-    found = TRL().config(run).get("reward_weights")
-    weights = [fields.number(one) for one in found] if isinstance(found, list) else []
-    known = tuple(one for one in weights if one is not None)
-    return known if len(known) == len(weights) else ()
+    folder = _folders(run)[-1]
+    outer = run if folder == run.root else replace(run, root=folder, link_root=folder)
+    return [one for one in first_looks(outer) if not _TELLING.isdisjoint(one.config)]
 
 
-def _weights_in(depends: str) -> list[float]:
-    """The weights that a source was listed with."""
-    return [float(one) for one in depends.partition(_BY)[2].split()]
+def _functions_of(run: RunInfo) -> RewardFunctions:
+    """What the configuration and the first metrics of a run say about its reward functions."""
+    rows = [row.values for one in _tracked(run) for row in one.rows]
+    return reward_functions(TRL().config(run), [*_logged_names(run), *rows])
 
 
-def _fitting_weights(source: Source) -> list[float]:
-    """The weights of a source; none if the file has fewer reward functions."""
-    weights = _weights_in(source.depends)
-    return weights if len(weights) <= len(_reward_columns(source.location)) else []
+@lru_cache(maxsize=256)
+def _listed_with(depends: str) -> RewardFunctions:
+    """What a source was listed with."""
+    return msgspec.json.decode(depends[depends.index("[") :], type=RewardFunctions)
 
 
 def _is_whole(record: Record) -> bool:
@@ -230,7 +228,7 @@ def _of_other_names(folder: str, link_root: str) -> list[FolderEntry]:
     return [one for one in listed if any(map(_is_whole, TRL().first_records([one.location])))]
 
 
-def _reward_columns(location: Location) -> list[str]:
+def _float_columns(location: Location) -> list[str]:
     """The columns of floats between the completion and the first column of another kind."""
     types = column_types(location)
     names = list(types)
@@ -250,12 +248,30 @@ def _folders(run: RunInfo) -> list[str]:
 
 def _history(run: RunInfo) -> dict[int, bool]:
     """The steps in a trainer's history, each with whether an evaluation came at it."""
-    found: dict[int, bool] = {}
+    return {step: is_eval for one in _states(run) for step, is_eval in one.steps.items()}
+
+
+def _logged_names(run: RunInfo) -> list[tuple[str, ...]]:
+    """The metrics of a trainer's history."""
+    return [one.names for one in _states(run)]
+
+
+class _State(NamedTuple):
+    """What the state of a trainer has in its history."""
+
+    steps: dict[int, bool]
+    """Each with whether an evaluation came at it."""
+    names: tuple[str, ...]
+    """Of metrics."""
+
+
+def _states(run: RunInfo) -> list[_State]:
+    found = []
     for folder in _folders(run):
         for place in (folder, *_newest_checkpoint(folder)):
             if state := file_of(place, STATE, folder):
                 stat = path_state(state.path)
-                found |= _steps_in(state, stat.st_size, stat.st_mtime_ns)
+                found.append(_state_in(state, stat.st_size, stat.st_mtime_ns))
     return found
 
 
@@ -268,14 +284,16 @@ def _newest_checkpoint(folder: str) -> list[str]:
 
 
 @lru_cache(maxsize=64)
-def _steps_in(state: Location, size: int, mtime_ns: int) -> dict[int, bool]:  # noqa: ARG001
+def _state_in(state: Location, size: int, mtime_ns: int) -> _State:  # noqa: ARG001
     document = read_json(state)
     history = document.get("log_history") if isinstance(document, dict) else None
     found: dict[int, bool] = {}
+    names: dict[str, None] = {}
     for entry in history if isinstance(history, list) else ():
         if isinstance(entry, dict) and (step := fields.integer(entry.get("step"))) is not None:
             found[step] = found.get(step, False) or any(key.startswith("eval_") for key in entry)
-    return found
+            names |= dict.fromkeys(entry)
+    return _State(found, tuple(names))
 
 
 def _evaluations(listed: list[FolderEntry], history: dict[int, bool]) -> set[str]:

@@ -53,7 +53,7 @@ class NamedRows(RecordFormat):
             advantage=fields.number(record.get("advantage")),
             status=status,
             status_raw=status_raw,
-            turns=_turn_count(response_value),
+            turns=_turn_count(response_value, prompt),
             prompt_tokens=roles.tokens(record, "prompt"),
             response_tokens=roles.tokens(record, "response"),
             total_tokens=roles.tokens(record, "total"),
@@ -108,10 +108,10 @@ def _group(roles: Roles, record: Record) -> str | None:
     return fields.name(match["group"]) if match else None
 
 
-def _turn_count(response: object) -> int:
+def _turn_count(response: object, prompt: str) -> int:
     messages = fields.chat(response)
     if messages is None:
-        return 1
+        return text.bare_answers(response, prompt) if isinstance(response, str) else 1
     return max(1, text.answers_in(messages)) if messages else 0
 
 

@@ -287,13 +287,13 @@ def prompt_turns(value: object) -> list[Turn]:
     return [] if value is None else [_as_json("user", value)]
 
 
-def response_turns(value: object) -> list[Turn]:
-    """Return the turns of a response, whether stored as text or as messages."""
+def response_turns(value: object, prompt: object = None) -> list[Turn]:
+    """Return the turns of a response to a prompt, whether stored as text or as messages."""
     value = _messages_or(value)
     if isinstance(value, list):
         return text.from_messages(value, origin="response")
     if isinstance(value, str):
-        return text.split_response(value)
+        return text.split_response(value, prompt=prompt if isinstance(prompt, str) else "")
     if value is None:
         return []
     turn = _as_json("assistant", value)
@@ -307,7 +307,7 @@ def sample_of(row: SampleRow, locator: Locator, prompt: object, response: object
         key=row.key,
         row=row,
         locator=locator,
-        turns=prompt_turns(prompt) + response_turns(response),
+        turns=prompt_turns(prompt) + response_turns(response, prompt),
         prompt_text=row.prompt,
         response_text=row.response,
         prompt_messages=messages(prompt),

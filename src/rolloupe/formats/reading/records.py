@@ -73,7 +73,7 @@ class RecordFormat(Format):
             key=row.key,
             row=row,
             locator=locator,
-            turns=fields.prompt_turns(row.prompt) + fields.response_turns(row.response),
+            turns=fields.prompt_turns(row.prompt) + fields.response_turns(row.response, row.prompt),
             prompt_text=row.prompt,
             response_text=row.response,
             label=references.label,

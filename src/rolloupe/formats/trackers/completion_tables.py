@@ -6,10 +6,11 @@ sample), OpenRLHF's `train/generated_samples`, NeMo-RL's `{agent}/full_result`, 
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 from rolloupe import text
+from rolloupe.formats.completions.reward_parts import RewardFunctions
 from rolloupe.formats.generic.keys import ENVS, has_sample, roles_of
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.records import Record
@@ -37,29 +38,6 @@ _GROUPS = ("example_id", "task_idx", "group", "group_id", "group_index")
 _TURN = re.compile(r"<(system|user|assistant|tool)>")
 
 
-_MEAN = re.compile(r"(?:train/|eval/)?rewards/(?P<name>.+)/mean")
-"""The metric of a reward function in TRL."""
-
-
-class RewardFunctions(NamedTuple):
-    """What a run says about the reward functions of TRL."""
-
-    weights: list[Any] | None = None
-    """In the order of their columns; empty: 1 for each; None: unknown."""
-    names: Sequence[str] = ()
-    """Empty: unknown."""
-
-
-def reward_functions(config: Any, metrics: Iterable[Iterable[str]]) -> RewardFunctions:
-    """Return what TRL's configuration and the names of the metrics in its first rows say."""
-    weights = config.get("reward_weights", 0) if isinstance(config, dict) else 0
-    if weights == 0:
-        return RewardFunctions()
-    named = ([found["name"] for one in row if (found := _MEAN.fullmatch(one))] for row in metrics)
-    names = next((names for names in named if names), [])
-    return RewardFunctions([] if weights is None else weights if isinstance(weights, list) else None, names)
-
-
 def samples_of_table(
     key: str, rows: Sequence[Any], step: int | None, split: str = "", known: RewardFunctions | None = None
 ) -> list[LoggedSample]:
@@ -73,8 +51,8 @@ def samples_of_table(
         split = split or "eval/generations"
     if {"prompt", "completion"} <= first.keys():
         functions = known or RewardFunctions()
-        names = _functions(objects, functions)
-        return _grouped([_of_completion(row, names, step, split, functions.weights) for row in objects])
+        names = functions.among(_number_columns(objects))
+        return _grouped([_of_completion(row, names, step, split, functions) for row in objects])
     if {"input_1", "output_1"} <= first.keys():
         return [one for row in objects for one in _of_wide(row, step, split)]
     if first.keys() == {FULL_RESULT}:
@@ -95,14 +73,9 @@ def fingerprints(rows: Sequence[Any]) -> tuple[str, ...]:
     return tuple(fields.digest(as_bytes(row).decode("utf-8", "replace")) for row in rows)
 
 
-def _functions(rows: Sequence[Record], known: RewardFunctions) -> list[str]:
-    """The columns of reward functions: the known names, else those of numbers right behind the completion.
-
-    Columns of `log_extra` follow them, and may hold numbers too: there are as many functions as weights.
-    """
+def _number_columns(rows: Sequence[Record]) -> list[str]:
+    """The columns of numbers right behind the completion: reward functions, then what `log_extra` was given."""
     names = list(rows[0])
-    if named := [name for name in names if name in known.names]:
-        return named
     found = []
     for name in names[names.index("completion") + 1 :]:
         values = [row.get(name) for row in rows]
@@ -110,22 +83,20 @@ def _functions(rows: Sequence[Record], known: RewardFunctions) -> list[str]:
         if name in ("advantage", "advantages") or not is_numeric or any(isinstance(one, bool) for one in values):
             break
         found.append(name)
-    return found[: len(known.weights or found)]
+    return found
 
 
-def _of_completion(row: Record, names: list[str], step: int | None, split: str, weights: Any) -> LoggedSample:
+def _of_completion(
+    row: Record, names: list[str], step: int | None, split: str, functions: RewardFunctions
+) -> LoggedSample:
     parts = {name: number for name in names if (number := fields.number(row.get(name))) is not None}
-    are_known = isinstance(weights, list) and len(weights) in (0, len(names))
-    by_name = dict(zip(names, weights, strict=False)) if are_known else {}
-    finite = [
-        number * (fields.number(by_name.get(name, 1)) or 0.0) for name, number in parts.items() if number == number
-    ]
+    total = functions.total(names, parts)
     record = {name: value for name, value in row.items() if name not in (*names, "completion", "advantages")}
     record |= {f"reward.{name}": number for name, number in parts.items()}
-    record |= {"response": row["completion"], "reward": sum(finite) if finite else None}
+    record |= {"response": row["completion"], "reward": total}
     if "advantages" in row:
         record["advantage"] = row["advantages"]
-    notes = () if are_known or len(names) < 2 or not finite else (UNWEIGHTED,)
+    notes = () if functions.fit(names) or len(names) < 2 or total is None else (UNWEIGHTED,)
     return LoggedSample(_with_step(record, step), split, "", notes)
 
 

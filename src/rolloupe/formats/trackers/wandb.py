@@ -8,8 +8,8 @@ import os
 import re
 from typing import Any
 
+from rolloupe.formats.completions.reward_parts import RewardFunctions, reward_functions
 from rolloupe.formats.reading.files import FolderEntry, entries, links_of
-from rolloupe.formats.trackers.completion_tables import RewardFunctions, reward_functions
 from rolloupe.formats.trackers.table_files import EVAL, TableFile, TableFiles
 from rolloupe.model import RunInfo
 

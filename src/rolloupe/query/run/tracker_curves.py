@@ -55,8 +55,7 @@ def with_tracker_curves(run: OpenRun, own: Sequence[MetricRow]) -> tuple[list[Me
     sources = [CurveSource("", path, "", [], "", NO_CURVES, is_named=True) for path in without_curves(run.info)]
     for file in curve_files(run.info):
         for logged, note in _chosen(file, run.info):
-            asked = run.info.reading.metrics_step
-            step_name = _step_name(logged, asked)
+            step_name = _step_name(logged, run.info.reading.metrics_step)
             rows = metric_rows(logged.rows, step_name)
             names = {name: None for row in rows for name in row.values}
             added = {name: None for name in names if name not in known}
@@ -70,7 +69,7 @@ def with_tracker_curves(run: OpenRun, own: Sequence[MetricRow]) -> tuple[list[Me
                         times[row.step] = times.get(row.step) or row.time_s
             known |= added.keys()
             same = [name for name in names if name not in added] if file.is_named else []
-            notes = [note or logged.damage, *_left_out(logged, rows, step_name, asked), _same(same)]
+            notes = [note or logged.damage, *_left_out(logged, rows, step_name), _same(same)]
             about = "; ".join(filter(None, notes))
             sources.append(CurveSource(file.kind, file.path, logged.name, [*added], step_name, about, file.is_named))
     merged = [MetricRow(step=step, values=by_step[step], time_s=times[step]) for step in sorted(by_step)]
@@ -90,10 +89,9 @@ def time_of(row: MetricRow) -> float | None:
     return next((row.values[name] for name in TIMES if EARLIEST_S < row.values.get(name, 0) < LATEST_S), None)
 
 
-def _left_out(logged: LoggedRun, rows: Sequence[MetricRow], step_name: str, asked: str) -> tuple[str, str]:
+def _left_out(logged: LoggedRun, rows: Sequence[MetricRow], step_name: str) -> tuple[str, str]:
     """Say how many rows no chart shows: those with too large a step, and those without one."""
-    without = _without_step(rows, step_name if asked else "")
-    return "" if step_name else _without_large_steps(logged), without
+    return "" if step_name else _without_large_steps(logged), _without_step(rows, step_name)
 
 
 def _without_large_steps(logged: LoggedRun) -> str:
@@ -101,12 +99,12 @@ def _without_large_steps(logged: LoggedRun) -> str:
     return f"rows left out because their step is too large: {count:,}" if count else ""
 
 
-def _without_step(rows: Sequence[MetricRow], asked_name: str) -> str:
+def _without_step(rows: Sequence[MetricRow], step_name: str) -> str:
     loose = [row for row in rows if row.step is None and row.values]
     if not loose:
         return ""
     some = _listed([*{name: None for row in loose for name in row.values}])
-    why = f"no row before them has a step in {asked_name!r}" if asked_name else "Next: --metrics-step NAME"
+    why = f"no row before them has a step in {step_name!r}" if step_name else "Next: --metrics-step NAME"
     return f"rows without a step, which no chart shows: {len(loose):,} ({some}); {why}"
 
 

@@ -6,6 +6,7 @@ text as stored, the JSON value in that text, messages made from the turns, and l
 
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from rolloupe.model import Part, Sample, Turn
@@ -46,7 +47,8 @@ def response_of(sample: Sample, *, messages: bool = False) -> Any:
 
     turns = [turn for turn in sample.turns if turn.origin == "response"]
     stored = sample.response_messages if messages else None
-    return _first_that_fits(stored, sample.response_text, turns, fields.response_turns, messages=messages, header=False)
+    read = partial(fields.response_turns, prompt=sample.prompt_text)
+    return _first_that_fits(stored, sample.response_text, turns, read, messages=messages, header=False)
 
 
 def reference_of(sample: Sample, *, messages: bool = False) -> Any:

@@ -294,5 +294,10 @@ def test_a_trainers_own_step_is_found_only_where_it_is_one() -> None:
     for value in (math.nan, math.inf, 1e300, 2.0**53 + 2):
         assert trainer_step_of([LoggedRow(0, {"global_step": value})]) == ""
     assert trainer_step_of([LoggedRow(n, {"a": 1}) for n in range(3)] + own) == ""
+    timed = [LoggedRow(n, {"profiling/generate": 0.5}) for n in range(9)]
+    logged = [LoggedRow(2 * n - 1, {"train/loss": n, "train/global_step": n}) for n in (1, 2, 3)]
+    assert trainer_step_of(timed + logged) == "train/global_step"
+    assert [row.step for row in metric_rows(timed + logged, "train/global_step")] == [1, 2, 3, None] + [None] * 8
+    assert trainer_step_of([*logged, *(LoggedRow(n, {"train/loss": n}) for n in range(4))]) == ""
     loose = metric_rows([LoggedRow(None, {"a": 1}, 5.0), LoggedRow(4, {"a": 2})])
     assert [(row.step, row.time_s) for row in loose] == [(4, None), (None, 5.0)]

@@ -3,10 +3,11 @@
 import contextlib
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import Any
 
 from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.stream import open_binary
-from rolloupe.formats.reading.trackers import csv_tables, mlflow, swanlab, tables, trackio, wandb
+from rolloupe.formats.reading.trackers import csv_tables, mlflow, swanlab, tables, tensorboard, trackio, wandb
 from rolloupe.formats.reading.trackers.curves import TRAINER_STEPS, LoggedRow, LoggedRun, is_step
 from rolloupe.formats.reading.trackers.sqlite import SIDE_FILES, BadDatabase, side_file
 from rolloupe.formats.reading.trackers.trackio import ProjectRun
@@ -54,6 +55,14 @@ def _database(location: Location) -> tuple[str, list[ProjectRun]]:
         return "trackio", []
 
 
+def database_configs(location: Location) -> dict[str, dict[str, Any]]:
+    """Return the configurations of the runs of a database of trackio, by their ids; none of another file."""
+    try:
+        return _configs_in(location, *states_of(location))
+    except (BadDatabase, OSError):
+        return {}
+
+
 def states_of(location: Location) -> tuple[int, ...]:
     """Return what changes with a row of a database, also in the files beside it."""
     state = path_state(location.path)
@@ -71,6 +80,11 @@ def _runs_in(location: Location, *_states: int) -> tuple[str, list[ProjectRun]]:
     return ("trackio", trackio.project_runs(location)) if logged is None else ("MLflow", logged)
 
 
+@lru_cache(maxsize=512)
+def _configs_in(location: Location, *_states: int) -> dict[str, dict[str, Any]]:
+    return trackio.read_configs(location)
+
+
 _NOTHING = Beginning("", [])
 
 
@@ -79,9 +93,10 @@ def _begins_as(kind: str, location: Location, _inode: int, size: int, _mtime_ns:
     if kind == "JSON lines":
         return _of_rows(tables.rows_of(look(location).objects))
     with open_binary(location) as file:
-        head = file.read(EVENTS_BYTES if kind == "TensorBoard" else HEAD_BYTES)
+        head = file.read(HEAD_BYTES)
     if kind == "TensorBoard":
-        return Beginning("", [], fits=EVENTS in head)
+        known = tensorboard.read_beginning(head)
+        return Beginning("", known.rows, known.config, fits=EVENTS in head[:EVENTS_BYTES])
     if kind == "CSV":
         whole = head if size <= HEAD_BYTES else head[: head.rfind(b"\n") + 1]
         try:

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -97,14 +97,22 @@ def flat(value: object, name: str = "", depth: int = 8) -> Iterable[tuple[str, f
 def trainer_step_of(rows: Iterable[LoggedRow]) -> str:
     """Return the metric that holds the trainer's own step: the first usual name whose values are all steps, else "".
 
-    It must be there in at least half of the rows, and hold whole numbers that are no larger than a step may be.
+    It must be there in at least half of the rows that the trainer logged, and hold whole numbers that are no larger
+    than a step may be. Rows of the trainer have other metrics with the same first word, as in `train/global_step` and
+    `train/loss`; what others log between them, such as timings, decides nothing. If no row has any, all rows count.
     """
     rows = [row for row in rows if row.values]
     for name in TRAINER_STEPS:
         steps = [row.values[name] for row in rows if name in row.values]
-        if steps and 2 * len(steps) >= len(rows) and all(map(is_step, steps)):
+        if steps and all(map(is_step, steps)) and 2 * len(steps) >= _count_of_trainer(rows, name):
             return name
     return ""
+
+
+def _count_of_trainer(rows: Sequence[LoggedRow], name: str) -> int:
+    family = name[: name.rfind("/") + 1]
+    own = sum(any(one.startswith(family) and one not in TRAINER_STEPS for one in row.values) for row in rows)
+    return own or len(rows)
 
 
 def is_step(value: float) -> bool:

@@ -5,6 +5,7 @@ Source: TFRecord (a length in 8 bytes, its checksum in 4, the data, their checks
 checksum does not fit, or a record that is no message, ends the reading of its file, for what follows is unknown.
 """
 
+import contextlib
 import os
 import re
 import struct
@@ -12,10 +13,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rolloupe.formats.reading.trackers.crc32c import masked_checksums
-from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun
+from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, parsed
 from rolloupe.formats.reading.trackers.growth import ReadSoFar
 from rolloupe.model import Location
 from rolloupe.protobuf import BadMessage, fields
@@ -44,6 +45,10 @@ _NUMBERS = struct.Struct("<df")
 
 HPARAMS = "_hparams_/"
 TEXT_SUMMARY = "/text_summary"
+ARGS = "args"
+"""The tag of the settings that trainers of Hugging Face models write before anything else, as JSON."""
+ARGS_BYTES = 64 * 2**10
+"""Where they end at most."""
 
 
 class TaggedValue(NamedTuple):
@@ -110,10 +115,24 @@ class EventFiles:
         return self._scalars.merge()
 
 
+def read_beginning(head: bytes) -> LoggedRun:
+    """Read the settings and the first scalars of an event file; neither where no trainer wrote settings."""
+    config: dict[str, Any] = {}
+    rows: dict[int, LoggedRow] = {}
+    with contextlib.suppress(BadMessage):
+        for one in events(head) if (ARGS + TEXT_SUMMARY).encode() in head else ():
+            if one.tag == ARGS and one.texts and isinstance(found := parsed(one.texts[0]), dict):
+                config |= found
+            elif one.number is not None:
+                rows.setdefault(one.step, LoggedRow(one.step, {}, one.time_s)).values[one.tag] = one.number
+    return LoggedRun("", [*rows.values()], config)
+
+
 class _Scalars:
     """The scalars of event files by step. Dicts that `run` gave away never change."""
 
     def __init__(self) -> None:
+        self._config: dict[str, Any] = {}
         self._by_step: dict[int, dict[str, float]] = {}
         self._times: dict[int, float] = {}
         """When the last value of each step was written."""
@@ -126,6 +145,8 @@ class _Scalars:
         """Take the whole records at the beginning of `data`, which follows what was taken of that file."""
         if name in self._damage:
             return len(data)
+        if name not in self._taken:
+            self._config |= read_beginning(data[:ARGS_BYTES]).config
         done = 0
         try:
             for values, stop in records_of(data, self._taken[name]):
@@ -166,7 +187,7 @@ class _Scalars:
             f"{name}: records left out because their checksums do not fit: {count:,}"
             for name, count in self._left_out.items()
         ]
-        return LoggedRun("", rows, damage="; ".join([*self._damage.values(), *notes]))
+        return LoggedRun("", rows, dict(self._config), damage="; ".join([*self._damage.values(), *notes]))
 
 
 def records_of(data: bytes, before: int = 0) -> Iterator[tuple[Iterable[TaggedValue] | None, int]]:

@@ -5,7 +5,7 @@ which is no number. Older databases have no `run_id`: there a run is its name.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 from msgspec.structs import replace
@@ -75,15 +75,25 @@ def _runs(database: apsw.Connection) -> dict[str, LoggedRun]:
         run = runs.setdefault(own_id, LoggedRun(texts.name(name), [], {}, own_id))
         if values:
             run.rows.append(row)
-    if "config" in stored_columns(database, "configs"):
-        key = "run_id" if "run_id" in stored_columns(database, "configs") else "run_name"
-        configs = f"SELECT CAST({key} AS BLOB), {bounded('config')} FROM configs"  # noqa: S608 - names of ours
-        for run_id, config in database.execute(configs):
-            found, own_id = parsed(config or b""), texts.name(run_id)
-            if own_id in runs and isinstance(found, dict):
-                own = {name: value for name, value in found.items() if not name.startswith("_")}
-                runs[own_id].config.update(own)
+    for own_id, config in _configs(database):
+        if own_id in runs:
+            runs[own_id].config.update(config)
     return {own_id: replace(run, damage=damage) for own_id, run in runs.items()}
+
+
+def read_configs(location: Location) -> dict[str, dict[str, Any]]:
+    """Read the configuration of every run of a project, by its id. Raises `BadDatabase`."""
+    return read_database(location, lambda database: dict(_configs(database)), LISTING_S)
+
+
+def _configs(database: apsw.Connection) -> Iterator[tuple[str, dict[str, Any]]]:
+    columns, texts = stored_columns(database, "configs"), DatabaseTexts(database)
+    key = "run_id" if "run_id" in columns else "run_name"
+    if {key, "config"} <= {*columns}:
+        configs = f"SELECT CAST({key} AS BLOB), {bounded('config')} FROM configs LIMIT {MOST_RUNS}"  # noqa: S608 - names of ours
+        for run_id, config in database.execute(configs):
+            if isinstance(found := parsed(config or b""), dict):
+                yield texts.name(run_id), {name: value for name, value in found.items() if not name.startswith("_")}
 
 
 class DatabaseTexts:
