@@ -106,12 +106,21 @@ def test_whatever_differs_was_said(name: str, layout: str, demo_runs: Path, tmp_
     ("name", "middle", "said"),
     [
         ("relax", "native", set()), ("relax", "relax", set()), ("prime_rl/exports/v4_pr2641", "prime_rl", set()),
-        ("rl_logging_board/eval_poem_task", "native", set()), ("tiny_grpo", "native", set()),
+        ("rl_logging_board/eval_poem_task", "native", set()),
+        ("tiny_grpo", "native", {f"sample metric {name}_log_ratio (added)" for name in ("avg", "sum")}),
     ],
 )  # fmt: skip
 def test_of_these_nothing_is_lost(name: str, middle: str, said: set[str], demo_runs: Path, tmp_path: Path) -> None:
     *_, left = trip(some_of(place_of(demo_runs, name)), middle, tmp_path / "out")
     assert set(left) == said
+
+
+def test_metrics_that_a_layout_makes_of_series_are_said(tmp_path: Path) -> None:
+    before, after, left = trip(some_of(DATA / "prime_rl/exports/v4_pr2641"), "native", tmp_path / "native")
+    new = {name for one in after for name in one.row.metrics} - {name for one in before for name in one.row.metrics}
+    assert new and {word for word in left if word.endswith(" (added)")} == {
+        f"sample metric {one} (added)" for one in new
+    }
 
 
 def lines(folder: Path) -> list[dict[str, Any]]:

@@ -51,6 +51,16 @@ def test_calls_are_followed_by_their_outputs_and_images_are_images() -> None:
     assert found["bbq"].response_text and found["bbq"].row.metrics["reward_answer"] == 1.0
 
 
+def test_what_an_environment_calls_like_a_count_of_the_response_survives(tmp_path: Path) -> None:
+    one = answer(said("a"), reward=1, input_tokens=7, total_tokens="many", _input="mine", _status=5)
+    one["response"]["usage"] = {"input_tokens": 30, "output_tokens": 4, "total_tokens": 34}
+    write(tmp_path / "out.jsonl", one, {key: one[key] for key in ("responses_create_params", "response", "reward")})
+    first, second = samples(only_run(tmp_path))
+    assert first.row.metrics == {"input_tokens": 7, "usage.input_tokens": 30, "usage.total_tokens": 34, "_status": 5}
+    assert first.row.tags == {"total_tokens": "many", "_input": "mine"} and first.row.response_tokens == 4
+    assert second.row.metrics == {"input_tokens": 30, "total_tokens": 34}
+
+
 def test_failures_lie_in_the_split_of_their_rollouts_and_are_discarded(tmp_path: Path) -> None:
     one = answer(said("a"), reward=2, _ng_task_index=3, _ng_rollout_index=0, _ng_rollout_id="r")
     write(tmp_path / "out.jsonl", one, one | {"_ng_rollout_index": 1, "reward": -1.5, "expected_answer": "b"})

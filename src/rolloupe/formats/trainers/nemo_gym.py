@@ -27,8 +27,10 @@ FAILURE = "_ng_failure_class"
 FAILED = "_failures"
 INPUTS = "_materialized_inputs"
 
-_INPUT, _OUTPUT, _STATUS, _AGENT, _ITEMS = "_input", "_output", "_status", "_agent", "_items"
-_MADE = {_INPUT, _OUTPUT, _STATUS, _AGENT, _ITEMS}
+_MADE = _INPUT, _OUTPUT, _STATUS, _AGENT, _ITEMS = (
+    "rolloupe.input", "rolloupe.output", "rolloupe.status", "rolloupe.agent", "rolloupe.items",
+)  # fmt: skip
+"""Members that a prepared record has beside its own, which may be called anything."""
 _WITHOUT_RESPONSE = {"rollout_kind", "policy_response", "reward"}
 
 
@@ -65,7 +67,13 @@ class NemoGym(NamedRows, JsonlFormat):
         ),
         ("`reward`", "the reward"),
         ("`response.status`, `response.incomplete_details.reason`", "status"),
-        ("`response.usage`", "sample metrics `input_tokens`, `total_tokens`; `output_tokens` counts the response"),
+        (
+            "`response.usage`",
+            (
+                "sample metrics `input_tokens`, `total_tokens`, as `usage.NAME` where the environment has one of this "
+                "name; `output_tokens` counts the response"
+            ),
+        ),
         ("`_ng_failure_class`", "why the rollout failed: it is discarded"),
         ("`agent_ref`", "environment"),
         ("`_ng_rollout_id`", "the sample's name"),
@@ -134,7 +142,11 @@ class NemoGym(NamedRows, JsonlFormat):
             raise Unusable("a line without a response is no rollout")
         row = super().row(source, {"score": None, **record}, start, length)
         usage = _inner(_inner(record, RESPONSE), "usage")
-        row.metrics |= {key: float(n) for key in _USAGE if (n := fields.count(usage.get(key))) is not None}
+        row.metrics |= {
+            f"usage.{key}" if key in record else key: float(n)
+            for key in _USAGE
+            if (n := fields.count(usage.get(key))) is not None
+        }
         row.response_tokens = fields.count(usage.get("output_tokens"))
         row.uid = fields.name(record.get("_ng_rollout_id")) or ""
         row.discarded = fields.reason(record.get(FAILURE)) or ""

@@ -167,9 +167,13 @@ def _of_fields(sample: Sample, copy: Sample) -> Iterator[str]:
         for name, value in before.items():
             if name not in after or not same(value, after[name]):
                 yield f"{word} {name}{FIELD if is_kept(name, value, copy) else ''}"
-    for name in copy.row.tags.keys() - sample.row.tags.keys():
-        if not is_kept(name, copy.row.tags[name], sample):
-            yield f"tag {name}{ADDED}"
+    for word, before, after in (
+        ("sample metric", sample.row.metrics, copy.row.metrics),
+        ("tag", sample.row.tags, copy.row.tags),
+    ):
+        for name in sorted(after.keys() - before.keys()):
+            if not is_kept(name, after[name], sample):
+                yield f"{word} {name}{ADDED}"
 
 
 def _of_series(sample: Sample, copy: Sample, names: Mapping[str, str], start: int) -> Iterator[str]:

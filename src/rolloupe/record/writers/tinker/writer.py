@@ -47,7 +47,6 @@ class TinkerWriter:
         """See `Writer` in `base`. Holds one sample at a time, and the samples of the groups that it logs."""
         from rolloupe.formats.tinker.format import Tinker
         from rolloupe.record.writers.extra_keys import Tally, read_back
-        from rolloupe.record.writers.losses import ADDED
 
         tally, numbers = Tally(), _Places()
         logged: dict[Any, list[Record]] = {}
@@ -58,8 +57,6 @@ class TinkerWriter:
                 file.write(as_line(record))
                 copy = read_back(Tinker(), jsonable(record), place.name, self.log.split(split), step, nan=True)
                 tally.compare(sample, copy)
-                if FINAL not in sample.row.metrics:
-                    tally.add([f"sample metric {FINAL}{ADDED}"])
                 if record["group_idx"] in logged or len(logged) < self.log.num_groups_to_log:
                     logged.setdefault(record["group_idx"], []).append(jsonable(record))
         if logged:
