@@ -216,6 +216,43 @@ def test_padding_is_trimmed_however_it_is_told(tmp_path: Path, padding: dict[str
     assert [record["token_ids"] for record in exported(tmp_path, made, **options)] == [[1, 2, 3], [4, 5]]
 
 
+ROWS = {
+    "input_ids": [[1, 2, 3, 0], [4, 5, 0, 0], [6, 7, 8, 9]], "loss_mask": [[0, 1, 1, 0], [0, 1, 0, 0], [0, 1, 1, 1]],
+    "inference_logprobs": None, "trainer_logprobs": None, "entropy": None, "advantages": [0.25, 0.5, 0.75],
+    "rewards": [1.0, 2.0, 3.0], "env_names": ["a", "b", "c"],
+}  # fmt: skip
+"""A batch of three rows with padding behind them, and one value for each."""
+
+
+@pytest.mark.parametrize("options", [{}, {"pad_token_id": 0}])
+@pytest.mark.parametrize(
+    "positions", [[0, 1, 2, 3] * 3, [0, 1, 2, 0, 0, 1, 0, 0, 0, 1, 2, 3], [0, 1, 2, 0, 0, 1, 0, 1, 0, 1, 2, 3]]
+)
+def test_padding_is_no_sequence_where_there_is_a_value_for_each(
+    tmp_path: Path, positions: list[int], options: dict[str, Any]
+) -> None:
+    made = {name: None if one is None else np.array(one) for name, one in ROWS.items()}
+    found = exported(tmp_path, made | {"position_ids": np.array(positions)}, **options)
+    assert [(one["rewards"][0], one["advantages"][0], one["env_name"]) for one in found] == [
+        (1.0, 0.25, "a"), (2.0, 0.5, "b"), (3.0, 0.75, "c"),
+    ]  # fmt: skip
+    padding = 1 if positions == [0, 1, 2, 3] * 3 and not options else 0
+    assert [len(one["token_ids"]) for one in found] == [3 + padding, 2 + 2 * padding, 4]
+
+
+@pytest.mark.parametrize(
+    ("mask", "rewards"), [([0, 1, 1, 0, 1, 0, 0], [1.0, 2.0]), ([0, 0, 0, 0, 1, 0, 0], [1.0, 2.0])]
+)
+def test_a_value_for_each_sequence_before_the_padding_drops_no_batch(
+    tmp_path: Path, mask: list[int], rewards: list[float]
+) -> None:
+    found = exported(tmp_path, batch(loss_mask=np.array(mask), rewards=rewards, advantages=rewards))
+    assert [one["rewards"] for one in found][-1] == [2.0, 2.0] and len(found) == 1 + mask[1]
+    nothing = batch(loss_mask=np.zeros(7), rewards=rewards)
+    with setup_token_export(tmp_path / "nothing", strict=True) as exporter:
+        assert exporter.export(1, nothing) == 0
+
+
 def test_a_sequence_without_a_trained_token_is_passed_over(tmp_path: Path) -> None:
     made = batch(loss_mask=np.array([0, 0, 0, 0, 1, 0, 0]))
     (record,) = exported(tmp_path, made)
@@ -245,7 +282,7 @@ def test_thresholds_are_those_that_were_set(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "broken",
     [
-        {"loss_mask": [True]}, {"input_ids": None}, {"rewards": [1.0, 2.0]}, {"entropy": [0.0]}, {"env_names": ["a"]},
+        {"loss_mask": [True]}, {"input_ids": None}, {"rewards": [1.0] * 4}, {"entropy": [0.0]}, {"env_names": ["a"]},
         {"sequence_lengths": [3, 3]}, {"trainer_logprobs": ["x"] * 7},
     ],
 )  # fmt: skip

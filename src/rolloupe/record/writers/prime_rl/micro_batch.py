@@ -42,7 +42,7 @@ class Loss(NamedTuple):
 
 
 class PackedBatch:
-    """A packed batch: its columns, each of length T, and the bounds of its sequences."""
+    """A packed batch: its columns, each of length T, and the bounds of its sequences. Padding is no sequence."""
 
     def __init__(self, batch: Any, version: int, loss: Loss, pad_token_id: int | None = None) -> None:
         self._batch = batch
@@ -52,28 +52,27 @@ class PackedBatch:
         self.length = len(self.ids)
         self.mask = self._sized("loss_mask", flags_of(self._need("loss_mask")))
         self.positions = self._sized("position_ids", ints_of(self._need("position_ids")))
-        self.bounds = self._bounds()
         self.mode = str(member(batch, "training_mode", None) or "rl")
         names = member(batch, "env_names")
         self._env_names = None if names is None or isinstance(names, str) else [str(name or "") for name in names]
-        if self._env_names is not None and len(self._env_names) not in (self.length, len(self.bounds)):
-            raise ValueError(f"env_names has {len(self._env_names)} elements, token_ids {self.length}")
-        self.columns = self._columns(loss)
+        self._restarts = self._bounds()
+        """The bounds of whatever begins anew, padding included."""
+        self.bounds = self._without_padding() if self.mask.any() else []
+        if self.bounds and self._env_names is not None and len(self._env_names) != self.length:
+            self._env_names = self._of_tokens("env_names", np.array(self._env_names, dtype=object), "").tolist()
+        self.columns = self._columns(loss) if self.bounds else {}
 
     def sequences(self) -> Iterator[tuple[int, slice]]:
         """Yield the number and the extent, without padding, of each sequence that has a token to train on."""
-        for place, (start, stop) in enumerate(self.bounds):
-            end = self._unpadded(start, stop)
-            if self.mask[start:end].any():
-                yield place, slice(start, end)
+        for place, bounds in enumerate(self.bounds):
+            if self._is_trained(bounds):
+                yield place, slice(*bounds)
 
-    def env_name(self, place: int, extent: slice) -> str | None:
+    def env_name(self, extent: slice) -> str | None:
         """Return the first environment name in a sequence."""
         one = member(self._batch, "env_name", member(self._batch, "env_names"))
         if self._env_names is None:
             return one if isinstance(one, str) and one else None
-        if len(self._env_names) != self.length:
-            return self._env_names[place] or None
         return next((name for name in self._env_names[extent] if name), None)
 
     def _need(self, name: str) -> Any:
@@ -115,6 +114,35 @@ class PackedBatch:
         places = np.flatnonzero(~padding | self.mask[start:stop])
         return start + int(places[-1]) + 1 if places.size else start
 
+    def _without_padding(self) -> list[tuple[int, int]]:
+        """Return the bounds of sequences without their padding. What begins anew at each token is padding, too."""
+        found = [(start, self._unpadded(start, stop)) for start, stop in self._restarts]
+        return [(start, stop) for start, stop in found if stop - start > 1 or self._is_trained((start, stop))]
+
+    def _is_trained(self, bounds: tuple[int, int]) -> bool:
+        return bool(self.mask[slice(*bounds)].any())
+
+    def _of_tokens(self, name: str, values: Any, nothing: Any) -> Any:
+        """Give each token the value of its sequence.
+
+        Nothing may say what is padding: then there is a value for each sequence but untrained ones at the end, or for
+        each trained one.
+        """
+        is_trained = [self._is_trained(one) for one in self.bounds]
+        without_end = self.bounds[: len(is_trained) - is_trained[::-1].index(True)]
+        trained = [one for one, counts in zip(self.bounds, is_trained, strict=True) if counts]
+        kinds = (self.bounds, without_end, trained, self._restarts)
+        bounds = next((one for one in kinds if len(one) == len(values)), None)
+        if bounds is None:
+            raise ValueError(
+                f"{name} has {len(values)} elements: expected one for each of {self.length} tokens or "
+                f"{len(self.bounds)} sequences"
+            )
+        found = np.full(self.length, nothing, dtype=values.dtype)
+        for (start, stop), value in zip(bounds, values, strict=True):
+            found[start:stop] = value
+        return found
+
     def _columns(self, loss: Loss) -> dict[str, Column]:
         """Return the layout's columns by name, in its order."""
         found: dict[str, Column] = {
@@ -145,10 +173,7 @@ class PackedBatch:
         found = floats_of(value)
         if len(found) == self.length:
             return found
-        if len(found) not in (1, len(self.bounds)):
-            raise ValueError(f"{name} has {len(found)} elements: expected one for each token or for each sequence")
-        lengths = [stop - start for start, stop in self.bounds]
-        spread = np.repeat(found, lengths if len(found) > 1 else self.length)
+        spread = np.repeat(found, self.length) if len(found) == 1 else self._of_tokens(name, found, np.nan)
         return np.where(self.mask, spread, 0.0) if sampled_only else spread
 
     def _numbers(self, values: tokens.Floats | None) -> Column:

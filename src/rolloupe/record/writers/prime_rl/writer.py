@@ -240,7 +240,7 @@ class TokenExporter:
         lines = []
         for place, extent in packed.sequences():
             numbered = head | {"micro_sequence_idx": place, "export_sequence_idx": self._written.get(target, 0)}
-            names = {"run_id": self._place.run_id, "env_name": packed.env_name(place, extent) or self._env_name}
+            names = {"run_id": self._place.run_id, "env_name": packed.env_name(extent) or self._env_name}
             columns = {name: values[extent] for name, values in packed.columns.items()}
             record = _record(self._place.version, numbered | names | {"training_mode": packed.mode}, columns)
             lines.append(encoded(record, separators=COMPACT))
