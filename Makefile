@@ -59,7 +59,7 @@ test-all:  ## everything, without a limit of time: what make test does, the slow
 	@$(MAKE) --no-print-directory test-frameworks
 	@$(MAKE) --no-print-directory test-scale
 
-test-frameworks: build/frameworks/.made  ## the integrations with the real PyTorch, TRL and Tinker cookbook (large: in a venv of their own)
+test-frameworks: build/frameworks/.made  ## the integrations and formats with the real PyTorch, TRL, verl, verifiers, Inspect and Tinker cookbook (large: in a venv of their own)
 	ROLLOUPE_FRAMEWORKS=required build/frameworks/bin/python -m pytest -n 2 tests/frameworks $(ARGS)
 
 test-scale: build/scale/.made build/stores/.made dev postgres  ## a real Ray cluster in a network of its own, a team's state in a real PostgreSQL, servers of S3, Azure and Google (large)

@@ -222,6 +222,15 @@ def test_values_outside_the_mask_are_hidden(tmp_path: Path) -> None:
     logprobs = next(one for one in sample.series if one.name == "logprobs")
     assert str(list(logprobs.values)) == "[-0.5, nan, -0.125]" and logprobs.stored is not None
     assert list(logprobs.stored) == [-0.5, -0.25, -0.125]
+    assert any("outside of the loss mask" in note for note in sample.notes)
+    assert not any("outside of the loss mask" in note for note in samples(only_run(EXAMPLE))[0].notes)
+
+
+def test_what_the_mask_hides_counts_in_no_statistics(tmp_path: Path) -> None:
+    dump(tmp_path / "run/rollout_data/0.pt", record(0, loss_mask=[1, 0, 1], rollout_log_probs=[-0.5, 0.0, -0.25]))
+    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
+        (found,) = runs.only().token_stats("logprobs").steps
+        assert (found.tokens, found.mean, found.max) == (2, -0.375, -0.25)
 
 
 @pytest.mark.parametrize("size", [2, 4, 8])

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import rolloupe
 from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name, discover
 from rolloupe.formats.reading.tables import zip_archives as zipped
@@ -162,6 +163,15 @@ def test_calls_that_failed_say_so(whole: list[Sample]) -> None:
     calls = [call for call in calls if call.id]
     assert Counter(call.name for call in calls) == {"get_price": 127, "lookup_order": 81, "calculate": 40, "price": 3}
     assert Counter(call.error for call in calls if call.error) == {"argument_error": 9, "unknown_tool": 3}
+
+
+def test_an_exported_prompt_begins_with_its_system_part(tmp_path: Path, run: RunInfo, whole: list[Sample]) -> None:
+    (one,) = [one for one in whole if one.row.uid == "20"]
+    with rolloupe.open(run.root, index_dir=tmp_path) as runs:
+        assert runs.only().texts(str(one.key)).prompt == one.prompt_text
+    assert [turn.role for turn in one.turns[:2]] == ["system", "user"]
+    asked = [turn.parts[0].text for turn in one.turns[:2]]
+    assert one.prompt_text == "\n\n".join(asked) and one.row.prompt == "\n\n".join(reversed(asked))
 
 
 @pytest.mark.slow

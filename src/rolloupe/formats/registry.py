@@ -37,6 +37,7 @@ BUILT_IN: Final = {
     "verifiers": "trainers.verifiers:Verifiers",
     "nemo_gym": "trainers.nemo_gym:NemoGym",
     "art": "trainers.art:Art",
+    "atropos": "trainers.atropos:Atropos",
     "tviz": "trainers.tviz:Tviz",
     "inspect": "evaluations.inspect_logs:InspectLogs",
     "harbor": "evaluations.harbor:Harbor",

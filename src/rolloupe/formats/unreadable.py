@@ -67,6 +67,14 @@ _BESIDE: tuple[tuple[frozenset[str], str], ...] = tuple(
             "copies that trackio makes of its traces. Next: open the database of the project, PROJECT.db",
         ),
         ("mean/reward std/reward sample", "statistics of NeMo-Gym over the rollouts of a task: they hold no samples"),
+        (
+            "idx benchmark example_id turns",
+            (
+                "trajectories of the Tinker cookbook's evaluations (EvalStore). Next: open them with --format generic "
+                "--map messages=turns --map group=example_id"
+            ),
+        ),
+        ("run_id model_name checkpoint_name timestamp", "a list of the Tinker cookbook's evaluations, without samples"),
     )
 )
 """Files that belong to a layout without holding samples."""
@@ -92,6 +100,25 @@ _DOCUMENTS: tuple[tuple[frozenset[str], str], ...] = tuple(
             "role source cwd",
             "a trajectory of Letta, which has no reward. Next: record it, as docs/recording.md shows",
         ),
+        (
+            "training_step episode_id task_hash",
+            (
+                "an episode of rLLM's trainer, a document each. Next: make lines of them, jq -c '. as $e | "
+                ".trajectories[] | {step: $e.training_step, group: $e.task_hash, reward, messages: "
+                ".steps[-1].chat_completions}' FOLDER/*/episode_*.json > rollouts.jsonl"
+            ),
+        ),
+        (
+            "id task termination_reason is_correct",
+            (
+                "an episode of rLLM's evaluations, a document each. Next: make lines of them, jq -c '.trajectories[] | "
+                "{reward, messages: .steps[-1].chat_completions}' episodes/*.json > rollouts.jsonl"
+            ),
+        ),
+        (
+            "config_general results",
+            "results of an evaluation of Atropos, or of lighteval, without samples. Next: open samples.jsonl beside it",
+        ),
         ("spans", "spans of a trace of MLflow. Next: open the database that has them all, mlflow.db or mlruns.db"),
         ("version status eval", "a log of Inspect: damaged, or no file of the format that was named"),
     )
@@ -107,11 +134,27 @@ _TWICE = "a file of the same name, plain or as `.zst`, lies beside it: that one 
 _TRAIN_DUMP = re.compile(r"[/\\]train_data[/\\][0-9_]+\.pt$")
 _TRAIN_DATA = "train data of slime or miles, which holds no texts. Next: open it with rollout_data/ beside its folder"
 
-_PICKLE_OF_SKYRL = "_training_input.pkl"
-_OF_SKYRL = (
-    "a train batch of SkyRL, a pickle that can run any code when it is loaded: Rolloupe never does. Next: open its "
-    "evaluations, dumped_evals/, or record rollouts as docs/frameworks/skyrl.md shows"
+_NAMES: tuple[tuple[str, str], ...] = (
+    (
+        "_training_input.pkl",
+        (
+            "a train batch of SkyRL, a pickle that can run any code when it is loaded: Rolloupe never does. Next: open "
+            "its evaluations, dumped_evals/, or record rollouts as docs/frameworks/skyrl.md shows"
+        ),
+    ),
+    (
+        "_trajectories.jsonl.zip",
+        "trajectories that Agent Lightning uploads to Weights & Biases. Next: unzip FILE, and open the lines in it",
+    ),
+    (
+        "generations.log",
+        (
+            "validations of EasyR1 as plain text, without steps. Next: let trainer.logger have wandb, with "
+            "WANDB_MODE=offline, and open the table that it keeps; trainer.val_generations_to_log says how many"
+        ),
+    ),
 )
+"""Files known by the ends of their names."""
 
 _FILE_OF_MLFLOW = "meta.yaml"
 _OF_MLFLOW = (
@@ -155,8 +198,8 @@ def reason_for(name: str, location: Location) -> str | None:
         return _of_lines(location)
     if _TRAIN_DUMP.search(location.path) and kind_of(location) == TRAIN:
         return _TRAIN_DATA
-    if plain_name(name).endswith(_PICKLE_OF_SKYRL):
-        return _OF_SKYRL
+    if known := next((what for end, what in _NAMES if plain_name(name).endswith(end)), None):
+        return known
     if name == _FILE_OF_MLFLOW and read_text(location, HEAD_BYTES).startswith("artifact_"):
         return _OF_MLFLOW
     ending = _ending(name)

@@ -16,6 +16,8 @@ RESPONSES = (
 MESSAGES = ("messages",)
 SCORES = fields.REWARDS
 STEPS = ("step", "global_step", "global_steps", "iteration", "rollout_id", "training_step", "train_step")
+_STEPS = tuple(name for name in STEPS if name != "rollout_id")
+"""Those that are no other name either where their value is no integer: Agent Lightning's rollouts have a text."""
 GROUPS = (
     "group", "group_id", "group_index", "group_idx", "prompt_id", "prompt_idx", "prompt_index", "example_id", "task_id",
 )  # fmt: skip
@@ -138,7 +140,7 @@ def roles_of(record: Record) -> Roles:
         response=response,
         messages=messages,
         score=_first(record, SCORES, _is_score) or _first(record, SCORES, _may_be_score),
-        step=_first(record, STEPS, lambda value: fields.integer(value) is not None) or _first(record, STEPS, _is_any),
+        step=_first(record, STEPS, lambda value: fields.integer(value) is not None) or _first(record, _STEPS, _is_any),
         group=group,
         label=_first(record, LABELS, _is_any),
         env=_first(record, ENVS, _is_name),

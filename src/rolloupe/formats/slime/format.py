@@ -66,6 +66,8 @@ LOOKS = 3
 EVAL = "eval/default"
 """A dump holds the samples of all data sets of an evaluation, and names none."""
 
+HIDDEN = "outside of the loss mask there are dummies, 0 for tokens that were not sampled: no value is shown or averaged"
+
 MAX_RAW_VALUES = 2**20
 MOST_NAMED = 10
 """How many steps without train data are named."""
@@ -106,14 +108,14 @@ class Slime(Format):
         ("`tokens`, `response_length`", "token ids, and the numbers of tokens"),
         (
             "`rollout_log_probs`, `loss_mask`, `teacher_log_probs`",
-            "token series `logprobs`, `loss_mask`, `teacher_logprobs`",
+            "token series `logprobs`, `loss_mask`, `teacher_logprobs`; absent outside the mask, and in no mean",
         ),
         ("`status`, `label`, `remove_sample`", "status; ground truth; discarded"),
         (
             "`log_probs`, `ref_log_probs`, `entropy`, `advantages`, `returns`, `values`, `kl` of the train data",
             (
-                "token series; `log_probs`, those before the update, are called `old_logprobs`. The advantage of a "
-                "sample is the mean over its mask"
+                "token series, absent outside the mask; `log_probs`, those before the update, are called "
+                "`old_logprobs`. The advantage of a sample is the mean over its mask"
             ),
         ),
         ("`raw_reward`, `rewards` of the train data", "sample metrics `raw_reward` and `normalized_reward`"),
@@ -320,6 +322,8 @@ class Slime(Format):
                 f"pieces of the response that do not fit together are left out: {', '.join(sorted(lost))}"
             )
         tokens.hide_masked(sample.series)
+        if any(one.stored is not None for one in sample.series):
+            sample.notes.append(HIDDEN)
 
     def raw(self, source: Source, locator: Locator) -> bytes:
         """See `Format`. Returns the sample as JSON, whatever JSON lacks named: in the file it is a part of a pickle."""

@@ -149,7 +149,7 @@ def _tags(facts: Facts, kind: Kind) -> dict[str, str]:
 
 
 def _prompt_text(turns: list[Turn]) -> str:
-    """The prompt for the index: the user's part first, as many prompts of a run share one system part."""
+    """The prompt for lists and searches alone: the user's part first, as many prompts share one system part."""
     return _joined(sorted(turns, key=lambda turn: turn.role == "system"), "prompt")
 
 

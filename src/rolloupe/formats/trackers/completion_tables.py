@@ -33,7 +33,7 @@ STEPS = ("step", "global_step", "gen_step")
 OF_VERL = {"step", "input", "output", "score"}
 """The columns of verl's validations, which are such also where their key is unknown."""
 
-_WIDE = re.compile(r"(input|output|score)_([0-9]{1,9})")
+_WIDE = re.compile(r"(input|output|label|score)_([0-9]{1,9})")
 _GROUPS = ("example_id", "task_idx", "group", "group_id", "group_index")
 _TURN = re.compile(r"<(system|user|assistant|tool)>")
 
@@ -114,8 +114,8 @@ def _grouped(samples: list[LoggedSample]) -> list[LoggedSample]:
 
 
 def _of_wide(row: Record, step: int | None, split: str) -> list[LoggedSample]:
-    """The samples of one validation of verl, which is a row with three columns for each."""
-    names = {"input": "prompt", "output": "response", "score": "reward"}
+    """The samples of one validation of verl, which is a row with three columns for each; EasyR1 adds the label."""
+    names = {"input": "prompt", "output": "response", "label": "label", "score": "reward"}
     found: dict[str, Record] = {}
     for name, value in row.items():
         if match := _WIDE.fullmatch(name):

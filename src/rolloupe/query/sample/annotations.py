@@ -76,7 +76,7 @@ def texts_of(sample: Sample) -> Texts:
     """The texts of a loaded sample."""
     return Texts(
         key=sample.row.key,
-        prompt=sample.row.prompt,
+        prompt=sample.prompt_text or sample.row.prompt,
         response=sample.row.response,
         label=sample.label,
         reference="".join(map(text.verbatim, sample.ref_turns)),

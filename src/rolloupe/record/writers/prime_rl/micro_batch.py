@@ -56,7 +56,7 @@ class PackedBatch:
         names = member(batch, "env_names")
         self._env_names = None if names is None or isinstance(names, str) else [str(name or "") for name in names]
         self._restarts = self._bounds()
-        """The bounds of whatever begins anew, padding included."""
+        """The bounds of all stretches whose positions begin at 0, padding included."""
         self.bounds = self._without_padding() if self.mask.any() else []
         if self.bounds and self._env_names is not None and len(self._env_names) != self.length:
             self._env_names = self._of_tokens("env_names", np.array(self._env_names, dtype=object), "").tolist()
@@ -115,7 +115,7 @@ class PackedBatch:
         return start + int(places[-1]) + 1 if places.size else start
 
     def _without_padding(self) -> list[tuple[int, int]]:
-        """Return the bounds of sequences without their padding. What begins anew at each token is padding, too."""
+        """Return the bounds of sequences without their padding. A stretch of one token without training is padding, too."""
         found = [(start, self._unpadded(start, stop)) for start, stop in self._restarts]
         return [(start, stop) for start, stop in found if stop - start > 1 or self._is_trained((start, stop))]
 

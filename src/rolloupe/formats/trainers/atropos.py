@@ -1,0 +1,162 @@
+"""The scored groups of an environment of Atropos: a line a group, with a list for each field.
+
+Source: `BaseEnv.handle_send_to_api`, which writes the group that it sends to the trainer. A mask repeats the ids of the
+tokens that are trained on and has -100 elsewhere; `inference_logprobs` are meaningless there.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from rolloupe import tokens
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.files import links_of, stem
+from rolloupe.formats.reading.jsonl import JsonlFormat
+from rolloupe.formats.reading.records import Record, Unusable
+from rolloupe.formats.reading.tables.columns import sample_count
+from rolloupe.formats.trainers.token_rows import add_tokens, ids_of, series_of, texts_of
+from rolloupe.model import Location, Locator, RunInfo, Sample, SampleRow, Scanned, Source
+from rolloupe.storage import is_file
+from rolloupe.tokenizer import find_tokenizer
+
+SCORES, TOKENS, MASKS, MESSAGES = "scores", "tokens", "masks", "messages"
+TEXTS = "rolloupe.texts"
+"""Where a prepared record has the texts of its ids."""
+UNTRAINED = -100
+SERIES = {"inference_logprobs": "logprobs", "ref_logprobs": "ref_logprobs", "advantages": "advantages"}
+OF_SAMPLE = ("overrides", "images", "distill_token_ids", "distill_logprobs")
+"""Other lists with a place for each sample."""
+_PLACED = {SCORES, TOKENS, MASKS, MESSAGES, *SERIES, *OF_SAMPLE}
+_OWN = {SCORES, TOKENS, MASKS}
+
+
+class Atropos(JsonlFormat):
+    """Groups of Atropos."""
+
+    name = "atropos"
+    title = "Atropos"
+    series_in_samples = True
+    recognises = "Lines with lists of one length under `scores`, `tokens` and `masks`."
+    layout = (
+        "`{data_path_to_save_groups}.jsonl` of an environment; open the file or its folder. "
+        "[frameworks/atropos.md](frameworks/atropos.md) has the switches."
+    )
+    identity = (
+        "step = 0, for the files have none; group = `{file}:{byte offset}`, a line; index = the place in its lists. "
+        "Split `train`."
+    )
+    reads = (
+        ("`messages`", "turns: the response begins at the first answer"),
+        ("`scores`", "the reward"),
+        ("`tokens`", "token ids, and texts by the tokenizer where there are no messages"),
+        ("`masks`", "the token series `loss_mask`: 0 where a mask is -100. The response begins at the first other"),
+        (
+            "`inference_logprobs`, `ref_logprobs`, `advantages`",
+            (
+                "token series `logprobs`, `ref_logprobs`, `advantages`, absent outside the mask; the advantage is the "
+                "mean of the last"
+            ),
+        ),
+        ("`overrides`, `images`, `distill_token_ids`, `distill_logprobs`", "extra, of each sample its own"),
+        ("any other key, such as `group_overrides`, `generation_params`", "extra"),
+    )
+    limits = "The files hold no step, status or ground truth, and only the groups that were sent to the trainer."
+
+    def fits(self, record: Record) -> bool:
+        """See `RecordFormat`."""
+        return all(isinstance(record.get(key), list) for key in _OWN)
+
+    def may_cut(self, key: str) -> bool:  # noqa: ARG002
+        """See `RecordFormat`."""
+        return False
+
+    def prepared(self, run: RunInfo, record: Record) -> Record:
+        """See `RecordFormat`: with the texts of ids where there are no messages."""
+        if not self.fits(record) or isinstance(record.get(MESSAGES), list):
+            return record
+        found = [_tokens(record, number) for number in range(min(sample_count(record, SCORES), len(record[TOKENS])))]
+        return record | {TEXTS: [texts_of(run, ids, first) for ids, first in found]}
+
+    def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
+        """See `RecordFormat`: a sample for each place in the lists."""
+        if not self.fits(record):
+            raise Unusable("a line without lists of scores, tokens and masks is no group")
+        return [self._part(source, record, start, length, number) for number in range(sample_count(record, SCORES))]
+
+    def _part(self, source: Source, record: Record, start: int, length: int, number: int) -> SampleRow:
+        prompt, response = _texts(record, number)
+        ids, first = _tokens(record, number)
+        advantages = tokens.read_floats(_at(record, "advantages", number))
+        row = SampleRow(
+            split="train",
+            step=0,
+            group=f"{stem(source.name)}:{start}",
+            index=str(number),
+            ordinal=start + number,
+            start=start,
+            length=length,
+            part=str(number),
+            reward=fields.number(_at(record, SCORES, number)),
+            prompt_tokens=first if ids else None,
+            response_tokens=len(ids) - first if ids else None,
+            total_tokens=len(ids) or None,
+            turns=max(1, sum(one.get("role") == "assistant" for one in fields.chat(response) or ())),
+            has_series=bool(tokens.length(_at(record, MASKS, number))),
+            prompt=fields.joined(prompt),
+            response=fields.joined(response, thoughts=True),
+            messages=fields.chat(response),
+        )
+        if advantages is not None and len(advantages):
+            mask = _mask(record, number)
+            counted = mask if len(mask) == len(advantages) else None
+            row.advantage = tokens.nan_mean(tokens.under_mask(advantages, counted))
+        return row
+
+    def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
+        """See `RecordFormat`."""
+        number = int(row.part)
+        sample = fields.sample_of(row, locator, *_texts(record, number))
+        ids, _ = _tokens(record, number)
+        arrays = {name: _at(record, key, number) for key, name in SERIES.items()}
+        sample.series = series_of({"loss_mask": _mask(record, number), **arrays}, len(ids))
+        rest = {key: value for key, value in record.items() if key not in _PLACED and key != TEXTS}
+        rest |= {key: _at(record, key, number) for key in OF_SAMPLE}
+        sample.extra = {key: fields.showable(value) for key, value in rest.items() if value not in (None, {}, [])}
+        return sample
+
+    def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
+        """See `RecordFormat`: with its tokens."""
+        ids, first = _tokens(record, int(sample.row.part))
+        add_tokens(run, sample, ids, first, has_text=isinstance(record.get(MESSAGES), list))
+
+    def tokenizers(self, run: RunInfo) -> list[Location | str]:
+        """See `Format`."""
+        found = None if is_file(run.root) else find_tokenizer(Location(run.root, links_of(run)))
+        return [found] if found else []
+
+
+def _at(record: Record, key: str, number: int) -> Any:
+    """The value of a sample in a list; None where the list is shorter, or is none."""
+    found = record.get(key)
+    return found[number] if isinstance(found, list) and number < len(found) else None
+
+
+def _mask(record: Record, number: int) -> np.ndarray:
+    found = tokens.read_floats(_at(record, MASKS, number))
+    return np.zeros(0) if found is None else (found != UNTRAINED).astype(np.float64)
+
+
+def _tokens(record: Record, number: int) -> tuple[list[int], int]:
+    """The ids of a sample, and where its response begins."""
+    ids, mask = ids_of(_at(record, TOKENS, number)), _mask(record, number)
+    return ids, min(int(mask.argmax()) if mask.any() else len(ids), len(ids))
+
+
+def _texts(record: Record, number: int) -> tuple[Any, Any]:
+    """Prompt and response: messages, else the texts of the ids."""
+    messages = _at(record, MESSAGES, number)
+    if not fields.is_messages(messages):
+        found = _at(record, TEXTS, number)
+        return found if found is not None else ([], messages or "")
+    first = next((n for n, one in enumerate(messages) if one.get("role") in ("assistant", "agent")), len(messages))
+    return messages[:first], messages[first:]
