@@ -13,11 +13,9 @@ import rolloupe
 from tests.frameworks.support import needs
 
 ASKED = "system\nYou may search.\nuser\nWhere?\nassistant\n"
-ANSWERS = [
-    'Let me look.<tool_call>\n{"name": "find", "arguments": {"q": "x"}}\n</tool_call>\n'
-    "user\n<tool_response>\nParis\n</tool_response>\nassistant\nParis.",
-    "Rome.", "Paris, I think ✓", "",
-]  # fmt: skip
+CALL = '<tool_call>\n{"name": "find", "arguments": {"q": "x"}}\n</tool_call>'
+SEARCHED = f"Let me look.{CALL}\nuser\n<tool_response>\nParis\n</tool_response>\nassistant\nParis."
+ANSWERS = [SEARCHED, "Rome.", "Paris, I think ✓", ""]
 SCORES = [1.0, 0.0, math.nan, -0.25]
 
 

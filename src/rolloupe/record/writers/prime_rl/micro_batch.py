@@ -115,7 +115,7 @@ class PackedBatch:
         return start + int(places[-1]) + 1 if places.size else start
 
     def _without_padding(self) -> list[tuple[int, int]]:
-        """Return the bounds of sequences without their padding. A stretch of one token without training is padding, too."""
+        """Return the bounds of sequences without their padding. One untrained token alone is padding, too."""
         found = [(start, self._unpadded(start, stop)) for start, stop in self._restarts]
         return [(start, stop) for start, stop in found if stop - start > 1 or self._is_trained((start, stop))]
 
