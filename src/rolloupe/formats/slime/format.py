@@ -66,7 +66,7 @@ LOOKS = 3
 EVAL = "eval/default"
 """A dump holds the samples of all data sets of an evaluation, and names none."""
 
-HIDDEN = "outside of the loss mask there are dummies, 0 for tokens that were not sampled: no value is shown or averaged"
+HIDDEN = "outside of the loss mask slime has dummies, 0 for tokens that were not sampled: no value is shown or averaged"
 
 MAX_RAW_VALUES = 2**20
 MOST_NAMED = 10

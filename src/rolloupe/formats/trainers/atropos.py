@@ -48,7 +48,7 @@ class Atropos(JsonlFormat):
     reads = (
         ("`messages`", "turns: the response begins at the first answer"),
         ("`scores`", "the reward"),
-        ("`tokens`", "token ids, and texts by the tokenizer where there are no messages"),
+        ("`tokens`", "token ids; of lines without messages also texts, by the tokenizer"),
         ("`masks`", "the token series `loss_mask`: 0 where a mask is -100. The response begins at the first other"),
         (
             "`inference_logprobs`, `ref_logprobs`, `advantages`",
@@ -71,7 +71,7 @@ class Atropos(JsonlFormat):
         return False
 
     def prepared(self, run: RunInfo, record: Record) -> Record:
-        """See `RecordFormat`: with the texts of ids where there are no messages."""
+        """See `RecordFormat`: with the texts of ids if it has no messages."""
         if not self.fits(record) or isinstance(record.get(MESSAGES), list):
             return record
         found = [_tokens(record, number) for number in range(min(sample_count(record, SCORES), len(record[TOKENS])))]
