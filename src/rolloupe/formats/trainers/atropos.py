@@ -136,7 +136,7 @@ class Atropos(JsonlFormat):
 
 
 def _at(record: Record, key: str, number: int) -> Any:
-    """The value of a sample in a list; None where the list is shorter, or is none."""
+    """The value of a sample in a list; None for a shorter list, and for anything else."""
     found = record.get(key)
     return found[number] if isinstance(found, list) and number < len(found) else None
 
