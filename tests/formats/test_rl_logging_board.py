@@ -146,7 +146,7 @@ def test_arrays_of_unequal_length_are_cut_to_the_shortest_with_a_note(tmp_path: 
         "kl": pytest.approx([math.exp(0.5) - 1.5, math.exp(-0.5) - 0.5]),
     }  # fmt: skip
     assert sample.notes == [
-        "arrays of unequal length, shown up to the shortest (2): logprobs has 3, values has 9, response_tokens has 4"
+        "arrays of unequal length, shown up to the shortest (2): logprobs has 3, values has 9, tokens has 4"
     ]
     assert sample.row.response_tokens == 4
     assert sample.row.metrics["sum_log_ratio"] == 0.0

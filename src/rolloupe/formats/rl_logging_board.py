@@ -5,7 +5,8 @@ ranks write one file each, and the rows of all are merged by their `step`.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ import msgspec
 import numpy as np
 
 from rolloupe import tokens
+from rolloupe.formats.generic import row_tokens
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import alone, files, is_one_file, links_of, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
@@ -43,6 +45,7 @@ _FOREIGN = {
     "example_id",
     "advantage",
     "messages",
+    "choices",
 }
 """Keys that the board ignores. If a row has them and no key of the board's own, another format shows more."""
 
@@ -78,12 +81,16 @@ class RLLoggingBoard(JsonlFormat):
         (
             "`logprobs`, `ref_logprobs`, `values`, `token_rewards`",
             (
-                "token series, cut to the shortest with a note; derived from the first two, `log_ratio` = logprobs - "
-                "ref_logprobs and `kl` = exp(log_ratio) - 1 - log_ratio"
+                "token series, cut to the shortest with a note, or beside a mask as those of plain JSON lines; derived "
+                "from the first two, `log_ratio` = logprobs - ref_logprobs and `kl` = exp(log_ratio) - 1 - log_ratio"
             ),
         ),
         ("`entropy`, `advantages`, `returns`", "token series, which the board ignores"),
-        ("`loss_mask`, `attention_mask`", "0 for a token that was not trained, or padding: no values there"),
+        (
+            "`loss_mask` and its other names, `attention_mask`",
+            "0 for a token that was not trained, or padding: no values there",
+        ),
+        ("ids of tokens, logprobs in other shapes, `top_logprobs`", "as those of plain JSON lines"),
         (
             "derived",
             (
@@ -133,15 +140,15 @@ class RLLoggingBoard(JsonlFormat):
             ]
         return found
 
-    series_keys = frozenset(ARRAYS)
+    series_keys = row_tokens.ARRAY_KEYS
 
     def may_cut(self, key: str) -> bool:
         """See `JsonlFormat`."""
-        return key in ARRAYS or key not in _KNOWN
+        return key in row_tokens.ARRAY_KEYS or key not in _KNOWN
 
     def needs_length(self, key: str) -> bool:
         """See `JsonlFormat`."""
-        return key not in ARRAYS
+        return key not in row_tokens.ARRAY_KEYS
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `JsonlFormat`."""
@@ -151,9 +158,8 @@ class RLLoggingBoard(JsonlFormat):
         step = step_of(record.get("step"))
         prompt = _unpadded(fields.joined(record.get("prompt")))
         reward = fields.reward(record.get("reward"))
-        pieces = record.get("response_tokens")
-        counted = _token_count(pieces) if isinstance(pieces, list) and pieces else None
-        arrays = _arrays(record, counted)
+        arrays = _arrays(row_tokens.row_tokens(record))
+        counted = arrays.placed.extent.response
         return SampleRow(
             split=source.split or "train",
             step=step if step is not None else (fields.step_in(name) or 0),
@@ -182,7 +188,6 @@ class RLLoggingBoard(JsonlFormat):
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `JsonlFormat`."""
         notes: list[str] = []
-        pieces, series = _token_view(record, notes)
         for key in ("prompt", "response"):
             padding = fields.joined(record.get(key)).count(PAD_TOKEN)
             if padding:
@@ -190,7 +195,7 @@ class RLLoggingBoard(JsonlFormat):
         if record.get("step") is None:
             notes.append(f"no step in the record: listed under step {row.step}")
         references = self.references(record)
-        return Sample(
+        sample = Sample(
             key=row.key,
             row=row,
             locator=locator,
@@ -203,11 +208,17 @@ class RLLoggingBoard(JsonlFormat):
             label=references.label,
             ref_turns=references.turns,
             ref_reward=fields.number(record.get("ref_reward")),
-            token_strings=pieces,
-            series=series,
-            extra=_extra(record),
-            notes=notes,
         )
+        found = row_tokens.row_tokens(record)
+        arrays = _arrays(found)
+        unplaced = row_tokens.add_row_tokens(sample, found, arrays.placed)
+        sample.series += [
+            TokenSeries(name=name, values=tokens.packed(values), is_derived=True)
+            for name, values in arrays.cut().items()
+        ]
+        sample.notes += notes
+        sample.extra = _extra(record, found.keys.keys() - unplaced)
+        return sample
 
 
 @lru_cache(maxsize=1000)
@@ -240,7 +251,9 @@ def _with_evaluations(runs: Sequence[RunInfo]) -> list[RunInfo]:
 
 
 def _fits(seen: Peek) -> bool:
-    return any(_is_row(record.keys(), seen.whole) for record in seen.objects)
+    return any(
+        _is_row(record.keys(), seen.whole) and not isinstance(record.get("response"), dict) for record in seen.objects
+    )
 
 
 def _is_row(keys: Any, whole: bool) -> bool:
@@ -260,60 +273,55 @@ def _shown(record: Record, key: str, unpadded: str) -> object:
     return unpadded if isinstance(record.get(key), str) else record.get(key)
 
 
-def _token_count(pieces: list[Any]) -> int:
-    return tokens.unpadded_length(pieces, PAD_TOKEN)
-
-
 class Arrays(NamedTuple):
     """The per-token arrays of a record, and series derived from two of them."""
 
-    stored: dict[str, tokens.Floats]
+    placed: row_tokens.AlignedRow
     shown: dict[str, tokens.Floats]
-    """The same, NaN where a mask is 0."""
+    """Those of the record, NaN where a mask is 0."""
     derived: dict[str, tokens.Floats]
     """`log_ratio` and `kl` of the response tokens, without padding."""
-    lengths: dict[str, int]
-    """Length of the stored arrays, and of the token strings, if any, up to their padding."""
+
+    def cut(self) -> dict[str, tokens.Floats]:
+        """The derived ones over as many tokens as the others."""
+        return {name: values[: self.placed.total] for name, values in self.derived.items()}
 
     def series(self) -> dict[str, tokens.Floats]:
-        """All of them, cut to one length."""
-        if not self.stored:
-            return {}
-        stop, _ = tokens.aligned(self.lengths)
-        return {name: values[:stop] for name, values in {**self.shown, **self.derived}.items()}
+        """All of them, of one length."""
+        return {**self.shown, **self.cut()}
 
 
-def _arrays(record: Record, counted: int | None) -> Arrays:
-    if counted is None and record.keys().isdisjoint(ARRAYS):
-        return _NO_ARRAYS
-    stored = {key: found for key in ARRAYS if (found := tokens.read_floats(record.get(key))) is not None}
-    lengths = {key: len(found) for key, found in stored.items()}
-    if counted is not None:
-        lengths["response_tokens"] = counted
-    shown = dict(stored)
-    for mask in (stored[name] for name in tokens.MASKS if name in stored):
-        shown |= {name: _under(values, mask) for name, values in shown.items() if name not in tokens.MASKS}
+def _arrays(found: row_tokens.RowTokens) -> Arrays:
+    if not found.arrays:
+        return Arrays(row_tokens.placed_row(found, None, PAD_TOKEN), {}, {})
+    placed = row_tokens.placed_row(found, None, PAD_TOKEN)
+    shown = _under_masks(placed.series)
     derived: dict[str, tokens.Floats] = {}
-    if "logprobs" in stored and "ref_logprobs" in stored:
-        both = ("logprobs", "ref_logprobs", "response_tokens", *tokens.MASKS)
-        stop = min(length for key, length in lengths.items() if key in both)
-        ratios = tokens.log_ratio(shown["logprobs"][:stop], shown["ref_logprobs"][:stop])
-        derived = {"log_ratio": ratios, "kl": tokens.board_kl(ratios)}
-    return Arrays(stored, shown, derived, lengths)
+    both = {"logprobs", "ref_logprobs"}
+    if both <= found.arrays.keys():
+        if placed.notes and len(found.arrays) > len(both):  # others that are shorter cut neither of the two
+            pair = {name: values for name, values in found.arrays.items() if name in (*both, *row_tokens.MASKS)}
+            alone = _under_masks(row_tokens.placed_row(found._replace(arrays=pair), None, PAD_TOKEN).series)
+        else:
+            alone = shown
+        if both <= alone.keys():
+            ratios = tokens.log_ratio(alone["logprobs"], alone["ref_logprobs"])
+            derived = {"log_ratio": ratios, "kl": tokens.board_kl(ratios)}
+    return Arrays(placed, shown, derived)
 
 
-def _under(values: tokens.Floats, mask: tokens.Floats) -> tokens.Floats:
-    stop = min(len(values), len(mask))
-    return tokens.under_mask(values[:stop], mask[:stop])
-
-
-_NO_ARRAYS = Arrays({}, {}, {}, {})
+def _under_masks(series: Mapping[str, tokens.Floats]) -> dict[str, tokens.Floats]:
+    shown = dict(series)
+    for mask in (series[name] for name in tokens.MASKS if name in series):
+        shown |= {name: tokens.under_mask(values, mask) for name, values in shown.items() if name not in tokens.MASKS}
+    return shown
 
 
 def _longest_array(record: Record) -> int | None:
     if record.keys().isdisjoint(OWN_ARRAYS):
         return None
-    return max((length for key in OWN_ARRAYS if (length := tokens.length(record.get(key))) is not None), default=None)
+    lengths = (tokens.length(tokens.inner(record.get(key))) for key in OWN_ARRAYS)
+    return max((length for length in lengths if length is not None), default=None)
 
 
 def _metrics(record: Record, reward: fields.Reward, arrays: Arrays) -> dict[str, float]:
@@ -335,31 +343,11 @@ def _metrics(record: Record, reward: fields.Reward, arrays: Arrays) -> dict[str,
     return found | reward.metrics
 
 
-def _token_view(record: Record, notes: list[str]) -> tuple[list[str], list[TokenSeries]]:
-    """Token strings and series of one length; `notes` receives a text about each cut."""
-    pieces = record.get("response_tokens")
-    pieces = fields.texts(pieces) if isinstance(pieces, list) else []
-    count = _token_count(pieces)
-    if count < len(pieces):
-        notes.append(f"response_tokens: shown up to the padding, {count} of {len(pieces)}")
-    arrays = _arrays(record, count if pieces else None)
-    shortest, cut = tokens.aligned(arrays.lengths)
-    notes += cut
-    series = [
-        TokenSeries(
-            name=name,
-            values=tokens.packed(values),
-            stored=tokens.beside(arrays.stored[name][:shortest], values) if name in arrays.stored else None,
-            is_derived=name in arrays.derived,
-        )
-        for name, values in arrays.series().items()
-    ]
-    return pieces[:shortest], series
-
-
-def _extra(record: Record) -> dict[str, Any]:
+def _extra(record: Record, placed: AbstractSet[str]) -> dict[str, Any]:
     """Every member that appears nowhere else, including the board's keys with values of a wrong type."""
-    return {key: fields.showable(value) for key, value in record.items() if not _is_shown(key, value)}
+    rest = {key: value for key, value in record.items() if key not in placed and not _is_shown(key, value)}
+    listed = {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in rest.items()}
+    return {key: fields.showable(value) for key, value in listed.items()}
 
 
 def _is_shown(key: str, value: object) -> bool:
@@ -367,8 +355,6 @@ def _is_shown(key: str, value: object) -> bool:
         return fields.number(value) is not None
     if value is None:
         return True
-    if key in ARRAYS:
-        return tokens.read_floats(value) is not None
     if key in NUMBERS:
         return fields.number(value) is not None
     if key == "reward":
@@ -377,4 +363,4 @@ def _is_shown(key: str, value: object) -> bool:
         return fields.integer(value) is not None
     if key == "discarded":
         return fields.reason(value) is not None
-    return key != "response_tokens" or isinstance(value, list)
+    return key not in (*ARRAYS, "response_tokens")

@@ -4,6 +4,16 @@ Owns formulas and the alignment of per-token arrays; reads no files and knows no
 not count are absent, never zero.
 """
 
+from rolloupe.tokens.alignment import (
+    ATTENTION,
+    LOSS_MASKS,
+    AlignedArrays,
+    UnpaddedSpan,
+    inner,
+    place,
+    read_mask,
+    unpadded,
+)
 from rolloupe.tokens.applicable import loss_inputs, mask_rules
 from rolloupe.tokens.arrays import (
     MASKS,
@@ -89,11 +99,13 @@ from rolloupe.tokens.update import (
 __all__ = [
     "ADVANTAGES",
     "ANY_SIGN",
+    "ATTENTION",
     "DIFFERENCE",
     "DPPO",
     "GROUP_ADVANTAGES",
     "IPO",
     "KINDS",
+    "LOSS_MASKS",
     "MASK",
     "MASKS",
     "MASK_RULES",
@@ -103,6 +115,7 @@ __all__ = [
     "RECORDED_MASK",
     "UNEQUAL",
     "UPDATES",
+    "AlignedArrays",
     "AntIcePop",
     "Clip",
     "ClipHigher",
@@ -129,6 +142,7 @@ __all__ = [
     "SeriesKind",
     "Sign",
     "TokenBatch",
+    "UnpaddedSpan",
     "UpdateKind",
     "UpdateRule",
     "aggregation_weight",
@@ -148,6 +162,7 @@ __all__ = [
     "has_other_meaning",
     "hide_masked",
     "importance_ratio",
+    "inner",
     "is_summed",
     "kind_of",
     "kl_k2",
@@ -164,13 +179,16 @@ __all__ = [
     "nan_mean",
     "nan_sum",
     "packed",
+    "place",
     "prob_delta",
     "read_floats",
+    "read_mask",
     "same_end",
     "token_count",
     "tokens_of",
     "trained",
     "under_mask",
+    "unpadded",
     "unpadded_length",
     "update_coefficients",
     "update_rule",

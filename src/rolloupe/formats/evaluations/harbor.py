@@ -193,7 +193,9 @@ class Harbor(NumberedFormat):
         """See `RecordFormat`: with its tokens."""
         found = tokens_of(_items(record))
         if found.ids:
-            sample.series = series_of({"logprobs": found.logprobs, "loss_mask": found.sampled}, len(found.ids))
+            arrays = {"logprobs": found.logprobs, "loss_mask": found.sampled}
+            sample.series, notes = series_of(arrays, len(found.ids), found.first)
+            sample.notes += [*notes, *found.notes]
             add_tokens(run, sample, found.ids, found.first, has_text=True)
 
     def config(self, run: RunInfo) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from rolloupe.formats.reading.records import Record, RecordFormat
 from rolloupe.formats.unreadable import is_foreign
 from rolloupe.model import Location, RunInfo, RunPart, Source
 from rolloupe.storage import is_file
+from rolloupe.tokens import LOSS_MASKS
 
 MAX_STEP_FOLDERS = 100_000
 """Number of step folders to look at below one run."""
@@ -84,12 +85,28 @@ class Generic(ByEnding, NamedRows, JsonlFormat):
         ("`data_source`, `dataset`, `env_name`, `env_class`, `task`, ...", "environment"),
         (
             "`logprobs`, `ref_logprobs`, `entropy`, `advantages`, ... as lists",
-            "token series, cut to the shortest with a note",
+            (
+                "token series; beside a mask one that covers neither the response, nor prompt and response, nor the "
+                "trained tokens alone is not shown, else they are cut to the shortest, both with a note"
+            ),
         ),
         ("`rollout_logprobs` as a list", "the token series `logprobs`; `logprobs` beside it are `trainer_logprobs`"),
-        ("`loss_mask`, `attention_mask` as lists", "0 for a token that was not trained, or padding: no values there"),
-        ("`logprobs` as an object with `content`, as in OpenAI's API", "`logprobs`, token strings and alternatives"),
+        (
+            f"{_listed(LOSS_MASKS)}; `attention_mask`",
+            "the token series `loss_mask`, 0 for a token that was not trained; 0 for padding: no values there",
+        ),
+        (
+            (
+                "`logprobs`, `token_logprobs`, `output_token_logprobs`, ... as OpenAI's API, vLLM or SGLang write them "
+                "or as pairs or objects with a token and a logprob; `choices` with one choice"
+            ),
+            "`logprobs`, token strings, ids and alternatives; of a choice the response and the status as well",
+        ),
         ("`top_logprobs`: pairs, or objects as vLLM and OpenAI's API write them", "alternatives of tokens"),
+        (
+            "`response_tokens`, `completion_ids`, `response_ids`, `prompt_ids`, `input_ids`, `token_ids`, ... as lists",
+            "token strings and ids, without the padding that every mask leaves out",
+        ),
         ("other numbers, true and false, and the numbers in `metrics`", "sample metrics"),
         (f"other texts of at most {fields.MAX_TAG_CHARS} characters", "tags"),
         ("any other key", "extra"),

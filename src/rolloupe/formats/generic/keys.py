@@ -32,11 +32,6 @@ COUNTS = {
     ),
     "total": ("total_length", "total_tokens", "total_token_count", "seqlen", "seq_len"),
 }  # fmt: skip
-SERIES = (
-    "logprobs", "trainer_logprobs", "ref_logprobs", "rollout_logprobs", "old_logprobs", "values", "token_rewards",
-    "advantages", "returns", "entropy", "loss_mask", "attention_mask", "kl",
-)  # fmt: skip
-
 _TELLING = frozenset((*PROMPTS, *RESPONSES, *MESSAGES, *SCORES))
 _LISTS = _TELLING | {"error"}
 """The keys whose value may be a meaningful list."""
@@ -122,7 +117,7 @@ class Roles(NamedTuple):
             return fields.number(value) is not None
         if key == "discarded":
             return fields.reason(value) is not None
-        if key in (*SERIES, "top_logprobs"):
+        if key == "top_logprobs":
             return isinstance(value, list)
         return key == self.status_key or key in self.counts.values()
 

@@ -3,12 +3,12 @@
 import re
 
 from rolloupe import text, tokens
-from rolloupe.formats.alternatives import STRINGS, alternatives_of, with_lists
-from rolloupe.formats.generic.keys import SERIES, Roles, is_aside, may_be_sample, roles_of
+from rolloupe.formats.generic import row_tokens
+from rolloupe.formats.generic.keys import Roles, is_aside, may_be_sample, roles_of
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import stem
 from rolloupe.formats.reading.records import Record, RecordFormat, References, Unusable, step_of
-from rolloupe.model import Locator, Sample, SampleRow, Source, TokenSeries
+from rolloupe.model import Locator, Sample, SampleRow, Source
 
 _UID = re.compile(r"(?P<group>.+)_[0-9]+_[0-9]+", re.DOTALL)
 
@@ -26,12 +26,13 @@ class NamedRows(RecordFormat):
         """See `RecordFormat`."""
         return is_aside(key)
 
-    def needs_length(self, key: str) -> bool:  # noqa: ARG002
+    def needs_length(self, key: str) -> bool:
         """See `RecordFormat`."""
-        return True
+        return row_tokens.needs_length(key)
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `RecordFormat`."""
+        record = row_tokens.with_choice(record)
         if not may_be_sample(record):
             raise Unusable("an object without a text or a score under a usual name is no sample")
         roles = self.roles(record)
@@ -41,6 +42,8 @@ class NamedRows(RecordFormat):
         prompt = fields.joined(prompt_value)
         metrics, tags = roles.rest(record)
         step = step_of(record.get(roles.step)) if roles.step else None
+        found = _tokens(roles, record)
+        prompt_tokens, response_tokens = _counts(roles, record, found)
         return SampleRow(
             split=source.split or "train",
             step=step if step is not None else (source.step or 0),
@@ -54,15 +57,15 @@ class NamedRows(RecordFormat):
             status=status,
             status_raw=status_raw,
             turns=_turn_count(response_value, prompt),
-            prompt_tokens=roles.tokens(record, "prompt"),
-            response_tokens=roles.tokens(record, "response"),
+            prompt_tokens=prompt_tokens,
+            response_tokens=response_tokens,
             total_tokens=roles.tokens(record, "total"),
             env=(fields.name(record.get(roles.env)) or "") if roles.env else "",
             uid=fields.name(record.get("uid")) or "",
             discarded=fields.reason(record.get("discarded")) or "",
             metrics=metrics | reward.metrics,
             tags=tags | reward.tags,
-            has_series=bool(_arrays(roles, with_lists(record))),
+            has_series=found.has_series,
             prompt=prompt,
             response=fields.joined(response_value, thoughts=True),
             messages=fields.chat(response_value),
@@ -70,24 +73,26 @@ class NamedRows(RecordFormat):
 
     def references(self, record: Record) -> References:
         """See `RecordFormat`."""
+        record = row_tokens.with_choice(record)
         label = self.roles(record).label
         return References(fields.as_text(record.get(label)) if label else "", [])
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `RecordFormat`."""
-        roles, opened = self.roles(record), with_lists(record)
-        is_choice, record = opened is not record, opened
+        record = row_tokens.with_choice(record)
+        roles = self.roles(record)
         prompt, response = roles.texts(record)
-        arrays = _arrays(roles, record)
+        found = _tokens(roles, record)
         sample = fields.sample_of(row, locator, prompt, response)
         sample.label = self.references(record).label
-        sample.top_logprobs = alternatives_of(record.get("top_logprobs"))
-        sample.series, sample.notes = _series(arrays)
-        sample.token_strings = record.pop(STRINGS) if is_choice else []
+        in_place = row_tokens.placed_row(found, roles.tokens(record, "prompt"))
+        unplaced = row_tokens.add_row_tokens(sample, found, in_place)
+        placed = found.keys.keys() - unplaced
         sample.extra = {
             key: fields.showable(value)
             for key, value in record.items()
-            if not roles.shows(key, value, row) or (key == roles.score and _is_left_out(value, arrays))
+            if key not in placed
+            and (key in unplaced or not roles.shows(key, value, row) or _is_list_of(roles.score, key, value))
         }
         return sample
 
@@ -115,29 +120,31 @@ def _turn_count(response: object, prompt: str) -> int:
     return max(1, text.answers_in(messages)) if messages else 0
 
 
-def _arrays(roles: Roles, record: Record) -> Record:
-    """What may be token series, by name."""
-    found = {key: record[key] for key in SERIES if tokens.length(record.get(key))}
+def _is_list_of(score: str | None, key: str, value: object) -> bool:
+    return key == score and isinstance(value, list)
+
+
+def _tokens(roles: Roles, record: Record) -> row_tokens.RowTokens:
+    """The tokens of a row; a list of scores counts among them if it has a number for each."""
+    found = row_tokens.row_tokens(record)
     scores = record[roles.score] if roles.score else None
     count = tokens.length(scores)
-    if count and all(tokens.length(values) == count for values in found.values()):
-        found["token_rewards"] = scores
-    if "rollout_logprobs" in found and "trainer_logprobs" not in found:
+    if not count and "rollout_logprobs" not in found.arrays:
+        return found
+    arrays, keys = dict(found.arrays), dict(found.keys)
+    if count and all(tokens.length(values) == count for values in arrays.values()):
+        arrays["token_rewards"], keys[str(roles.score)] = scores, "token_rewards"
+    if "rollout_logprobs" in arrays and "trainer_logprobs" not in arrays:
         renamed = {"rollout_logprobs": "logprobs", "logprobs": "trainer_logprobs"}
-        found = {renamed.get(name, name): values for name, values in found.items()}
-    return found
+        arrays = {renamed.get(name, name): values for name, values in arrays.items()}
+        keys = {key: renamed.get(name, name) for key, name in keys.items()}
+    return found._replace(arrays=arrays, keys=keys)
 
 
-def _is_left_out(scores: object, arrays: Record) -> bool:
-    return isinstance(scores, list) and all(scores is not values for values in arrays.values())
-
-
-def _series(lists: Record) -> tuple[list[TokenSeries], list[str]]:
-    """The token series, and a note if some are cut."""
-    read = ((name, tokens.read_floats(values)) for name, values in lists.items())
-    arrays = {name: values for name, values in read if values is not None}
-    length, notes = tokens.aligned({name: len(values) for name, values in arrays.items()})
-    found = [TokenSeries(name=name, values=tokens.packed(values[:length])) for name, values in arrays.items()]
-    for mask in tokens.MASKS:
-        tokens.hide_masked(found, (mask,))
-    return found, notes
+def _counts(roles: Roles, record: Record, found: row_tokens.RowTokens) -> tuple[int | None, int | None]:
+    """The tokens of prompt and response: as the row says, else as many as it holds without padding."""
+    prompt, response = roles.tokens(record, "prompt"), roles.tokens(record, "response")
+    if response is not None or not len(found.pieces):
+        return prompt, response
+    extent = row_tokens.extent_of(found, found.masks(), prompt)
+    return extent.prompt, extent.response

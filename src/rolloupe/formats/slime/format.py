@@ -42,8 +42,9 @@ from rolloupe.formats.slime.layout import (
     train_files_of,
 )
 from rolloupe.formats.slime.peek import SLIME, TRAIN, kind_of
-from rolloupe.formats.slime.samples import PART, VALUES_OF_ROW, Dump, row_of, sample_of, series_of, uid_of
+from rolloupe.formats.slime.samples import PART, VALUES_OF_ROW, Dump, first_of, row_of, sample_of, uid_of
 from rolloupe.formats.slime.train_rows import JoinedRows, TrainRow, joined, rows_of, series_of_rows
+from rolloupe.formats.trainers.token_rows import series_of
 from rolloupe.model import (
     Annotation,
     Location,
@@ -312,10 +313,11 @@ class Slime(Format):
         for row in rows:
             sample.row.metrics = sample.row.metrics | row.metrics(sample.row.ordinal)
             sample.row.advantage = advantage if (advantage := row.advantage()) is not None else sample.row.advantage
-        own = {one.name for one in sample.series}
-        for name, values in series_of_rows(rows):
-            if name not in own and (series := series_of(name, values, len(sample.token_ids))) is not None:
-                sample.series.append(series)
+        own, total = {one.name for one in sample.series}, len(sample.token_ids)
+        others = {name: values for name, values in series_of_rows(rows) if name not in own}
+        more, notes = series_of(others, total, first_of(total, sample.row.response_tokens))
+        sample.series += more
+        sample.notes += notes
         lost = {name for row in rows for name in row.names()} - {one.name for one in sample.series}
         if lost and sample.row.response_tokens != 0:
             sample.notes.append(

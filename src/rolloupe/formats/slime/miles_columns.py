@@ -15,8 +15,9 @@ from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import files, links_of
 from rolloupe.formats.reading.records import Record, References, Unusable
 from rolloupe.formats.reading.tables.parquet import ParquetFormat
-from rolloupe.formats.slime.samples import Dump, ids_of, series_of, uid_of
+from rolloupe.formats.slime.samples import Dump, first_of, ids_of, uid_of
 from rolloupe.formats.token_texts import note_of, strings_of, turns_of
+from rolloupe.formats.trainers.token_rows import series_of
 from rolloupe.model import Location, Locator, Part, RunInfo, Sample, SampleRow, Scanned, Source, Turn
 
 FOLDER: Final = "dashboard_columns"
@@ -98,6 +99,8 @@ class MilesColumns(ParquetFormat):
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `RecordFormat`."""
         ids = _ids(record)
+        arrays = {name: record.get(key) for key, name in SERIES.items()}
+        series, notes = series_of(arrays, len(ids), first_of(len(ids), row.response_tokens))
         return Sample(
             key=row.key,
             row=row,
@@ -106,12 +109,8 @@ class MilesColumns(ParquetFormat):
             prompt_text=row.prompt,
             response_text=row.response,
             token_ids=ids,
-            series=[
-                series
-                for key, name in SERIES.items()
-                if (series := series_of(name, tokens.read_floats(record.get(key)), len(ids))) is not None
-            ],
-            notes=[MISSING],
+            series=series,
+            notes=[MISSING, *notes],
         )
 
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:

@@ -16,7 +16,8 @@ from rolloupe.formats.reading.pickles import NumberList, Tensor, ValueBudget, as
 from rolloupe.formats.reading.pickles.json_values import CHARACTERS, MANY
 from rolloupe.formats.reading.pickles.values import MAX_VALUES, Blob
 from rolloupe.formats.reading.records import Record, Unusable
-from rolloupe.model import Location, Locator, Sample, SampleRow, TokenSeries, Turn
+from rolloupe.formats.trainers.token_rows import series_of
+from rolloupe.model import Location, Locator, Sample, SampleRow, Turn
 
 PART: Final = "samples"
 """Names the list of a dump in which a locator counts."""
@@ -222,8 +223,9 @@ def sample_of(dump: Dump, row: SampleRow, locator: Locator) -> Sample:
     sample.label = fields.as_text(dump.json(simple(record.get("label"))))
     sample.token_ids = ids
     sample.token_strings = shown[-row.response_tokens :] if row.response_tokens and len(shown) == len(ids) else []
-    found = (series_of(name, _floats(record, key, sample), len(ids)) for key, name in SERIES.items())
-    sample.series = [series for series in found if series is not None]
+    arrays = {name: _floats(record, key, sample) for key, name in SERIES.items()}
+    sample.series, notes = series_of(arrays, len(ids), first_of(len(ids), row.response_tokens))
+    sample.notes += notes
     sample.extra = _extra(dump, record, row)
     return sample
 
@@ -248,12 +250,9 @@ def ids_of(value: Any) -> list[int]:
     return ids
 
 
-def series_of(name: str, values: tokens.Floats | None, total: int) -> TokenSeries | None:
-    """Return the series of the last tokens of a sample; None without values."""
-    if values is None or not len(values):
-        return None
-    shown = values[max(0, len(values) - total) :] if total else values
-    return TokenSeries(name=name, values=tokens.packed(shown), offset=max(0, total - len(shown)))
+def first_of(total: int, response: int | None) -> int | None:
+    """Return at which of its tokens the response of a sample begins; None if its record does not say so."""
+    return None if response is None or response > total else total - response
 
 
 def _extra(dump: Dump, record: Record, row: SampleRow) -> dict[str, Any]:

@@ -122,7 +122,8 @@ class TrackerSamples(NamedRows):
         sample.notes += logged.notes
         if tokens := logged.tokens:
             ids = [*tokens.prompt, *tokens.response]
-            sample.series = series_of(tokens.series, len(ids))
+            sample.series, notes = series_of(tokens.series, len(ids), len(tokens.prompt))
+            sample.notes += notes
             add_tokens(run, sample, ids, len(tokens.prompt), has_text="response" in logged.record)
         return sample
 

@@ -173,7 +173,8 @@ class NemoGym(NamedRows, JsonlFormat):
         """See `RecordFormat`: with its tokens."""
         found = tokens_of(record.get(_ITEMS))
         if found.ids:
-            sample.series = series_of(_arrays(found), len(found.ids))
+            sample.series, notes = series_of(_arrays(found), len(found.ids), found.first)
+            sample.notes += [*notes, *found.notes]
             add_tokens(run, sample, found.ids, found.first, has_text=True)
 
     def tokenizers(self, run: RunInfo) -> list[Location | str]:

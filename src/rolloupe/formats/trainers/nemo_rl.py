@@ -127,10 +127,10 @@ class LoggedBatches(PromptRuns):
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `RecordFormat`."""
         prompt, response = record["_texts"]
-        total = len(record["_ids"])
-        arrays = {name: _cut(record.get(key), total) for key, name in SERIES.items()}
+        total, padded = len(record["_ids"]), tokens.length(record.get(IDS))
+        arrays = {name: _cut(record.get(key), total, padded) for key, name in SERIES.items()}
         sample = fields.sample_of(row, locator, prompt, response)
-        sample.series = series_of(arrays, total)
+        sample.series, sample.notes = series_of(arrays, total, record["_first"])
         rest = {key: value for key, value in record.items() if key not in _PLACED and not key.startswith("_")}
         sample.extra = {key: fields.showable(value) for key, value in rest.items()}
         return sample
@@ -206,9 +206,10 @@ def _tokens(one: Record) -> tuple[list[int], int]:
     return ids, int(trained.argmax()) if isinstance(trained, np.ndarray) and trained.any() else len(ids)
 
 
-def _cut(values: Any, total: int) -> Any:
-    """A token array without its padding; None for what is no array."""
-    return values[:total] if tokens.length(values) else None
+def _cut(values: Any, total: int, padded: int | None) -> Any:
+    """A token array without its padding, where the ids have it too; None for what is no array."""
+    length = tokens.length(values)
+    return (values[:total] if length == padded else values) if length else None
 
 
 def _texts(content: object) -> tuple[Any, Any]:

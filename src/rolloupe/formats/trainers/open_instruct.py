@@ -118,7 +118,8 @@ class OpenInstruct(JsonlFormat):
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `RecordFormat`."""
         sample = super().sample(record, row, locator)
-        sample.series = series_of({"logprobs": record.get("logprobs")}, row.total_tokens or 0)
+        logprobs = {"logprobs": record.get("logprobs")}
+        sample.series, sample.notes = series_of(logprobs, row.total_tokens or 0, row.prompt_tokens)
         return sample
 
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:

@@ -4,6 +4,7 @@ An item is a message, reasoning, a call or its output: `text.from_messages` read
 conversation at each turn store a list of lists: the last holds the others.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ class ItemTokens(NamedTuple):
     first: int
     logprobs: np.ndarray
     sampled: np.ndarray
+    notes: Sequence[str] = ()
 
 
 NO_TOKENS = ItemTokens([], 0, np.empty(0), np.empty(0))
@@ -48,6 +50,7 @@ def tokens_of(items: object) -> ItemTokens:
         return NO_TOKENS
     ids = [*calls[-1][0], *calls[-1][1]]
     logprobs, sampled = np.full(len(ids), np.nan), np.zeros(len(ids))
+    unequal = 0
     for asked, answered, values in calls:
         start, stop = len(asked), len(asked) + len(answered)
         if ids[:stop] != [*asked, *answered]:
@@ -55,7 +58,10 @@ def tokens_of(items: object) -> ItemTokens:
         sampled[start:stop] = 1
         if values is not None and len(values) == len(answered):
             logprobs[start:stop] = values
-    return ItemTokens(ids, len(calls[0][0]), logprobs, sampled)
+        elif values is not None:
+            unequal += 1
+    note = f"arrays {tokens.UNEQUAL}, not shown: the logprobs of {unequal} answers are not as many as their tokens"
+    return ItemTokens(ids, len(calls[0][0]), logprobs, sampled, [note] if unequal else ())
 
 
 def _last(items: list[Any]) -> list[Any]:

@@ -49,14 +49,26 @@ def add_tokens(run: RunInfo, sample: Sample, ids: Sequence[int], first: int, *, 
         sample.turns = turns
 
 
-def series_of(arrays: Mapping[str, Any], total: int) -> list[TokenSeries]:
-    """Return the series of the last tokens of a sample with `total` of them, blank where the loss mask is 0."""
-    found = []
-    for name, values in arrays.items():
-        read = tokens.read_floats(values)
-        if read is not None and len(read):
-            some = read[-total:] if total else read
-            found.append(TokenSeries(name=name, values=tokens.packed(some), offset=max(0, total - len(some))))
-    if len({series.offset for series in found}) == 1:
-        tokens.hide_masked(found, ("loss_mask",))
-    return found
+def series_of(arrays: Mapping[str, Any], total: int, first: int | None) -> tuple[list[TokenSeries], list[str]]:
+    """Return the series of a sample with `total` tokens, whose response begins at token `first`, and notes.
+
+    They cover all tokens or the response, and are blank where the loss mask is 0; a note names one that does neither,
+    and is not among them. If `first` is unknown, the arrays that are shorter tell it by their length.
+    """
+    read = {name: tokens.read_floats(values) for name, values in arrays.items()}
+    found = {name: values for name, values in read.items() if values is not None and len(values)}
+    notes: list[str] = []
+    if not found:
+        return [], notes
+    if total and any(len(values) != total for values in found.values()):
+        shorter = {len(values) for values in found.values() if len(values) < total}
+        start = first if first is not None else total - shorter.pop() if len(shorter) == 1 else 0
+        placed = tokens.place(found, total - start, start)
+        found, notes = dict(placed.series), placed.notes
+    series = [
+        TokenSeries(name=name, values=tokens.packed(values), offset=max(0, total - len(values)))
+        for name, values in found.items()
+    ]
+    if len({one.offset for one in series}) == 1:
+        tokens.hide_masked(series, ("loss_mask",))
+    return series, notes

@@ -23,7 +23,6 @@ from rolloupe.formats.reading.trackers.sqlite import BadDatabase, is_database, r
 from rolloupe.formats.reading.trainer_files import merged_metrics
 from rolloupe.formats.trainers.token_rows import add_tokens, ids_of, series_of, shown
 from rolloupe.model import Location, Locator, MetricRow, RunInfo, RunPart, Sample, SampleRow, Source
-from rolloupe.tokens import length
 
 ENDINGS = (".db", ".sqlite", ".sqlite3")
 BATCH_ROWS, BATCH_BYTES = 2000, 8 * 2**20
@@ -141,7 +140,7 @@ class Tviz(NumberedFormat):
             total_tokens=(len(prompt_ids) + len(output_ids)) or None,
             metrics={name: number for name, number in numbers if number is not None},
             tags={name: short for name in _TAGS if (short := fields.tag(record[name])) is not None},
-            has_series=_has_series(record),
+            has_series=bool(record["logprobs"]) and isinstance(record["logprobs"], list),
             prompt=fields.as_text(record["prompt_text"]) or shown(prompt_ids),
             response=fields.as_text(record["output_text"]) or shown(output_ids),
         )
@@ -154,8 +153,8 @@ class Tviz(NumberedFormat):
         """See `RecordFormat`."""
         sample = super().sample(record, row, locator)
         sample.extra = {key: value for key, value in sample.extra.items() if value is not None}
-        if _has_series(record):
-            sample.series = series_of({"logprobs": record["logprobs"]}, row.total_tokens or 0)
+        logprobs = {"logprobs": record["logprobs"]}
+        sample.series, sample.notes = series_of(logprobs, row.total_tokens or 0, row.prompt_tokens or 0)
         return sample
 
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
@@ -244,11 +243,6 @@ def _trajectories(database: apsw.Connection, after: int, run_id: str | None, cou
         if left <= 0:
             break
     return found
-
-
-def _has_series(record: Record) -> bool:
-    count = length(record["logprobs"])
-    return bool(count) and count == length(record["output_tokens"])
 
 
 def _steps(database: apsw.Connection, run_id: str) -> list[Record]:

@@ -1,0 +1,308 @@
+"""The members of a row that hold its tokens: strings, ids, series and masks, whatever they are called."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from rolloupe import tokens
+from rolloupe.formats.alternatives import (
+    OF_SGLANG,
+    TOP_OF_SGLANG,
+    Alternatives,
+    alternatives_of,
+    sampled_tokens,
+)
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.records import Record
+from rolloupe.formats.trainers.token_rows import ids_of
+from rolloupe.model import Sample, TokenSeries
+
+SERIES: Final = (
+    "logprobs", "trainer_logprobs", "ref_logprobs", "rollout_logprobs", "old_logprobs", "values", "token_rewards",
+    "advantages", "returns", "entropy", "kl",
+)  # fmt: skip
+LOGPROBS: Final = (
+    "token_logprobs", OF_SGLANG, "output_logprobs", "response_logprobs", "completion_logprobs", "generation_logprobs",
+    "sampling_logprobs", "inference_logprobs", "log_probs",
+)  # fmt: skip
+"""Other names of `logprobs`."""
+TOP_LOGPROBS: Final = "top_logprobs"
+STRINGS: Final = ("response_tokens", "token_strings", "completion_tokens", "output_tokens", "tokens")
+"""Lists of texts; if they hold numbers, of ids."""
+IDS: Final = (
+    "completion_ids", "response_ids", "output_ids", "response_token_ids", "completion_token_ids", "output_token_ids",
+    "generated_token_ids", "generation_token_ids",
+)  # fmt: skip
+PROMPT_IDS: Final = ("prompt_ids", "prompt_token_ids", "prompt_tokens")
+WHOLE_IDS: Final = ("input_ids", "token_ids")
+"""Ids of the response alone, or of the prompt as well."""
+MASKS: Final = (*tokens.LOSS_MASKS, tokens.ATTENTION)
+META: Final = "meta_info"
+
+_COMPLETIONS: Final = ("response", "completion", "output")
+_OF_CHOICE: Final = {"message", "text", "logprobs", "finish_reason", "token_ids", "prompt_token_ids", "index"}
+
+_WITH_VALUES: Final = frozenset((*MASKS, *STRINGS, *IDS, *WHOLE_IDS, *PROMPT_IDS))
+_ARRAYS: Final = frozenset((*SERIES, *MASKS))
+_KINDS: Final = {
+    **{name: name for name in (*SERIES, *MASKS)},
+    **dict.fromkeys((*LOGPROBS, META), "logprobs"),
+    **dict.fromkeys((*STRINGS, *IDS, *WHOLE_IDS), "ids"),
+    **dict.fromkeys(("prompt_ids", "prompt_token_ids", "prompt_tokens"), "ids of the prompt"),
+    **dict.fromkeys((TOP_LOGPROBS, TOP_OF_SGLANG), "alternatives"),
+}
+"""The members that hold tokens, and what each holds: the name of an array, or a word; the first of a kind counts."""
+_ORDER: Final = {key: number for number, key in enumerate(_KINDS)}
+ARRAY_KEYS: Final = _WITH_VALUES | {*SERIES, *LOGPROBS}
+"""Those that may be lists of numbers, if they are not something else."""
+
+
+def needs_length(key: str) -> bool:
+    """Tell whether a scan asks a list under this key for nothing but its length."""
+    return key not in _WITH_VALUES
+
+
+class RowTokens(NamedTuple):
+    """What a row holds about its tokens, as it is stored: lists, or arrays that a scan has read."""
+
+    strings: Any = ()
+    ids: Any = ()
+    """Of the response; of prompt and response where `is_whole`."""
+    prompt_ids: Any = ()
+    arrays: Mapping[str, Any] = {}
+    """By the names of their series and masks."""
+    keys: Mapping[str, str] = {}
+    """The members of the row that all of this is in, and what each holds: the name of an array, or a word."""
+    top: object = None
+    """What holds the alternatives."""
+    is_whole: bool = False
+
+    @property
+    def pieces(self) -> Sequence[object]:
+        """The tokens one by one, with their padding; empty if only arrays tell of them."""
+        pieces: Sequence[object] = self.ids if self.is_whole or not len(self.strings) else self.strings
+        return pieces
+
+    @property
+    def has_series(self) -> bool:
+        """True for a row with a number for each token."""
+        return any(map(tokens.length, self.arrays.values()))
+
+    def masks(self) -> dict[str, tokens.Floats]:
+        """The masks that can be read."""
+        read = {name: tokens.read_mask(values) for name, values in self.arrays.items() if name in MASKS}
+        return {name: mask for name, mask in read.items() if mask is not None}
+
+
+class RowExtent(NamedTuple):
+    """The tokens of a row that are no padding: how many are the prompt's, None if unknown, and the response's."""
+
+    span: tokens.UnpaddedSpan
+    prompt: int | None
+    response: int | None
+    """None if neither strings nor ids say so."""
+
+
+_NONE: Final = RowTokens()
+
+
+def row_tokens(record: Record) -> RowTokens:
+    """Find the tokens of a row."""
+    names = [key for key in record if key in _ORDER]
+    if not names:
+        return _NONE
+    if len(names) > 1:
+        names.sort(key=_ORDER.__getitem__)
+    arrays: dict[str, Any] = {}
+    keys: dict[str, str] = {}
+    strings: Any = ()
+    ids: Any = ()
+    prompt_ids: Any = ()
+    top: object = None
+    is_whole = False
+    for key in names:
+        value, what = record[key], _KINDS[key]
+        if what in _ARRAYS:
+            if what not in arrays and _is_flat(value):
+                arrays[what], keys[key] = value, what
+            elif what == "logprobs" not in arrays and (found := sampled_tokens(value)) is not None:
+                arrays[what], keys[key] = found.logprobs, what
+                strings, ids, top = found.strings, found.ids, found.top
+        elif what == "alternatives":
+            if isinstance(value, list) and value:
+                top, keys[key] = value, what
+        elif not isinstance(value, list | np.ndarray) or not len(value):
+            continue
+        elif what == "ids of the prompt":
+            if len(ids) and not prompt_ids and _begins_with(value, int):
+                prompt_ids, keys[key] = value, what
+        elif not len(strings) and key in STRINGS and (arrays or key == STRINGS[0]) and _begins_with(value, str):
+            strings, keys[key] = value, "strings"
+        elif not len(ids) and (arrays or key not in STRINGS) and _begins_with(value, int):
+            ids, keys[key], is_whole = value, "ids", key in WHOLE_IDS
+    return RowTokens(strings, ids, prompt_ids, arrays, keys, top, is_whole)
+
+
+def _is_flat(value: object) -> bool:
+    """Whether a value is an array of numbers, or of texts of them: its first element that is not null tells."""
+    if isinstance(value, np.ndarray):
+        return bool(len(value))
+    if not isinstance(value, list) or not value:
+        return False
+    if isinstance(value[0], float | int):
+        return True
+    value = tokens.inner(value)
+    first = next((one for one in value if one is not None), 0) if isinstance(value, list) else 0
+    return bool(value) and isinstance(first, int | float | str)
+
+
+def _begins_with(value: list[Any] | tokens.Floats, kind: type) -> bool:
+    return kind is int if isinstance(value, np.ndarray) else type(value[0]) is kind
+
+
+def with_choice(record: Record) -> Record:
+    """Return a row with what the one choice of a completion holds that it stores whole, as a server has sent it.
+
+    Source: the objects of OpenAI's API, with `choices[].message`, or `text`, and `choices[].logprobs`; vLLM adds
+    `token_ids` and `prompt_token_ids`. The completion is the row itself, or a member in place of the response.
+    """
+    key = next((key for key in _COMPLETIONS if isinstance(record.get(key), dict) and "choices" in record[key]), "")
+    if not key and "choices" not in record:
+        return record
+    whole = record[key] if key else record
+    listed = whole.get("choices")
+    choice = listed[0] if isinstance(listed, list) and len(listed) == 1 else None
+    if not isinstance(choice, dict):
+        return record
+    message, rest = choice.get("message"), {name: value for name, value in whole.items() if name != "choices"}
+    found = {name: value for name, value in record.items() if name not in (key, "choices")}
+    found |= {f"{key}_object": rest} if key and rest else {}
+    if isinstance(message, dict):
+        found.setdefault("response", [{"role": "assistant"} | message])
+    elif isinstance(choice.get("text"), str):
+        found.setdefault("response", choice["text"])
+    others = {
+        "logprobs": choice.get("logprobs"), "finish_reason": choice.get("finish_reason"),
+        "response_ids": choice.get("token_ids"),
+        "prompt_ids": choice.get("prompt_token_ids", whole.get("prompt_token_ids")),
+    }  # fmt: skip
+    for name, value in others.items():
+        if value is not None:
+            found.setdefault(name, value)
+    if left := {name: value for name, value in choice.items() if name not in _OF_CHOICE and value is not None}:
+        found.setdefault("choice", left)
+    return found
+
+
+def extent_of(found: RowTokens, masks: Mapping[str, tokens.Floats], prompt: int | None, pad: str = "") -> RowExtent:
+    """Return where the tokens of a row begin and end.
+
+    `prompt` is how long the row says that its prompt is, and `pad` a string that is only ever padding at the end.
+    """
+    pieces = found.pieces
+    span = tokens.unpadded(pieces, masks)
+    if pad and len(found.strings):
+        span = tokens.UnpaddedSpan(
+            span.start, max(span.start, min(span.stop, tokens.unpadded_length(found.strings, pad)))
+        )
+    prompt = len(found.prompt_ids) or prompt
+    count = span.stop - span.start
+    if not len(pieces) or not found.is_whole:
+        return RowExtent(span, prompt, count if len(pieces) else None)
+    if len(found.strings):
+        prompt = count - len(found.strings)
+    elif prompt is None:
+        prompt = _prompt_of(found, masks, span)
+    is_known = prompt is not None and 0 <= prompt <= count
+    return RowExtent(span, prompt if is_known else None, count - (prompt or 0) if is_known else count)
+
+
+def _prompt_of(found: RowTokens, masks: Mapping[str, tokens.Floats], span: tokens.UnpaddedSpan) -> int | None:
+    """How many of the ids of prompt and response are the prompt's: those before the first trained one, if known.
+
+    Arrays of one length, less than that of the ids, cover the response.
+    """
+    whole = {name: tokens.counts(mask) for name, mask in masks.items() if len(mask) == len(found.ids)}
+    trained = next((inside for name, inside in whole.items() if name != tokens.ATTENTION and inside.any()), None)
+    if trained is not None:
+        return int(trained.argmax()) - span.start
+    count = span.stop - span.start
+    shorter = {length for values in found.arrays.values() if 0 < (length := tokens.length(values) or 0) < count}
+    return count - shorter.pop() if len(shorter) == 1 else None
+
+
+class AlignedRow(NamedTuple):
+    """The arrays of a row over the tokens of its response, masks among them."""
+
+    extent: RowExtent
+    total: int
+    series: Mapping[str, tokens.Floats]
+    masks: Mapping[str, tokens.Floats]
+    """As the row has them, under their own names."""
+    lost: frozenset[str]
+    """What has no place: names of arrays, as `RowTokens.keys` has them."""
+    notes: list[str]
+
+
+def placed_row(found: RowTokens, prompt: int | None, pad: str = "") -> AlignedRow:
+    """Place the arrays of a row; see `extent_of`."""
+    masks = found.masks()
+    extent = extent_of(found, masks, prompt, pad)
+    (start, stop), padded = extent.span, len(found.pieces)
+    read = {name: tokens.read_floats(tokens.inner(one)) for name, one in found.arrays.items() if name not in MASKS}
+    read |= masks
+    arrays = {name: one for name in found.arrays if (one := read.get(name)) is not None and len(one)}
+    lost = found.arrays.keys() - arrays.keys()
+    notes = [f"{name} holds something else than flags, and is not used" for name in MASKS if name in lost]
+    if stop - start < padded:
+        arrays = {name: one[start:stop] if len(one) == padded else one for name, one in arrays.items()}
+        notes.append(
+            f"response_tokens: shown up to the padding, {stop - start} of {padded}"
+            if pad
+            else f"{padded - (stop - start)} of {padded} tokens are padding, outside of every mask, and left out"
+        )
+    placed = tokens.place(arrays, extent.response, extent.prompt)
+    return AlignedRow(extent, placed.total, placed.series, masks, placed.left_out | lost, notes + placed.notes)
+
+
+def add_row_tokens(sample: Sample, found: RowTokens, placed: AlignedRow) -> set[str]:
+    """Give a sample the tokens of its row; return the members of the row that have no place among them."""
+    (start, stop), padded, lost = placed.extent.span, len(found.pieces), placed.lost
+    ids, strings = ids_of(found.ids), fields.texts([*found.strings])
+    if len(ids) == padded:
+        ids = ids[start:stop]
+    if len(strings) == padded:
+        strings = strings[start:stop]
+    if strings and not found.is_whole:
+        strings = strings[: placed.total]
+    if found.is_whole and len(strings) > len(ids):
+        sample.notes.append(f"{len(strings)} token strings, but {len(ids)} ids: the strings are not shown")
+        strings, lost = [], lost | {"strings"}
+    elif ids and strings and not found.is_whole and len(ids) != len(strings):
+        sample.notes.append(f"{len(ids)} token ids, but {len(strings)} strings: the ids are not shown")
+        ids, lost = [], lost | {"ids", "ids of the prompt"}
+    if ids and not found.is_whole:
+        ids = [*ids_of(found.prompt_ids), *ids]
+    offset = max(0, len(ids) - placed.total)
+    sample.token_ids, sample.token_strings = ids, strings
+    sample.series = [
+        TokenSeries(name=name, values=tokens.packed(values), offset=offset) for name, values in placed.series.items()
+    ]
+    for mask in tokens.MASKS:
+        tokens.hide_masked(sample.series, (mask,))
+    sample.top_logprobs = _alternatives(found, placed)
+    sample.notes += placed.notes
+    return {key for key, what in found.keys.items() if what in lost}
+
+
+def _alternatives(found: RowTokens, placed: AlignedRow) -> Alternatives:
+    """The alternatives of the last tokens."""
+    read = alternatives_of(found.top)
+    if len(read) in (0, placed.total) or not placed.total:
+        return read
+    places = {TOP_LOGPROBS: np.arange(len(read), dtype=np.float64)}
+    again = tokens.place({**placed.masks, **places}, placed.total, placed.extent.prompt).series.get(TOP_LOGPROBS)
+    if again is None:
+        return []
+    return [[] if np.isnan(place) else read[int(place)] for place in again.tolist()]
