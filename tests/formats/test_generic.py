@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import rolloupe
-from rolloupe.formats import by_name, discover
+from rolloupe.formats import by_name, discover, fields_in
 from rolloupe.formats.reading.peek import MAX_LINE_BYTES
 from rolloupe.model import Problem, Sample, SampleRow
 from tests.formats.support import items, only_run, rows, samples, write
@@ -83,11 +83,14 @@ def test_logprobs_of_the_rollout_are_those_at_sampling(tmp_path: Path) -> None:
     assert series(logprobs=[-1], trainer_logprobs=[-3]) == both
 
 
-def test_scores_of_another_number_than_the_tokens_are_no_token_rewards(tmp_path: Path) -> None:
-    sample = sample_of(tmp_path, prompt="Q", response="A", scores=[0.25, 0.5], entropy=[1, 2, 3])
-    assert sample.row.reward == 0.75
-    assert [(one.name, list(one.values)) for one in sample.series] == [("entropy", [1, 2, 3])]
-    assert (sample.extra, sample.notes) == ({"scores": [0.25, 0.5]}, [])
+def test_scores_of_another_number_than_the_tokens_are_no_reward(tmp_path: Path) -> None:
+    record = {"prompt": "Q", "response": "A", "scores": [0.25, 0.5], "entropy": [1, 2, 3]}
+    write(tmp_path / "data.jsonl", record, record | {"entropy": [1, 2]}, record | {"scores": [0.25]})
+    refused, summed, single = items(only_run(tmp_path))
+    assert isinstance(refused, Problem) and "--map reward=scores.0" in refused.reason
+    assert [one.reward for one in (summed, single) if isinstance(one, SampleRow)] == [0.75, 0.25]
+    mapped = rows(only_run(tmp_path, fields=fields_in("reward=scores.0")))
+    assert [one.reward for one in mapped] == [0.25, 0.25, 0.25]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +98,7 @@ def test_scores_of_another_number_than_the_tokens_are_no_token_rewards(tmp_path:
     [
         ({"score": 1, "acc": 2}, 1.0), ({"reward": 1, "acc": 2}, 1.0), ({"acc": 2, "bench": "x"}, 2.0),
         ({"a": 1, "b": 2}, None), ({"score": None, "reward": 3}, 3.0), ({}, None), ("1.0", None), (None, None),
-        (10**400, float("inf")), ([0.5, 1], 1.5),
+        (10**400, float("inf")), ([0.5], 0.5),
     ],
 )  # fmt: skip
 def test_rewards(tmp_path: Path, reward: object, value: float | None) -> None:

@@ -13,7 +13,7 @@ from rolloupe.formats import discover
 from rolloupe.model import RunInfo, Sample, SampleRow
 from tests.formats.support import mean_reward, only_run, rows, samples, write
 
-ROW: dict[str, Any] = {"prompt": "p", "response": "r", "reward": 1.0, "step": 0}
+ROW: dict[str, Any] = {"prompt": "p", "response": "r", "reward": 1.0, "step": 0, "ref_response": "x"}
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def toy(demo_runs: Path) -> RunInfo:
 
 def sample_of(tmp_path: Path, **record: Any) -> Sample:
     """The sample of one record."""
-    write(tmp_path / "run" / "rank_0.jsonl", ROW | {"ref_response": "x"} | record)
+    write(tmp_path / "run" / "rank_0.jsonl", ROW | record)
     (sample,) = samples(only_run(tmp_path / "run"))
     return sample
 
@@ -179,9 +179,9 @@ def test_what_is_not_a_number_in_an_array_is_nan_and_left_out_of_means(tmp_path:
 def test_gaps_need_both_rewards_of_one_line(tmp_path: Path) -> None:
     write(
         tmp_path / "r.jsonl",
-        ROW | {"ref_reward": 0.25, "valid_reward": 3},
+        ROW | {"ref_reward": 0.25, "valid_reward": 3, "ref_response": None},
         ROW | {"ref_reward": "x", "ref_response": "<PAD>four"},
-        ROW | {"reward": None},
+        ROW | {"reward": None, "ref_response": None},
     )
     assert [row.metrics for row in rows(only_run(tmp_path))] == [
         {"ref_reward": 0.25, "valid_reward": 3.0, "reward_gap": 0.75, "valid_reward_gap": -2.0},
@@ -199,11 +199,12 @@ def test_the_end_of_a_system_prompt_is_not_cut(tmp_path: Path) -> None:
     assert sample_of(tmp_path, prompt="Be kind<endofsystem>Hi").prompt_text == "Be kind<endofsystem>Hi"
 
 
-def test_rows_with_more_than_the_board_shows_are_left_to_others(tmp_path: Path) -> None:
-    write(tmp_path / "a" / "x.jsonl", ROW | {"advantage": 0.5})
-    write(tmp_path / "b" / "x.jsonl", ROW | {"advantage": 0.5, "ref_reward": 1.0})
-    write(tmp_path / "c" / "x.jsonl", ROW | {"note": "kept"})
-    assert [run.format for run in discover([tmp_path]).runs] == ["generic", "rl_logging_board", "rl_logging_board"]
+def test_rows_without_a_key_of_the_boards_own_are_left_to_others(tmp_path: Path) -> None:
+    plain = {key: value for key, value in ROW.items() if key != "ref_response"}
+    write(tmp_path / "a" / "x.jsonl", plain | {"logprobs": [-1.0]})
+    write(tmp_path / "b" / "x.jsonl", plain | {"ref_reward": 1.0})
+    write(tmp_path / "c" / "x.jsonl", plain | {"note": "kept"})
+    assert [run.format for run in discover([tmp_path]).runs] == ["generic", "rl_logging_board", "generic"]
 
 
 def test_a_first_line_of_more_than_a_mebibyte_is_recognised_by_its_first_keys(tmp_path: Path) -> None:

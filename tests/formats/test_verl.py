@@ -128,7 +128,7 @@ def test_texts_that_verl_made_of_numbers_are_rewards_and_columns_of_forks_cost_n
         "np.float32(2.0)",
         "none of them",
         None,
-        [1, 2],
+        [3],
     ]
     lines = [ROW | {"score": value, "acc": True, "prompt": 3, "messages": "x", "steps": [1]} for value in values]
     write(tmp_path / "run" / "1.jsonl", *lines, {"input": "q", "output": "a", "score": 0})

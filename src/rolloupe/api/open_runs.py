@@ -62,10 +62,10 @@ def open(  # noqa: A001 - users call it as rolloupe.open
     Raises `UnreadablePath` if a path or the tokenizer does not exist, `NotRecognised` if a given format does not fit,
     `NotFound` if only other runs are there, `BadQuery` for fields that do not exist.
     """
-    from rolloupe.formats import checked_fields, read_fields
+    from rolloupe.formats import checked_fields, fields_in
 
     paths = [path] if isinstance(path, str | PathLike) else list(path)
-    named = read_fields(Path(fields)) if isinstance(fields, str | PathLike) else checked_fields(fields or {})
+    named = fields_in(str(fields)) if isinstance(fields, str | PathLike) else checked_fields(fields or {})
     others = [metrics] if isinstance(metrics, str | PathLike) else metrics
     reading = Reading(
         format=format or "", follow_symlinks=follow_symlinks, fields=named,

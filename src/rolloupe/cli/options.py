@@ -46,13 +46,13 @@ def format_of(ctx: click.Context, param: click.Parameter, value: str | None) -> 
 
 
 def fields_of(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[tuple[str, str], ...]:
-    """Read the file of `--map`."""
+    """Read the pairs or the file of `--map`."""
     if value is None:
         return ()
-    from rolloupe.formats import read_fields
+    from rolloupe.formats import fields_in
 
     try:
-        return read_fields(Path(value))
+        return fields_in(value)
     except RolloupeError as error:
         raise click.BadParameter(str(error), ctx, param) from None
 
@@ -188,8 +188,8 @@ def reading(command: F) -> F:
             "--map",
             "fields",
             callback=fields_of,
-            metavar="FILE",
-            help='For rows with unusual keys: a TOML file of lines such as  reward = "grade.total".',
+            metavar="PAIRS|FILE",
+            help="For rows with unusual keys: response=reply.text,reward=grade, or a TOML file of such lines.",
         ),
         click.option(
             "--group-by",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rolloupe.formats.base import Format
     from rolloupe.formats.discovery import Discovery, Note, discover, discover_begun, distinct, may_begin
-    from rolloupe.formats.reading.field_map import checked_fields, read_fields
+    from rolloupe.formats.reading.field_map import checked_fields, fields_in, read_fields
     from rolloupe.formats.reading.files import compression_of, listing_once
     from rolloupe.formats.reading.stream import extent, known_length, open_binary
     from rolloupe.formats.reference import describe
@@ -31,6 +31,7 @@ __all__ = [
     "discover_begun",
     "distinct",
     "extent",
+    "fields_in",
     "known_length",
     "listing_once",
     "may_begin",
@@ -42,7 +43,7 @@ _MODULES = {
     "base": ("Format",),
     "reference": ("describe",),
     "discovery": ("Discovery", "Note", "discover", "discover_begun", "distinct", "may_begin"),
-    "reading.field_map": ("checked_fields", "read_fields"),
+    "reading.field_map": ("checked_fields", "fields_in", "read_fields"),
     "reading.files": ("compression_of", "listing_once"),
     "reading.stream": ("extent", "known_length", "open_binary"),
     "registry": ("BUILT_IN", "all_formats", "built_in_formats", "by_name"),

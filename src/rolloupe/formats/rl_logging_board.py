@@ -35,19 +35,8 @@ NUMBERS = ("ref_reward", "valid_reward", "ref_valid_reward")
 _REQUIRED = {"prompt", "response", "reward", "step"}
 _OWN = {"response_tokens", "ref_response", *OWN_ARRAYS, *NUMBERS}
 _KNOWN = {*_REQUIRED, *_OWN, *ARRAYS, "ground_truth", "discarded"}
-_FOREIGN = {
-    "rollout_id",
-    "sample_index",
-    "group",
-    "group_id",
-    "group_index",
-    "uid",
-    "example_id",
-    "advantage",
-    "messages",
-    "choices",
-}
-"""Keys that the board ignores. If a row has them and no key of the board's own, another format shows more."""
+_TELLING = _OWN - {"logprobs"}
+"""Keys of which one must be there: what else the board reads, any log may hold."""
 
 
 class RLLoggingBoard(JsonlFormat):
@@ -258,10 +247,8 @@ def _fits(seen: Peek) -> bool:
 
 def _is_row(keys: Any, whole: bool) -> bool:
     if not whole:  # reward and step may follow the arrays
-        return {"prompt", "response"} <= keys and not _OWN.isdisjoint(keys)
-    if not keys >= _REQUIRED or {"rollout_id", "sample_index"} <= keys:
-        return False
-    return not _OWN.isdisjoint(keys) or _FOREIGN.isdisjoint(keys)
+        return {"prompt", "response"} <= keys and not _TELLING.isdisjoint(keys)
+    return keys >= _REQUIRED and not {"rollout_id", "sample_index"} <= keys and not _TELLING.isdisjoint(keys)
 
 
 def _unpadded(value: str) -> str:

@@ -1,11 +1,13 @@
 """Files that no format reads: what they are, why no format reads them, and how to get readable ones."""
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable
 
 from rolloupe.formats.base import Format
+from rolloupe.formats.generic.hints import maps_to_sample
+from rolloupe.formats.generic.hints import why_unread as why_no_sample
 from rolloupe.formats.generic.keys import has_sample, has_text, roles_of
+from rolloupe.formats.generic.tables import TABLES, first_rows
 from rolloupe.formats.reading.documents.database_rows import why_no_rows
 from rolloupe.formats.reading.documents.json_documents import beginning
 from rolloupe.formats.reading.files import JSONL, FolderEntry, is_passed_over, plain_name, why_shut
@@ -33,7 +35,10 @@ _KINDS: dict[str, str] = {
         (".pkl .pickle .joblib .npy .npz", f"pickles, or files that may hold them: {_NEVER}"),
         (".parquet .arrow .feather", f"columnar files: {_NO_FORMAT}"),
         (".eval", "logs of Inspect without a readable header: damaged, or still being written"),
-        (".zip .tar .tgz .gz .zst .bz2 .xz .7z", f"archives or compressed files: {_NO_FORMAT}"),
+        (
+            ".zip .tar .tgz .gz .zst .bz2 .xz .7z",
+            "archives or compressed files. Next: unpack them, and open the folder",
+        ),
         (".db .sqlite .sqlite3 .duckdb", f"databases: {_NO_FORMAT}"),
         (".db-wal .db-shm .db-journal", "files of SQLite: what they hold is read with the database beside them"),
         (".html .htm", f"pages: {_NO_FORMAT}"),
@@ -129,6 +134,9 @@ _WIDE = "text in UTF-16, and Rolloupe reads UTF-8. Next: convert it, as with ico
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
 _TEXTS = (*JSONL, ".json", ".csv", ".tsv", ".yaml", ".yml")
 
+_UNTOLD = ("", ".txt", ".log", ".out", ".jl", ".jsonlines", ".data", ".ldjson")
+"""Endings under which JSON lines are found."""
+
 _TWICE = "a file of the same name, plain or as `.zst`, lies beside it: that one counts"
 
 _TRAIN_DUMP = re.compile(r"[/\\]train_data[/\\][0-9_]+\.pt$")
@@ -162,8 +170,8 @@ _OF_MLFLOW = (
     "--source DIR_OF_MLRUNS --target sqlite:///mlflow.db, and open mlflow.db"
 )
 
-_ELSEWHERE = "responses_create_params"
-"""The key under which NeMo-Gym has the prompt, below keys of each environment that may look like a response."""
+_ELSEWHERE = {"responses_create_params", "_swanLab"}
+"""Where NeMo-Gym has the prompt, below keys of each environment that may look like a response; a table of SwanLab."""
 
 
 def is_asked(one: Format, name: str) -> bool:
@@ -173,8 +181,8 @@ def is_asked(one: Format, name: str) -> bool:
 
 
 def is_foreign(record: Record) -> bool:
-    """Return whether a row with a text and a score is another framework's: its prompt has no usual name."""
-    return _ELSEWHERE in record
+    """Return whether a record with texts and scores is another framework's, whose format knows where they lie."""
+    return not _ELSEWHERE.isdisjoint(record)
 
 
 def reasons(entries: Iterable[FolderEntry], names: Collection[str]) -> list[str]:
@@ -204,6 +212,9 @@ def reason_for(name: str, location: Location) -> str | None:
         return _OF_MLFLOW
     ending = _ending(name)
     own = _of_document(location) if ending == ".json" else why_no_rows(location) or why_unread(location)
+    own = own or (_of_rows(location) if ending in TABLES else None)
+    if ending in _UNTOLD:
+        return _of_another_name(location, name)
     return own or (_shut(location) or _KINDS[ending] if ending in _KINDS else None)
 
 
@@ -245,26 +256,31 @@ def _of_lines(location: Location) -> str:
         return "empty so far"
     if not seen.objects:
         return _NO_ROLLOUTS if _PLACEHOLDER in seen.trouble else seen.trouble
-    keys = Counter(key for record in seen.objects for key in record)
+    keys = {key for record in seen.objects for key in record}
     for wanted, framework in _FRAMEWORKS:
-        if wanted <= keys.keys():
+        if wanted <= keys:
             return f"looks like {framework}: {_NO_FORMAT}"
     for wanted, what in _BESIDE:
-        if wanted <= keys.keys():
+        if wanted <= keys:
             return what
-    listed = ", ".join(key if len(key) <= 60 else f"{key[:60]}…" for key in list(keys)[:8])
-    more = ", ..." if len(keys) > 8 else ""
-    what = f"its rows hold {_missing(seen.objects[0])} under a usual name (keys: {listed}{more})"
-    return f"{what}. Next: name the keys with --map"
+    return why_no_sample(seen.objects)
 
 
-def _missing(record: Record) -> str:
-    roles = roles_of(record)
-    if has_sample(record, roles):
-        return "a text and a score, but the file is not part of a run"
-    if not has_text(record, roles):
-        return "no text" if roles.score else "neither text nor score"
-    return "no score"
+def _of_rows(location: Location) -> str | None:
+    """Why no run has a table or a document of rows; None for one that has no texts and numbers."""
+    records = first_rows(location)
+    may_be_log = any(has_text(record, roles_of(record)) for record in records) or (records and maps_to_sample(records))
+    return why_no_sample(records) if may_be_log else None
+
+
+def _of_another_name(location: Location, name: str) -> str | None:
+    """What to do about samples in a file whose name says nothing of its kind."""
+    seen = look(location).objects
+    if not any(has_sample(record, roles_of(record)) for record in seen):
+        return None
+    return (
+        f"JSON lines with samples, under a name that is not read. Next: call it {name.rpartition('.')[0] or name}.jsonl"
+    )
 
 
 def _listed(names: list[str]) -> str:

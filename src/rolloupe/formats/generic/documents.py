@@ -1,7 +1,8 @@
-"""Rows of CSV, TSV and of one JSON document, each with its place in bytes: a part of a file owns the rows in it.
+"""Rows of CSV, TSV and JSON documents, each with its place in bytes: a part of a file owns the rows in it.
 
-A document is an array of objects, or an object with `columns` and, in `data`, an array for each row, as pandas
-(`orient="split"`), `mlflow.log_table` and Weights & Biases write tables.
+A document is an array of objects, one object, several of them one after another, or an object with `columns` and, in
+`data`, an array for each row, as pandas (`orient="split"`), `mlflow.log_table` and Weights & Biases write tables. What
+an object holds, one sample or several, `shapes` says.
 """
 
 import csv
@@ -13,8 +14,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from rolloupe.formats.generic.keys import LABELS, PROMPTS, RESPONSES
-from rolloupe.formats.reading.jsonl import BOM, parse
+from rolloupe.formats.generic.keys import candidates
+from rolloupe.formats.reading.jsonl import BOM, parse, value_of
 from rolloupe.formats.reading.records import Record, Unusable
 
 MAX_BYTES = 256 * 2**20
@@ -22,15 +23,20 @@ MAX_BYTES = 256 * 2**20
 MAX_CELL_CHARS = 64 * 2**20
 HEAD_BYTES = 2**20
 """The columns of a table are in the first of them."""
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
+DELIMITED = {".csv": ",;\t|", ".tsv": "\t"}
+"""The delimiters that a table may have, by the ending of its name; the most frequent one in its header is it."""
 
 _BETWEEN = b" \t\r\n,"
 _COLUMNS = re.compile(r'\s*\{\s*"columns"\s*:\s*')
 _MEMBER = re.compile(r'\s*,\s*"(?P<name>index|data)"\s*:\s*')
+_OPENINGS = re.compile(rb"\s*(?:\{|\[\s*\{|\[)[ \t\r]*\n\s*(?P<next>.)?", re.DOTALL)
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?(?:nan|inf)", re.IGNORECASE)
-_TEXTS = frozenset((*PROMPTS, *RESPONSES, *LABELS))
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
+_TRUTHS = {"True": True, "False": False, "true": True, "false": False, "TRUE": True, "FALSE": False}
 _elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_check = msgspec.json.Decoder(msgspec.Raw).decode
 _decoder = json.JSONDecoder()
 
 
@@ -45,25 +51,55 @@ class PlacedRow(NamedTuple):
 
 def rows_in(data: bytes, ending: str) -> Iterator[PlacedRow]:
     """Yield the rows of a whole file."""
-    return _cells(data, DELIMITERS[ending]) if ending in DELIMITERS else _of_document(data)
+    return _cells(data, ending) if ending in DELIMITED else _of_document(data)
 
 
 def row_in(data: bytes, header: bytes, ending: str) -> Record:
-    """Return the row in its own bytes; a table's needs the bytes of the file's beginning. Raises `Unusable`."""
-    if ending not in DELIMITERS:
+    """Return the row in its own bytes; see `header_of` for the header. Raises `Unusable`."""
+    if ending not in DELIMITED:
         return _object(data, _columns(header)[0])
-    names = next(csv.reader(io.StringIO(_text(header.removeprefix(BOM))), delimiter=DELIMITERS[ending]), [])
-    cells = next(csv.reader(io.StringIO(_text(data)), delimiter=DELIMITERS[ending]), [])
-    return _record(names, cells)
+    delimiter = _delimiter(header, ending)
+    names = next(csv.reader(io.StringIO(_text(header)), delimiter=delimiter), [])
+    cells = next(csv.reader(io.StringIO(_text(data)), delimiter=delimiter), [])
+    return _Cells(names, delimiter).record(cells)
+
+
+def header_of(beginning: bytes, ending: str) -> bytes:
+    """Return what of the beginning of a file its rows need: the line with the names of columns, or nothing."""
+    data = beginning.removeprefix(BOM)
+    if ending in DELIMITED:
+        return data
+    return beginning if _COLUMNS.match(data[:HEAD_BYTES].decode("latin-1")) else b""
+
+
+def is_document(beginning: bytes) -> bool:
+    """Return whether a file that begins so holds objects over several lines, and not one on each line."""
+    match = _OPENINGS.match(beginning.removeprefix(BOM))
+    if match is None:
+        return False
+    is_list = match[0].lstrip()[:1] == b"["
+    return match["next"] not in (b"{", b"]") or not is_list or not _ends_in_line(beginning, match.start("next"))
+
+
+def _ends_in_line(data: bytes, at: int) -> bool:
+    """Whether the object that begins here ends in its line."""
+    return data[at : data.find(b"\n", at) % (len(data) + 1)].rstrip(_BETWEEN).endswith((b"}", b"]"))
 
 
 def _text(data: bytes) -> str:
     return data.decode("utf-8", errors="replace").replace("\0", "\ufffd")
 
 
-def _cells(data: bytes, delimiter: str) -> Iterator[PlacedRow]:
+def _delimiter(data: bytes, ending: str) -> str:
+    """The delimiter that stands most often in the first line of a table, outside of quotes."""
+    first = _QUOTED.sub("", _text(data[:HEAD_BYTES].partition(b"\n")[0]))
+    return max(DELIMITED[ending], key=first.count)
+
+
+def _cells(data: bytes, ending: str) -> Iterator[PlacedRow]:
     """Yield the rows of a table. A row that is cut off at the file's end may still grow."""
     csv.field_size_limit(MAX_CELL_CHARS)
+    delimiter = _delimiter(data.removeprefix(BOM), ending)
     read_to = 0
 
     def lines() -> Iterator[str]:
@@ -72,33 +108,43 @@ def _cells(data: bytes, delimiter: str) -> Iterator[PlacedRow]:
             read_to += len(line)
             yield _text(line.removeprefix(BOM) if read_to == len(line) else line)
 
-    names: list[str] | None = None
+    table: _Cells | None = None
     start = 0
     try:
         for cells in csv.reader(lines(), delimiter=delimiter):
-            if names is None:
-                names = cells
+            if table is None:
+                table = _Cells(cells, delimiter)
             elif cells:
-                yield PlacedRow(start, read_to, _record(names, cells))
+                yield PlacedRow(start, read_to, table.record(cells))
             start = read_to
     except csv.Error as error:
         yield PlacedRow(start, len(data), None, f"not CSV: {error}")
 
 
-def _record(names: list[str], cells: list[str]) -> Record:
-    return {name: _value(name, cell) for name, cell in zip(names, cells, strict=False) if cell}
+class _Cells:
+    """The columns of a table, which make records of its rows."""
 
+    def __init__(self, names: list[str], delimiter: str) -> None:
+        self._names = names
+        by_role = candidates(tuple(names)).by_role
+        self._texts = {name for role in ("prompt", "response", "label") for name in by_role.get(role, ())}
+        self._has_commas = delimiter == ";"
 
-def _value(name: str, cell: str) -> Any:
-    """A number or JSON, as far as the cell is one; a prompt of digits stays a text."""
-    if cell[0] in "[{":
-        try:
-            return parse(b'{"": ' + cell.encode() + b"}").get("", cell)
-        except Unusable:
+    def record(self, cells: list[str]) -> Record:
+        """Return the cells by the names of their columns, without empty ones."""
+        return {name: self._value(name, cell) for name, cell in zip(self._names, cells, strict=False) if cell}
+
+    def _value(self, name: str, cell: str) -> Any:
+        """A number, a truth value, JSON or what Python prints of a list, if the cell is one; a prompt stays a text."""
+        if cell[0] in "[{":
+            return value_of(cell)
+        if name in self._texts:
             return cell
-    if name in _TEXTS or not _NUMBER.fullmatch(cell):
-        return cell
-    return int(cell) if cell.lstrip("+-").isdecimal() and len(cell) < 16 else float(cell)
+        if self._has_commas and _DECIMAL_COMMA.fullmatch(cell):
+            cell = cell.replace(",", ".")
+        if not _NUMBER.fullmatch(cell):
+            return _TRUTHS.get(cell, cell)
+        return int(cell) if cell.lstrip("+-").isdecimal() else float(cell)
 
 
 def _columns(data: bytes) -> tuple[list[str] | None, int]:
@@ -138,30 +184,48 @@ def _sizes(data: bytes, *, is_table: bool) -> Iterator[int]:
 
 
 def _of_document(data: bytes) -> Iterator[PlacedRow]:
-    """Yield the objects of an array, or the rows of a table, up to its end or to where it is no JSON."""
+    """Yield the objects of a document, or the rows of a table, up to its end or to where it is no JSON."""
     columns, at = _columns(data)
     sizes = _sizes(data, is_table=columns is not None)
-    at = at or len(data) - len(data.removeprefix(BOM).lstrip(_BETWEEN[:4]))
-    if data[at : at + 1] != b"[":
+    within = columns is not None
+    if within and data[at : at + 1] != b"[":
         return
-    characters = ""
-    at += 1
+    at = at + 1 if within else len(data) - len(data.removeprefix(BOM))
+    characters, line_end = "", -1
     while True:
         at = _next(data, at)
-        if data[at : at + 1] == b"]":
+        first = data[at : at + 1]
+        if not first or (columns is not None and first == b"]"):
             return
-        size = next(sizes, 0)
+        if first in (b"[", b"]") and within == (first == b"]"):
+            within, at = not within, at + 1
+            continue
+        if line_end < at:
+            line_end = data.find(b"\n", at) % (len(data) + 1)
+        size = next(sizes, 0) or _size_in_line(data, at, line_end)
         try:
-            if not size:  # NaN, or an end that is missing
-                characters = characters or data.decode("latin-1")
+            if not size:
+                characters = characters or data.decode("latin-1")  # a character for each byte
                 size = _decoder.raw_decode(characters, at)[1] - at
             yield PlacedRow(at, at + size, _object(data[at : at + size], columns))
         except Unusable as error:
             yield PlacedRow(at, at + size, None, str(error))
         except (ValueError, RecursionError):
-            yield PlacedRow(at, len(data), None, "the array has no end, or is no JSON from here on")
+            reason = "the array has no end, or is no JSON from here on" if within else "no JSON from here on"
+            yield PlacedRow(at, len(data), None, reason)
             return
         at += size
+
+
+def _size_in_line(data: bytes, at: int, end: int) -> int:
+    """The size of an object that alone fills the rest of its line; 0 for another."""
+    while end > at and data[end - 1] in _BETWEEN:
+        end -= 1
+    try:
+        _check(memoryview(data)[at:end])
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return 0
+    return end - at
 
 
 def _next(data: bytes, at: int) -> int:

@@ -4,37 +4,62 @@ If a row lacks a step, group or split, names of files and folders, and equal pro
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from itertools import islice
 from pathlib import Path
 
 from rolloupe.formats.generic.folder_words import EVAL_WORDS, words_in
 from rolloupe.formats.generic.keys import (
     GROUPS,
+    OUTCOMES,
     PROMPTS,
     RESPONSES,
     SCORES,
     STEPS,
+    WEAK_STEPS,
     has_sample,
     has_text,
     roles_of,
 )
-from rolloupe.formats.generic.rows import NamedRows
-from rolloupe.formats.generic.tables import PARQUET, TABLES, DocumentRows, LineRows, ParquetRows, ending_of, first_rows
+from rolloupe.formats.generic.shapes import samples_in
+from rolloupe.formats.generic.tables import (
+    PARQUET,
+    TABLES,
+    AnyRows,
+    DocumentRows,
+    LineRows,
+    ParquetRows,
+    ending_of,
+    first_rows,
+    is_read_whole,
+)
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.documents.file_kinds import ByEnding
 from rolloupe.formats.reading.field_map import ROLES, Fields, renamed
-from rolloupe.formats.reading.files import FolderEntry, alone, files, folders, is_one_file, links_of, stem
+from rolloupe.formats.reading.files import (
+    JSONL,
+    FolderEntry,
+    alone,
+    files,
+    folders,
+    is_one_file,
+    links_of,
+    plain_name,
+    stem,
+)
 from rolloupe.formats.reading.jsonl import JsonlFormat
-from rolloupe.formats.reading.peek import MAX_FILES, Peek, look, look_into
-from rolloupe.formats.reading.records import Record, RecordFormat
+from rolloupe.formats.reading.peek import MAX_FILES, look, look_into
+from rolloupe.formats.reading.records import Record, RecordFormat, Unusable
 from rolloupe.formats.unreadable import is_foreign
-from rolloupe.model import Location, RunInfo, RunPart, Source
+from rolloupe.model import Location, Problem, RunInfo, RunPart, Source
 from rolloupe.storage import is_file
 from rolloupe.tokens import LOSS_MASKS
 
 MAX_STEP_FOLDERS = 100_000
 """Number of step folders to look at below one run."""
 
+_RANK = re.compile(r"(?:rank|worker|gpu|node|proc|process|host|shard|part|dp)[_\-]?[0-9]{1,5}", re.IGNORECASE)
+_EPOCH = re.compile(r"(?:^|[^a-z])epoch[_\-.=]?(?P<epoch>[0-9]{1,9})", re.IGNORECASE)
 _NO_NAME = re.compile(r"data|(?:global|steps?|iter|iteration|rollout)?[0-9]*")
 
 
@@ -42,7 +67,7 @@ def _listed(keys: tuple[str, ...]) -> str:
     return ", ".join(f"`{key}`" for key in keys)
 
 
-class Generic(ByEnding, NamedRows, JsonlFormat):
+class Generic(ByEnding, AnyRows, JsonlFormat):
     """JSON lines with text and a score."""
 
     name = "generic"
@@ -50,20 +75,30 @@ class Generic(ByEnding, NamedRows, JsonlFormat):
     takes_field_map = True
     endings = (".parquet",)
     recognises = (
-        "`.jsonl` or `.ndjson` files, or in a folder without these `.parquet`, `.csv`, `.tsv` or `.json` (an array, "
-        "or an object with `columns` and `data`, as pandas, `mlflow.log_table` and W&B write tables), whose rows hold "
+        "`.jsonl` or `.ndjson` files, or in a folder without such samples `.parquet`, `.csv`, `.tsv` or `.json` (an "
+        "array, objects one after another, an object with a list of samples, columns, or samples by their ids, or one "
+        "with `columns` and `data`, as pandas, `mlflow.log_table` and W&B write tables), whose rows hold "
         "a text or a list of messages (prompt: "
-        f"{_listed(PROMPTS)}; response: {_listed(RESPONSES)}; or `messages` alone) and a score ({_listed(SCORES)})."
+        f"{_listed(PROMPTS)}; response: {_listed(RESPONSES)}; or `messages` alone) and a score ({_listed(SCORES)}; "
+        f"beside a response also {_listed(OUTCOMES)}). Names are known however they are written (`groupId`, `Group "
+        "ID`); without a usual name, one that ends in a usual word counts (`decoded_completion`, `scalar_reward`)."
     )
     layout = (
-        "One file, a folder of files, or a folder whose folders are named by a step (`global_step_3_evals/`, `12/`) "
-        "and hold such files. Files without samples (`aggregated_results.jsonl`) and inputs of NeMo-Gym are left out."
+        "One file, a folder of files, or a folder whose folders are named by a step or a rank (`global_step_3_evals/`, "
+        "`12/`, `rank_0/`) and hold such files. Files without samples (`aggregated_results.jsonl`) and inputs of "
+        "NeMo-Gym are left out. "
+        "A row may hold several samples: lists of equal length (`completions`, `rewards`), numbered members "
+        "(`completion_0`, `reward_0`), a list of objects. What is no list of that length is shared by them. Parts of "
+        "a sample may lie in objects (`input.prompt`, `output.text`, `meta.step`)."
     )
     identity = (
-        f"step = {_listed(STEPS)}, else the number in the name of the folder or the file, else 0; group = "
+        f"step = {_listed(STEPS)}, else the number in the name of the folder or the file (a last number, which "
+        "may be a count, only after a word such as `gen`, with leading zeros, or if other files differ in it alone), "
+        f"else {_listed(WEAK_STEPS)}, else 0; group = "
         f"{_listed(GROUPS)}, `uid` without its last two numbers, `id` if messages are stored "
-        "beside it, else a hash of the prompt; index = `{file}:{byte offset}`. Split `train`, or `eval/{name}` if the "
-        "file or folder is named after an evaluation (`val_...`, `global_step_3_evals/gsm8k.jsonl`)."
+        "beside it, else a hash of the prompt; index = `{file}:{byte offset}`, of several in a row with `.{number}`. "
+        "Split `train`, or `eval/{name}` if the file or folder is named after an evaluation (`val_...`, "
+        "`global_step_3_evals/gsm8k.jsonl`)."
     )
     reads = (
         (
@@ -73,11 +108,12 @@ class Generic(ByEnding, NamedRows, JsonlFormat):
         (
             "score keys",
             (
-                "the reward: a number; of an object `score`, else `reward`, else its only number; of a list of numbers "
-                "the sum, and the list is the token series `token_rewards` if no other series has another length"
+                "the reward: a number; of an object `score`, else `reward`, else its only number; of a list with a "
+                "number for each token the sum, and the list is the token series `token_rewards`. Any other list is a "
+                "problem"
             ),
         ),
-        ("`advantage`", "advantage"),
+        ("`advantage`, `adv`, ...", "advantage"),
         ("`discarded`", "why the trainer discarded it, a text"),
         ("`status`, `finish_reason`, `stop_reason`, `stop_condition`, `is_truncated`, `error`", "status"),
         ("`ground_truth`, `gts`, `label`, `target`, `answer`, ...", "ground truth"),
@@ -113,9 +149,10 @@ class Generic(ByEnding, NamedRows, JsonlFormat):
     )
     limits = (
         "A row without any of the text and score keys is listed as a problem. Token ids without text are not decoded. "
-        "Rows with other keys are read with `--map FILE` (in Python `fields=`), which maps roles to keys: a TOML file "
-        f'of lines such as `reward = "grade.total"`. The roles are {_listed(tuple(ROLES))}; a key with dots leads into '
-        "objects, and by numbers into lists."
+        "Rows with other keys are read with `--map response=reply.text,reward=grade` (in Python `fields=`), which maps "
+        'roles to keys, or `--map FILE`, a TOML file of lines such as `reward = "grade.total"`. The roles are '
+        f"{_listed(tuple(ROLES))}; a key with dots leads into objects, and by numbers into lists. A document is read "
+        "up to 256 MiB. Of several objects on a line, and of one behind the torn rest of another, each is read."
     )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
@@ -128,15 +165,14 @@ class Generic(ByEnding, NamedRows, JsonlFormat):
         ]
         places = "" if listed else "in folders named by a step"
         listed += [entry.location for folder in _step_folders(str(path), root) for entry in files(folder.path, root)]
-        if not listed:
-            return self._tables_in(path, root, forced=forced)
         number = f"{len(listed)} file{'s' if len(listed) != 1 else ''} of JSON lines {places}".rstrip()
-        return self._found(path, path.name, listed, number, root, forced=forced)
+        found = self._found(path, path.name, listed, number, root, forced=forced)
+        return found or self._tables_in(path, root, forced=forced)
 
     def _found(
         self, path: Path, name: str, listed: list[Location], what: str, links: str, *, forced: bool
     ) -> list[RunInfo]:
-        fitting = next((roles_of(record) for record in _beginnings(listed) if not is_foreign(record)), None)
+        fitting = next((roles_of(record) for record in _beginnings(listed)), None)
         if not listed or not (fitting or forced):
             return []
         reason = f"{what}, {fitting.described() if fitting else 'read as a person asked'}"
@@ -144,14 +180,10 @@ class Generic(ByEnding, NamedRows, JsonlFormat):
         return [RunInfo(name=name, root=str(path), format=self.name, reason=reason, parts=parts, link_root=links)]
 
     def _tables_in(self, folder: Path, links: str, *, forced: bool) -> list[RunInfo]:
-        """The run of a folder without JSON lines."""
-        listed = [one.location for one in files(str(folder), links, TABLES) if forced or _is_table_of_samples(one, ())]
-        listed += [
-            one.location
-            for below in _step_folders(str(folder), links)
-            for one in files(below.path, links, TABLES)
-            if forced or _is_table_of_samples(one, ())
-        ]
+        """The run of a folder without JSON lines of samples."""
+        places = [str(folder), *(below.path for below in _step_folders(str(folder), links))]
+        tables = [table for place in places for table in files(place, links, TABLES)]
+        listed = [table.location for table in tables if forced or _may_hold_samples(table, (), forced=False)]
         kinds = " and ".join(sorted({ending_of(place.path)[1:] for place in listed}))
         return self._found(folder, folder.name, listed, f"{len(listed)} files of {kinds}", links, forced=forced)
 
@@ -169,57 +201,90 @@ class Generic(ByEnding, NamedRows, JsonlFormat):
             candidates = [
                 entry for entry in listed if _may_hold_samples(entry, run.reading.fields, forced=bool(choice))
             ]
-            if not listed:
+            if all(look(entry.location).empty for entry in candidates):
                 places = [part.path, *(one.path for one in _step_folders(part.path, links_of(run)))]
-                listed = [one for place in places for one in files(place, links_of(run), TABLES)]
-                candidates = [one for one in listed if _is_table_of_samples(one, run.reading.fields)]
-            found += [_source(run, entry.location) for entry in (listed if choice and not candidates else candidates)]
+                tables = [one for place in places for one in files(place, links_of(run), TABLES)]
+                read = [one for one in tables if _may_hold_samples(one, run.reading.fields, forced=False)]
+                listed, candidates = (listed or tables), (read or candidates)
+            listed = listed if choice and not candidates else candidates
+            numbered = fields.numbered_names(_bare(entry.name) for entry in listed)
+            found += [_source(run, entry.location, numbered) for entry in listed]
         return found
+
+    def losses(self, run: RunInfo) -> list[Problem]:
+        """See `Format`: steps of several epochs, whose samples stand together."""
+        if all(_EPOCH.search(name) is None for part in run.parts for name in _names(part.path, links_of(run))):
+            return []
+        by_step: dict[tuple[str | None, int | None], dict[str, str]] = {}
+        for source in self.sources(run):
+            if match := _EPOCH.search(source.name):
+                by_step.setdefault((source.split, source.step), {})[match["epoch"]] = source.name
+        return [
+            Problem(
+                source=min(names.values()),
+                reason=f"step {step} is in files of the epochs {', '.join(sorted(names, key=int))}: their samples are "
+                "shown together. Next: open the files of one epoch, or count steps on over epochs in their names",
+            )
+            for (_, step), names in by_step.items()
+            if len(names) > 1
+        ]
 
     def reader_of(self, source: Source) -> RecordFormat:
         """See `ByEnding`."""
-        return _READERS.get(ending_of(source.path), _LINES)
+        if ending_of(source.path) == PARQUET:
+            return _PARQUET
+        return _DOCUMENTS if is_read_whole(source.location) else _LINES
 
 
-_LINES = LineRows()
-_READERS: dict[str, RecordFormat] = {
-    ending: ParquetRows() if ending == PARQUET else DocumentRows() for ending in TABLES
-}
+_LINES, _PARQUET, _DOCUMENTS = LineRows(), ParquetRows(), DocumentRows()
 
 
 def _beginnings(listed: list[Location]) -> Iterator[Record]:
     """The samples among the first records of a few of many files."""
-    tables = [place for place in listed if ending_of(place.path)]
-    yield from (one for place in tables[:MAX_FILES] for one in first_rows(place) if has_sample(one, roles_of(one)))
-    if len(tables) < len(listed):
-        yield from (record for _, seen in look_into(listed) for record in _samples(seen, ()))
+    whole = [place for place in listed if is_read_whole(place)]
+    yield from (sample for place in whole[:MAX_FILES] for record in first_rows(place) for sample in _samples(record))
+    if len(whole) < len(listed):
+        lines = look_into([place for place in listed if place not in whole] if whole else listed)
+        yield from (sample for _, seen in lines for record in seen.objects for sample in _samples(record, seen.whole))
 
 
-def _samples(seen: Peek, named: Fields) -> list[Record]:
-    """The records that are samples; of one that is too long to be seen whole, the score may follow its text."""
-    records = [renamed(record, named) for record in seen.objects]
-    is_sample = has_sample if seen.whole else has_text
-    return [record for record in records if is_sample(record, roles_of(record))]
-
-
-def _is_table_of_samples(entry: FolderEntry, named: Fields) -> bool:
-    records = (renamed(record, named) for record in first_rows(entry.location))
-    return any(has_sample(record, roles_of(record)) for record in records)
+def _samples(record: Record, is_whole: bool = True, *, forced: bool = False) -> list[Record]:
+    """The samples of a record; of one that is too long to be seen whole, the score may follow its text."""
+    try:
+        found = samples_in(record)[:1]
+    except Unusable:
+        return []
+    is_sample = has_sample if is_whole else has_text
+    return [one for one in found if is_sample(one, roles_of(one)) and (forced or not is_foreign(record))]
 
 
 def _step_folders(folder: str, link_root: str) -> list[FolderEntry]:
-    named = [entry for entry in folders(folder, link_root) if fields.step_of_folder(entry.name) is not None]
-    return named[:MAX_STEP_FOLDERS]
+    """The folders of steps, and those of ranks, whose files are of one run."""
+    listed = folders(folder, link_root)
+    named = (one for one in listed if fields.step_of_folder(one.name) is not None or _RANK.fullmatch(one.name))
+    return [*islice(named, MAX_STEP_FOLDERS)]
 
 
-def _source(run: RunInfo, location: Location) -> Source:
+def _names(place: str, link_root: str) -> Iterator[str]:
+    return (entry.name for entry in files(place, link_root, (*JSONL, *TABLES)))
+
+
+def _bare(name: str) -> str:
+    """The name of a file without what says what kind it is."""
+    name = plain_name(name)
+    return next((name.removesuffix(ending) for ending in (*JSONL, *TABLES) if name.endswith(ending)), name)
+
+
+def _source(run: RunInfo, location: Location, numbered: Collection[str] = ()) -> Source:
     path, root = location
     file = Path(path)
     name = file.name if path == run.root else file.relative_to(run.root).as_posix()
-    of_file = fields.step_in(stem(file.name))
+    of_file = fields.step_in(_bare(file.name), numbered)
     of_folder = fields.step_of_folder(file.parent.name)
     first, second = (of_folder, of_file) if "/" in name else (of_file, of_folder)
-    return Source(path=path, name=name, root=root, split=_split(run, name), step=second if first is None else first)
+    step = second if first is None else first
+    depends = "" if step == fields.step_in(_bare(file.name)) else str(step)  # on names of other files
+    return Source(path=path, name=name, root=root, split=_split(run, name), step=step, depends=depends)
 
 
 def _split(run: RunInfo, name: str) -> str:
@@ -243,8 +308,12 @@ def _may_hold_samples(entry: FolderEntry, named: Fields, *, forced: bool) -> boo
     key = (entry.path, entry.inode, named, forced)
     if key in _with_samples:
         return True
-    seen = look(entry.location)
-    found = any(forced or not is_foreign(record) for record in _samples(seen, named))
+    if is_whole := is_read_whole(entry.location):
+        records, seen_whole = first_rows(entry.location), True
+    else:
+        seen = look(entry.location)
+        records, seen_whole = seen.objects, seen.whole
+    found = any(_samples(renamed(record, named), seen_whole, forced=forced) for record in records)
     if found:
         _with_samples.add(key)
-    return found or not seen.objects
+    return found or not (records or is_whole)

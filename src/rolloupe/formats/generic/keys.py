@@ -1,6 +1,12 @@
-"""The usual names: the member of a row that is its prompt, its response, its score, its step, and so on."""
+"""The usual names: the member of a row that is its prompt, its response, its score, its step, and so on.
 
-from collections.abc import Callable
+A name is known however it is written (`group_id`, `groupId`, `Group ID`). A row without a usual name for its prompt,
+its response, its score or its step may have a name that ends in one of the usual words, such as `decoded_completion`.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from rolloupe import text
@@ -8,35 +14,101 @@ from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.records import Record
 from rolloupe.model import SampleRow, Status
 
-PROMPTS = ("prompt", "input", "question", "query", "problem", "input_prompt", "instruction", "prompt_text")
+PROMPTS = (
+    "prompt", "input", "question", "query", "problem", "input_prompt", "instruction", "prompt_text", "prompts",
+    "inputs", "user_prompt", "queries", "input_text", "full_prompt", "prompt_messages", "input_messages",
+)  # fmt: skip
 RESPONSES = (
     "response", "completion", "output", "generation", "answer_text", "output_response", "response_text",
-    "completion_text", "output_text", "generated_text", "model_output",
+    "completion_text", "output_text", "generated_text", "model_output", "generated", "candidates", "reply",
+    "model_response", "llm_output", "solution_str", "resps",
 )  # fmt: skip
-MESSAGES = ("messages",)
-SCORES = fields.REWARDS
-STEPS = ("step", "global_step", "global_steps", "iteration", "rollout_id", "training_step", "train_step")
-_STEPS = tuple(name for name in STEPS if name != "rollout_id")
-"""Those that are no other name either where their value is no integer: Agent Lightning's rollouts have a text."""
+WEAK_RESPONSES = ("text", "code", "prediction", "pred", "answer")
+"""The response of a row without a more usual name."""
+MESSAGES = ("messages", "conversation", "chat", "trajectory", "traj", "history", "dialog", "dialogue")
+SCORES = (
+    *fields.REWARDS, "reward_value", "final_reward", "final_score", "reward_total", "episode_reward", "reward_info",
+    "reward_details", "grade", "reward_score", "rm_score",
+)  # fmt: skip
+"""The usual names of a reward."""
+OUTCOMES = (
+    "correct", "is_correct", "accuracy", "acc", "passed", "success", "solved", "resolved", "is_success", "is_resolved",
+    "correctness", "pass", "exact_match",
+)  # fmt: skip
+"""The usual names of a verdict, which is the reward of a row that has no other."""
+STEPS = (
+    "step", "global_step", "global_steps", "iteration", "training_step", "train_step", "iter", "update", "itr",
+    "trainer_step", "policy_step", "rl_step", "optim_step", "step_idx", "step_id", "iteration_id", "update_step",
+)  # fmt: skip
+WEAK_STEPS = ("rollout_id", "epoch")
+"""The step of a row whose file names none."""
 GROUPS = (
     "group", "group_id", "group_index", "group_idx", "prompt_id", "prompt_idx", "prompt_index", "example_id", "task_id",
+    "group_uid", "prompt_uid", "problem_id", "question_id", "instance_id", "query_id", "puzzle_id", "doc_id", "qid",
+    "problem_idx", "problem_index", "question_idx", "question_index", "task_idx", "task_index", "example_idx",
+    "example_index", "instance_idx", "query_idx", "group_key", "group_name", "prompt_hash", "prompt_key", "item_id",
+    "group_num", "group_no", "prompt_num", "problem_uid", "question_uid", "task_uid", "question_hash", "prompt_group",
+    "q_idx", "q_id",
 )  # fmt: skip
-LABELS = ("ground_truth", "gts", "label", "target", "golden_answer", "reference_answer", "answer")
-ENVS = ("env_name", "env_id", "env", "env_class", "data_source", "dataset", "task")
-STATUSES = ("status", "finish_reason", "stop_reason", "stop_condition")
+LABELS = (
+    "ground_truth", "gts", "label", "target", "golden_answer", "reference_answer", "answer", "gt", "gold",
+    "gold_answer", "expected_answer", "expected", "expected_output", "correct_answer", "reference", "target_answer",
+    "answer_key", "solution", "reference_solution", "gt_answer", "ground_truth_answer", "true_answer",
+)  # fmt: skip
+ENVS = (
+    "env_name", "env_id", "env", "env_class", "data_source", "dataset", "task", "environment", "task_name",
+    "dataset_name", "benchmark",
+)  # fmt: skip
+STATUSES = ("status", "finish_reason", "stop_reason", "stop_condition", "termination_reason", "exit_status")
+TRUNCATED = ("is_truncated", "truncated", "was_truncated")
+"""The usual names of whether a sample was cut short."""
+ADVANTAGES = ("advantage", "adv", "advantages", "normalized_advantage", "group_advantage")
 COUNTS = {
-    "prompt": ("prompt_length", "prompt_tokens", "prompt_len", "prompt_token_count", "input_tokens"),
+    "prompt": (
+        "prompt_length", "prompt_tokens", "prompt_len", "prompt_token_count", "input_tokens", "num_prompt_tokens",
+        "n_prompt_tokens",
+    ),
     "response": (
         "response_length", "response_tokens", "response_len", "response_token_count", "completion_tokens",
-        "completion_length", "output_tokens",
+        "completion_length", "output_tokens", "num_response_tokens", "num_completion_tokens", "completion_len",
+        "output_length", "num_output_tokens", "n_tokens", "num_tokens", "token_count", "generated_tokens",
+        "num_generated_tokens", "gen_len", "exact_token_count",
     ),
     "total": ("total_length", "total_tokens", "total_token_count", "seqlen", "seq_len"),
 }  # fmt: skip
-_TELLING = frozenset((*PROMPTS, *RESPONSES, *MESSAGES, *SCORES))
-_LISTS = _TELLING | {"error"}
-"""The keys whose value may be a meaningful list."""
+_ENDINGS = {
+    "prompt": ("prompt", "question", "query", "problem", "instruction"),
+    "response": ("response", "completion", "output", "generation", "reply", "answer", "solution", "prediction"),
+    "score": ("reward", "score"),
+    "step": ("step", "iteration", "iter"),
+}
+"""The last words of names that say what a member is, where no usual name does, the surest first."""
+_OF_ANOTHER = frozenset(
+    """num n max min total env mean avg std system reference ref parsed extracted expected gold golden target correct
+    true gt label""".split()
+)
+"""Words of names that have such a word, too, and mean something else."""
+_OF_OUTCOMES = frozenset(("correct", "correctness", "passed", "success", "solved", "resolved"))
+_ROLES = {
+    "prompt": PROMPTS, "response": RESPONSES, "messages": MESSAGES, "score": SCORES, "step": STEPS, "group": GROUPS,
+    "label": LABELS, "env": ENVS, "status_key": STATUSES, "advantage": ADVANTAGES,
+}  # fmt: skip
+_words = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_no_letter = re.compile(r"[^a-z0-9]")
+MAX_NAME_CHARS = 64
 
 Test = Callable[[object], bool]
+Names = tuple[str, ...]
+
+
+class Candidates(NamedTuple):
+    """The keys of a row that have a usual name of each role, the most usual first."""
+
+    by_role: dict[str, Names]
+    outcomes: Names
+    truncated: Names
+    weak_steps: Names
+    counts: dict[str, Names]
 
 
 class Roles(NamedTuple):
@@ -52,6 +124,8 @@ class Roles(NamedTuple):
     env: str | None
     status_key: str | None
     counts: dict[str, str]
+    advantage: str | None = "advantage"
+    weak_step: str | None = None
 
     def described(self) -> str:
         """For a person: the keys that identify a sample."""
@@ -76,21 +150,26 @@ class Roles(NamedTuple):
 
     def status(self, record: Record) -> tuple[Status, str]:
         """The status, from a word or from other keys that imply it."""
-        if self.status_key:
-            return fields.status(record[self.status_key])
+        value = record[self.status_key] if self.status_key else None
+        if isinstance(value, str):
+            return fields.status(value)
         if record.get("error"):
             return "error", "error"
-        if record.get("is_truncated") is True:
-            return "truncated", "is_truncated"
+        if isinstance(value, bool) and self.status_key:
+            return ("truncated", self.status_key) if value else ("completed", f"not {self.status_key}")
         if record.get("is_completed") is True:
             return "completed", "is_completed"
         return "unknown", ""
+
+    def keys(self) -> set[str | None]:
+        """The keys with a role."""
+        return {*self[:9], *self.counts.values(), self.advantage, self.weak_step, "uid"}
 
     def rest(self, record: Record) -> tuple[dict[str, float], dict[str, str]]:
         """Sample metrics and tags: numbers and short texts without a role."""
         metrics: dict[str, float] = {}
         tags: dict[str, str] = {}
-        keys_with_role = {*self[:9], *self.counts.values(), "uid", "advantage"}
+        keys_with_role = self.keys()
         for key, value in record.items():
             if key in keys_with_role or (key == "discarded" and fields.reason(value) is not None):
                 continue
@@ -109,11 +188,11 @@ class Roles(NamedTuple):
             return True
         if key == self.score:
             return isinstance(value, list) or fields.is_shown_reward(value)
-        if key in (self.step, self.group, self.env, "uid"):
+        if key in (self.step, self.weak_step, self.group, self.env, "uid"):
             return fields.name(value) is not None
         if key == "metrics":
             return isinstance(value, dict) and all(fields.number(member) is not None for member in value.values())
-        if key == "advantage":
+        if key == self.advantage:
             return fields.number(value) is not None
         if key == "discarded":
             return fields.reason(value) is not None
@@ -124,24 +203,101 @@ class Roles(NamedTuple):
 
 def roles_of(record: Record) -> Roles:
     """Find the key in each role: the first usual name whose value has the right type, if any."""
-    prompt = _first(record, PROMPTS, _is_text) or _first(record, PROMPTS, _is_any)
-    response = _first(record, RESPONSES, _is_response) or _first(record, RESPONSES, _is_any)
-    messages = _first(record, MESSAGES, fields.is_messages)
-    group = _first(record, GROUPS, _is_name)
+    found = candidates(tuple(record))
+    names = found.by_role
+
+    def first(role: str, *tests: Test) -> str | None:
+        keys = names.get(role, ())
+        return next((key for fits in tests for key in keys if fits(record[key])), None)
+
+    prompt, response = first("prompt", _is_text), first("response", _is_response)
+    messages = None if prompt and response else first("messages", _is_conversation)
+    label = next((key for key in names.get("label", ()) if key != response and _is_any(record[key])), None)
+    group = first("group", _is_name)
     if group is None and isinstance(record.get("id"), int) and fields.is_messages(record.get("prompt")):
         group = "id"  # verifiers until September 2025: rollouts of one example share it
+    score = first("score", _is_score)
+    if score is None and (response or messages):
+        score = next((key for key in found.outcomes if _is_score(record[key])), None)
     return Roles(
-        prompt=prompt,
-        response=response,
+        prompt=prompt or first("prompt", _is_any),
+        response=response or (None if messages else first("response", _is_any)),
         messages=messages,
-        score=_first(record, SCORES, _is_score) or _first(record, SCORES, _may_be_score),
-        step=_first(record, STEPS, lambda value: fields.integer(value) is not None) or _first(record, _STEPS, _is_any),
+        score=score or first("score", _may_be_score),
+        step=first("step", _is_integer, _is_any),
         group=group,
-        label=_first(record, LABELS, _is_any),
-        env=_first(record, ENVS, _is_name),
-        status_key=_first(record, STATUSES, lambda value: isinstance(value, str)),
-        counts={what: key for what, keys in COUNTS.items() if (key := _first(record, keys, _is_count))},
+        label=label,
+        env=first("env", _is_name),
+        status_key=first("status_key", lambda value: isinstance(value, str))
+        or next((key for key in found.truncated if isinstance(record[key], bool)), None),
+        counts={
+            what: key
+            for what, keys in found.counts.items()
+            if (key := next((key for key in keys if _is_count(record[key])), None))
+        },
+        advantage=first("advantage", _is_number),
+        weak_step=next((key for key in found.weak_steps if _is_integer(record[key])), None),
     )
+
+
+@lru_cache(maxsize=512)
+def candidates(keys: Names) -> Candidates:
+    """Sort the keys of a row by the roles that their names tell."""
+    plain: dict[str, list[str]] = {}
+    for key in keys:
+        if len(key) <= MAX_NAME_CHARS:
+            folded = fold(key)
+            plain.setdefault(folded, []).append(key)
+            if folded.endswith("s"):
+                plain.setdefault(folded[:-1], []).append(key)
+    by_role = {role: _named(usual, plain) for role, usual in _ROLES.items()}
+    placed = {key for names in by_role.values() for key in names}
+    for role, endings in _ENDINGS.items():
+        if not by_role[role]:
+            by_role[role] = _ending_in(endings, [key for key in keys if key not in placed])
+    if not (by_role["response"] or by_role["messages"]):
+        by_role["response"] = _named(WEAK_RESPONSES, plain)
+    if not by_role["score"]:
+        parts = [key for key in keys if key not in placed and not _OF_ANOTHER.intersection(words := {*words_of(key)})
+                 and words & {"reward", "score"}]  # fmt: skip
+        by_role["score"] = tuple(parts) if len(parts) == 1 else ()
+    elif len(by_role["score"]) > 1 and not _named(SCORES, plain):
+        by_role["score"] = ()  # several parts of a reward, of which none is the whole
+    outcomes = _named(OUTCOMES, plain) or tuple(key for key in keys if not _OF_OUTCOMES.isdisjoint(words_of(key)))
+    return Candidates(
+        {role: names for role, names in by_role.items() if names},
+        tuple(key for key in outcomes if key not in placed),
+        _named(TRUNCATED, plain),
+        _named(WEAK_STEPS, plain),
+        {what: names for what, usual in COUNTS.items() if (names := _named(usual, plain))},
+    )
+
+
+def _named(usual: Iterable[str], plain: dict[str, list[str]]) -> Names:
+    """The keys with one of these names, each once."""
+    found = (key for name in usual for key in sorted(plain.get(fold(name), ()), key=lambda key: key != name))
+    return tuple(dict.fromkeys(found))
+
+
+def _ending_in(endings: Sequence[str], keys: Iterable[str]) -> Names:
+    """The keys whose last word is one of these, the surest first."""
+    found: list[tuple[int, str]] = []
+    for key in keys:
+        words = words_of(key)
+        last = words[-1].removesuffix("s") if len(words) > 1 else ""
+        if last in endings and _OF_ANOTHER.isdisjoint(words[:-1]):
+            found.append((endings.index(last), key))
+    return tuple(key for _, key in sorted(found, key=lambda one: one[0]))
+
+
+def fold(key: str) -> str:
+    """Return the letters and digits of a name, in lower case: however it is written, it is the same."""
+    return _no_letter.sub("", key.lower())
+
+
+def words_of(key: str) -> list[str]:
+    """Return the words in the name of a member, in lower case."""
+    return [word.lower() for word in _words.findall(key[:MAX_NAME_CHARS])]
 
 
 def has_text(record: Record, roles: Roles) -> bool:
@@ -154,14 +310,20 @@ def has_sample(record: Record, roles: Roles) -> bool:
     return roles.score is not None and has_text(record, roles)
 
 
+_LISTS = {fold(name) for name in (*PROMPTS, *RESPONSES, *WEAK_RESPONSES, *MESSAGES, *SCORES, "error")}
+"""The names whose value may be a meaningful list, without a last s."""
+
+
+@lru_cache(maxsize=4096)
 def is_aside(key: str) -> bool:
     """Whether a list under this key is only ever a token series or an extra field."""
-    return key not in _LISTS
+    folded = fold(key[:MAX_NAME_CHARS])
+    return folded not in _LISTS and folded.removesuffix("s") not in _LISTS
 
 
 def may_be_sample(record: Record) -> bool:
     """Whether a row has any usual name of a text or a score, whatever the type of its value."""
-    return not _TELLING.isdisjoint(record)
+    return not candidates(tuple(record)).by_role.keys().isdisjoint(("prompt", "response", "messages", "score"))
 
 
 def _unpacked(value: object) -> Any:
@@ -169,15 +331,12 @@ def _unpacked(value: object) -> Any:
     return value if (messages := text.conversation(value)) is None else messages
 
 
-def _first(record: Record, keys: tuple[str, ...], fits: Test) -> str | None:
-    for key in keys:
-        if key in record and fits(record[key]):
-            return key
-    return None
-
-
 def _is_text(value: object) -> bool:
-    return isinstance(value, str) or fields.is_messages(value)
+    return isinstance(value, str) or _is_conversation(value)
+
+
+def _is_conversation(value: object) -> bool:
+    return fields.is_messages(value) or text.conversation(value) is not None
 
 
 def _is_response(value: object) -> bool:
@@ -197,6 +356,14 @@ def _may_be_score(value: object) -> bool:
 
 def _is_any(value: object) -> bool:
     return value is not None
+
+
+def _is_number(value: object) -> bool:
+    return fields.number(value) is not None
+
+
+def _is_integer(value: object) -> bool:
+    return fields.integer(value) is not None
 
 
 def _is_name(value: object) -> bool:

@@ -1,6 +1,7 @@
 """Rows whose members have the usual names: one row becomes a sample, whatever kind of file holds it."""
 
 import re
+from typing import ClassVar
 
 from rolloupe import text, tokens
 from rolloupe.formats.generic import row_tokens
@@ -17,6 +18,8 @@ class NamedRows(RecordFormat):
     """A format whose rows hold the parts of a sample under usual names; `roles` says under which."""
 
     series_in_samples = True
+    scores_tokens: ClassVar[bool] = False
+    """True if a list of rewards is always one of the tokens, whether the record tells their number or not."""
 
     def roles(self, record: Record) -> Roles:
         """Return the key in each role."""
@@ -36,12 +39,14 @@ class NamedRows(RecordFormat):
         if not may_be_sample(record):
             raise Unusable("an object without a text or a score under a usual name is no sample")
         roles = self.roles(record)
-        reward = _reward(roles, record)
+        reward = self._reward(roles, record)
         status, status_raw = roles.status(record)
         prompt_value, response_value = roles.texts(record)
         prompt = fields.joined(prompt_value)
         metrics, tags = roles.rest(record)
-        step = step_of(record.get(roles.step)) if roles.step else None
+        step = step_of(record.get(roles.step)) if roles.step else source.step
+        if step is None and roles.weak_step:
+            step = fields.integer(record[roles.weak_step])
         found = _tokens(roles, record)
         prompt_tokens, response_tokens = _counts(roles, record, found)
         return SampleRow(
@@ -53,7 +58,7 @@ class NamedRows(RecordFormat):
             start=start,
             length=length,
             reward=reward.value,
-            advantage=fields.number(record.get("advantage")),
+            advantage=fields.number(record.get(roles.advantage)) if roles.advantage else None,
             status=status,
             status_raw=status_raw,
             turns=_turn_count(response_value, prompt),
@@ -69,6 +74,21 @@ class NamedRows(RecordFormat):
             prompt=prompt,
             response=fields.joined(response_value, thoughts=True),
             messages=fields.chat(response_value),
+        )
+
+    def _reward(self, roles: Roles, record: Record) -> fields.Reward:
+        """The reward; of a list that has a number for each token the sum. Raises `Unusable` for any other list."""
+        value = record.get(roles.score) if roles.score else None
+        if not isinstance(value, list):
+            return fields.reward(value)
+        if len(value) == 1:
+            return fields.reward(value[0])
+        rewards = tokens.read_floats(value)
+        if rewards is not None and (self.scores_tokens or _is_of_tokens(len(value), roles, record)):
+            return fields.Reward(tokens.nan_sum(rewards), {}, {})
+        raise Unusable(
+            f"`{roles.score}` has {len(value)} numbers for one response, which has not so many tokens. Next: name the "
+            f"one that counts, as with --map reward={roles.score}.0"
         )
 
     def references(self, record: Record) -> References:
@@ -97,12 +117,12 @@ class NamedRows(RecordFormat):
         return sample
 
 
-def _reward(roles: Roles, record: Record) -> fields.Reward:
-    value = record.get(roles.score) if roles.score else None
-    if isinstance(value, list):
-        rewards = tokens.read_floats(value)
-        return fields.Reward(None if rewards is None else tokens.nan_sum(rewards), {}, {})
-    return fields.reward(value)
+def _is_of_tokens(count: int, roles: Roles, record: Record) -> bool:
+    """Whether a response has so many tokens, as a count or another list says."""
+    if roles.tokens(record, "response") == count:
+        return True
+    lists = (value for key, value in record.items() if key not in (roles.score, roles.messages, roles.prompt))
+    return any(tokens.length(value) == count for value in lists)
 
 
 def _group(roles: Roles, record: Record) -> str | None:

@@ -1,25 +1,32 @@
-"""Parquet, CSV, TSV and JSON arrays for the generic format: the same rows in other files."""
+"""Rows of anybody's files: a reader for each kind of file, JSON lines, Parquet, CSV, TSV and JSON documents."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
 from rolloupe.formats.base import changed
-from rolloupe.formats.generic.documents import DELIMITERS, MAX_BYTES, row_in, rows_in
+from rolloupe.formats.generic.documents import DELIMITED, MAX_BYTES, header_of, is_document, row_in, rows_in
 from rolloupe.formats.generic.rows import NamedRows
+from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.field_map import renamed
+from rolloupe.formats.reading.field_map import Fields, renamed
 from rolloupe.formats.reading.files import plain_name
-from rolloupe.formats.reading.jsonl import JsonlFormat
+from rolloupe.formats.reading.jsonl import JsonlFormat, parse
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.formats.reading.tables.parquet import ParquetFormat
+from rolloupe.lru import Lru
 from rolloupe.model import Location, Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source, Texts
 from rolloupe.storage import path_state
 
 PARQUET = ".parquet"
-TABLES = (PARQUET, ".json", *DELIMITERS)
+TABLES = (PARQUET, ".json", *DELIMITED)
 FIRST_BYTES = 2**20
 FIRST_ROWS = 8
+HEAD_BYTES = 2**12
+KEPT_BYTES = 2**25
+
+_divided: Lru[tuple[bytes, bytes, Fields], list[Record]] = Lru(entries=2, total=KEPT_BYTES)
+"""The samples of records that hold several, by the bytes of the record: they are loaded one after another."""
 
 
 def ending_of(path: str) -> str:
@@ -27,8 +34,8 @@ def ending_of(path: str) -> str:
     return next((ending for ending in TABLES if plain_name(path).endswith(ending)), "")
 
 
-class _MappedRows(NamedRows):
-    """Rows under usual names, or those of a person's field map."""
+class AnyRows(NamedRows):
+    """Rows under usual names, or those of a person's field map; a row may hold several samples."""
 
     name = "generic"
     title = "rows with text and a score"
@@ -37,17 +44,76 @@ class _MappedRows(NamedRows):
         """See `RecordFormat`."""
         return renamed(record, run.reading.fields) if run.reading.fields else record
 
+    def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
+        """See `RecordFormat`."""
+        found = samples_in(record)
+        if len(found) == 1:
+            return [self.row(source, found[0], start, length)]
+        return [self._part(source, own, start, length, number) for number, own in enumerate(found)]
 
-class LineRows(_MappedRows, JsonlFormat):
+    def _part(self, source: Source, record: Record, start: int, length: int, number: int) -> Scanned:
+        try:
+            return _numbered(self.row(source, record, start, length), number)
+        except Unusable as error:
+            return Problem(source=source.name, reason=f"sample {number}: {error}", start=start, stop=start + length)
+
+    def own_record(self, record: Record, row: SampleRow) -> Record:
+        """See `RecordFormat`."""
+        found = samples_in(record)
+        return found[int(row.part.rpartition(".")[2])] if len(found) > 1 else found[0]
+
+    def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
+        """See `RecordFormat`."""
+        return super().sample(self.own_record(record, row), row, locator)
+
+    def part_of(
+        self,
+        run: RunInfo,
+        source: Source,
+        locator: Locator,
+        data: bytes,
+        read: Callable[[bytes], Record],
+        header: bytes = b"",
+    ) -> tuple[Record, SampleRow]:
+        """Read one of the samples in the bytes of a record: its own record, and its row. Raises `Unusable`.
+
+        `read` makes the record of its bytes; in a table it follows from the `header`, too.
+        """
+        key = data, header, run.reading.fields
+        found = _divided.get_or_make(key, lambda: samples_in(self.prepared(run, read(data))), lambda _: len(data))
+        number = int(locator.part or 0)
+        if len(found) <= number or (len(found) > 1) != bool(locator.part):
+            raise Unusable(f"its part {locator.part!r} is gone")
+        (row,) = self.rows_of(run, source, found[number], locator.start, locator.length)
+        if not isinstance(row, SampleRow):
+            raise Unusable("it is no sample")
+        return found[number], _numbered(row, number) if locator.part else row
+
+
+def _numbered(row: SampleRow, number: int) -> SampleRow:
+    """The row of one of several samples in a record."""
+    row.index, row.ordinal, row.part = f"{row.index}.{number}", row.start + number, str(number)
+    return row
+
+
+class LineRows(AnyRows, JsonlFormat):
     """Rows of JSON lines."""
 
+    def _parsed(self, run: RunInfo, source: Source, data: bytes, locator: Locator) -> tuple[Record, SampleRow]:
+        if not locator.part:
+            return super()._parsed(run, source, data, locator)
+        try:
+            return self.part_of(run, source, locator, data, parse)
+        except Unusable as error:
+            raise changed(source, locator.start, str(error)) from None
 
-class ParquetRows(_MappedRows, ParquetFormat):
+
+class ParquetRows(AnyRows, ParquetFormat):
     """Rows of Parquet files."""
 
 
-class DocumentRows(_MappedRows):
-    """Rows of CSV, TSV and JSON arrays. A scan reads the file up to `MAX_BYTES`."""
+class DocumentRows(AnyRows):
+    """Rows of CSV, TSV and JSON documents. A scan reads the file up to `MAX_BYTES`."""
 
     def first_records(self, some: Sequence[Location]) -> list[Record]:
         """See `RecordFormat`."""
@@ -90,14 +156,31 @@ class DocumentRows(_MappedRows):
         if len(data) < locator.length:
             raise changed(source, locator.start, "the file ends before it")
         try:
-            record = row_in(data, self.read(source, 0, FIRST_BYTES), ending_of(source.path))
-            record = self.prepared(run, record)
-            (row,) = self.rows_of(run, source, record, locator.start, locator.length)
+            ending = ending_of(source.path)
+            header = header_of(self.read(source, 0, FIRST_BYTES), ending)
+            return self.part_of(run, source, locator, data, lambda data: row_in(data, header, ending), header)
         except Unusable as error:
             raise changed(source, locator.start, str(error)) from None
-        if not isinstance(row, SampleRow):
-            raise changed(source, locator.start, "it is no sample")
-        return record, row
+
+
+def is_read_whole(location: Location) -> bool:
+    """Return whether a file is a table or a document, which is read as a whole; JSON lines are not."""
+    return bool(ending_of(location.path)) or _is_document(location)
+
+
+def _is_document(location: Location) -> bool:
+    """Whether a file named like JSON lines holds a document over several lines."""
+    try:
+        state = path_state(location.path)
+        return _begins_document(location, state.st_ino, min(state.st_size, HEAD_BYTES))
+    except OSError:
+        return False
+
+
+@lru_cache(maxsize=4096)
+def _begins_document(location: Location, inode: int, size: int) -> bool:  # noqa: ARG001
+    with open_binary(location) as file:
+        return is_document(file.read(HEAD_BYTES))
 
 
 def first_rows(location: Location) -> tuple[Record, ...]:

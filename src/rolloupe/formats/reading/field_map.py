@@ -1,9 +1,12 @@
-"""The field map of `--map FILE`: a person's mapping of roles to keys of a row, for the generic format.
+"""The field map of `--map`: a person's mapping of roles to keys of a row, for the generic format.
 
-The file is TOML with one role per line: `prompt = "request.text"`. A key with dots leads into objects, and by numbers
-into lists (`messages.0.content`); a key of the row that equals it literally, dots included, takes precedence.
+It stands on the command line (`--map prompt=request.text,reward=grade`) or in a file of TOML with a role on each line
+(`prompt = "request.text"`). A key with dots leads into objects, and by numbers into lists (`messages.0.content`); a key
+of the row that equals it literally, dots included, takes precedence.
 """
 
+import re
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -37,6 +40,22 @@ def read_fields(path: Path) -> Fields:
     except ValueError as error:  # not valid UTF-8 either
         raise BadQuery(f'{path} is not TOML: {error}. Next: lines such as  prompt = "request.text"') from None
     return checked_fields(entries)
+
+
+def fields_in(value: str) -> Fields:
+    """Read what follows `--map`: pairs, or the name of a file. Raises `UnreadablePath` and `BadQuery`."""
+    if (match := _PAIRS.fullmatch(value)) is None or Path(value).exists():
+        return read_fields(Path(value))
+    return checked_fields(dict(pair.split("=", 1) for pair in match[0].split(",")))
+
+
+def as_pairs(fields: Mapping[str, str]) -> str:
+    """Return a field map as it stands on a command line; empty for keys that need a file."""
+    pairs = ",".join(f"{role}={key}" for role, key in fields.items())
+    return shlex.quote(pairs) if _PAIRS.fullmatch(pairs) else ""
+
+
+_PAIRS = re.compile(r"(?:[a-z_]+=[^,=]+)(?:,[a-z_]+=[^,=]+)*")
 
 
 def checked_fields(entries: Mapping[str, Any]) -> Fields:

@@ -6,6 +6,8 @@ Every function takes any JSON value and never raises; a value of the wrong type 
 import json
 import math
 import re
+from collections import Counter
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -20,6 +22,9 @@ MAX_NAME_CHARS = 200
 
 REWARDS = ("reward", "score", "rewards", "scores", "total_reward")
 """The usual names of a reward."""
+
+WHOLE = ("score", "reward", "total", "total_reward", "overall", "total_score", "final", "value")
+"""The usual names of the whole reward among its parts, in lower case."""
 
 digest = text.digest
 
@@ -50,10 +55,24 @@ _NUMBER = (int, float)
 _NAME = (str, int, float)
 
 _STEP = re.compile(
-    r"(?:^|[^a-zA-Z])(?:step|steps|iter|iteration|rollout|update|epoch)[_\-.=]?(?P<step>[0-9]+)", re.IGNORECASE
+    r"(?:^|[^a-zA-Z])(?P<word>step|steps|iter|iteration|rollout|update|epoch|checkpoint|ckpt)[_\-.=]?(?P<step>[0-9]+)",
+    re.IGNORECASE,
 )
-_LAST_NUMBER = re.compile(r"(?:.*?(?P<word>[a-zA-Z]*)[_\-.= ])?(?P<number>[0-9]{1,9})", re.DOTALL)
-_NOT_STEPS = set("rank dp tp gpu node host worker proc process shard part chunk seed run v".split())
+_FIRST_NUMBER = re.compile(r"(?P<number>[0-9]{1,9})[_\-. ](?P<word>[a-zA-Z]+)(?:[_\-. ].*)?", re.DOTALL)
+_LAST_NUMBER = re.compile(r"(?P<before>.*?(?P<word>[a-zA-Z]*)[_\-.= ])(?P<number>[0-9]{1,9})", re.DOTALL)
+_OF_STEPS = set(
+    """batch checkpoint ckpt completions dump dumps gen generation generations iter iteration iterations itr rollout
+    rollouts step steps trajectories trajectory update updates val valid validation""".split()
+)
+"""Words whose number is a step."""
+_BEFORE_STEPS = _OF_STEPS | set("eval evals evaluation output outputs results samples test train training".split())
+"""Words that a step may stand before."""
+_NOT_STEPS = set(
+    "agent attempt b chunk dp env epoch file fold gpu group host job k model n node of part pass problem proc process "
+    "prompt question rank replica run sample seed shard split t task temp thread top tp trial v version worker".split()
+)
+"""Words whose number counts something else."""
+_YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 _AS_TEXT = re.compile(
     r"(?:[a-z0-9_.]+\()?(?P<number>[+-]?(?:nan|inf|[0-9.]+(?:e[+-]?[0-9]+)?))(?:,.*)?\)?", re.IGNORECASE
 )
@@ -156,7 +175,7 @@ def tag(value: object) -> str | None:
 
 
 def reward(value: object) -> Reward:
-    """Read a reward: a number; of an object `score`, else `reward`, else the only number, else None.
+    """Read a reward: a number; of an object `score`, `reward`, `total` or the like, else the only number, else None.
 
     Numbers of an object are sample metrics `reward.NAME`, its short texts are tags.
     """
@@ -165,7 +184,7 @@ def reward(value: object) -> Reward:
     parts = {key: found for key, member in value.items() if (found := number(member)) is not None}
     tags = {key: short for key, member in value.items() if (short := tag(member)) is not None}
     only = next(iter(parts.values())) if len(parts) == 1 else None
-    chosen = parts.get("score", parts.get("reward", only))
+    chosen = next((found for name in WHOLE for key, found in parts.items() if key.lower() == name), only)
     whole = len(parts) + len(tags) == len(value)
     return Reward(chosen, {f"reward.{key}": found for key, found in parts.items()}, tags, whole)
 
@@ -181,15 +200,36 @@ def is_shown_reward(value: object) -> bool:
     return value is None or (reward(value).whole if isinstance(value, dict) else number(value) is not None)
 
 
-def step_in(name: str) -> int | None:
-    """Return the step that names a file or folder: `12`, `global_step_12_evals`, `data_step12`, `gen_12`.
+def step_in(name: str, numbered: Collection[str] = ()) -> int | None:
+    """Return the step that names a file or folder: `12`, `global_step_12_evals`, `data_step12`, `gen_12`, `7_val`.
 
-    A number after a word for a step counts; otherwise a last number, unless it numbers something else (`rank_0`).
+    A number after a word for a step counts, that of an epoch last. Any other last number may be a count or a version:
+    it is a step only with leading zeros, or behind one of the beginnings that `numbered_names` found.
     """
-    if match := _STEP.search(name):
-        return integer(match["step"])
+    if found := [*_STEP.finditer(name)]:
+        return integer(max(found, key=lambda one: (_RANKS.get(one["word"].lower(), 1), one.start()))["step"])
+    if name.isdecimal() and len(name) < 10:
+        return int(name)
+    if (match := _FIRST_NUMBER.fullmatch(name)) and match["word"].lower() in _BEFORE_STEPS:
+        return int(match["number"])
     match = _LAST_NUMBER.fullmatch(name)
-    return integer(match["number"]) if match and (match["word"] or "").lower() not in _NOT_STEPS else None
+    if match is None or (word := match["word"].lower()) in _NOT_STEPS:
+        return None
+    number = match["number"]
+    is_step = word in _OF_STEPS or match["before"] in numbered or (number[0] == "0" and len(number) > 2)
+    return int(number) if is_step else None
+
+
+def numbered_names(names: Iterable[str]) -> set[str]:
+    """Return the beginnings of names that differ in their last number alone; a year is no such number."""
+    matches = (
+        match for name in names if (match := _LAST_NUMBER.fullmatch(name)) and not _YEAR.fullmatch(match["number"])
+    )
+    counts = Counter(match["before"] for match in matches)
+    return {before for before, count in counts.items() if count > 1}
+
+
+_RANKS = {"step": 2, "steps": 2, "epoch": 0}
 
 
 def step_of_folder(name: str) -> int | None:

@@ -4,6 +4,7 @@ Lines end at the byte `\n` and nowhere else. An unreadable line is a `Problem` w
 holds, ends a scan. Memory is bounded: a line beyond `MAX_LINE_BYTES` is skipped, not read.
 """
 
+import ast
 import contextlib
 import json
 import re
@@ -11,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from io import BufferedReader
-from typing import BinaryIO, ClassVar, NamedTuple, TypeVar
+from typing import Any, BinaryIO, ClassVar, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -23,7 +24,7 @@ from rolloupe.formats.reading.access_points import Gap
 from rolloupe.formats.reading.arrays import Cutter
 from rolloupe.formats.reading.codecs import Damage
 from rolloupe.formats.reading.files import JSONL
-from rolloupe.formats.reading.records import Completion, Record, RecordFormat, Unusable
+from rolloupe.formats.reading.records import Completion, Record, RecordFormat, Uncut, Unusable
 from rolloupe.formats.reading.stream import LFS_POINTER, damage_of, gaps_of, is_decoded, open_binary, spent_bytes
 from rolloupe.model import Location, Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source, Texts
 from rolloupe.storage import expect
@@ -55,6 +56,11 @@ BLANK = b" \t\r"
 MAX_LFS_POINTER_BYTES = 1024
 """Git LFS never writes a pointer of 1,024 bytes or more."""
 
+MAX_PRINTED_CHARS, MAX_PRINTED_DEPTH = 2**20, 100
+"""Longer or deeper objects as Python prints them are not read."""
+MOST_LOOKS = 4
+"""How often each byte of a torn line is looked at, at most, in search of an object behind the rest of another."""
+
 TOO_LONG = f"longer than {MAX_LINE_BYTES // 2**20} MiB: not parsed"
 TOO_MANY_LINES = "more lines than the compressed file has bytes: the rest of this range is not read"
 NOT_DOWNLOADED = "a Git LFS pointer: the file itself is not downloaded. Next: git lfs pull"
@@ -67,11 +73,18 @@ Annotate = Callable[[RunInfo, Record, Sample], None]
 T = TypeVar("T")
 
 _decode = msgspec.json.Decoder().decode
+_decoder = json.JSONDecoder()
+_between = re.compile(r"[ \t\r,\[\]]*")
+_bracket = re.compile(r"[(\[{}\])]")
 _surrogate = re.compile(rb"\\u[dD][89a-fA-F]")
 _escape = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<lone>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
     re.DOTALL,
 )
+
+
+class NoObject(Unusable):
+    """Raised for a line that is not one JSON object."""
 
 
 class Line(NamedTuple):
@@ -198,19 +211,96 @@ def parse(data: bytes) -> Record:
     """Decode one line as a JSON object with texts that UTF-8 can encode. Raises `Unusable`.
 
     Accepts all that Python's `json` reads after `errors="replace"`: NaN and infinities, invalid UTF-8, lone surrogates,
-    huge integers. msgspec refuses some of that, but reads the rest ten times faster and to the same values.
+    huge integers. msgspec refuses some of that, but reads the rest ten times faster and to the same values. Accepts an
+    object within a text, too, as double encoding leaves it, and an object as Python prints it.
     """
     try:
         record = _decode(data)
     except (msgspec.DecodeError, ValueError, RecursionError):
         record = _parse_slowly(data)
+    if isinstance(record, str) and record.lstrip()[:1] == "{":
+        record = _parse_slowly(record.encode("utf-8", "replace"))
     if not isinstance(record, dict):
-        raise Unusable(f"not a JSON object but {_kind(record)}")
+        raise NoObject(f"not a JSON object but {_kind(record)}")
     return record
 
 
 def _parse_slowly(data: bytes) -> object:
-    return decoded(data, lambda error: f"{error.msg.removesuffix(' at')} (character {error.pos} of the line)")
+    try:
+        return decoded(data, lambda error: f"{error.msg.removesuffix(' at')} (character {error.pos} of the line)")
+    except NoObject:
+        if data.lstrip()[:1] == b"{" and (found := _printed(data.decode("utf-8", "replace"))) is not None:
+            return found
+        raise
+
+
+def value_of(text: str) -> Any:
+    """Return the JSON, or what Python prints, in a text; else the text itself."""
+    for decode in (_decode, json.loads, _printed):
+        try:
+            found = decode(text)
+        except (msgspec.DecodeError, ValueError, RecursionError):
+            continue
+        if found is not None:
+            return found
+    return text
+
+
+def _printed(text: str) -> Any:
+    """Read a dict or list as Python prints it; None for anything else."""
+    if len(text) > MAX_PRINTED_CHARS or _deepest(text) > MAX_PRINTED_DEPTH:
+        return None
+    try:
+        found = ast.literal_eval(text.strip())
+        return json.loads(json.dumps(found)) if isinstance(found, dict | list) else None
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
+
+
+def _deepest(text: str) -> int:
+    depth = deepest = 0
+    for bracket in _bracket.findall(text):
+        depth += 1 if bracket in "([{" else -1
+        deepest = max(deepest, depth)
+    return deepest
+
+
+class Pieces(NamedTuple):
+    """The objects in a line that is none: bytes from and to, and those of what is torn or no object."""
+
+    objects: list[tuple[int, int]]
+    torn: tuple[int, int] | None
+
+
+def pieces_in(data: bytes) -> Pieces:
+    """Find the objects of a line: of an array, one behind the other, before a comma, or behind the rest of another."""
+    text = data.decode("latin-1")  # a character for each byte
+    objects, at = _objects_from(text, 0)
+    if at == len(text):
+        return Pieces(objects, None)
+    begun, budget = at, MOST_LOOKS * len(text)
+    while (at := text.find('{"', at + 1)) >= 0 and budget > 0:
+        behind, stop = _objects_from(text, at)
+        if stop == len(text):
+            return Pieces(objects + behind, (begun, at))
+        budget -= max(1, stop - at)
+    return Pieces(objects, (begun, len(text)))
+
+
+def _objects_from(text: str, at: int) -> tuple[list[tuple[int, int]], int]:
+    """The objects that follow one another from here, and where anything else begins."""
+    found: list[tuple[int, int]] = []
+    while True:
+        match = _between.match(text, at)
+        at = match.end() if match else at
+        if text[at : at + 1] != "{":
+            return found, at
+        try:
+            stop = _decoder.raw_decode(text, at)[1]
+        except (ValueError, RecursionError):
+            return found, at
+        found.append((at, stop))
+        at = stop
 
 
 def decoded(data: bytes, where: Callable[[json.JSONDecodeError], str]) -> object:
@@ -218,7 +308,7 @@ def decoded(data: bytes, where: Callable[[json.JSONDecodeError], str]) -> object
     try:
         found: object = json.loads(_as_json(data))
     except json.JSONDecodeError as error:
-        raise Unusable(f"not JSON: {where(error)}") from None
+        raise NoObject(f"not JSON: {where(error)}") from None
     except ValueError:
         raise Unusable("not readable: an integer of more digits than Python converts") from None
     except RecursionError:
@@ -340,11 +430,20 @@ class JsonlFormat(RecordFormat):
 
     def _items(self, run: RunInfo, source: Source, read: Reader, complete: Completion, line: Line) -> list[Scanned]:
         try:
-            record = self.prepared(run, _record(line, read))
-            found = self.rows_of(run, source, record, line.start, line.length)
+            try:
+                record = self.prepared(run, _record(line, read))
+                found = self.rows_of(run, source, record, line.start, line.length)
+            except Uncut:
+                record = self.prepared(run, _record(line, parse))
+                found = self.rows_of(run, source, record, line.start, line.length)
             for row in found:
                 if isinstance(row, SampleRow):
                     complete(record, row)
+        except NoObject as error:
+            pieces = pieces_in(line.data or b"")
+            if pieces.objects or not pieces.torn:
+                return self._pieces(run, source, complete, line, pieces, str(error))
+            reason = str(error) if line.ended else f"the last line has no end yet ({error})"
         except Unusable as error:
             reason = str(error) if line.ended else f"the last line has no end yet ({error})"
         except Exception as error:  # a defect of ours must not cost the lines after it
@@ -352,6 +451,21 @@ class JsonlFormat(RecordFormat):
         else:
             return found
         return [Problem(source=source.name, reason=reason, start=line.start, stop=line.stop, transient=not line.ended)]
+
+    def _pieces(
+        self, run: RunInfo, source: Source, complete: Completion, line: Line, pieces: Pieces, reason: str
+    ) -> list[Scanned]:
+        """The results of the objects in a line, each with its own place, and a problem for the rest."""
+        found: list[Scanned] = []
+        for start, stop in pieces.objects:
+            data = (line.data or b"")[start:stop]
+            found += self._items(run, source, parse, complete, Line(line.start + start, stop - start, data, ended=True))
+        if pieces.torn:
+            start, stop = (line.start + at for at in pieces.torn)
+            what = f"{reason}; of this line, what other objects it holds is read, and bytes {start} to {stop} are not"
+            is_open = not line.ended
+            found.append(Problem(source=source.name, reason=what, start=line.start, stop=line.stop, transient=is_open))
+        return found
 
     def token_arrays(
         self, run: RunInfo, source: Source, places: Sequence[Locator], annotations: Annotations = NO_ANNOTATIONS
@@ -449,9 +563,15 @@ class JsonlFormat(RecordFormat):
         before = 1 if locator.start else 0
         data = self.read(source, locator.start - before, before + locator.length + 1)
         record, after = data[before : before + locator.length], data[before + locator.length :]
-        if (before and data[:1] != b"\n") or len(record) < locator.length or after not in (b"", b"\n"):
+        is_line = (not before or data[:1] == b"\n") and after in (b"", b"\n")
+        if len(record) < locator.length or not (is_line or _is_object(record)):
             raise changed(source, locator.start, "the line has other bounds")
         return record
+
+
+def _is_object(data: bytes) -> bool:
+    """Whether some bytes, which are no whole line, are an object."""
+    return data[:1] == b"{" and data[-1:] == b"}" and pieces_in(data).objects == [(0, len(data))]
 
 
 def _neighbours(places: Sequence[Locator]) -> Iterator[list[Locator]]:
@@ -486,6 +606,9 @@ def _read_in_order(
 
 
 def _data_at(source: Source, data: bytes | None, place: Locator) -> bytes:
+    if data is None:  # of a compressed file, it may be a piece of a line that begins before the first place
+        with open_binary(source.location, RAW_BUFFER_BYTES) as file:
+            data = _line_of(file, place)
     if data is None:
         raise changed(source, place.start, "the line has other bounds")
     return strip_bom(data, place.start)
@@ -496,19 +619,27 @@ def _lines_in_order(file: BufferedReader, places: Sequence[Locator]) -> Iterator
     following = lines(file, places[0].start, places[-1].start + 1)
     line = next(following, None)
     for place in places:
-        while line is not None and line.start < place.start:
+        while line is not None and line.start < place.start and line.stop <= place.start:
             line = next(following, None)
-        is_there = line is not None and (line.start, line.length) == (place.start, place.length)
-        yield line.data if line is not None and is_there else None
+        yield _within(line, place) if line is not None else None
 
 
 def _line_of(file: BufferedReader, place: Locator) -> bytes | None:
     """Read the line at a place at once, half as long as looking for its end takes; None if it is not there."""
     file.seek(max(0, place.start - 1))
     begins = not place.start or file.read(1) == b"\n"
-    data = file.read(place.length) if begins else b""
-    is_there = begins and len(data) == place.length and file.read(1) in (b"", b"\n") and b"\n" not in data
-    return data if is_there else None
+    data = file.read(place.length)
+    is_line = begins and file.read(1) in (b"", b"\n") and b"\n" not in data
+    return data if len(data) == place.length and (is_line or _is_object(data)) else None
+
+
+def _within(line: Line, place: Locator) -> bytes | None:
+    """The bytes of a place in a line, which is all of it or an object in it; None if it is not there."""
+    if line.data is None or (line.start, line.length) == (place.start, place.length):
+        return line.data
+    at = place.start - line.start
+    data = line.data[at : at + place.length] if at >= 0 else b""
+    return data if len(data) == place.length and _is_object(data) else None
 
 
 def _record(line: Line, read: Reader) -> Record:

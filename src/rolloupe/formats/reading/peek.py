@@ -4,6 +4,7 @@ Reads at most `MAX_BYTES`, of JSON lines at most the first `MAX_LINE_BYTES` if t
 names, and caches the result until the file changes.
 """
 
+import contextlib
 import json
 import re
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from rolloupe.formats.reading.files import JSONL, plain_name, why_shut
 from rolloupe.formats.reading.jsonl import (
     BLANK,
     parse,
+    pieces_in,
     replace_lone_surrogates,
     strip_bom,
     why_no_text,
@@ -34,7 +36,7 @@ MAX_FILES = 4
 _MAX_EMPTY = 256
 _KEPT_CHARS = 256
 _KEPT_ITEMS = 4
-_KEPT_DEPTH = 4
+_KEPT_DEPTH = 7
 _SHOWN_BYTES = 40
 _space = re.compile(r"[ \t\r\n]*")
 _decoder = json.JSONDecoder()
@@ -120,13 +122,23 @@ def _objects(data: bytes, *, whole: bool) -> Peek:
             found.append(_slim(parse(line)))
         except Unusable as error:
             trouble = trouble or f"{error}. It begins with {line[:_SHOWN_BYTES].decode(errors='replace')!r}"
-        if len(found) == MAX_OBJECTS:
+            found += _in_pieces(line)
+        if len(found) >= MAX_OBJECTS:
             break
     if found or whole:
-        return Peek(tuple(found), "" if found else trouble)
+        return Peek(tuple(found[:MAX_OBJECTS]), "" if found else trouble)
     if begun := first_keys(rest):
         return Peek((_slim(begun),), whole=False)
     return Peek(trouble=trouble or "no JSON object in the first MiB")
+
+
+def _in_pieces(line: bytes) -> list[Record]:
+    """The first objects of a line that is none."""
+    found = []
+    for start, stop in pieces_in(line).objects[:MAX_OBJECTS]:
+        with contextlib.suppress(Unusable):
+            found.append(_slim(parse(line[start:stop])))
+    return found
 
 
 def first_keys(data: bytes) -> Record:

@@ -39,6 +39,10 @@ class Unusable(Exception):
     """Raised for a record that cannot become a sample; its text is the reason, for a person."""
 
 
+class Uncut(Exception):
+    """Raised for a record whose long arrays a format needs as lists, with their values: see `RecordFormat.may_cut`."""
+
+
 class References(NamedTuple):
     """The references of a sample: the ground truth, and the response of the reference model."""
 
@@ -171,7 +175,7 @@ class RecordFormat(Format):
 
     def texts_of(self, record: Record, row: SampleRow) -> Texts | None:
         """The texts of a sample without its turns; None if only `load` knows them."""
-        references = self.references(record)
+        references = self.references(self.own_record(record, row))
         return references and Texts(
             key=row.key,
             prompt=row.prompt,

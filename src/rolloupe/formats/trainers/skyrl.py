@@ -41,6 +41,7 @@ class SkyRL(OwnNames, PromptRuns):
 
     name = "skyrl"
     title = "SkyRL"
+    scores_tokens = True
     names: ClassVar[dict[str, str]] = {
         "prompt": "input_prompt", "response": "output_response", "score": "score", "env": "env_class",
         "status_key": "stop_reason",

@@ -1,0 +1,274 @@
+"""The samples in one record: itself, or several.
+
+A record may hold the responses of a group, or a whole batch: lists that run in parallel (`completions`, `rewards`),
+numbered members (`completion_0`, `reward_0`), a list of objects that are samples, or objects by their ids. What is no
+list of that length is shared. The texts and facts of a sample may also lie in objects of its record (`{"output":
+{"text": ..., "finish_reason": ...}}`).
+"""
+
+import re
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from rolloupe import text
+from rolloupe.formats.generic.keys import LABELS, WEAK_RESPONSES, Names, Roles, candidates, fold, has_text, roles_of
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.records import Record, Uncut, Unusable
+
+MAX_SAMPLES = 100_000
+"""Of one record."""
+MAX_SHARED = 2**28
+"""Characters and members that the samples of one record may share, each counted as often as there are samples."""
+MAX_DEPTH = 4
+"""Objects within one another."""
+
+_NUMBERED = re.compile(r"(?P<base>.*[^0-9_\-. ])[_\-. ]?(?P<number>[0-9]{1,5})")
+_OBJECTS = frozenset(
+    """meta metadata info extra extra_info extra_fields data sample example input inputs output outputs result results
+    request response completion generation rollout record grade grading grader eval evaluation ids context item doc
+    modeloutput trajectory episode training trainer state params payload task verdict judgement judgment metrics
+    arguments""".replace("_", "").split()
+)
+"""Names of objects that may hold parts of a sample."""
+_ANSWERS = frozenset("output outputs response completion generation result modeloutput".split())
+"""Names of objects whose text is the response."""
+_TEXTS = ("text", "content", "message")
+_NO_COLUMNS = frozenset(("tools", "functions", "prompt_ids", "prompt_token_ids", "prompt_tokens", "input_ids"))
+"""Lists that belong to a prompt, however long they are."""
+_LABELS = frozenset(LABELS)
+
+
+def samples_in(record: Record) -> list[Record]:
+    """Return the samples of a record; a record that is one sample, or none, alone.
+
+    Raises `Unusable` if responses and rewards differ in number, or if the samples share too much.
+    """
+    return _samples(record, MAX_DEPTH)
+
+
+def _samples(record: Record, depth: int) -> list[Record]:
+    found = _numbered(record)
+    if not found and any(type(value) is list or type(value) is dict for value in record.values()):
+        found = (_listed(record, depth) or _by_id(record, depth)) if depth else None
+        found = found or [_lifted(one, depth) for one in _parallel(record) or [record]]
+    return found or [record]
+
+
+def _numbered(record: Record) -> list[Record] | None:
+    """The samples of `completion_0`, `reward_0`, `completion_1`, ..."""
+    members = _numbered_members(tuple(record))
+    base = next((name for name in members if name in candidates(tuple(members)).by_role.get("response", ())), None)
+    if base is None or not all(_is_text(record[key]) for key in members[base].values()):
+        return None
+    columns = {name: keys for name, keys in members.items() if keys.keys() == members[base].keys()}
+    cut = {key for keys in columns.values() for key in keys.values()}
+    shared = {key: value for key, value in record.items() if key not in cut}
+    lists = {name: [record[keys[number]] for number in sorted(keys)] for name, keys in columns.items()}
+    return _cut(shared, lists, {})
+
+
+@lru_cache(maxsize=512)
+def _numbered_members(keys: Names) -> dict[str, dict[int, str]]:
+    """The keys with at least two numbers, by their names without these."""
+    found: dict[str, dict[int, str]] = {}
+    for key in keys:
+        if key[-1:].isdigit() and (match := _NUMBERED.fullmatch(key[:100])):
+            found.setdefault(match["base"], {})[int(match["number"])] = key
+    return {name: numbers for name, numbers in found.items() if len(numbers) > 1 and name not in keys}
+
+
+def _listed(record: Record, depth: int) -> list[Record] | None:
+    """The samples of a list of objects, each with what they share."""
+    for key, value in record.items():
+        if type(value) is not list or not _are_samples(record, key, value, depth):
+            continue
+        others = {name: other for name, other in record.items() if name != key}
+        lists = {name: other for name, other in others.items() if _is_column(name, other, len(value))}
+        score = roles_of(others).score
+        shared = {name: other for name, other in others.items() if name not in lists and name != score}
+        _check_size(shared, len(value))
+        found = []
+        for number, own in enumerate(value):
+            members = _with_response(own)
+            found += _samples(shared | {name: other[number] for name, other in lists.items()} | members, depth - 1)
+            _check_size(shared, len(found))
+        return found
+    return None
+
+
+def _are_samples(record: Record, key: str, listed: list[Any], depth: int) -> bool:
+    """Whether the elements of a list are samples, and not messages, steps or alternatives of one."""
+    first = listed[0] if listed else None
+    if not isinstance(first, dict) or not all(isinstance(one, dict) for one in listed) or text.is_message(first):
+        return False
+    inner = ((name, value) for name, value in first.items() if type(value) is list and name != key)
+    if _is_group(first) or (depth > 1 and any(_are_samples(first, *pair, depth - 1) for pair in inner)):
+        return True
+    first = _with_response(_lifted(first, depth - 1))
+    roles = roles_of(first)
+    if not _has_answer(first, roles) or roles.score is not None:
+        return roles.score is not None and _has_answer(first, roles)
+    scores = roles_of({name: other for name, other in record.items() if name != key}).score
+    return scores is not None and _length(record[scores]) == len(listed)
+
+
+def _is_group(record: Record) -> bool:
+    """Whether an element of a list holds the responses and rewards of a group itself."""
+    try:
+        return len(_parallel(record) or ()) > 1
+    except Unusable:
+        return False
+
+
+def _by_id(record: Record, depth: int) -> list[Record] | None:
+    """The samples of an object whose members are samples."""
+    first = next(iter(record.values()))
+    if not isinstance(first, dict) or not all(isinstance(one, dict) for one in record.values()):
+        return None
+    if candidates(tuple(record)).by_role.keys() & {"response", "messages"}:  # columns, as pandas writes them
+        rows = first.keys()
+        columns = {key: [*one.values()] for key, one in record.items() if one.keys() == rows}
+        return _parallel(columns) if rows and len(columns) == len(record) else None
+    if not _are_samples({}, "", [*record.values()], depth):
+        return None
+    _check_size({}, len(record))
+    return [found for key, own in record.items() for found in _samples({"id": key} | own, depth - 1)]
+
+
+def _parallel(record: Record) -> list[Record] | None:
+    """The samples of lists that run in parallel."""
+    by_role = candidates(tuple(record)).by_role
+    names = (*by_role.get("response", ()), *by_role.get("messages", ()))
+    response = next((key for key in names if _are_responses(record[key])), None)
+    if response is None:
+        nested = next((key for key in names if _length(record[key]) == 1 and _are_responses(record[key][0])), None)
+        return None if nested is None else _parallel(record | {nested: record[nested][0]})
+    count = len(record[response])
+    is_batch = response in by_role.get("messages", ()) or any(
+        _are_responses(record[key]) and len(record[key]) == count for key in by_role.get("prompt", ())
+    )
+    if not is_batch and _has_token_numbers(record, response):
+        return [record | {response: "".join(map(fields.as_text, record[response]))}]
+    lists = {
+        key: value
+        for key, value in record.items()
+        if key == response or (_is_column(key, value, count) and (is_batch or key not in _LABELS))
+    }
+    inner = {
+        key: value
+        for key, value in record.items()
+        if type(value) is dict and value and all(_length(one) == count for one in value.values())
+    }
+    shared = {key: value for key, value in record.items() if key not in lists and key not in inner}
+    return _cut(shared, lists, inner)
+
+
+def _cut(shared: Record, lists: dict[str, list[Any]], inner: dict[str, dict[str, list[Any]]]) -> list[Record]:
+    """A sample for each place in parallel lists. Raises `Unusable` if they have no reward each."""
+    count = len(next(iter(lists.values())))
+    _check_size(shared, count)
+    score = candidates((*shared, *lists, *inner)).by_role.get("score", ())[:1]
+    if count > 1 and score and shared.get(score[0]) is not None:
+        listed = _length(shared[score[0]])
+        what = "one reward" if listed is None else f"{listed} rewards"
+        raise Unusable(f"{count} responses, but {what} (`{score[0]}`): nothing says which response has which")
+    return [
+        shared
+        | {key: values[number] for key, values in lists.items()}
+        | {key: {name: values[number] for name, values in some.items()} for key, some in inner.items()}
+        for number in range(count)
+    ]
+
+
+def _check_size(shared: Record, count: int) -> None:
+    """Raise `Unusable` if a record has too many samples, or these share too much."""
+    if count > MAX_SAMPLES:
+        raise Unusable(f"more than {MAX_SAMPLES:,} samples in one record: not read")
+    if (len(shared) + sum(len(value) for value in shared.values() if isinstance(value, str))) * count > MAX_SHARED:
+        raise Unusable(f"{count:,} samples in one record, which share too much: not read")
+
+
+def _has_token_numbers(record: Record, response: str) -> bool:
+    """Whether a list of texts is the tokens of one response: they have a logprob each, and one reward together."""
+    count, score = len(record[response]), roles_of(record).score
+    logprobs = [value for key, value in record.items() if "logprob" in key.lower() and _length(value) == count]
+    has_one = score is not None and _length(record[score]) is None
+    return has_one and any(fields.number(values[0]) is not None for values in logprobs)
+
+
+def _are_responses(value: object) -> bool:
+    """Whether a value is a list of texts or of conversations, as the responses of a group are."""
+    if type(value) is not list or not value:
+        return False
+    return all(one is None or _is_text(one) for one in value) and any(map(_is_text, value))
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) or (type(value) is list and text.conversation(value) is not None)
+
+
+def _is_column(key: str, value: object, count: int) -> bool:
+    """Whether a list has an element for each of some samples; messages of a shared prompt are none."""
+    if _length(value) != count or key in _NO_COLUMNS:
+        return False
+    return text.conversation(value) is None
+
+
+def _length(value: object) -> int | None:
+    """The length of a list. Raises `Uncut` for an array, whose values may be left out."""
+    if type(value) is list:
+        return len(value)
+    if isinstance(value, np.ndarray):
+        raise Uncut
+    return None
+
+
+def _has_answer(record: Record, roles: Roles) -> bool:
+    return bool(roles.response or roles.messages) and has_text(record, roles)
+
+
+def _lifted(record: Record, depth: int) -> Record:
+    """A record with the members of its objects that it lacks in a role."""
+    if not depth or not any(type(value) is dict and fold(key) in _OBJECTS for key, value in record.items()):
+        return record
+    found = dict(record)
+    for key, value in record.items():
+        if type(value) is not dict or fold(key) not in _OBJECTS:
+            continue
+        if text.conversation(value) is not None:
+            continue
+        inner = _lifted(value, depth - 1)
+        if fold(key) in _ANSWERS:
+            inner = _with_response(inner)
+        del found[key]
+        taken = _lacking(found, inner)
+        found |= taken
+        if left := {name: member for name, member in inner.items() if name not in taken}:
+            found[key] = left if len(left) < len(value) else value
+    return found
+
+
+def _lacking(record: Record, inner: Record) -> Record:
+    """The members of an object that have a role which its record lacks."""
+    own = roles_of(record)
+    answered = {"response": ""} if own.response or own.messages else {}  # so that `answer` is a label
+    theirs = roles_of(answered | inner)
+    first = 3 if own.messages else 0  # a conversation has its own prompt and response
+    names = [key for mine, key in zip(own[first:9], theirs[first:9], strict=True) if key and mine is None]
+    names += [key for what, key in theirs.counts.items() if what not in own.counts]
+    if own.score is None and theirs.score is None:
+        names += [key for key in candidates(tuple(inner)).outcomes if fields.number(inner[key]) is not None][:1]
+    if theirs.advantage and not own.advantage:
+        names.append(theirs.advantage)
+    return {key: inner[key] for key in names if key in inner and key not in record}
+
+
+def _with_response(record: Record) -> Record:
+    """An object of an answer, with its text as the response."""
+    roles = roles_of(record)
+    if roles.messages or (roles.response and roles.response not in WEAK_RESPONSES):
+        return record
+    key = next((key for key in _TEXTS if record.get(key)), None)
+    return {"response" if name == key else name: value for name, value in record.items()} if key else record

@@ -1,0 +1,264 @@
+"""Logs that people write by hand: any names, several samples in a row, documents, torn lines."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rolloupe
+from rolloupe.formats import by_name, discover, fields_in
+from rolloupe.model import Problem, SampleRow
+from tests.formats.support import items, only_run, rows, samples, write
+
+TEXTS = ["r0", "r1", "r2", "r3"]
+REWARDS = [1.0, 0.0, 0.5, 0.5]
+
+
+def read(folder: Path) -> list[tuple[str, str, float | None]]:
+    """Prompt, response and reward of each sample, as its record is loaded."""
+    return [(one.prompt_text, one.response_text, one.row.reward) for one in samples(only_run(folder))]
+
+
+GROUP = [("q", text, reward) for text, reward in zip(TEXTS, REWARDS, strict=True)]
+GROUPS_OF_A_LINE: dict[str, dict[str, Any]] = {
+    "lists": {"prompt": "q", "completions": TEXTS, "rewards": REWARDS},
+    "the same names": {"prompt": "q", "response": TEXTS, "reward": REWARDS},
+    "other names": {"Question": "q", "modelOutputs": TEXTS, "Scores": REWARDS},
+    "messages": {
+        "prompt": [{"role": "user", "content": "q"}],
+        "completions": [[{"role": "assistant", "content": text}] for text in TEXTS], "rewards": REWARDS,
+    },
+    "objects": {"prompt": "q", "samples": [{"text": t, "reward": r} for t, r in zip(TEXTS, REWARDS, strict=True)]},
+    "objects and a list": {"problem": "q", "generations": [{"output": text} for text in TEXTS], "scores": REWARDS},
+    "numbered": {"prompt": "q"} | {f"completion_{n}": t for n, t in enumerate(TEXTS)}
+    | {f"reward_{n}": r for n, r in enumerate(REWARDS)},
+    "numbered from one": {"prompt": "q"} | {f"response{n}": t for n, t in enumerate(TEXTS, 1)}
+    | {f"score{n}": r for n, r in enumerate(REWARDS, 1)},
+    "a batch": {"prompts": ["q"] * 4, "responses": TEXTS, "rewards": REWARDS, "step": [7] * 4},
+    "a batch within": {"step": 7, "batch": {}, "rollouts": [{"prompt": "q", "samples": [
+        {"response": t, "reward": r} for t, r in zip(TEXTS, REWARDS, strict=True)]}]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GROUPS_OF_A_LINE)
+def test_a_line_that_is_a_group_holds_its_samples(tmp_path: Path, name: str) -> None:
+    record = {"step": 7} | GROUPS_OF_A_LINE[name]
+    write(tmp_path / "run" / "log.jsonl", record, json.loads(json.dumps(record).replace('"q"', '"p"')))
+    run = only_run(tmp_path / "run")
+    assert run.format == "generic"
+    assert read(tmp_path / "run") == GROUP + [("p", *one[1:]) for one in GROUP]
+    found = rows(run)
+    assert {row.step for row in found} == {7}
+    assert [len({row.group for row in found[first : first + 4]}) for first in (0, 4)] == [1, 1]
+    assert len({row.group for row in found}) == 2
+    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
+        assert [(one.reward, runs[0].texts(one.id).response) for one in runs[0].samples(step=7)] == [
+            (reward, text) for text, reward in zip(TEXTS * 2, REWARDS * 2, strict=True)
+        ]
+
+
+def test_parallel_lists_are_cut_alike_and_the_rest_is_shared(tmp_path: Path) -> None:
+    write(
+        tmp_path / "x.jsonl",
+        {
+            "prompt": [{"role": "system", "content": "s"}, {"role": "user", "content": "q"}], "responses": ["a", "b"],
+            "rewards": [1, 0], "advantages": [0.5, -0.5], "finish_reason": ["stop", "length"], "lengths": [3, 9],
+            "ground_truth": ["x", "y"], "env": "maths", "metrics": {"format": [1, 0]}, "logprobs": [[-1, -2], [-3]],
+        },
+    )  # fmt: skip
+    first, second = rows(only_run(tmp_path))
+    assert (first.advantage, second.advantage, first.status, second.status) == (0.5, -0.5, "completed", "truncated")
+    assert (first.metrics, second.metrics) == ({"format": 1.0, "lengths": 3.0}, {"format": 0.0, "lengths": 9.0})
+    assert {row.env for row in (first, second)} == {"maths"} and first.prompt == second.prompt
+    loaded = samples(only_run(tmp_path))
+    assert [one.label for one in loaded] == ['["x", "y"]'] * 2
+    assert [[list(one.values) for one in sample.series] for sample in loaded] == [[[-1, -2]], [[-3]]]
+
+
+def test_long_columns_of_numbers_keep_their_values(tmp_path: Path) -> None:
+    count = 3000
+    advantages = [n / 7 for n in range(count)]
+    texts = [f"response number {n}" for n in range(count)]
+    write(tmp_path / "x.jsonl", {"prompt": "q", "responses": texts, "rewards": [1] * count, "advantages": advantages})
+    assert [row.advantage for row in rows(only_run(tmp_path))] == advantages
+
+
+@pytest.mark.parametrize(
+    ("members", "said"),
+    [
+        ({"responses": TEXTS, "rewards": REWARDS[:3]}, "4 responses, but 3 rewards"),
+        ({"responses": TEXTS, "reward": 1.0}, "4 responses, but one reward"),
+        ({"response": "a", "rewards": REWARDS}, "4 numbers for one response"),
+    ],
+)
+def test_responses_and_rewards_of_other_numbers_are_refused(tmp_path: Path, members: dict[str, Any], said: str) -> None:
+    write(tmp_path / "run" / "x.jsonl", {"prompt": "q"} | members)
+    found = discover([tmp_path / "run"])
+    reasons = [note.reason for note in found.notes]
+    reasons += [one.reason for run in found.runs for one in items(run) if isinstance(one, Problem)]
+    assert any(said in reason for reason in reasons), reasons
+    assert not [one for run in found.runs for one in items(run) if isinstance(one, SampleRow)]
+
+
+def test_a_record_of_too_many_samples_costs_nothing(tmp_path: Path) -> None:
+    text = "x" * 2**20
+    write(tmp_path / "x.jsonl", {"prompt": text, "responses": ["a"] * 300, "rewards": [1] * 300})
+    write(tmp_path / "y.jsonl", {"prompt": "q", "response": "a", "reward": 1})
+    refused, fine = items(only_run(tmp_path))
+    assert isinstance(refused, Problem) and "share too much" in refused.reason
+    assert isinstance(fine, SampleRow)
+
+
+SAMPLES = [{"step": 3, "prompt": "q", "response": f'r{n} é "x"', "reward": n % 2} for n in range(4)]
+LINES = [json.dumps(one, ensure_ascii=False) for one in SAMPLES]
+PRETTY = [json.dumps(one, indent=2) for one in SAMPLES]
+DOCUMENTS = {
+    "lines.json": "\n".join(LINES),
+    "array.jsonl": f"[{', '.join(LINES)}]",
+    "lines_of_an_array.jsonl": "[\n" + ",\n".join(LINES) + "\n]\n",
+    "pretty_array.jsonl": json.dumps(SAMPLES, indent=1),
+    "pretty.json": json.dumps(SAMPLES, indent=4),
+    "one_after_another.jsonl": "\n".join(PRETTY),
+    "one_after_another.json": "".join(PRETTY),
+    "commas.jsonl": ",\n".join(LINES) + ",\n",
+    "comma.json": f"[{', '.join(LINES)},\n]",
+    "wrapped.json": json.dumps({"config": {"lr": 1}, "rollouts": SAMPLES}),
+    "deeply_wrapped.json": json.dumps({"run": "x", "steps": [{"step": 3, "samples": SAMPLES}]}, indent=1),
+    "by_id.json": json.dumps({f"s{n}": one for n, one in enumerate(SAMPLES)}),
+    "columns.json": json.dumps({key: [one[key] for one in SAMPLES] for key in SAMPLES[0]}),
+    "columns.jsonl": json.dumps({key: [one[key] for one in SAMPLES] for key in SAMPLES[0]}, indent=1),
+    "twice_encoded.jsonl": "\n".join(json.dumps(line) for line in LINES),
+    "printed.jsonl": "\n".join(map(repr, SAMPLES)),
+    "two_on_a_line.jsonl": LINES[0] + LINES[1] + "\n" + LINES[2] + " " + LINES[3],
+    "semicolons.csv": "step;prompt;response;reward\n" + "\n".join(f'3;q;"r{n} é ""x""";{n % 2},0' for n in range(4)),
+    "printed_lists.csv": "step,prompt,response,reward\n" + "\n".join(
+        f'3,"[{{\'role\': \'user\', \'content\': \'q\'}}]","r{n} é ""x""",{bool(n % 2)}' for n in range(4)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_documents_of_any_shape_are_read(tmp_path: Path, name: str, packed: bool) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    data = DOCUMENTS[name].encode()
+    (folder / f"{name}{'.gz' * packed}").write_bytes(gzip.compress(data) if packed else data)
+    assert read(folder) == [(one["prompt"], one["response"], one["reward"]) for one in SAMPLES]
+    assert {row.step for row in rows(only_run(folder))} == {3}
+    with rolloupe.open(folder, index_dir=tmp_path / "index") as runs:
+        (run,) = runs
+        assert len({one.group for one in run.samples()}) == 1
+        assert [run.sample(one.id).row.reward for one in run.samples()] == [0, 1, 0, 1]
+
+
+def test_a_good_object_behind_a_torn_one_is_read_and_said(tmp_path: Path) -> None:
+    torn = '{"step": 3, "prompt": "q", "meta": {"a": 1}, "respo'
+    (tmp_path / "x.jsonl").write_text("\n".join([LINES[0], torn + LINES[1], LINES[2], torn]))
+    found = items(only_run(tmp_path))
+    assert [one.reward for one in found if isinstance(one, SampleRow)] == [0, 1, 0]
+    problems = [one for one in found if isinstance(one, Problem)]
+    assert [one.transient for one in problems] == [False, True] and "are not" in problems[0].reason
+    assert read(tmp_path) == [("q", one["response"], one["reward"]) for one in SAMPLES[:3]]
+
+
+def test_facts_of_a_sample_may_lie_in_objects(tmp_path: Path) -> None:
+    write(
+        tmp_path / "x.jsonl",
+        {
+            "input": {"messages": [{"role": "user", "content": "q"}]}, "eval": {"correct": True},
+            "output": {"text": "a", "finish_reason": "length"}, "meta": {"step": 4, "group_id": "g", "note": "n"},
+        },
+    )  # fmt: skip
+    (row,) = rows(only_run(tmp_path))
+    (sample,) = samples(only_run(tmp_path))
+    assert (row.step, row.group, row.status, row.reward) == (4, "g", "truncated", 1.0)
+    assert (sample.prompt_text, sample.response_text) == ("q", "a")
+    assert sample.extra["meta"] == {"note": "n"}
+
+
+def test_names_are_known_however_they_are_written(tmp_path: Path) -> None:
+    write(
+        tmp_path / "x.jsonl",
+        {
+            "Prompt": "q",
+            "modelResponse": "a",
+            "Final Reward": 2,
+            "globalStep": 5,
+            "problem-id": 9,
+            "finishReason": "eos",
+        },
+    )
+    (row,) = rows(only_run(tmp_path))
+    assert (row.prompt, row.response, row.reward, row.step, row.group) == ("q", "a", 2.0, 5, "9")
+    assert row.status == "completed"
+
+
+def test_a_plain_log_keeps_what_the_board_does_not_read(tmp_path: Path) -> None:
+    plain = {"step": 1, "prompt": "q", "response": "a", "reward": 0.5}
+    facts = {"prompt_id": 3, "finish_reason": "length", "label": "L", "data_source": "aime", "response_length": 9,
+             "advantage": 0.25, "metrics": {"fmt": 1}, "logprobs": [-1.0]}  # fmt: skip
+    write(tmp_path / "x.jsonl", plain, plain | facts)
+    run = only_run(tmp_path)
+    first, second = rows(run)
+    assert run.format == "generic" and second.group == "3" != first.group
+    assert (second.status, second.env, second.response_tokens, second.advantage) == ("truncated", "aime", 9, 0.25)
+    assert second.metrics == {"fmt": 1.0} and samples(run)[1].label == "L"
+
+
+STRANGE = {
+    "llm_said": {"body": "hello there"}, "asked": "what is it", "judged": {"points": 0.5}, "number": 3, "took_ms": 12.5,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["x.jsonl", "x.json", "x.csv"])
+def test_what_is_not_read_comes_with_the_map_that_reads_it(tmp_path: Path, name: str) -> None:
+    strange = {"llm_said": "hello there", "asked": "what is it", "mark": 0.5} if name.endswith("csv") else STRANGE
+    if name.endswith("csv"):
+        (tmp_path / name).write_text(",".join(strange) + "\n" + ",".join(map(str, strange.values())) + "\n")
+    else:
+        (tmp_path / name).write_text("\n".join([json.dumps(strange)] * 2))
+    found = discover([tmp_path])
+    assert found.runs == []
+    (reason,) = [note.reason for note in found.notes]
+    line = reason.partition("--map ")[2].split(",  ")[0].removesuffix(", if these are the right keys")
+    (row, *_) = rows(only_run(tmp_path, fields=fields_in(line)))
+    assert (row.prompt, row.response, row.reward) == ("what is it", "hello there", 0.5)
+
+
+@pytest.mark.parametrize("name", ["log", "log.txt", "rollouts.log"])
+def test_lines_under_another_name_are_named(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("\n".join(LINES))
+    (note,) = discover([tmp_path]).notes
+    assert "Next: call it" in note.reason
+    assert [row.reward for row in rows(only_run(tmp_path / name))] == [0, 1, 0, 1]
+
+
+def test_files_of_several_epochs_that_share_a_step_are_said(tmp_path: Path) -> None:
+    for epoch in (1, 2):
+        for step in (20, 40):
+            write(tmp_path / f"epoch_{epoch}_step_{step}.jsonl", {"prompt": "q", "response": "a", "reward": epoch})
+    run = only_run(tmp_path)
+    assert [row.step for row in rows(run)] == [20, 40, 20, 40]
+    said = by_name("generic").losses(run)
+    assert [one.reason.partition(":")[0] for one in said] == [
+        "step 20 is in files of the epochs 1, 2", "step 40 is in files of the epochs 1, 2"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("names", "steps"),
+    [
+        (["math_100.jsonl"], [0]), (["math_100.jsonl", "math_200.jsonl"], [100, 200]),
+        (["aime_2024.jsonl", "aime_2025.jsonl"], [0, 0]), (["m_00007.json"], [7]),
+        (["14_val.csv", "7_val.csv"], [14, 7]),
+    ],
+)  # fmt: skip
+def test_a_last_number_is_a_step_only_if_it_may_not_be_a_count(
+    tmp_path: Path, names: list[str], steps: list[int]
+) -> None:
+    for name in names:
+        text = "prompt,response,reward\nq,a,1\n" if name.endswith("csv") else json.dumps(SAMPLES[0] | {"step": None})
+        (tmp_path / name).write_text(text)
+    assert [row.step for row in rows(only_run(tmp_path))] == steps
