@@ -29,7 +29,7 @@ def test_a_sample_is_a_place_in_the_lists_of_a_line(place: Path) -> None:
     assert [row.part for row in found] == ["0", "1", "2", "3", "0", "1"]
     loaded = samples(run)
     assert [one.response_text for one in loaded] == ["The answer is 4.", "The answer is 5.", "7", "seven", "10", "11"]
-    assert loaded[0].row.tags["solution"] == "4"
+    assert loaded[0].label == "4"
     assert loaded[1].extra["rollout_infos"] == {"num_turns": 2}
 
 

@@ -123,4 +123,4 @@ def test_other_rows_beside_rollouts_are_left_aside_unless_a_person_asks_for_them
     shutil.copy(DATA / "bbq__example_rollouts.jsonl", tmp_path / "gym.jsonl")
     write(tmp_path / "own.jsonl", {"prompt": "p", "response": "r", "reward": 1})
     assert {row.split for row in rows(only_run(tmp_path))} == {"eval/gym"}
-    assert len(rows(only_run(tmp_path, format="generic"))) == 1
+    assert {row.index.partition(":")[0] for row in rows(only_run(tmp_path, format="generic"))} == {"gym", "own"}

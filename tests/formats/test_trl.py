@@ -41,7 +41,7 @@ def test_completions_of_a_real_trainer(place: Path) -> None:
     first = found[0]
     assert (first.reward, first.advantage) == (0.5, -0.7039818167686462)
     assert first.metrics == {"reward.accuracy_reward": 0.0, "reward.format_reward": 0.5}
-    assert first.tags == {"gt": "-5", "parsed": "5"}
+    assert (first.tags, samples(run)[0].label) == ({"parsed": "5"}, "-5")
     assert found[1].reward == pytest.approx(0.42)
     sample = samples(run)[0]
     assert [turn.role for turn in sample.turns] == ["user", "assistant"]

@@ -7,12 +7,14 @@ version number: every known key is read if present, and a line only has to be an
 import os
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
 from rolloupe.formats.base import NO_ANNOTATIONS, Annotations
+from rolloupe.formats.generic.keys import Roles, candidates, roles_of
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import alone, files, is_one_file, links_of, plain_name, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
@@ -273,10 +275,13 @@ class Relax(JsonlFormat):
         index = fields.name(record.get("sample_index"))
         ordinal = fields.integer(record.get("sample_index"))
         counts = _counts(record)
+        usual = roles_of(record) if _has_more(tuple(record)) else None
+        if usual and status == "unknown":
+            status, status_raw = usual.status(record)
         return SampleRow(
             split=_split(source, record),
             step=step if (step := step_of(record.get("rollout_id"))) is not None else (source.step or 0),
-            group=fields.name(record.get("group_index")) or fields.digest(prompt),
+            group=fields.name(record.get("group_index")) or _named(usual, "group", record) or fields.digest(prompt),
             index=index if index is not None else str(start),
             ordinal=ordinal if ordinal is not None else start,
             start=start,
@@ -289,7 +294,7 @@ class Relax(JsonlFormat):
             prompt_tokens=counts["prompt_tokens"],
             response_tokens=counts["response_tokens"],
             total_tokens=counts["total_tokens"],
-            env=fields.name(record.get("dataset")) or "",
+            env=fields.name(record.get("dataset")) or _named(usual, "env", record),
             uid=fields.name(record.get("uid")) or "",
             trace_id=fields.name(record.get("trace_id")) or "",
             discarded=fields.reason(record.get("discarded")) or "",
@@ -302,7 +307,8 @@ class Relax(JsonlFormat):
 
     def references(self, record: Record) -> References:
         """See `JsonlFormat`."""
-        return References(fields.as_text(record.get("label")), [])
+        usual = roles_of(record) if "label" not in record and _has_more(tuple(record)) else None
+        return References(fields.as_text(record.get(usual.label if usual and usual.label else "label")), [])
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `JsonlFormat`."""
@@ -399,11 +405,26 @@ def _counts(record: Record) -> dict[str, int | None]:
 
 
 def _metrics(record: Record) -> dict[str, float]:
+    inner = record.get("metrics")
+    members = {**inner, **record} if isinstance(inner, dict) else record
     return {
         key: value
-        for key, member in record.items()
+        for key, member in members.items()
         if key not in _PLACED and key not in ("reward", "dataset") and (value := fields.number(member)) is not None
     }
+
+
+@lru_cache(maxsize=64)
+def _has_more(keys: tuple[str, ...]) -> bool:
+    """Whether a row has facts under other usual names than those of Relax."""
+    by_role = candidates(keys).by_role
+    named = (key for role in ("group", "label", "env", "status_key") for key in by_role.get(role, ()))
+    return any(key not in _PLACED and key != "dataset" for key in named)
+
+
+def _named(usual: Roles | None, role: str, record: Record) -> str:
+    key = getattr(usual, role, None)
+    return (fields.name(record.get(key)) or "") if key else ""
 
 
 def _facts(record: Record) -> dict[str, str | float]:

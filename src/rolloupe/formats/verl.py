@@ -147,7 +147,7 @@ class Verl(NamedRows, PromptRuns):
 
     def stores_group(self, record: Record) -> bool:
         """See `PromptRuns`."""
-        return isinstance(record.get("uid"), str)
+        return isinstance(record.get("uid"), str) or self.known_roles(record).group is not None
 
     def prepared(self, run: RunInfo, record: Record) -> Record:  # noqa: ARG002
         """See `RecordFormat`."""

@@ -112,7 +112,7 @@ def test_tables_of_trl_with_an_evaluation() -> None:
     }  # fmt: skip
     first = samples(run)[0]
     assert first.row.metrics == {"reward.accuracy_reward": 1.0, "reward.format_reward": 0.1}
-    assert first.row.reward == pytest.approx(1.1) and first.row.tags == {"gt": "42"}
+    assert first.row.reward == pytest.approx(1.1) and first.label == "42"
     assert first.notes == [], "the configuration says that weights are 1"
     accuracy = [row.metrics["reward.accuracy_reward"] for row in found if (row.split, row.step) == ("train", 2)]
     finite = [value for value in accuracy if value == value]

@@ -119,7 +119,7 @@ def test_an_evaluation_follows_its_metrics_and_weights_come_from_the_configurati
     ]
     (run / "run-a.wandb").write_bytes(wandb_log({"reward_weights": weights}, logged))
     (row,) = rows(only_run(run))
-    assert (row.split, row.step, row.reward, row.tags) == ("eval/eval", 7, reward, {"gt": "x"})
+    assert (row.split, row.step, row.reward, row.tags) == ("eval/eval", 7, reward, {})
     assert samples(only_run(run))[0].notes == []
 
 

@@ -127,6 +127,17 @@ class Roles(NamedTuple):
     advantage: str | None = "advantage"
     weak_step: str | None = None
 
+    def with_usual(self, usual: "Roles") -> "Roles":
+        """These roles, and for facts without one of these the keys that usually have them."""
+        own = {*self[:9], *self.counts.values()}
+        more = {
+            role: key
+            for role in ("group", "label", "env", "status_key")
+            if getattr(self, role) is None and (key := getattr(usual, role)) not in own
+        }
+        counts = {what: key for what, key in usual.counts.items() if key not in own} | self.counts
+        return self._replace(**more, counts=counts)
+
     def described(self) -> str:
         """For a person: the keys that identify a sample."""
         keys = [key for key in (self.prompt, self.response, self.messages, self.score) if key]
@@ -151,10 +162,10 @@ class Roles(NamedTuple):
     def status(self, record: Record) -> tuple[Status, str]:
         """The status, from a word or from other keys that imply it."""
         value = record[self.status_key] if self.status_key else None
+        if record.get("error") and (self.status_key == "error" or not isinstance(value, str)):
+            return "error", "error"
         if isinstance(value, str):
             return fields.status(value)
-        if record.get("error"):
-            return "error", "error"
         if isinstance(value, bool) and self.status_key:
             return ("truncated", self.status_key) if value else ("completed", f"not {self.status_key}")
         if record.get("is_completed") is True:

@@ -22,8 +22,13 @@ class NamedRows(RecordFormat):
     """True if a list of rewards is always one of the tokens, whether the record tells their number or not."""
 
     def roles(self, record: Record) -> Roles:
-        """Return the key in each role."""
+        """Return the key in each role. What a format leaves open, `known_roles` adds."""
         return roles_of(record)
+
+    def known_roles(self, record: Record) -> Roles:
+        """Return the key in each role: no format knows less of a row than its usual names say."""
+        own = self.roles(record)
+        return own if type(self).roles is NamedRows.roles else own.with_usual(roles_of(record))
 
     def may_cut(self, key: str) -> bool:
         """See `RecordFormat`."""
@@ -38,7 +43,7 @@ class NamedRows(RecordFormat):
         record = row_tokens.with_choice(record)
         if not may_be_sample(record):
             raise Unusable("an object without a text or a score under a usual name is no sample")
-        roles = self.roles(record)
+        roles = self.known_roles(record)
         reward = self._reward(roles, record)
         status, status_raw = roles.status(record)
         prompt_value, response_value = roles.texts(record)
@@ -94,13 +99,13 @@ class NamedRows(RecordFormat):
     def references(self, record: Record) -> References:
         """See `RecordFormat`."""
         record = row_tokens.with_choice(record)
-        label = self.roles(record).label
+        label = self.known_roles(record).label
         return References(fields.as_text(record.get(label)) if label else "", [])
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `RecordFormat`."""
         record = row_tokens.with_choice(record)
-        roles = self.roles(record)
+        roles = self.known_roles(record)
         prompt, response = roles.texts(record)
         found = _tokens(roles, record)
         sample = fields.sample_of(row, locator, prompt, response)

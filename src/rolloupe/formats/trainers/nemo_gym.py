@@ -132,7 +132,8 @@ class NemoGym(NamedRows, JsonlFormat):
         group = next((key for key in GROUPS if fields.name(record.get(key)) is not None), None)
         return Roles(
             prompt=_INPUT, response=_OUTPUT, messages=None, score="reward" if "reward" in record else None, step=None,
-            group=group, label=next((key for key in LABELS if key in record), None), env=_AGENT,
+            group=group, label=next((key for key in LABELS if key in record), None),
+            env=_AGENT if record.get(_AGENT) else None,
             status_key=_STATUS if isinstance(record.get(_STATUS), str) else None, counts={},
         )  # fmt: skip
 
@@ -147,8 +148,9 @@ class NemoGym(NamedRows, JsonlFormat):
             for key in _USAGE
             if (n := fields.count(usage.get(key))) is not None
         }
-        row.response_tokens = fields.count(usage.get("output_tokens"))
-        row.uid = fields.name(record.get("_ng_rollout_id")) or ""
+        counted = fields.count(usage.get("output_tokens"))
+        row.response_tokens = row.response_tokens if counted is None else counted
+        row.uid = fields.name(record.get("_ng_rollout_id")) or row.uid
         row.discarded = fields.reason(record.get(FAILURE)) or ""
         row.tags.pop(FAILURE, None)
         found = tokens_of(record.get(_ITEMS))

@@ -100,8 +100,13 @@ class SkyRL(OwnNames, PromptRuns):
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `RecordFormat`: the step is that of the folder."""
         row = super().row(source, record, start, length)
-        row.group = fields.digest(row.prompt)
+        if not self.stores_group(record):
+            row.group = fields.digest(row.prompt)
         return row
+
+    def stores_group(self, record: Record) -> bool:
+        """See `PromptRuns`."""
+        return self.known_roles(record).group is not None
 
     def prepared(self, run: RunInfo, record: Record) -> Record:  # noqa: ARG002
         """See `RecordFormat`: the ground truth of the environment is that of the sample."""

@@ -47,10 +47,9 @@ class Results(OwnNames, JsonlFormat):
     def roles(self, record: Record) -> Roles:
         """See `NamedRows`: what went wrong counts more than why it stopped."""
         found = super().roles(record)
-        is_told = record.get("error") or record.get("is_truncated") is True
-        condition = None if is_told or not isinstance(record.get("stop_condition"), str) else found.status_key
+        telling = next((key for key in ("error", "is_truncated") if record.get(key)), "stop_condition")
         group = next((key for key in ("example_id", "id") if fields.name(record.get(key)) is not None), None)
-        return found._replace(group=group, status_key=condition)
+        return found._replace(group=group, status_key=telling if telling in record else None)
 
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`."""
