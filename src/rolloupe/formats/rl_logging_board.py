@@ -6,7 +6,6 @@ ranks write one file each, and the rows of all are merged by their `step`.
 
 import os
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,11 +15,11 @@ import numpy as np
 
 from rolloupe import tokens
 from rolloupe.formats.generic import row_tokens
+from rolloupe.formats.generic.tables import LineRows
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import alone, files, is_one_file, links_of, stem
-from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import Peek, look_into
-from rolloupe.formats.reading.records import Record, References, Unusable, step_of
+from rolloupe.formats.reading.records import Record, References
 from rolloupe.model import Locator, RunInfo, RunPart, Sample, SampleRow, Source, TokenSeries
 from rolloupe.storage import is_below, is_file
 
@@ -33,21 +32,21 @@ ARRAYS = (*OWN_ARRAYS, "entropy", "advantages", "returns", *tokens.MASKS)
 NUMBERS = ("ref_reward", "valid_reward", "ref_valid_reward")
 
 _REQUIRED = {"prompt", "response", "reward", "step"}
-_OWN = {"response_tokens", "ref_response", *OWN_ARRAYS, *NUMBERS}
-_KNOWN = {*_REQUIRED, *_OWN, *ARRAYS, "ground_truth", "discarded"}
-_TELLING = _OWN - {"logprobs"}
+_TELLING = {"response_tokens", "ref_response", "ref_logprobs", "values", "token_rewards", *NUMBERS}
 """Keys of which one must be there: what else the board reads, any log may hold."""
 
 
-class RLLoggingBoard(JsonlFormat):
+class RLLoggingBoard(LineRows):
     """Token-level JSON lines for RLLoggingBoard."""
 
     name = "rl_logging_board"
     sources_by_name = True
     title = "RLLoggingBoard"
+    pad = PAD_TOKEN
     recognises = (
-        "A folder with `.jsonl` files whose rows hold `prompt`, `response`, `reward` and `step`, and either nothing "
-        "foreign to the board or some of its own keys (`response_tokens`, `logprobs`, `ref_response`, ...)."
+        "A folder with `.jsonl` files whose rows hold `prompt`, `response`, `reward`, `step`, and one of the "
+        "board's own keys (`response_tokens`, `ref_response`, `ref_reward`, `ref_logprobs`, ...). Any other log is "
+        "`generic`. What a row says under other usual names is read as there."
     )
     layout = (
         "`{root}/{run}/*.jsonl`: all `.jsonl` files of a folder (ranks) are one run; a folder of such folders holds "
@@ -88,8 +87,7 @@ class RLLoggingBoard(JsonlFormat):
                 "`valid_reward_gap` = reward - valid_reward"
             ),
         ),
-        ("any other number", "sample metric"),
-        ("any other key", "extra"),
+        ("any other key", "as in plain JSON lines (`generic`)"),
     )
     limits = (
         "A row without `step` is listed under the number in the file's name, else under step 0. The end token of a "
@@ -120,93 +118,56 @@ class RLLoggingBoard(JsonlFormat):
         for part in run.parts:
             folder = Path(part.path)
             if is_file(folder):
-                found.append(Source(path=part.path, name=folder.name, root=links_of(run), split=part.split))
+                step = fields.step_in(_file_stem(part.path))
+                found.append(Source(path=part.path, name=folder.name, root=links_of(run), split=part.split, step=step))
                 continue
             prefix = "" if part.path == run.root else f"{folder.name}/"
             found += [
-                Source(path=entry.path, name=prefix + entry.name, root=entry.root, split=part.split)
+                Source(
+                    path=entry.path, name=prefix + entry.name, root=entry.root, split=part.split,
+                    step=fields.step_in(_file_stem(entry.path)),
+                )
                 for entry in files(part.path, _links(run, part.path), SUFFIX)
-            ]
+            ]  # fmt: skip
         return found
 
-    series_keys = row_tokens.ARRAY_KEYS
-
-    def may_cut(self, key: str) -> bool:
-        """See `JsonlFormat`."""
-        return key in row_tokens.ARRAY_KEYS or key not in _KNOWN
-
-    def needs_length(self, key: str) -> bool:
-        """See `JsonlFormat`."""
-        return key not in row_tokens.ARRAY_KEYS
-
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
-        """See `JsonlFormat`."""
-        if record.keys().isdisjoint(("prompt", "response", "reward", "response_tokens")):
-            raise Unusable("an object without prompt, response or reward is no sample")
-        name = _file_stem(source.path)
-        step = step_of(record.get("step"))
-        prompt = _unpadded(fields.joined(record.get("prompt")))
-        reward = fields.reward(record.get("reward"))
+        """See `RecordFormat`."""
+        record = _unpadded(record)
+        row = super().row(source, record, start, length)
+        row.index = f"{_file_stem(source.path)}:{start}"
         arrays = _arrays(row_tokens.row_tokens(record))
-        counted = arrays.placed.extent.response
-        return SampleRow(
-            split=source.split or "train",
-            step=step if step is not None else (fields.step_in(name) or 0),
-            group=fields.digest(prompt),
-            index=f"{name}:{start}",
-            ordinal=start,
-            start=start,
-            length=length,
-            reward=reward.value,
-            response_tokens=counted if counted is not None else _longest_array(record),
-            discarded=fields.reason(record.get("discarded")) or "",
-            metrics=_metrics(record, reward, arrays),
-            tags=reward.tags,
-            series=tokens.facts_of({name: one for name, one in arrays.series().items() if name not in tokens.MASKS}),
-            prompt=prompt,
-            response=_unpadded(fields.joined(record.get("response"), thoughts=True)),
-            messages=fields.chat(record.get("response")),
-        )
+        if row.response_tokens is None:
+            row.response_tokens = _longest_array(record)
+        row.metrics |= _metrics(record, row.reward, arrays)
+        shown = {name: one for name, one in arrays.series().items() if name not in tokens.MASKS}
+        row.series, row.has_series = tokens.facts_of(shown), False
+        return row
 
     def references(self, record: Record) -> References:
-        """See `JsonlFormat`."""
+        """See `RecordFormat`."""
         reference = record.get("ref_response")
-        turns = fields.response_turns(_unpadded(reference) if isinstance(reference, str) else reference)
-        return References(fields.as_text(record.get("ground_truth")), turns)
+        turns = fields.response_turns(_without_pads(reference) if isinstance(reference, str) else reference)
+        return super().references(record)._replace(turns=turns)
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
-        """See `JsonlFormat`."""
-        notes: list[str] = []
-        for key in ("prompt", "response"):
-            padding = fields.joined(record.get(key)).count(PAD_TOKEN)
-            if padding:
-                notes.append(f"{padding} pad token{'s' if padding > 1 else ''} {PAD_TOKEN} dropped from the {key}")
-        if record.get("step") is None:
-            notes.append(f"no step in the record: listed under step {row.step}")
-        references = self.references(record)
-        sample = Sample(
-            key=row.key,
-            row=row,
-            locator=locator,
-            turns=fields.prompt_turns(_shown(record, "prompt", row.prompt))
-            + fields.response_turns(_shown(record, "response", row.response)),
-            prompt_text=row.prompt,
-            response_text=row.response,
-            prompt_messages=fields.chat(record.get("prompt")),
-            response_messages=fields.chat(record.get("response")),
-            label=references.label,
-            ref_turns=references.turns,
-            ref_reward=fields.number(record.get("ref_reward")),
-        )
-        found = row_tokens.row_tokens(record)
-        arrays = _arrays(found)
-        unplaced = row_tokens.add_row_tokens(sample, found, arrays.placed)
+        """See `RecordFormat`."""
+        stored, record = record, _unpadded(record)
+        sample = super().sample(record, row, locator)
+        own = self.own_record(record, row)
+        sample.ref_turns, sample.ref_reward = self.references(own).turns, fields.number(own.get("ref_reward"))
         sample.series += [
             TokenSeries(name=name, values=tokens.packed(values), is_derived=True)
-            for name, values in arrays.cut().items()
+            for name, values in _arrays(row_tokens.row_tokens(own)).cut().items()
         ]
-        sample.notes += notes
-        sample.extra = _extra(record, found.keys.keys() - unplaced)
+        sample.extra.pop("ref_response", None)
+        for key in ("prompt", "response"):
+            padding = stored[key].count(PAD_TOKEN) if isinstance(stored.get(key), str) else 0
+            if padding:
+                plural = "s" if padding > 1 else ""
+                sample.notes.append(f"{padding} pad token{plural} {PAD_TOKEN} dropped from the {key}")
+        if own.get("step") is None:
+            sample.notes.append(f"no step in the record: listed under step {row.step}")
         return sample
 
 
@@ -251,13 +212,14 @@ def _is_row(keys: Any, whole: bool) -> bool:
     return keys >= _REQUIRED and not {"rollout_id", "sample_index"} <= keys and not _TELLING.isdisjoint(keys)
 
 
-def _unpadded(value: str) -> str:
+def _without_pads(value: str) -> str:
     return value.replace(PAD_TOKEN, "") if PAD_TOKEN in value else value
 
 
-def _shown(record: Record, key: str, unpadded: str) -> object:
-    """A text without its padding; any other value unchanged."""
-    return unpadded if isinstance(record.get(key), str) else record.get(key)
+def _unpadded(record: Record) -> Record:
+    """A record whose prompt and response, if they are texts, have no padding."""
+    padded = {key: value for key in ("prompt", "response") if isinstance(value := record.get(key), str)}
+    return record | {key: value.replace(PAD_TOKEN, "") for key, value in padded.items() if PAD_TOKEN in value}
 
 
 class Arrays(NamedTuple):
@@ -311,14 +273,14 @@ def _longest_array(record: Record) -> int | None:
     return max((length for length in lengths if length is not None), default=None)
 
 
-def _metrics(record: Record, reward: fields.Reward, arrays: Arrays) -> dict[str, float]:
-    named = [*NUMBERS, *(key for key in record if key not in _KNOWN)]
-    found = {key: value for key in named if (value := fields.number(record.get(key))) is not None}
+def _metrics(record: Record, reward: float | None, arrays: Arrays) -> dict[str, float]:
+    found: dict[str, float] = {}
     for gap, other in (("reward_gap", "ref_reward"), ("valid_reward_gap", "valid_reward")):
-        if reward.value is not None and other in found:
-            found[gap] = reward.value - found[other]
-    if reference := _unpadded(fields.joined(record.get("ref_response"), thoughts=True)):
-        found.setdefault("ref_response_chars", float(len(reference)))
+        if reward is not None and (number := fields.number(record.get(other))) is not None:
+            found[gap] = reward - number
+    if "ref_response_chars" not in record and record.get("ref_response"):
+        reference = _without_pads(fields.joined(record["ref_response"], thoughts=True))
+        found |= {"ref_response_chars": float(len(reference))} if reference else {}
     pieces = record.get("response_tokens")
     if isinstance(pieces, list):
         found["response_tokens_len"] = float(len(pieces))
@@ -327,27 +289,4 @@ def _metrics(record: Record, reward: fields.Reward, arrays: Arrays) -> dict[str,
             found[f"avg_{name}"], found[f"sum_{name}"] = both
             if name == "kl":
                 found["max_kl"] = float(np.nanmax(values))
-    return found | reward.metrics
-
-
-def _extra(record: Record, placed: AbstractSet[str]) -> dict[str, Any]:
-    """Every member that appears nowhere else, including the board's keys with values of a wrong type."""
-    rest = {key: value for key, value in record.items() if key not in placed and not _is_shown(key, value)}
-    listed = {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in rest.items()}
-    return {key: fields.showable(value) for key, value in listed.items()}
-
-
-def _is_shown(key: str, value: object) -> bool:
-    if key not in _KNOWN:
-        return fields.number(value) is not None
-    if value is None:
-        return True
-    if key in NUMBERS:
-        return fields.number(value) is not None
-    if key == "reward":
-        return fields.is_shown_reward(value)
-    if key == "step":
-        return fields.integer(value) is not None
-    if key == "discarded":
-        return fields.reason(value) is not None
-    return key not in (*ARRAYS, "response_tokens")
+    return found

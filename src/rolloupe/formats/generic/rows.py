@@ -18,6 +18,8 @@ class NamedRows(RecordFormat):
     """A format whose rows hold the parts of a sample under usual names; `roles` says under which."""
 
     series_in_samples = True
+    pad: ClassVar[str] = ""
+    """The token that pads responses, if the framework has one of its own."""
     scores_tokens: ClassVar[bool] = False
     """True if a list of rewards is always one of the tokens, whether the record tells their number or not."""
 
@@ -53,7 +55,7 @@ class NamedRows(RecordFormat):
         if step is None and roles.weak_step:
             step = fields.integer(record[roles.weak_step])
         found = _tokens(roles, record)
-        prompt_tokens, response_tokens = _counts(roles, record, found)
+        prompt_tokens, response_tokens = self._counts(roles, record, found)
         return SampleRow(
             split=source.split or "train",
             step=step if step is not None else (source.step or 0),
@@ -96,6 +98,14 @@ class NamedRows(RecordFormat):
             f"one that counts, as with --map reward={roles.score}.0"
         )
 
+    def _counts(self, roles: Roles, record: Record, found: row_tokens.RowTokens) -> tuple[int | None, int | None]:
+        """The tokens of prompt and response: as the row says, else as many as it holds without padding."""
+        prompt, response = roles.tokens(record, "prompt"), roles.tokens(record, "response")
+        if response is not None or not len(found.pieces):
+            return prompt, response
+        extent = row_tokens.extent_of(found, found.masks(), prompt, self.pad)
+        return extent.prompt, extent.response
+
     def references(self, record: Record) -> References:
         """See `RecordFormat`."""
         record = row_tokens.with_choice(record)
@@ -110,7 +120,7 @@ class NamedRows(RecordFormat):
         found = _tokens(roles, record)
         sample = fields.sample_of(row, locator, prompt, response)
         sample.label = self.references(record).label
-        in_place = row_tokens.placed_row(found, roles.tokens(record, "prompt"))
+        in_place = row_tokens.placed_row(found, roles.tokens(record, "prompt"), self.pad)
         unplaced = row_tokens.add_row_tokens(sample, found, in_place)
         placed = found.keys.keys() - unplaced
         sample.extra = {
@@ -164,12 +174,3 @@ def _tokens(roles: Roles, record: Record) -> row_tokens.RowTokens:
         arrays = {renamed.get(name, name): values for name, values in arrays.items()}
         keys = {key: renamed.get(name, name) for key, name in keys.items()}
     return found._replace(arrays=arrays, keys=keys)
-
-
-def _counts(roles: Roles, record: Record, found: row_tokens.RowTokens) -> tuple[int | None, int | None]:
-    """The tokens of prompt and response: as the row says, else as many as it holds without padding."""
-    prompt, response = roles.tokens(record, "prompt"), roles.tokens(record, "response")
-    if response is not None or not len(found.pieces):
-        return prompt, response
-    extent = row_tokens.extent_of(found, found.masks(), prompt)
-    return extent.prompt, extent.response
