@@ -179,6 +179,8 @@ def test_a_call_that_the_api_ran_itself_and_that_failed_has_its_error_as_result(
         ({"reasoning_content": "A", "content": "A"}, ["A"]),
         ({"reasoning": "one", "reasoning_content": "two"}, ["two", "one"]),
         ({"thinking": [{"type": "text", "text": "R"}]}, ["R"]),
+        ({"content": [{"type": "reasoning", "reasoning": "zz", "redacted": True, "summary": "R"}]}, ["R"]),
+        ({"content": [{"type": "reasoning", "reasoning": "zz", "redacted": True}]}, []),
         ({"reasoning_details": [{"type": "reasoning.encrypted", "data": "abc"}]}, []),
         ({"reasoning": {"effort": "high"}, "content": "A"}, []),
     ],

@@ -7,6 +7,7 @@ from rolloupe import text
 from rolloupe.derive.blocks import TaggedBlock, blocks_in_turns, blocks_of, may_exceed_parts
 from rolloupe.derive.places import places_of
 from rolloupe.model import SampleRow, Turn
+from rolloupe.text.blocks import CHANNEL, is_stripped
 
 
 class SampleView:
@@ -63,8 +64,10 @@ class SampleBatch:
 
 def _blocks_of(row: SampleRow, places: Sequence[int]) -> list[TaggedBlock] | None:
     response = row.response
-    is_bare = text.is_bare(response) or text.has_bare_turns(response, row.prompt)
+    is_bare = text.is_bare(response) or is_stripped(response) or text.has_bare_turns(response, row.prompt)
     if row.messages is not None or is_bare or (places and may_exceed_parts(response)):
+        return None
+    if places and CHANNEL in response:  # calls of harmony have their names in headers
         return None
     for at in places:
         if text.begins_turn(response, at):

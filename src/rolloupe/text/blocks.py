@@ -7,12 +7,13 @@ A block that never ends reaches to the end of the text and says so.
 import re
 from bisect import bisect_right
 from collections import defaultdict
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from rolloupe.model import Part, PartKind
 from rolloupe.text import images
 from rolloupe.text.delimiters import Delimiters, literal
-from rolloupe.text.tool_calls import call_of, decoded_result
+from rolloupe.text.tool_calls import call_of, call_to, decoded_result
 
 MAX_PARTS = 10_000
 """After this many parts, the rest of a turn is one text."""
@@ -21,7 +22,6 @@ BLOCKS: dict[str, tuple[str, PartKind]] = {
     "<think>": ("</think>", "think"),
     "<thinking>": ("</thinking>", "think"),
     "<reasoning>": ("</reasoning>", "think"),
-    "<|channel|>analysis<|message|>": ("<|end|>", "think"),
     "[THINK]": ("[/THINK]", "think"),
     "◁think▷": ("◁/think▷", "think"),
     "<tool_call>": ("</tool_call>", "tool_call"),
@@ -34,7 +34,7 @@ BLOCKS: dict[str, tuple[str, PartKind]] = {
 }
 """Opening delimiter: closing delimiter and kind of part."""
 
-THINK_ENDS = frozenset(closing for closing, kind in BLOCKS.values() if kind == "think" and closing != "<|end|>")
+THINK_ENDS = frozenset(closing for closing, kind in BLOCKS.values() if kind == "think")
 
 CLOSINGS = frozenset(closing for closing, _ in BLOCKS.values())
 
@@ -42,12 +42,25 @@ MARKERS = (
     "<|im_end|>", "<|im_start|>", "<|im_sep|>", "<|im_middle|>", "<|endoftext|>", "<|eot_id|>", "<|eom_id|>", "<|eot|>",
     "<|eom|>", "<|python_tag|>", "<|python_start|>", "<|python_end|>", "<|begin_of_text|>", "<|end_of_text|>",
     "<|header_start|>", "<|header_end|>", "<|end|>", "<|return|>", "<|call|>", "<|constrain|>", "<|message|>",
-    "<|channel|>final<|message|>", "<|channel|>commentary<|message|>", "<end_of_turn>", "<bos>", "<eos>", "[gMASK]",
+    "<end_of_turn>", "<bos>", "<eos>", "[gMASK]",
     "<sop>", "<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>", "<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>",
     "<｜tool▁outputs▁begin｜>", "<｜tool▁outputs▁end｜>", "<s>", "</s>", "[/INST]", "<<SYS>>", "<</SYS>>",
     "[/SYSTEM_PROMPT]", "[/AVAILABLE_TOOLS]", "[TOOL_CALLS]", "<|vision_start|>", "<|vision_end|>", "<|audio_start|>",
     "<|audio_end|>", "<|image_start|>", "<|image_end|>", "<start_of_image>", "<end_of_image>", "[IMG_END]",
 )  # fmt: skip
+
+CHANNEL, START = "<|channel|>", "<|start|>"
+"""How the header of a message of gpt-oss begins (harmony, `docs/format.md` of openai/harmony), and a message."""
+
+_HEADER = r"<\|channel\|>[^<\n]{0,200}(?:<\|constrain\|>[^<\n]{0,60})?<\|message\|>"
+_OPENING = r"<\|start\|>[^<\n ]{0,64}(?=(?: to=[^<\n]{0,120})?(?:<\|channel\|>|<\|message\|>))|<\|start\|>assistant\Z"
+_RECIPIENT = re.compile(r" ?to=(?P<to>[^\s<]{1,120}) ?\Z")
+_ADDRESSED = re.compile(r"<\|channel\|>(?P<channel>\w*)[^<\n]*?(?: to=(?P<to>[^\s<]+)(?P<type>[^<]*))?<")
+_BARE_HEADER = re.compile(
+    r"(?:\A|assistant)(?P<channel>analysis|final|commentary)(?: to=(?P<to>[\w.-]{1,120}?) ?(?:json|code)?(?=[{\[]))?"
+)
+_ENDS_OF_MESSAGES = ("<|call|>", "<|end|>", "<|return|>", CHANNEL, START)
+_NO_TOOLS = frozenset(("assistant", "user", "all"))
 
 ASKING = frozenset(["system", "developer", "user", "human", "tool"])
 """Roles that mention tags to ask for them or to quote them: there tags are text, unless a turn begins with a result."""
@@ -62,6 +75,8 @@ PLACEHOLDERS = (
 
 _WORDS = sorted({*BLOCKS, *(closing for closing, _ in BLOCKS.values()), *MARKERS, *PLACEHOLDERS}, key=len, reverse=True)
 _EXPRESSIONS = [
+    ("<", _HEADER),
+    ("<", _OPENING),
     *(literal(word) for word in ("<|im_end|>\n", "<end_of_turn>\n", *_WORDS)),
     (images.SCHEME, images.IN_TEXT),
 ]
@@ -81,13 +96,15 @@ class Marker(NamedTuple):
 def parts(text: str, role: str = "assistant") -> list[Part]:
     """Cut a text of a role into parts; joining `raw` (else `text`) of all of them gives the text back verbatim."""
     tokens = [Marker(m.start(), m.end(), m.group()) for m in _DELIMITERS.find(text)]
-    if not tokens:  # most messages are plain text
-        return [Part(kind="text", text=text)] if text else []
     if role in ASKING:
         tokens = _meant(text, tokens)
+    elif is_stripped(text):
+        return _stripped(text)
+    if not tokens:  # most messages are plain text
+        return [Part(kind="text", text=text)] if text else []
     ends: dict[str, list[int]] = defaultdict(list)
     for number, token in enumerate(tokens):
-        ends[token.word].append(number)
+        ends[_family(token.word)].append(number)
     found: list[Part] = []
     position, number = _leading_thought(text, tokens, found)
     while number < len(tokens) and len(found) < MAX_PARTS:
@@ -95,9 +112,35 @@ def parts(text: str, role: str = "assistant") -> list[Part]:
         if token.start < position or (token.word in CLOSINGS and token.word not in MARKERS):
             number += 1
             continue
+        if token.word.startswith(CHANNEL):
+            position, number = _message(text, tokens, ends, number, position, role, found)
+            continue
         _plain(text[position : token.start], found)
         position, number = _part(text, tokens, ends, number, found)
     _plain(text[position:], found)
+    return found
+
+
+def is_stripped(text: str) -> bool:
+    """Whether a text is harmony from which decoding left out the special tokens: `analysisThought.assistantfinal6`."""
+    return text.startswith("analysis") and "assistantfinal" in text
+
+
+def _stripped(text: str) -> list[Part]:
+    found: list[Part] = []
+    headers = list(islice(_BARE_HEADER.finditer(text), MAX_PARTS))
+    for header, after in pairwise([*headers, None]):
+        assert header is not None
+        stop = len(text) if after is None else after.start()
+        inner, raw = text[header.end() : stop], text[header.start() : stop]
+        if header["to"]:
+            call = call_to(header["to"], header[0], inner)
+            found.append(Part(kind="tool_call", text=inner.strip("\n"), raw=raw, call=call, closed=not call.error))
+        elif header["channel"] == "analysis":
+            found.append(Part(kind="think", text=inner.strip("\n"), raw=raw))
+        else:
+            found.append(Part(kind="marker", text=header[0]))
+            _plain(inner, found)
     return found
 
 
@@ -112,7 +155,7 @@ def _meant(text: str, tokens: list[Marker]) -> list[Marker]:
 def _leading_thought(text: str, tokens: list[Marker], found: list[Part]) -> tuple[int, int]:
     """A closing think delimiter without an opening one: the prompt ended within the thought."""
     for number, token in enumerate(tokens):
-        if token.word in BLOCKS and BLOCKS[token.word][1] == "think":
+        if token.word.startswith(CHANNEL) or (token.word in BLOCKS and BLOCKS[token.word][1] == "think"):
             break
         if token.word in THINK_ENDS:
             inner = text[: token.start]
@@ -152,6 +195,48 @@ def _part(
     end = tokens[later[at]]
     found.append(_block(kind, text[token.stop : end.start], text[token.start : end.stop], closed=True))
     return end.stop, later[at] + 1
+
+
+def _family(word: str) -> str:
+    """A delimiter, or how a header of harmony begins."""
+    return CHANNEL if word.startswith(CHANNEL) else START if word.startswith(START) else word
+
+
+def _message(
+    text: str,
+    tokens: list[Marker],
+    ends: dict[str, list[int]],
+    number: int,
+    position: int,
+    role: str,
+    found: list[Part],
+) -> tuple[int, int]:
+    """Append what a message of harmony is: a thought or a call; of any other, append its header as a marker.
+
+    The header names the recipient, or the text before it does, behind the role.
+    """
+    token = tokens[number]
+    before = _RECIPIENT.search(text, max(position, token.start - 130), token.start)
+    begin = before.start() if before else token.start
+    _plain(text[position:begin], found)
+    header = _ADDRESSED.match(token.word)
+    recipient = (header and header["to"]) or (before["to"] if before else "")
+    is_call = bool(recipient) and recipient not in _NO_TOOLS
+    is_thought = not recipient and header is not None and header["channel"] == "analysis"
+    if role in ASKING or not (is_call or is_thought):
+        found.append(Part(kind="marker", text=text[begin : token.stop]))
+        return token.stop, number + 1
+    later = [ends[word][at] for word in _ENDS_OF_MESSAGES if (at := bisect_right(ends[word], number)) < len(ends[word])]
+    end = min(later, default=len(tokens))
+    stop = tokens[end].start if later else len(text)
+    inner = text[token.stop : stop]
+    if later and tokens[end].word in _ENDS_OF_MESSAGES:
+        stop, end = tokens[end].stop, end + 1
+    call = call_to(recipient, token.word, inner) if is_call else None
+    closed = bool(later) or (call is not None and not call.error)
+    kind: PartKind = "tool_call" if is_call else "think"
+    found.append(Part(kind=kind, text=inner.strip("\n"), raw=text[begin:stop], call=call, closed=closed))
+    return stop, end
 
 
 def _block(kind: PartKind, inner: str, raw: str, *, closed: bool) -> Part:

@@ -21,6 +21,8 @@ def conversation(value: object) -> list[Any] | None:
     messages as JSON; one message alone; an answer of an API, with `choices`, `output` or `candidates`; an object that
     holds one under a usual name; or JSON of any of these in a text. No other text is a conversation.
     """
+    if type(value) is list and value and type(value[0]) is dict and "role" in value[0]:
+        return value  # nearly always
     return _found(value, 0)
 
 

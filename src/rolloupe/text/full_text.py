@@ -12,7 +12,7 @@ OWN_KEYS = ("raw_string", "full_text")
 
 
 THINKING = "Thinking:"
-_BLOCKS = frozenset(("think", "tool_call", "tool_result", "json", "placeholder"))
+_BLOCKS = frozenset(("think", "tool_call", "tool_result", "json", "placeholder", "image"))
 
 
 class Whole(NamedTuple):

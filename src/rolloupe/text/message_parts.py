@@ -28,12 +28,15 @@ THOUGHTS = frozenset((
 
 THINK_KEYS = ("thinking", "reasoning", "reasoning_content", "thought")
 _WORDS_OF_THOUGHTS = (*THINK_KEYS, "content", "summary", "text", "think", "reasoning_text")
-_ENCRYPTED = ("encrypted_content", "data", "signature")
+_ENCRYPTED = ("encrypted_content", "data", "reasoning", "signature")
 FIELDS_OF_THOUGHTS = (
     "reasoning_content", "reasoning", "thinking", "reasoning_text", "reasoning_details", "thinking_blocks",
 )  # fmt: skip
 """Fields of a message that hold thoughts apart from its content; several may hold the same."""
 
+_FIELDS = frozenset(FIELDS_OF_THOUGHTS)
+_RARE = frozenset(("type", "data", "kwargs", "from", "channel", "refusal", "audio", "images"))
+_CALLS = ("tool_calls", "function_call", "invalid_tool_calls")
 _CONTENTS = ("content", "value", "parts", "text")
 _RESULTS = ("content", "output", "outputs", "result", "results", "response", "value")
 _KEYS_OF_CALLS = ("functionCall", "function_call", "toolUse")
@@ -93,7 +96,7 @@ def uncut(text: str, role: str) -> list[Part]:  # noqa: ARG001
 def role_of(entry: dict[str, Any]) -> str:
     """The role of a message, in the words of chat templates; of an item without one, whose item it is."""
     role = entry.get("role")
-    if type(role) is str and role in _PLAIN_ROLES:
+    if type(role) is str and role in PLAIN_ROLES:
         return role
     kind = _kind(entry)
     if kind == "constructor" and isinstance(entry.get("kwargs"), dict):  # LangChain's `dumpd`
@@ -109,7 +112,7 @@ def role_of(entry: dict[str, Any]) -> str:
     return "assistant" if is_call(kind) or kind in THOUGHTS else _TYPES_OF_MESSAGES.get(kind, "unknown")
 
 
-_PLAIN_ROLES = frozenset(("system", "developer", "user", "assistant", "tool"))
+PLAIN_ROLES = frozenset(("system", "developer", "user", "assistant", "tool"))
 
 
 def _kind(entry: dict[str, Any]) -> str:
@@ -135,32 +138,43 @@ def is_item(entry: dict[str, Any]) -> bool:
 
 def pieces_of(entry: dict[str, Any], role: str, cut: Cut) -> tuple[list[Part], list[Content]]:
     """What a message holds: thoughts from fields of their own, and all else in its order; each thought once."""
-    inner = entry.get("data", entry.get("kwargs"))
-    if isinstance(inner, dict) and "content" in inner and "content" not in entry:  # LangChain's `messages_to_dict`
-        entry = inner
-    if is_item(entry):
-        return [], _block(entry, role, cut, 0)
-    content = next((entry[key] for key in _CONTENTS if entry.get(key) is not None), None)
-    speaker = entry.get("from", entry.get("role"))
-    if isinstance(speaker, str) and speaker in _CALLING and isinstance(content, str):
-        found: list[Content] = _calls(content)
-    elif isinstance(channel := entry.get("channel"), str) and channel:
-        found = _on_channel(entry, channel, _content(content, role, cut, 0))
-    else:
-        found = _content(content, role, cut, 0)
-    for key in ("refusal", "audio", "images"):
-        if entry.get(key):
-            found += _aside(key, entry[key], role, cut)
-    for key in ("tool_calls", "function_call", "invalid_tool_calls"):
+    found: list[Content]
+    is_plain = _RARE.isdisjoint(entry) and entry.get("role") == role
+    if not is_plain:
+        inner = entry.get("data", entry.get("kwargs"))
+        if isinstance(inner, dict) and "content" in inner and "content" not in entry:  # LangChain's `messages_to_dict`
+            entry = inner
+        if is_item(entry):
+            return [], _block(entry, role, cut, 0)
+    content = entry.get("content")
+    if content is None:
+        content = next((entry[key] for key in _CONTENTS if entry.get(key) is not None), None)
+    found = [*_text(content, role, cut)] if isinstance(content, str) else _content(content, role, cut, 0)
+    if not is_plain:
+        found = _besides(entry, role, cut, content, found)
+    for key in _CALLS:
         if entry.get(key):
             found += _calls(entry[key])
-    thoughts = _thoughts(entry, found)
+    thoughts = [] if _FIELDS.isdisjoint(entry) else _thoughts(entry, found)
     if not found and not thoughts:
         rest = {
             key: one for key, one in entry.items() if key not in _ASIDE and one and isinstance(one, str | dict | list)
         }
         found = [_json(entry)] if role == "unknown" and entry else [_json(rest)] if rest else []
     return thoughts, found
+
+
+def _besides(entry: dict[str, Any], role: str, cut: Cut, content: object, found: list[Content]) -> list[Content]:
+    """What a message holds by members that most lack, with what its content holds."""
+    speaker = entry.get("from", entry.get("role"))
+    if isinstance(speaker, str) and speaker in _CALLING and isinstance(content, str):
+        found = _calls(content)
+    elif isinstance(channel := entry.get("channel"), str) and channel:
+        found = _on_channel(entry, channel, found)
+    for key in ("refusal", "audio", "images"):
+        if entry.get(key):
+            found += _aside(key, entry[key], role, cut)
+    return found
 
 
 def _content(content: object, role: str, cut: Cut, depth: int) -> list[Content]:
@@ -330,6 +344,8 @@ def _thoughts(entry: dict[str, Any], found: list[Content]) -> list[Part]:
     fields = [entry[key] for key in FIELDS_OF_THOUGHTS if entry.get(key)]
     if not fields:
         return []
+    if len(fields) == 1 and isinstance(fields[0], str) and not any(map(_may_think, found)):  # nearly always
+        return [Part(kind="think", text=clean(fields[0]))] if fields[0].strip() else []
     own = chain.from_iterable(map(_within, found))
     known = [_squashed(part.text) for part in own if part.kind == "think"]
     thoughts: list[Part] = []
@@ -342,6 +358,14 @@ def _thoughts(entry: dict[str, Any], found: list[Content]) -> list[Part]:
                 known.append(words)
                 thoughts.append(part)
     return thoughts
+
+
+def _may_think(piece: Content) -> bool:
+    """Whether a piece is a thought, or a text in which one may end."""
+    if isinstance(piece, ToolResult):
+        return False
+    words = piece.text
+    return piece.kind == "think" or (piece.kind == "text" and ("</" in words or "[/" in words or "◁/" in words))
 
 
 def _within(piece: Content) -> list[Part]:
@@ -371,6 +395,8 @@ def _thought_parts(value: object) -> list[Part]:
 def _words_of(value: object, depth: int) -> Iterator[str]:
     if isinstance(value, str):
         yield value
+    elif isinstance(value, dict) and value.get("redacted") is True:  # of Inspect: the thought itself is encrypted
+        yield from _words_of(value.get("summary"), depth + 1)
     elif depth < MAX_DEPTH and isinstance(value, list):
         for entry in value:
             yield from _words_of(entry, depth + 1)

@@ -9,7 +9,11 @@ from typing import Any, Literal
 from rolloupe.model import Part, Turn
 from rolloupe.text.blocks import parts
 from rolloupe.text.encodable import clean
-from rolloupe.text.message_parts import ToolResult, encoded, is_item, pieces_of, role_of, uncut
+from rolloupe.text.message_parts import PLAIN_ROLES, ToolResult, encoded, is_item, pieces_of, role_of, uncut
+from rolloupe.text.tool_calls import decoded_result
+
+_PLAIN = frozenset(("role", "content", "name", "id", "tool_call_id"))
+"""The members of a message of which only the content is text."""
 
 LOG_KEYS = ("error", "is_error", "logs", "info", "metadata")
 """Fields of a message besides its content."""
@@ -54,8 +58,8 @@ def answers_in(messages: Sequence[Any]) -> int:
 def _turns(entry: object, origin: Literal["prompt", "response"]) -> list[Turn]:
     if not isinstance(entry, dict):
         return [Turn(role="unknown", origin=origin, parts=[Part(kind="json", text=encoded(entry))])]
-    role = role_of(entry)
-    if len(entry) == 2 and isinstance(content := entry.get("content"), str) and role != "tool" and "role" in entry:
+    role, content = role_of(entry), entry.get("content")
+    if len(entry) == 2 and isinstance(content, str) and role != "tool" and entry.get("role") == role:
         return [Turn(role=role, origin=origin, parts=parts(clean(content), role))]
     thoughts, pieces = pieces_of(entry, role, parts)
     turns: list[Turn] = []
@@ -104,9 +108,11 @@ def _plain(entry: object, *, thoughts: bool) -> str:
         return clean(entry)
     if not isinstance(entry, dict):
         return encoded(entry)
+    content = entry.get("content")
+    role = entry.get("role")
+    if type(role) is str and type(content) is str and role in PLAIN_ROLES and _PLAIN.issuperset(entry):
+        return clean(decoded_result(content) if role == "tool" else content)
     role = role_of(entry)
-    if len(entry) == 2 and role != "tool" and isinstance(content := entry.get("content"), str):
-        return clean(content)
     apart, pieces = pieces_of(entry, role, uncut)
     found = [*(apart if thoughts else ()), *pieces]
     written: list[str] = []

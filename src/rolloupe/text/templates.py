@@ -33,7 +33,9 @@ STARTS: tuple[re.Pattern[str], ...] = (
     re.compile(r"<\|start_header_id\|>(?P<role>[^<\n]{0,64})<\|end_header_id\|>\n{0,2}"),  # Llama 3
     re.compile(r"<\|header_start\|>(?P<role>[^<\n]{0,64})<\|header_end\|>\n{0,2}"),  # Llama 4
     re.compile(r"<start_of_turn>(?P<role>[^\n<]{0,64})\n?"),  # Gemma
-    re.compile(r"<\|start\|>(?P<role>[^<\n]{0,64})(?=<\|channel\|>|<\|message\|>)"),  # harmony, of gpt-oss
+    re.compile(
+        r"<\|start\|>(?P<role>[^<\n ]{0,64})(?=(?: to=[^<\n]{0,120})?(?:<\|channel\|>|<\|message\|>))"
+    ),  # harmony
     DEEPSEEK,
     re.compile(r"<\|im_(?P<role>system|user|assistant)\|>[^<\n]{0,64}<\|im_middle\|>"),  # Kimi
     re.compile(r"<\|start_of_role\|>(?P<role>[^<\n]{0,64})<\|end_of_role\|>"),  # Granite
@@ -70,6 +72,10 @@ MAX_SYSTEM_CHARS = 100_000
 
 _SYSTEM = re.compile(r"\s{0,2}<<SYS>>\n?")
 _SYSTEM_END = re.compile(r"<</SYS>>\n{0,2}")
+
+
+_REPLY = " to=assistant"
+"""Behind the name of a tool in harmony: what it gave back."""
 
 
 class Start(NamedTuple):
@@ -224,7 +230,11 @@ def _role(word: str) -> str:
 
 def _turn(text: str, start: Start, stop: int) -> Turn:
     header = Part(kind="marker", text=text[start.at : start.body])
-    turn = Turn(role=start.role, parts=[header, *parts(text[start.body : stop], start.role)])
+    is_reply = text.startswith(_REPLY, start.body)
+    role = "tool" if is_reply else start.role
+    turn = Turn(role=role, parts=[header, *parts(text[start.body : stop], role)])
+    if is_reply:
+        turn.name = header.text.removeprefix("<|start|>").removeprefix("functions.")
     kinds = {part.kind for part in turn.parts if part.kind != "marker" and part.text.strip()}
     if kinds == {"tool_result"}:
         turn.role = "tool"

@@ -19,6 +19,7 @@ IDS = ("call_id", "id", "tool_use_id", "tool_call_id", "toolCallId", "toolUseId"
 """The names of an id: in the Responses API `call_id` ties a call to its output, and `id` names the item."""
 NAMES = ("name", "tool_name", "toolName", "function_name")
 
+_ABSENT: Any = object()
 _FUNCTION = re.compile(r"<function=([^>\n]{1,200})>")
 _PARAMETER = re.compile(r"<parameter=([^>\n]{1,200})>")
 _DECODER = msgspec.json.Decoder(dict[str, Any])
@@ -45,6 +46,13 @@ def call_of(inner: str) -> ToolCall:
     return from_object(value)
 
 
+def call_to(recipient: str, header: str, inner: str) -> ToolCall:
+    """Read a call of harmony: its recipient, the header that says what its body is, and the body."""
+    name, body = clean(recipient.removeprefix("functions.")), inner.strip()
+    is_json = "json" in header or name != recipient
+    return from_arguments(name, body) if is_json else ToolCall(name=name, arguments=decoded(body))
+
+
 def is_broken(inner: str) -> bool:
     """True if `call_of` finds an error, in less time."""
     if "<｜tool▁sep｜>" not in inner:
@@ -58,9 +66,12 @@ def from_object(value: dict[str, Any]) -> ToolCall:
     """Read a call as an object: `{name, arguments}`, OpenAI's `{id, function: {name, arguments}}` and kin."""
     function = value.get("function")
     inner = function if isinstance(function, dict) else value
-    name = next((inner[key] for key in NAMES if isinstance(inner.get(key), str)), function)
-    arguments: object = next((inner[key] for key in ARGUMENTS if key in inner), {})
-    error = value.get("error")
+    name, arguments = inner.get("name"), inner.get("arguments", _ABSENT)
+    if not isinstance(name, str):
+        name = next((inner[key] for key in NAMES if isinstance(inner.get(key), str)), function)
+    if arguments is _ABSENT:
+        arguments = next((inner[key] for key in ARGUMENTS if key in inner), {})
+    error = value.get("error") or value.get("parse_error")
     return ToolCall(
         name=clean(name) if isinstance(name, str) else "",
         arguments=decoded(clean(arguments)) if isinstance(arguments, str) else _dumped(arguments),
@@ -71,7 +82,11 @@ def from_object(value: dict[str, Any]) -> ToolCall:
 
 def id_of(value: dict[str, Any]) -> str:
     """The id that ties a call and its result together; empty without one."""
-    return next((clean(own) for key in IDS if isinstance(own := value.get(key), str) and own), "")
+    for key in IDS:
+        own = value.get(key)
+        if own and isinstance(own, str):
+            return clean(own)
+    return ""
 
 
 def from_arguments(name: str, arguments: str) -> ToolCall:
@@ -115,7 +130,7 @@ def readable(arguments: str) -> str:
     try:
         if "\\" not in arguments:
             return msgspec.json.format(arguments, indent=2)
-        value = _parsed(arguments)
+        value = _PARSER.decode(arguments)
         if isinstance(value, str) and not isinstance(value, _Literal):
             return readable(value) if value[:1] in ("{", "[") else clean(value)
         if not _has_escapes(value):
@@ -135,10 +150,9 @@ class _Literal(str):
     __slots__ = ()
 
 
-def _parsed(text: str) -> Any:
-    return json.loads(
-        text, object_pairs_hook=_Members, parse_float=_Literal, parse_int=_Literal, parse_constant=_Literal
-    )
+_PARSER = json.JSONDecoder(
+    object_pairs_hook=_Members, parse_float=_Literal, parse_int=_Literal, parse_constant=_Literal
+)
 
 
 def _has_escapes(value: Any) -> bool:

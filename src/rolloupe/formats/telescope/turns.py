@@ -100,7 +100,7 @@ def _with_calls(parts: list[Part], calls: Sequence[Row]) -> list[Part]:
         for number, card in zip(written, cards, strict=True):
             parts[number] = replace(parts[number], call=card)
         return parts
-    shown = [str(row.get("raw_text") or card.arguments) for row, card in zip(calls, cards, strict=True)]
+    shown = [str(row.get("raw_text") or text.call_text(card)) for row, card in zip(calls, cards, strict=True)]
     return parts + [
         Part(kind="tool_call", text=call_text, raw="", call=card) for call_text, card in zip(shown, cards, strict=True)
     ]

@@ -30,6 +30,7 @@ const METRICS = 40;
 /** A Map, not an object: roles come from files, and one may be named `__proto__`. */
 const NAMES: ReadonlyMap<string, string> = new Map([
   ["system", "System"],
+  ["developer", "Developer"],
   ["user", "User"],
   ["assistant", "Assistant"],
   ["tool", "Tool"],
