@@ -37,7 +37,7 @@ NEEDED: dict[str, set[str]] = {
     "native": {"uid", "step", "prompt", "response", "reward"},
     "relax": set(),
     "prime_rl": {"token_ids", "tokens"},
-    "rl_logging_board": {"prompt", "response", "reward", "response_tokens"},
+    "rl_logging_board": {"prompt", "response", "reward"},
     "generic": {*PROMPTS, *RESPONSES, *SCORES, "messages"},
 }
 """An object without any of these keys is no sample of such a format, and is listed."""
