@@ -13,7 +13,7 @@ FIXED = (
     "id", "run", "split", "step", "group", "index", "reward", "advantage", "status", "discarded",
     "turns", "response_tokens",
 )  # fmt: skip
-"""The keys of every sample, in order; the sample metrics follow under their own names."""
+"""The keys of every sample, in order; the tags and sample metrics follow under their own names."""
 
 PREFIX = "metric."
 """Prefix for a sample metric that has the name of a fixed key."""
@@ -43,8 +43,7 @@ def sample_record(run_id: str, item: "SampleItem") -> dict[str, Any]:
         item.turns, item.response_tokens,
     )  # fmt: skip
     record: dict[str, Any] = dict(zip(FIXED, fixed, strict=True))
-    for name, value in item.metrics.items():
-        record[_free(name)] = value
+    record |= {_free(name): value for name, value in (*item.tags.items(), *item.metrics.items())}
     return record | {f"derived.{name}": value for name, value in item.derived.items()}
 
 

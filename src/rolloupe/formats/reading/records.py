@@ -167,6 +167,8 @@ class RecordFormat(Format):
                 raise Unusable(f"step {row.step} {TOO_LARGE}")
             if row.reward is None:
                 row.tags = fields.reward_texts(record) | row.tags
+            if not all(map(_is_exact, row.metrics.values())):
+                _keep_exact(row, self.own_record(record, row))
             if run.reading.group_by:
                 row.group = _group_by(run.reading.group_by, self.own_record(record, row), row)
             if key := run.reading.reward_key:
@@ -196,6 +198,20 @@ def step_of(value: object) -> int | None:
         shown = repr(value[:40]) if isinstance(value, str) else fields.as_text(value)[:40]
         raise Unusable(f"step {shown} is no integer")
     return found
+
+
+def _is_exact(value: float) -> bool:
+    return -fields.MAX_STEP < value < fields.MAX_STEP
+
+
+def _keep_exact(row: SampleRow, record: Record) -> None:
+    """Make integers that no float holds, such as ids, tags in place of metrics: as texts they stay exact."""
+    inner = record.get("metrics")
+    members = {**inner, **record} if isinstance(inner, dict) else record
+    for name in [name for name, value in row.metrics.items() if not _is_exact(value)]:
+        if type(number := members.get(name)) is int:
+            del row.metrics[name]
+            row.tags[name] = str(number)[: fields.MAX_TAG_CHARS]
 
 
 def _group_by(key: str, record: Record, row: SampleRow) -> str:
