@@ -116,9 +116,9 @@ class Atropos(JsonlFormat):
         """See `RecordFormat`."""
         number = int(row.part)
         sample = fields.sample_of(row, locator, *_texts(record, number))
-        ids, _ = _tokens(record, number)
+        ids, first = _tokens(record, number)
         arrays = {name: _at(record, key, number) for key, name in SERIES.items()}
-        sample.series = series_of({"loss_mask": _mask(record, number), **arrays}, len(ids))
+        sample.series, sample.notes = series_of({"loss_mask": _mask(record, number), **arrays}, len(ids), first)
         rest = {key: value for key, value in record.items() if key not in _PLACED and key != TEXTS}
         rest |= {key: _at(record, key, number) for key in OF_SAMPLE}
         sample.extra = {key: fields.showable(value) for key, value in rest.items() if value not in (None, {}, [])}
