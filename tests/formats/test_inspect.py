@@ -1,5 +1,6 @@
 """Inspect: archives packed in each way, documents, conversations told by events, attachments, and hostile archives."""
 
+import copy
 import json
 import struct
 import zipfile
@@ -12,6 +13,7 @@ from backports import zstd
 
 from rolloupe.formats import by_name, discover
 from rolloupe.formats.reading.documents import json_documents, zip_members
+from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.reading.trainer_files import read_bytes
 from rolloupe.formats.testing import FormatContract
 from rolloupe.model import Location, Problem
@@ -198,6 +200,32 @@ def test_bombs_are_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
             archive.writestr("header.json", json.dumps(HEADER))
     (problem,) = items(only_run(path))
     assert isinstance(problem, Problem) and "expands to more than" in problem.reason
+
+
+@pytest.mark.parametrize("is_packed", [True, False])
+def test_members_that_share_bytes_are_charged_when_they_fail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_packed: bool
+) -> None:
+    """Each of many names leads to the same bytes, which expand and fail at their end, or are another member's."""
+    monkeypatch.setattr(zip_members, "FREE_BYTES", 2**22)
+    monkeypatch.setattr(zip_members, "MAX_RATIO", 1)
+    path, names = tmp_path / "a.eval", [f"samples/{n:03d}.json" for n in range(50)]
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED if is_packed else zipfile.ZIP_STORED) as archive:
+        archive.writestr(names[0], b" " * 2**20)
+        info = archive.infolist()[0]
+        info.CRC ^= 1
+        for name in names[1:]:
+            other = copy.copy(info)
+            other.filename = name
+            archive.filelist.append(other)
+    with zip_members.Members(Location(str(path), str(tmp_path))) as members:
+        reasons = []
+        for name in names:
+            with pytest.raises(Unusable) as refused:
+                members.read(name)
+            reasons.append(str(refused.value))
+    assert sum("checksum" in one for one in reasons) == 4
+    assert all("took all that is read" in one for one in reasons[5:])
 
 
 def test_names_that_lead_out_encrypted_members_and_false_places_harm_nothing(tmp_path: Path) -> None:

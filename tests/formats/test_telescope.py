@@ -7,6 +7,7 @@ import struct
 import zipfile
 from collections import Counter
 from collections.abc import Callable
+from copy import copy as copy_of
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from rolloupe.formats.telescope.answers import answer_turns
 from rolloupe.formats.telescope.format import Telescope
 from rolloupe.formats.telescope.texts import UnpackedTexts
 from rolloupe.lru import Lru
-from rolloupe.model import Locator, Problem, RunInfo, Sample, SampleRow
+from rolloupe.model import Location, Locator, Problem, RunInfo, Sample, SampleRow
 from tests.formats.support import items, load, mean_reward, only_run, rows, samples, values
 from tests.thoroughness import amount, slow_unless
 
@@ -401,6 +402,23 @@ def test_a_bomb_of_a_member_is_a_problem(copy: Path, monkeypatch: pytest.MonkeyP
     changed(copy / "steps/block_live.zip", "env_responses", lambda old: b"\0" * 2**22)
     (reason,) = problems(only_run(copy))
     assert "expands to more than" in reason
+
+
+def test_members_that_share_bytes_are_charged_when_they_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zipped, "FREE_BYTES", 2**22)
+    monkeypatch.setattr(zipped, "MAX_RATIO", 1)
+    path, names = tmp_path / "a.zip", [f"{n}.parquet" for n in range(20)]
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(names[0], b" " * 2**20)
+        for name in names[1:]:
+            other = copy_of(archive.infolist()[0])
+            other.filename = other.orig_filename = name
+            archive.filelist.append(other)
+    tables = zipped.Tables(Location(str(path), str(tmp_path)))
+    for name in names:
+        assert tables.table(name.removesuffix(".parquet")) is None
+    spent = sum(tables._unpacked_bytes.values())
+    assert spent <= 2**22 + 2**20 * len(names) // 8, "what fails counts"
 
 
 def test_values_that_a_dictionary_repeats_are_decoded_by_few(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,14 +8,24 @@ from hypothesis import strategies as st
 from rolloupe.index.assembly import Assembly
 from rolloupe.index.fingerprint import FileState, Fingerprint
 from rolloupe.index.segments.segment import SegmentMeta
-from rolloupe.index.segments.step_stats import StepStats, moments_of
+from rolloupe.index.segments.step_stats import NO_MOMENTS, StepStats, by_name, moments_of
 from rolloupe.index.snapshot import Piece, Segment
 
 PRINT = Fingerprint(FileState(1, 1, 1, 1), 1, b"", b"", b"")
 
 stats = st.builds(
     lambda step, rewards, launch, left: StepStats(
-        "train", step, len(rewards), 1, {"reward": moments_of(rewards)}, {}, len(rewards), {}, launch, {}, left
+        "train",
+        step,
+        len(rewards),
+        1,
+        by_name({"reward": moments_of(rewards)}),
+        NO_MOMENTS,
+        len(rewards),
+        {},
+        launch,
+        {},
+        left,
     ),
     st.integers(0, 4),
     st.lists(st.sampled_from([0.0, 0.25, 1.0]), min_size=1, max_size=3),

@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-import msgspec
-
 from rolloupe import query
 from rolloupe.index.segments.segment import LAYOUT, NUMBERS, SegmentMeta
+from rolloupe.index.segments.step_stats import decoded, encoded
 from tests.index.support import opened, relax_run
 
 
@@ -22,11 +21,11 @@ def test_an_index_of_the_version_before_is_made_anew(tmp_path: Path) -> None:
     metas = list((tmp_path / "index").rglob("*.meta"))
     assert len(metas) == 3
     for path in metas:  # in the folder of this version, as a viewer of both might leave it
-        meta = msgspec.msgpack.decode(path.read_bytes(), type=SegmentMeta)
+        meta: SegmentMeta = decoded(path.read_bytes(), SegmentMeta)
         meta.version, meta.rows, meta.step_stats = NUMBERS.version - 1, 0, []
-        path.write_bytes(msgspec.msgpack.encode(meta))
+        path.write_bytes(encoded(meta))
     assert samples_at(tmp_path / "run", tmp_path / "index") == expected
-    made = [msgspec.msgpack.decode(path.read_bytes(), type=SegmentMeta).version for path in metas]
+    made = [decoded(path.read_bytes(), SegmentMeta).version for path in metas]
     assert made == [NUMBERS.version] * 3
 
 

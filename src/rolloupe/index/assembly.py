@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from rolloupe.derive import token_metrics
 from rolloupe.index.segments.derived_values import NO_TOKENS, may_have_tokens
-from rolloupe.index.segments.step_stats import STAMPS, Moments, SeriesStats, StepStats
+from rolloupe.index.segments.step_stats import STAMPS, Moments, SeriesStats, StepStats, by_name
 from rolloupe.index.snapshot import Piece, Segment, Snapshot, StepKey, Superseded, union
 from rolloupe.model import Problem
 
@@ -143,8 +143,8 @@ def _added(a: StepStats, b: StepStats) -> StepStats:
         older, newer = sorted((a, b), key=lambda one: one.launch)
         superseded = older.rows + older.superseded + newer.superseded
         return replace(newer, superseded=superseded, stamp=(older.stamp + newer.stamp) % STAMPS)
-    columns, metrics = _merged(a.columns, b.columns), _merged(a.metrics, b.metrics)
-    series, derived = _merged(a.series, b.series), _merged(a.derived, b.derived)
+    columns, metrics = by_name(_merged(a.columns, b.columns)), by_name(_merged(a.metrics, b.metrics))
+    series, derived = _merged(a.series, b.series), by_name(_merged(a.derived, b.derived))
     stamp, launch = (a.stamp + b.stamp) % STAMPS, max(a.launch, b.launch)
     discarded = dict(Counter(a.discarded) + Counter(b.discarded))
     superseded = a.superseded + b.superseded
@@ -153,5 +153,5 @@ def _added(a: StepStats, b: StepStats) -> StepStats:
     )
 
 
-def _merged(a: dict[str, Summed], b: dict[str, Summed]) -> dict[str, Summed]:
+def _merged(a: Mapping[str, Summed], b: Mapping[str, Summed]) -> dict[str, Summed]:
     return {**a, **b, **{name: a[name].merge(b[name]) for name in a if name in b}}

@@ -10,6 +10,8 @@ from concurrent import futures
 from pathlib import Path
 from typing import get_args
 
+from msgspec.structs import replace
+
 from rolloupe.formats import by_name
 from rolloupe.index.catalog import Catalog
 from rolloupe.index.execution import BackfillJob, Executor, JobReply, most_submitted
@@ -129,7 +131,7 @@ class Backfill:
                 folder=str(self._catalog.folder),
                 run=self._info,
                 source=source,
-                meta=meta,
+                meta=replace(meta, step_stats=[]),  # a worker needs none
                 kinds=kinds,
                 noted=self._annotations.of(segment.path),
                 loss=self._loss,
@@ -211,7 +213,8 @@ class Backfill:
         path, meta = segment.path, segment.meta
         known = segment.derived
         is_new = known is None or (self.stage == "tokens" and known.tokens is None)
-        if meta.rows and is_new and (derived := read_derived(path, meta)) is not None and derived != known:
+        derived = read_derived(path, meta) if meta.rows and is_new else None
+        if derived is not None and (known is None or replace(derived, step_stats=[]) != known):
             self._derived.append((segment, derived))
         is_done = not meta.rows or not missing_of(segment, self.stage, self._beside(path))
         if is_done:

@@ -14,8 +14,8 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
 import pyarrow as pa
+from msgspec.structs import replace
 
 from rolloupe.formats import compression_of
 from rolloupe.garbage import uncollected
@@ -27,7 +27,7 @@ from rolloupe.index.segments.derived_values import DerivedMeta, with_derived
 from rolloupe.index.segments.files import discard
 from rolloupe.index.segments.launches import StepBlock
 from rolloupe.index.segments.segment import Scan, SegmentMeta, numbers_of, read_meta
-from rolloupe.index.segments.step_stats import StepStats, step_stats_of
+from rolloupe.index.segments.step_stats import StepStats, encoded, step_stats_of
 from rolloupe.index.snapshot import Pack, Piece, Segment, Snapshot
 from rolloupe.index.sources import SourceState
 from rolloupe.model import Problem
@@ -147,7 +147,7 @@ class Catalog:
             return
         if new:
             existing = {os.path.basename(path).removesuffix(META) for path in _metas(self.folder)}
-            entries = {name: msgspec.msgpack.encode(meta) for name, meta in new.items()}
+            entries = {name: encoded(meta) for name, meta in new.items()}
             manifest.publish(self.folder, entries, existing)
             self._published |= new.keys()
             self._is_outdated = False
@@ -246,7 +246,8 @@ class Catalog:
                 current = self._segments.get(key)
                 if current is not None and current.meta is segment.meta:
                     step_stats = with_derived(current.meta.step_stats, derived)
-                    self._segments[key] = current._replace(derived=derived, step_stats=step_stats)
+                    about = replace(derived, step_stats=[])  # they are among those of the segment
+                    self._segments[key] = current._replace(derived=about, step_stats=step_stats)
         self.touch()
 
     def underive(self, paths: Collection[Path]) -> list[Path]:

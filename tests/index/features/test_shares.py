@@ -6,11 +6,11 @@ import pytest
 from rolloupe.index.features import blocks, shares
 from rolloupe.index.features.blocks import blocks_of
 from rolloupe.index.features.shares import KEPT_SAMPLES, ScanShare, count_of, order_of, share_of
-from rolloupe.index.segments.step_stats import StepStats, moments_of
+from rolloupe.index.segments.step_stats import NO_MOMENTS, StepStats, by_name, moments_of
 
 
 def stats_of(rows: int, chars: float) -> StepStats:
-    return StepStats("train", 0, rows, 1, {"response_chars": moments_of([chars] * rows)}, {})
+    return StepStats("train", 0, rows, 1, by_name({"response_chars": moments_of([chars] * rows)}), NO_MOMENTS)
 
 
 def test_the_share_halves_as_a_run_doubles() -> None:
@@ -42,26 +42,31 @@ def table(rows: int, **columns: object) -> pa.Table:
 
 def test_blocks_hold_whole_groups_of_samples_with_rewards() -> None:
     rewards = [1.0, float("nan"), float("inf"), 1e20, *[2.0] * 8]
-    (one,) = blocks_of(table(12, reward=rewards), ScanShare())
+    (plan,) = blocks_of(table(12, reward=rewards), ScanShare())
+    one = plan.block()
     assert one.rows.tolist() == [0, *range(4, 12)] and one.grouping.sizes.tolist() == [1, 4, 4] and one.kept.all()
     assert one.of.env == "" and one.advantages.tolist() == one.rewards.tolist()
 
 
 def test_a_sample_that_is_there_twice_counts_once() -> None:
     index, chars, rewards = ["a", "b", "a", "a", "a", "b"], [9, 9, 9, 8, 9, 9], [1.0, 2.0, 1.0, 1.0, 3.0, 2.0]
-    (one,) = blocks_of(table(6, grp=["0"] * 6, idx=index, response_chars=chars, reward=rewards), ScanShare())
+    (plan,) = blocks_of(table(6, grp=["0"] * 6, idx=index, response_chars=chars, reward=rewards), ScanShare())
+    one = plan.block()
     assert one.rows.tolist() == [0, 1, 3, 4]
 
 
 def test_advantages_count_where_each_sample_has_one() -> None:
-    (one,) = blocks_of(table(8, advantage=[1.0, 2.0, 3.0, 4.0] * 2), ScanShare())
+    (plan,) = blocks_of(table(8, advantage=[1.0, 2.0, 3.0, 4.0] * 2), ScanShare())
+    one = plan.block()
     assert one.advantages.tolist() == [-1.5, -0.5, 0.5, 1.5] * 2 and one.rewards.tolist() == one.advantages.tolist()
-    (one,) = blocks_of(table(8, advantage=[9.0, None, 8.0, 7.0, 2.0, 4.0, 6.0, 8.0]), ScanShare())
+    (plan,) = blocks_of(table(8, advantage=[9.0, None, 8.0, 7.0, 2.0, 4.0, 6.0, 8.0]), ScanShare())
+    one = plan.block()
     assert one.advantages.tolist() == [-1.5, -0.5, 0.5, 1.5, -3.0, -1.0, 1.0, 3.0], "of other groups, the rewards"
 
 
 def test_differences_too_small_for_the_stored_sums_are_none() -> None:
-    (one,) = blocks_of(table(8, reward=[1e-30, 3e-30, 2e-30, 1e-30, 1e-9, 2e-9, 3e-9, 4e-9]), ScanShare())
+    (plan,) = blocks_of(table(8, reward=[1e-30, 3e-30, 2e-30, 1e-30, 1e-9, 2e-9, 3e-9, 4e-9]), ScanShare())
+    one = plan.block()
     assert not one.rewards[:4].any() and one.rewards[4:].all() and not one.advantages[:4].any()
 
 
@@ -70,6 +75,6 @@ def test_a_huge_step_has_several_blocks(monkeypatch: pytest.MonkeyPatch) -> None
     sizes = [len(one.rows) for one in blocks_of(table(20), ScanShare())]
     assert sizes == [8, 8, 4]
     assert [len(one.rows) for one in blocks_of(table(20, grp=["a"] * 20), ScanShare())] == [8]
-    some = list(blocks_of(table(80), ScanShare(1, 2)))
+    some = [plan.block() for plan in blocks_of(table(80), ScanShare(1, 2))]
     assert 32 <= sum(len(one.rows) for one in some) <= 48 and 16 <= sum(one.kept.sum() for one in some) <= 24
     assert shares.SCANNED_CHARS > shares.KEPT_CHARS

@@ -4,14 +4,13 @@ import math
 from itertools import pairwise
 from pathlib import Path
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rolloupe.index.assembly import Assembly
 from rolloupe.index.segments.extreme_tokens import MAX_TOKENS, Extreme, most_extreme
-from rolloupe.index.segments.step_stats import MAX_SERIES, StepStats, step_stats_of
+from rolloupe.index.segments.step_stats import MAX_SERIES, StepStats, decoded, encoded, step_stats_of
 from rolloupe.index.snapshot import Piece, extreme_tokens
 from rolloupe.model import SampleRow, SeriesFacts
 
@@ -42,7 +41,7 @@ def piece(source: str, rows: list[SampleRow]) -> Piece:
         source,
         None,
         None,
-        msgspec.msgpack.decode(msgspec.msgpack.encode(step_stats), type=list[StepStats]),
+        decoded(encoded(step_stats), list[StepStats]),
         (),
         (),
         False,

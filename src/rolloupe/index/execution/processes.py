@@ -11,18 +11,18 @@ import queue
 import subprocess
 import sys
 import threading
+from binascii import hexlify, unhexlify
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import NamedTuple
 
-import msgspec
-
 from rolloupe.errors import words_of
 from rolloupe.index.execution.base import TAKEN_EARLY, TAKEN_EARLY_BYTES
 from rolloupe.index.execution.jobs import Job, JobReply, PackJob, announce, perform
 from rolloupe.index.execution.pandas import keep_pandas_out
+from rolloupe.index.segments.step_stats import decoded, encoded
 from rolloupe.storage import is_remote
 
 ATTEMPTS = 10
@@ -65,13 +65,14 @@ class _WaitingJob(NamedTuple):
 def main() -> None:
     """Perform jobs until standard input ends."""
     keep_pandas_out()
-    for line in sys.stdin.buffer:
-        order = msgspec.msgpack.decode(bytes.fromhex(line.decode()), type=WorkOrder)
+    while line := sys.stdin.buffer.readline():
+        order: WorkOrder = decoded(unhexlify(line.rstrip()), WorkOrder)
+        del line  # the memory of a large order is of use to its job
         for job in order.announced:
             announce(job)
-        reply = perform(order.job)
-        sys.stdout.write(msgspec.msgpack.encode(reply).hex() + "\n")
-        sys.stdout.flush()
+        sys.stdout.buffer.write(hexlify(encoded(perform(order.job))))
+        sys.stdout.buffer.write(b"\n")
+        sys.stdout.buffer.flush()
 
 
 class ProcessExecutor:
@@ -186,11 +187,12 @@ class Worker:
             return None
         assert process.stdin is not None and process.stdout is not None
         try:
-            process.stdin.write(msgspec.msgpack.encode(order).hex().encode() + b"\n")
+            process.stdin.write(hexlify(encoded(order)) + b"\n")
             process.stdin.flush()
             line = process.stdout.readline()
             if line.endswith(b"\n"):
-                return msgspec.msgpack.decode(bytes.fromhex(line.decode()), type=JobReply)
+                reply: JobReply = decoded(unhexlify(line.rstrip()), JobReply)
+                return reply
         except (OSError, ValueError):
             pass
         self._end()

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import msgspec
 from msgspec import Struct
 
 from rolloupe._version import __version__
@@ -26,6 +25,7 @@ from rolloupe.index.execution.pandas import keep_pandas_out
 from rolloupe.index.execution.processes import ATTEMPTS
 from rolloupe.index.fingerprint import size_of, state_of_source
 from rolloupe.index.segments.segment import SegmentMeta, numbers_of
+from rolloupe.index.segments.step_stats import decoded, encoded
 from rolloupe.storage import printable
 
 REACHED_S = 10.0
@@ -52,15 +52,15 @@ class NodeReply(Struct):
     """A file of the job that the node does not see."""
 
 
-def perform_encoded(version: str, encoded: bytes) -> bytes:
+def perform_encoded(version: str, order: bytes) -> bytes:
     """Perform an encoded job on a node of the cluster, and encode the reply. Raises where another version is there."""
     node = socket.gethostname()
     if version != __version__:
         raise RuntimeError(f"{node} has Rolloupe {__version__}, not {version}. Next: install the same on each node")
     keep_pandas_out()
-    job = msgspec.msgpack.decode(encoded, type=Job)
+    job: Job = decoded(order, Job)
     missing = _missing(job)
-    return msgspec.msgpack.encode(NodeReply(node, JobReply() if missing else perform(job), missing))
+    return encoded(NodeReply(node, JobReply() if missing else perform(job), missing))
 
 
 def _missing(job: Job) -> str:
@@ -101,7 +101,7 @@ class RayExecutor:
         """Submit a job: see `Executor`."""
         future = Future[JobReply]()
         try:
-            reference = self._task.remote(__version__, msgspec.msgpack.encode(job))
+            reference = self._task.remote(__version__, encoded(job))
         except Exception as error:  # closed, or the cluster is gone
             self._finish(future, JobReply() if self._closed else JobReply(error=_lost(error)))
             return future
@@ -158,7 +158,7 @@ def _check_reached(address: str) -> None:
 def _reply_of(job: Job, done: "Future[bytes]") -> JobReply:
     """Decode the reply to a job. It is an error if the node and this machine do not see the same files."""
     try:
-        answer = msgspec.msgpack.decode(done.result(), type=NodeReply)
+        answer: NodeReply = decoded(done.result(), NodeReply)
     except Exception as error:
         return JobReply(error=_lost(error))
     reply = answer.reply

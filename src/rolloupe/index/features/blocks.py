@@ -43,7 +43,32 @@ class SampleBlock(NamedTuple):
     """True for the samples whose words are kept."""
 
 
-def blocks_of(table: pa.Table, share: ScanShare) -> Iterator[SampleBlock]:
+class BlockPlan(NamedTuple):
+    """Which samples of a segment make up a block. A segment may have a hundred thousand blocks of one sample."""
+
+    of: StepOfEnv
+    members: Sequence[tuple[list[int], bool]]
+    """The rows of each group, and whether the words of its samples are kept."""
+    all_rewards: Floats
+    all_advantages: Floats
+    """Those of the segment."""
+
+    @property
+    def rows(self) -> list[int]:
+        """The rows of its samples in the segment, group by group."""
+        return [row for some, _ in self.members for row in some]
+
+    def block(self) -> SampleBlock:
+        """Make the block."""
+        rows = np.array(self.rows, np.int64)
+        sizes = [len(some) for some, _ in self.members]
+        grouping = Grouping(np.repeat(np.arange(len(sizes)), sizes))
+        own, given = _gaps(grouping, self.all_rewards[rows]), _gaps(grouping, self.all_advantages[rows])
+        kept = np.repeat([kept for _, kept in self.members], sizes)
+        return SampleBlock(self.of, rows, grouping, np.where(np.isfinite(given), given, own), own, kept)
+
+
+def blocks_of(table: pa.Table, share: ScanShare) -> Iterator[BlockPlan]:
     """Yield the blocks of a segment's samples that have a reward, as far as a share of its groups goes.
 
     A sample that the file has twice counts once: the same index in a group, as long, and with the same reward.
@@ -66,7 +91,7 @@ def blocks_of(table: pa.Table, share: ScanShare) -> Iterator[SampleBlock]:
         kept = frozenset(order[: count_of(share.kept, len(names), addend)])
         members = [(own[names[number]][:BLOCK_SAMPLES], number in kept) for number in sorted(taken)]
         for some in _parts(members):
-            yield _block(of, some, rewards, advantages)
+            yield BlockPlan(of, some, rewards, advantages)
 
 
 def _numbers(column: pa.ChunkedArray) -> Floats:
@@ -90,15 +115,6 @@ def _parts(members: _Members) -> Iterator[_Members]:
         count += len(one[0])
     if part:
         yield part
-
-
-def _block(of: StepOfEnv, members: _Members, rewards: Floats, advantages: Floats) -> SampleBlock:
-    rows = np.array([row for some, _ in members for row in some], np.int64)
-    sizes = [len(some) for some, _ in members]
-    grouping = Grouping(np.repeat(np.arange(len(members)), sizes))
-    own, given = _gaps(grouping, rewards[rows]), _gaps(grouping, advantages[rows])
-    kept = np.repeat([kept for _, kept in members], sizes)
-    return SampleBlock(of, rows, grouping, np.where(np.isfinite(given), given, own), own, kept)
 
 
 def _gaps(grouping: Grouping, values: Floats) -> Floats:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rolloupe.derive import behaviours
 from rolloupe.features import FeatureRows, Floats, WithinSums, feature_rows, sums_within, words_of
-from rolloupe.index.features.blocks import COLUMNS, SampleBlock, StepOfEnv, blocks_of
+from rolloupe.index.features.blocks import COLUMNS, BlockPlan, SampleBlock, StepOfEnv, blocks_of
 from rolloupe.index.features.shares import ScanShare
 from rolloupe.index.segments.columns import derived_column
 from rolloupe.index.segments.derived_values import DerivedMeta, derived_of, read_derived
@@ -42,6 +42,9 @@ MAX_CHARS = 2**16
 """Of a longer response, the first and the last half of so many bytes count."""
 
 BATCH_ROWS = 1024
+
+BATCH_BLOCKS = 256
+"""So many blocks become a table at once: one for each would take kilobytes for a block of one sample."""
 
 Words = NDArray[np.uint64]
 
@@ -155,13 +158,17 @@ def _texts(path: Path, records: PartRecords) -> Iterator[tuple[int, pa.Array]]:
 class _FeaturesOfPart:
     """The features of the blocks of a segment: those of a block as soon as all its texts are there."""
 
-    def __init__(self, blocks: Sequence[SampleBlock], behaviours: Mapping[str, Floats]) -> None:
+    def __init__(self, blocks: Sequence[BlockPlan], behaviours: Mapping[str, Floats]) -> None:
         self._blocks, self._behaviours = blocks, behaviours
-        self._block_of = {row: number for number, block in enumerate(blocks) for row in block.rows.tolist()}
+        self._block_of = {row: number for number, block in enumerate(blocks) for row in block.rows}
         self._left = [len(block.rows) for block in blocks]
         self._words: dict[int, Words] = {}
+        self._blocks_done = 0
         self._found: list[tuple[StepOfEnv, list[FeatureRows]]] = []
-        self._samples: list[pa.Table] = []
+        self._kept: list[tuple[int, SampleBlock, list[Words]]] = []
+        """Blocks with words to keep, and their numbers."""
+        self._tables: list[pa.Table] = []
+        self._sample_tables: list[pa.Table] = []
 
     def add(self, first: int, responses: pa.Array) -> None:
         """Add the responses of the rows from number `first` on."""
@@ -175,7 +182,7 @@ class _FeaturesOfPart:
             number = self._block_of[row]
             self._left[number] -= 1
             if not self._left[number]:
-                self._finish(self._blocks[number])
+                self._finish(self._blocks[number].block())
 
     def _finish(self, block: SampleBlock) -> None:
         words = [self._words.pop(row) for row in block.rows.tolist()]
@@ -183,7 +190,19 @@ class _FeaturesOfPart:
         joined = np.concatenate(words)
         phrases = feature_rows(joined, samples, block.advantages, block.rewards, block.grouping)
         self._found.append((block.of, [_facts_of(block), self._of_behaviours(block), phrases]))
-        self._keep(block, words)
+        self._blocks_done += 1
+        if block.kept.any():
+            self._kept.append((self._blocks_done, block, words))
+        if len(self._found) >= BATCH_BLOCKS:
+            self._flush()
+
+    def _flush(self) -> None:
+        """Turn the blocks so far into tables."""
+        if self._found:
+            self._tables.append(_table_of(self._found))
+        if self._kept:
+            self._sample_tables.append(self._samples_of(self._kept))
+        self._found, self._kept = [], []
 
     def _of_behaviours(self, block: SampleBlock) -> FeatureRows:
         names = list(self._behaviours)
@@ -194,44 +213,44 @@ class _FeaturesOfPart:
         has = (x > 0).sum(axis=0)
         return FeatureRows(hashes, has, sums.groups.astype(np.int64), sums.s, sums.r, sums.v, sums.d)
 
-    def _keep(self, block: SampleBlock, words: Sequence[Words]) -> None:
-        kept = np.flatnonzero(block.kept)
-        if not len(kept):
-            return
-        own = [words[number] for number in kept.tolist()]
-        lists = pa.ListArray.from_arrays(np.cumsum([0, *map(len, own)]).astype(np.int32), np.concatenate(own))
-        rows = block.rows[kept]
+    def _samples_of(self, blocks: Sequence[tuple[int, SampleBlock, list[Words]]]) -> pa.Table:
+        """The kept samples of blocks."""
+        own = [words[number] for _, block, words in blocks for number in np.flatnonzero(block.kept).tolist()]
+        counts = [int(block.kept.sum()) for _, block, _ in blocks]
+        rows = np.concatenate([block.rows[block.kept] for _, block, _ in blocks])
+        groups = np.concatenate([block.grouping.numbers[block.kept] for _, block, _ in blocks])
         columns = {
-            **_place(block.of, len(kept)),
+            **_places([block.of for _, block, _ in blocks], counts),
             "row": pa.array(rows),
-            "block": pa.array(np.full(len(kept), len(self._found), np.int32)),
-            "group": pa.array(block.grouping.numbers[kept].astype(np.int32)),
-            "advantage": pa.array(block.advantages[kept]),
-            "reward": pa.array(block.rewards[kept]),
-            "words": lists,
+            "block": pa.array(np.repeat([number for number, _, _ in blocks], counts).astype(np.int32)),
+            "group": pa.array(groups.astype(np.int32)),
+            "advantage": pa.array(np.concatenate([block.advantages[block.kept] for _, block, _ in blocks])),
+            "reward": pa.array(np.concatenate([block.rewards[block.kept] for _, block, _ in blocks])),
+            "words": pa.ListArray.from_arrays(np.cumsum([0, *map(len, own)]).astype(np.int32), np.concatenate(own)),
         }
         columns |= {values_column(name): pa.array(values[rows]) for name, values in self._behaviours.items()}
-        self._samples.append(pa.table(columns))
+        return pa.table(columns)
 
     def sample_table(self) -> pa.Table:
         """A row for each sample whose words are kept."""
-        if not self._samples:
-            return SAMPLE_SCHEMA.empty_table()
-        return pa.concat_tables(self._samples).unify_dictionaries()
+        self._flush()
+        tables, self._sample_tables, self._blocks = self._sample_tables, [], ()
+        return pa.concat_tables(tables or [SAMPLE_SCHEMA.empty_table()]).unify_dictionaries()
 
     def table(self) -> pa.Table:
         """A row for each feature of each block; those of a block begin with its facts."""
-        found = [(of, rows) for of, several in self._found for rows in several]
-        if not found:
-            return _FEATURE_SCHEMA.empty_table()
-        columns = [np.concatenate(some) for some in zip(*(rows for _, rows in found), strict=True)]
-        sizes = [len(rows.hashes) for _, rows in found]
-        of_rows = {name: np.repeat([getattr(of, name) for of, _ in found], sizes) for name in StepOfEnv._fields}
-        arrays = [pa.array(of_rows[name]).cast(_FEATURE_SCHEMA.field(name).type) for name in StepOfEnv._fields]
-        arrays += [
-            pa.array(column).cast(FEATURE_TYPES[name]) for name, column in zip(FEATURE_TYPES, columns, strict=True)
-        ]
-        return pa.Table.from_arrays(arrays, schema=_FEATURE_SCHEMA)
+        self._flush()
+        tables, self._tables = self._tables, []
+        return pa.concat_tables(tables or [_FEATURE_SCHEMA.empty_table()]).unify_dictionaries()
+
+
+def _table_of(blocks: Sequence[tuple[StepOfEnv, list[FeatureRows]]]) -> pa.Table:
+    found = [(of, rows) for of, several in blocks for rows in several]
+    columns = [np.concatenate(some) for some in zip(*(rows for _, rows in found), strict=True)]
+    sizes = [len(rows.hashes) for _, rows in found]
+    arrays = [*_places([of for of, _ in found], sizes).values()]
+    arrays += [pa.array(column).cast(FEATURE_TYPES[name]) for name, column in zip(FEATURE_TYPES, columns, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=_FEATURE_SCHEMA)
 
 
 _PLACE_TYPES = {"split": WORD, "step": pa.int64(), "launch": pa.int32(), "env": WORD}
@@ -252,9 +271,12 @@ _VALUE_TYPES = {values_column(name): pa.float64() for name in behaviours()}
 SAMPLE_SCHEMA = pa.schema({**_PLACE_TYPES, **_SAMPLE_TYPES, **_VALUE_TYPES}.items())
 
 
-def _place(of: StepOfEnv, count: int) -> dict[str, pa.Array]:
-    """The columns of what all samples of a block have in common."""
-    return {name: pa.array([value] * count, _PLACE_TYPES[name]) for name, value in zip(_PLACE_TYPES, of, strict=True)}
+def _places(blocks: Sequence[StepOfEnv], counts: Sequence[int]) -> dict[str, pa.Array]:
+    """The columns of what the rows of each block have in common, so many rows each."""
+    rows = pa.array(np.repeat(np.arange(len(blocks)), counts))
+    return {
+        name: pa.array([getattr(of, name) for of in blocks], type_).take(rows) for name, type_ in _PLACE_TYPES.items()
+    }
 
 
 def _facts_of(block: SampleBlock) -> FeatureRows:

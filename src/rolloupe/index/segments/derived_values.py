@@ -34,7 +34,18 @@ from rolloupe.index.segments.columns import derived_column
 from rolloupe.index.segments.files import contents_of
 from rolloupe.index.segments.kind import Backfilled, Beside, PartRecords, SegmentKind
 from rolloupe.index.segments.segment import LZ4, META_BYTES, SegmentMeta, write_parquet
-from rolloupe.index.segments.step_stats import Moments, StepStats, moments_of
+from rolloupe.index.segments.step_stats import (
+    NO_MOMENTS,
+    MomentsByName,
+    StepStats,
+    decoded,
+    encoded,
+    moments_of,
+    of_one_sample,
+)
+from rolloupe.index.segments.step_stats import (
+    by_name as moments_by_name,
+)
 from rolloupe.model import SampleRow
 from rolloupe.storage import atomic
 
@@ -51,7 +62,7 @@ class DerivedStats(Struct, array_like=True):
 
     split: str
     step: int
-    moments: dict[str, Moments]
+    moments: MomentsByName
 
 
 class TokenMark(Struct, frozen=True, kw_only=True):
@@ -120,7 +131,7 @@ def about_of(path: Path) -> Path:
 def read_derived(path: Path, meta: SegmentMeta) -> DerivedMeta | None:
     """Read which derived metrics a segment has; None if the files are missing, torn, or of another segment."""
     try:
-        about = msgspec.msgpack.decode(contents_of(about_of(path), META_BYTES), type=DerivedMeta)
+        about: DerivedMeta = decoded(contents_of(about_of(path), META_BYTES), DerivedMeta)
         size_bytes = derived_of(path).stat().st_size
     except (OSError, ValueError, msgspec.MsgspecError):
         return None
@@ -131,7 +142,10 @@ def read_derived(path: Path, meta: SegmentMeta) -> DerivedMeta | None:
 def with_derived(step_stats: Sequence[StepStats], about: DerivedMeta) -> list[StepStats]:
     """The step statistics of a segment, with the sums of its derived metrics."""
     moments = {(one.split, one.step): one.moments for one in about.step_stats}
-    return [msgspec.structs.replace(stats, derived=moments.get((stats.split, stats.step), {})) for stats in step_stats]
+    return [
+        msgspec.structs.replace(stats, derived=moments.get((stats.split, stats.step), NO_MOMENTS))
+        for stats in step_stats
+    ]
 
 
 def _is_written(path: Path, meta: SegmentMeta, _: Beside) -> bool:
@@ -206,7 +220,7 @@ def _written(
         failures=failures,
         tokens=tokens,
     )
-    atomic.write(about_of(path), msgspec.msgpack.encode(about))
+    atomic.write(about_of(path), encoded(about))
     return about
 
 
@@ -265,10 +279,13 @@ def _step_stats(
     numbers = {name: np.asarray(column) for name, column in values.items() if METRICS[name].kind == "number"}
     step_stats = []
     for (split, step), places in _trained(rows).items():
-        moments = {name: one for name, one in known.get((split, step), {}).items() if name in current}
-        trained = slice(None) if len(places) == len(rows) else np.array(places, np.intp)
-        moments |= {name: moments_of(column[trained]) for name, column in numbers.items()}
-        step_stats.append(DerivedStats(split, step, {name: one for name, one in moments.items() if one.count}))
+        moments = {name: one for name, one in known.get((split, step), NO_MOMENTS).items() if name in current}
+        if not moments and len(places) == 1:
+            packed = of_one_sample((name, column[places[0]].item()) for name, column in numbers.items())
+        else:
+            trained = slice(None) if len(places) == len(rows) else np.array(places, np.intp)
+            packed = moments_by_name(moments | {name: moments_of(column[trained]) for name, column in numbers.items()})
+        step_stats.append(DerivedStats(split, step, packed))
     return step_stats
 
 

@@ -32,7 +32,7 @@ from rolloupe.index.segments.grid import grid_span, has_open_grid, span_of
 from rolloupe.index.segments.kind import Noted, PartRecords, SegmentKind
 from rolloupe.index.segments.launches import StepBlock, blocks_of, number
 from rolloupe.index.segments.scores import scan_scores
-from rolloupe.index.segments.step_stats import StepStats, step_stats_of
+from rolloupe.index.segments.step_stats import StepStats, decoded, encoded, step_stats_of
 from rolloupe.model import Annotation, Problem, RunInfo, RunLoss, SampleRow, Scanned, Source
 from rolloupe.storage import Interrupted, atomic, open_file
 
@@ -303,7 +303,7 @@ def build(folder: Path, run: RunInfo, source: Source, part: int) -> SegmentMeta 
     path = numbers_of(folder, meta)
     _make_way(path, source, state)
     atomic.write(path, numbers)
-    atomic.write(path.with_suffix(".meta"), msgspec.msgpack.encode(meta))
+    atomic.write(path.with_suffix(".meta"), encoded(meta))
     return meta
 
 
@@ -435,16 +435,13 @@ def has_columns(path: Path) -> bool:
     )
 
 
-_META = msgspec.msgpack.Decoder(SegmentMeta)
-
-
 def read_meta(path: Path | str, numbers: Path | str = "", contents: bytes | None = None) -> SegmentMeta | None:
     """Read a segment's `.meta`, or its known contents.
 
     Returns None for one of another version, torn, or without its Parquet file, `numbers`.
     """
     try:
-        meta = _META.decode(contents_of(path, META_BYTES) if contents is None else contents)
+        meta: SegmentMeta = decoded(contents_of(path, META_BYTES) if contents is None else contents, SegmentMeta)
         size = os.stat(numbers or Path(path).with_suffix(".parquet")).st_size
     except (OSError, ValueError, msgspec.MsgspecError):  # ValueError: invalid UTF-8
         return None

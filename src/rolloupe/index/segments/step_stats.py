@@ -3,15 +3,22 @@
 The mean, deviation and extremes of a column's finite values follow from its `Moments`; two of them merge as if their
 values had been seen together (Chan, Golub and LeVeque 1983). Sums are in units of `UNIT`, a power of two: this changes
 no digit, and the sum of a billion numbers near the largest stays finite.
+
+A run may have a hundred thousand steps with dozens of columns each: their moments lie packed in memory and in files.
 """
 
 import math
+import struct
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from operator import attrgetter
+from typing import Any, TypeVar
 
+import msgspec
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from rolloupe.columns import CHARTED
 from rolloupe.index.segments.columns import names_of
@@ -58,6 +65,123 @@ class Moments(Struct, array_like=True, gc=False):
         return Moments(count, self.total + other.total, spread, min(self.min, other.min), max(self.max, other.max))
 
 
+NUMBERS = 5
+"""As many as `Moments` has fields."""
+
+T = TypeVar("T")
+
+
+@lru_cache(maxsize=4096)
+def _places(names: tuple[str, ...]) -> dict[str, int]:
+    """The place of each name; steps with the same names share it."""
+    return {name: place for place, name in enumerate(names)}
+
+
+class MomentsByName(Mapping[str, Moments]):
+    """Moments by name, packed: five numbers each, or one if each is of one value, as at a step of one sample."""
+
+    __slots__ = ("_packed", "_places")
+
+    def __init__(self, names: tuple[str, ...] = (), packed: bytes = b"") -> None:
+        self._places = _places(names)
+        self._packed = packed
+        if len(packed) not in (8 * len(names), 8 * NUMBERS * len(names)) or len(self._places) != len(names):
+            raise ValueError("moments without a name, or names without moments")
+
+    @property
+    def is_single(self) -> bool:
+        """True if each name has the moments of one value."""
+        return len(self._packed) == 8 * len(self._places)
+
+    def __getitem__(self, name: str) -> Moments:
+        place = self._places[name]
+        if self.is_single:
+            return _of_one(*struct.unpack_from("<d", self._packed, 8 * place))
+        count, *others = struct.unpack_from("<5d", self._packed, 8 * NUMBERS * place)
+        return Moments(int(count), *others)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return MomentsByName, (tuple(self._places), self._packed)
+
+    def __repr__(self) -> str:
+        return f"MomentsByName({dict(self)})"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names, in order."""
+        return tuple(self._places)
+
+    @property
+    def extremes(self) -> NDArray[np.float64]:
+        """The lowest and the highest value of each name, in order: shape (2, names)."""
+        numbers = np.frombuffer(self._packed, "<f8")
+        return np.broadcast_to(numbers, (2, len(self))) if self.is_single else numbers.reshape(-1, NUMBERS)[:, 3:].T
+
+
+NO_MOMENTS = MomentsByName()
+
+
+def by_name(moments: Mapping[str, Moments]) -> MomentsByName:
+    """Pack moments; those of no value are left out."""
+    kept = {name: one for name, one in moments.items() if one.count}
+    numbers = [(one.count, one.total, one.spread, one.min, one.max) for one in kept.values()]
+    if all(one == _of_one(one.min) for one in kept.values()):
+        return MomentsByName(tuple(kept), struct.pack(f"<{len(kept)}d", *(one.min for one in kept.values())))
+    return MomentsByName(tuple(kept), np.array(numbers, "<f8").tobytes())
+
+
+def of_one_sample(values: Iterable[tuple[str, float | int | None]]) -> MomentsByName:
+    """The moments of the values of one sample, as far as they are finite."""
+    kept = {name: float(value) for name, value in values if value is not None and math.isfinite(value)}
+    return MomentsByName(tuple(kept), struct.pack(f"<{len(kept)}d", *kept.values()))
+
+
+def _of_one(value: float) -> Moments:
+    return Moments(1, value / UNIT, 0.0, value, value)
+
+
+def encoded(record: object) -> bytes:
+    """Encode a record that holds moments: steps with the same names name them once."""
+    numbers: dict[tuple[str, ...], int] = {}
+
+    def encode(value: object) -> object:
+        if not isinstance(value, MomentsByName):
+            raise NotImplementedError(type(value).__name__)
+        names, packed = value.names, value._packed  # noqa: SLF001 (its own)
+        if names in numbers:
+            return numbers[names], packed
+        numbers[names] = len(numbers)
+        return len(numbers) - 1, packed, names
+
+    return msgspec.msgpack.encode(record, enc_hook=encode)
+
+
+def decoded(data: bytes, type: Any) -> Any:
+    """Decode a record that holds moments. Raises `msgspec.MsgspecError` and `ValueError`."""
+    known: list[tuple[str, ...]] = []
+
+    def decode(wanted: Any, value: Any) -> MomentsByName:
+        if wanted is not MomentsByName:
+            raise NotImplementedError(wanted)
+        number, packed, *new = value
+        known.extend(tuple(map(str, names)) for names in new)
+        return MomentsByName(known[number], bytes(packed))
+
+    try:
+        return msgspec.msgpack.decode(data, type=type, dec_hook=decode)
+    except (IndexError, TypeError) as error:
+        raise ValueError(f"{error}") from None
+
+
 def added_stamps(stamps: Iterable[int]) -> int:
     """The common stamp of several steps, or of several parts of one."""
     return sum(stamps) % STAMPS
@@ -89,8 +213,8 @@ class StepStats(Struct, array_like=True, gc=False):
     step: int
     rows: int
     groups: int
-    columns: dict[str, Moments]
-    metrics: dict[str, Moments]
+    columns: MomentsByName
+    metrics: MomentsByName
     stamp: int = 0
     """Changes with the samples of the step: a sum over them, so that the stamps of parts add up."""
     series: dict[str, SeriesStats] = {}
@@ -101,7 +225,7 @@ class StepStats(Struct, array_like=True, gc=False):
     """By reason, the number of rows that were not trained on."""
     superseded: int = 0
     """The number of samples of older launches, which are not among the rows: the step was recorded again."""
-    derived: dict[str, Moments] = {}
+    derived: MomentsByName = NO_MOMENTS
     """By derived metric, over the parts that have its values; a separate file stores them."""
 
     @property
@@ -146,14 +270,17 @@ def _stats_of_step(split: str, step: int, members: list[SampleRow], series: list
     rows = [row for row in members if row.launch in (0, launch)]
     discarded = dict(Counter(row.discarded for row in rows if row.discarded))
     trained = [row for row in rows if not row.discarded] if discarded else rows
-    columns = {name: moments_of(map(attrgetter(name), trained)) for name in CHARTED}
-    metrics = {name: moments_of(row.metrics.get(name) for row in trained) for name in names_of(trained)[0]}
+    if len(trained) == 1:
+        columns = of_one_sample((name, getattr(trained[0], name)) for name in CHARTED)
+        metrics = of_one_sample((name, trained[0].metrics[name]) for name in names_of(trained)[0])
+    else:
+        columns = by_name({name: moments_of(map(attrgetter(name), trained)) for name in CHARTED})
+        metrics = by_name({name: moments_of(row.metrics.get(name) for row in trained) for name in names_of(trained)[0]})
     groups = len({row.group for row in rows})
-    keep = {name: moments for name, moments in columns.items() if moments.count}
     stamp = added_stamps(row.stamp for row in rows)
     of_series = {name: stats for name in series if (stats := _series(trained, name)).moments.count}
     left = len(members) - len(rows)
-    return StepStats(split, step, len(rows), groups, keep, metrics, stamp, of_series, launch, discarded, left)
+    return StepStats(split, step, len(rows), groups, columns, metrics, stamp, of_series, launch, discarded, left)
 
 
 def _series(rows: list[SampleRow], name: str) -> SeriesStats:

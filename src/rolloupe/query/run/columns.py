@@ -1,12 +1,16 @@
 """The columns of a run's samples, to show, sort and filter by, with the ranges of their values."""
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rolloupe.columns import ANNOTATED, CHARTED, KNOWN
 from rolloupe.derive import METRICS, PREFIX
 from rolloupe.index import OpenRun, StepStats
-from rolloupe.index.segments.step_stats import Moments
+from rolloupe.index.segments.step_stats import MomentsByName
 from rolloupe.query.engine.names import qualified
 from rolloupe.query.splits import is_asked
 
@@ -104,12 +108,18 @@ def _derived(step_stats: Sequence[StepStats]) -> list[ColumnInfo]:
     ]
 
 
-def _ranges(moments_by_step: Iterable[Mapping[str, Moments]], annotated: Collection[str]) -> dict[str, Range]:
+def _ranges(moments_by_step: Iterable[MomentsByName], annotated: Collection[str]) -> dict[str, Range]:
     """The lowest and the highest finite value of each name, except those that annotations may override."""
-    ranges: dict[str, Range] = {}
+    extremes = defaultdict[tuple[str, ...], list[NDArray[np.float64]]](list)
     for one in moments_by_step:
-        for name, moments in one.items():
-            if moments.count and name not in annotated:
-                low, high = ranges.get(name, (moments.min, moments.max))
-                ranges[name] = (min(low, moments.min), max(high, moments.max))
+        extremes[one.names].append(one.extremes)
+    ranges: dict[str, Range] = {}
+    for names, found in extremes.items():
+        together = np.array(found)
+        for name, low, high in zip(
+            names, together[:, 0].min(axis=0).tolist(), together[:, 1].max(axis=0).tolist(), strict=True
+        ):
+            if name not in annotated:
+                least, most = ranges.get(name, (low, high))
+                ranges[name] = (min(least, low), max(most, high))
     return ranges

@@ -71,14 +71,23 @@ class Members:
 
     def _unpacked(self, info: zipfile.ZipInfo) -> bytes:
         limit = min(MAX_MEMBER_BYTES, self._left)
+        if limit <= 0:
+            raise Unusable("the members before it took all that is read of an archive of this size")
         self._file.seek(info.header_offset)
         signature, name_bytes, extra_bytes = _HEADER.unpack(self._file.read(_HEADER.size))
         if signature != _SIGNATURE:
             raise ValueError("no member where the directory says")
         self._file.seek(name_bytes + extra_bytes, 1)
-        data = _decompressed(self._file, info.compress_type, info.compress_size, limit)
-        self._left -= len(data)
-        return data
+        began, found, count = self._file.tell(), [], 0
+        try:
+            for piece in _pieces(self._file, info.compress_type, info.compress_size):
+                count += len(piece)
+                if count > limit:
+                    raise Unusable(f"it expands to more than {limit >> 20} MiB: not read")
+                found.append(piece)
+        finally:  # what cannot be unpacked takes time as well, and members may share their bytes
+            self._left -= max(count, self._file.tell() - began)
+        return b"".join(found)
 
 
 @lru_cache(maxsize=4)
@@ -90,21 +99,10 @@ def _directory(location: Location, inode: int, size: int, mtime_ns: int) -> dict
         raise Unusable(f"no readable zip archive: {error}") from None
 
 
-def _decompressed(file: BinaryIO, method: int, size: int, limit: int) -> bytes:
-    """Read so many packed bytes. Raises `Unusable` for more content than the limit."""
-    if method not in (STORED, DEFLATED, ZSTD):
-        raise NotImplementedError(f"it is packed by method {method}, which is not read")
-    found, count = [], 0
-    for piece in _pieces(file, method, size):
-        count += len(piece)
-        if count > limit:
-            raise Unusable(f"it expands to more than {limit >> 20} MiB: not read")
-        found.append(piece)
-    return b"".join(found)
-
-
 def _pieces(file: BinaryIO, method: int, size: int) -> Iterator[bytes]:
     """Yield the content of a member in pieces of bounded size."""
+    if method not in (STORED, DEFLATED, ZSTD):
+        raise NotImplementedError(f"it is packed by method {method}, which is not read")
     stop = file.tell() + size
     blocks = iter(lambda: file.read(min(_BLOCK_BYTES, max(0, stop - file.tell()))), b"")
     if method == STORED:

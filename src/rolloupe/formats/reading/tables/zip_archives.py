@@ -79,13 +79,17 @@ class Tables:
         """Reasons for unreadable members."""
         self._held: dict[tuple[str, frozenset[str]], pa.Table | None] = {}
         self._rows = 0
+        self._unpacked_bytes: dict[str, int] = {}
+        """How many bytes of each member were unpacked at most, also where reading it failed."""
         self._lock = threading.Lock()
         self._derived: dict[str, Any] = {}
         self._deriving = threading.Lock()
         try:
             with opened_archive(location) as file:
                 _check_directory(file)
-                self._most_rows = min(MAX_ROWS, FREE_ROWS + ROWS_PER_BYTE * file.seek(0, os.SEEK_END))
+                size = file.seek(0, os.SEEK_END)
+                self._most_rows = min(MAX_ROWS, FREE_ROWS + ROWS_PER_BYTE * size)
+                self._most_bytes = max(FREE_BYTES, MAX_RATIO * size)
                 with zipfile.ZipFile(file) as archive:
                     if len(archive.infolist()) > MAX_MEMBERS:
                         raise ValueError(f"a directory of {len(archive.infolist())} members: not read")
@@ -147,13 +151,17 @@ class Tables:
             info = archive.getinfo(member)
             if info.compress_type not in METHODS:
                 raise ValueError(f"packed by method {info.compress_type}, which is not read")
-            limit = min(MAX_MEMBER_BYTES, max(FREE_BYTES, MAX_RATIO * info.compress_size))
+            others = sum(size for name, size in self._unpacked_bytes.items() if name != member)
+            limit = min(MAX_MEMBER_BYTES, max(FREE_BYTES, MAX_RATIO * info.compress_size), self._most_bytes - others)
             size = 0
-            while data := packed.read(2**20):
-                size += len(data)
-                if size > limit:
-                    raise ValueError(f"expands to more than {limit >> 20} MiB, more than is read")
-                unpacked.write(data)
+            try:
+                while data := packed.read(2**20):
+                    size += len(data)
+                    if size > limit:
+                        raise ValueError(f"expands to more than {max(0, limit) >> 20} MiB, more than is read")
+                    unpacked.write(data)
+            finally:  # members may share their bytes
+                self._unpacked_bytes[member] = max(size, self._unpacked_bytes.get(member, 0))
             unpacked.seek(0)
             yield unpacked
 
