@@ -2,6 +2,8 @@
 
 import importlib
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -137,3 +139,24 @@ def test_a_forced_format_that_does_not_fit_matches_nothing(tmp_path: Path) -> No
 
 def test_another_face_may_run_a_command_without_ending_the_process(demo_runs: Path) -> None:
     assert main.main(["ls", str(demo_runs), "--json"], standalone_mode=False) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("ls", "--map"), "not a regular file"),
+        (("ls", "--tokenizer"), "neither a folder nor a regular file"),
+        (("ls", "--metrics"), "neither a folder nor a regular file"),
+        (("serve", "--users-from", "header:X-User", "--trusted-proxy", "127.0.0.1", "--access"), "not a regular file"),
+    ],
+)
+def test_a_pipe_in_place_of_a_file_is_refused_at_once(tmp_path: Path, options: tuple[str, ...], reason: str) -> None:
+    pipe, run = tmp_path / "pipe", tmp_path / "run.jsonl"
+    os.mkfifo(pipe)
+    run.write_text('{"prompt": "a", "response": "b", "reward": 1, "step": 0}\n')
+    command, *rest = options
+    done = subprocess.run(
+        [sys.executable, "-m", "rolloupe", command, run, *rest, pipe, "--index-dir", tmp_path / "index"],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode != 0 and reason in " ".join(done.stderr.split())

@@ -57,6 +57,11 @@ def open_file(location: Location, buffering: int = -1) -> BinaryIO:
     return io.BufferedReader(raw, buffering if buffering > 0 else io.DEFAULT_BUFFER_SIZE)
 
 
+def open_named(path: Path) -> BinaryIO:
+    """Open a regular file that a person named; links may lead anywhere. Raises OSError, at once for a pipe."""
+    return open_file(Location(os.path.abspath(path), os.sep))
+
+
 def open_state(file: Any) -> os.stat_result:
     """Return the state of an open file: of the object that is read, whatever lies there by now."""
     raw = getattr(file, "raw", file)

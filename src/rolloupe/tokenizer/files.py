@@ -43,6 +43,8 @@ def load(place: str | Path, *, download: bool = False) -> Tokenizer:
             return load_at(Location(path, ANYWHERE))
         if is_folder(path):
             return _load_folder(path)
+        if os.path.lexists(path):
+            raise UnreadablePath(f"{path} is neither a folder nor a regular file. Next: name {KINDS}")
     except ValueError as error:  # a null byte
         raise UnreadablePath(f"{place!r} is no path: {error}. Next: name {KINDS} or a folder that holds one") from None
     return load_named(str(place), download=download)

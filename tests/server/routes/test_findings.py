@@ -38,6 +38,16 @@ def test_findings_are_sent_with_what_was_looked_at(tmp_path: Path) -> None:
         assert get(app, f"{run_path(app)}/lint?split=none").status == 404
 
 
+def test_a_page_that_asks_for_the_gradient_of_any_run_gets_no_error(tmp_path: Path) -> None:
+    rows = [{"prompt": "1+1?", "response": str(n), "step": 0} for n in range(2)]
+    (tmp_path / "run.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with opened(tmp_path / "run.jsonl", tmp_path / "index") as library:
+        assert library.runs[0].wait_all(60)
+        app = served(library)
+        reply = get(app, f"{run_path(app)}/gradient")
+    assert (reply.status, reply.json["samples"], reply.json["by_step"]) == (200, 0, [])
+
+
 def test_a_broken_rule_is_sent_in_words(tmp_path: Path) -> None:
     rows = [{"prompt": "1+1?", "response": str(n), "step": 0, "score": math.nan if n else 1.0} for n in range(2)]
     (tmp_path / "run.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

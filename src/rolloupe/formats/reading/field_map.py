@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rolloupe.errors import BadQuery, UnreadablePath
+from rolloupe.storage import open_named
 
 Record = dict[str, Any]
 Fields = tuple[tuple[str, str], ...]
@@ -33,7 +34,7 @@ def read_fields(path: Path) -> Fields:
     import tomllib
 
     try:
-        with open(path, "rb") as file:
+        with open_named(path) as file:
             entries = tomllib.loads(file.read(MAX_BYTES).decode())
     except OSError as error:
         raise UnreadablePath(f"{path} cannot be read: {error.strerror}. Next: name a TOML file") from None

@@ -6,6 +6,7 @@ from starlette.responses import Response
 
 from rolloupe import wire
 from rolloupe.derive import METRICS, PREFIX
+from rolloupe.errors import NotFound
 from rolloupe.index import OpenRun
 from rolloupe.insight import findings as search
 from rolloupe.insight.gradient import RunGradient, in_bins
@@ -32,7 +33,21 @@ async def gradient(request: Request) -> Response:
     """`GET /api/runs/{run}/gradient?step_min=&step_max=&env=&correct=`."""
     context, run = context_of(request), await context_of(request).run(request)
     asked = _asked(request)
-    return await context.replies.answer(request, run.version, lambda: _gradient_reply(run, gradient_of(run, asked)))
+    return await context.replies.answer(request, run.version, lambda: _gradient_reply(run, _gradient_of(run, asked)))
+
+
+def _gradient_of(run: OpenRun, asked: search.FindingQuery) -> RunGradient:
+    """The gradient; one of no samples where nothing was trained on, for which the page asks of every run."""
+    try:
+        return gradient_of(run, asked)
+    except NotFound:
+        if asked.split:
+            raise
+        return RunGradient(
+            step_min=asked.step_min, step_max=asked.step_max, env=asked.env, samples=0, groups=0, dead=0, single=0,
+            effective=0.0, by_step=[], correct="", all_right=0, all_wrong=0, shaping=None, shaping_samples=[],
+            dead_samples=[], by_env=[], by_length=[], by_outcome=[], prompts=None,
+        )  # fmt: skip
 
 
 async def parts(request: Request) -> Response:

@@ -19,7 +19,7 @@ from msgspec import Struct, field
 
 from rolloupe.errors import BadQuery, UnreadablePath
 from rolloupe.server.process.console import say
-from rolloupe.storage import both_places, place_of
+from rolloupe.storage import both_places, open_named, place_of
 
 MAX_BYTES = 2**20
 NAMED = 5
@@ -217,7 +217,7 @@ class AccessFile:
     @staticmethod
     def _read(path: Path) -> tuple[Access, Any]:
         try:
-            with open(path, "rb") as file:
+            with open_named(path) as file:
                 seen, text = _state_of(os.fstat(file.fileno())), file.read(MAX_BYTES + 1)
         except OSError as error:
             raise UnreadablePath(f"{path} cannot be read: {error.strerror or error}") from None

@@ -19,6 +19,7 @@ from rolloupe.server.team.oidc import OidcLogin, client_of
 from rolloupe.server.team.people import RATE, Senders, Team
 from rolloupe.server.team.proxy_header import UNIX, ProxyHeader, header_of, proxies_of
 from rolloupe.state import State
+from rolloupe.storage import open_named
 
 PUBLIC_URL = re.compile(r"https?://(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(:\d{1,5})?(?P<path>/(?!/).*)?")
 
@@ -107,6 +108,9 @@ def checked_database(state_url: str) -> str:
         return state_url
 
 
+MAX_SECRET_BYTES = 2**16
+
+
 def metrics_token_of(place: Path | None) -> str:
     """Return the token of `/metrics`; empty without a file. Raises `UnreadablePath`, and `BadQuery` for a short one."""
     if place is None:
@@ -120,7 +124,8 @@ def metrics_token_of(place: Path | None) -> str:
 def secret_in(place: Path) -> str:
     """Return what a file holds, without space around it. Raises `UnreadablePath`, and `BadQuery` for nothing."""
     try:
-        secret = place.read_text("utf-8").strip()
+        with open_named(place) as file:
+            secret = file.read(MAX_SECRET_BYTES).decode().strip()
     except (OSError, UnicodeDecodeError) as error:
         raise UnreadablePath(f"{place} cannot be read: {error}") from None
     if not secret:
