@@ -8,6 +8,7 @@ from rolloupe.formats.generic.hints import maps_to_sample
 from rolloupe.formats.generic.hints import why_unread as why_no_sample
 from rolloupe.formats.generic.keys import has_sample, has_text, roles_of
 from rolloupe.formats.generic.tables import TABLES, first_rows
+from rolloupe.formats.reading.binary_damage import why_no_table, why_no_torch
 from rolloupe.formats.reading.documents.database_rows import why_no_rows
 from rolloupe.formats.reading.documents.json_documents import beginning
 from rolloupe.formats.reading.files import JSONL, FolderEntry, is_passed_over, plain_name, why_shut
@@ -47,6 +48,8 @@ _KINDS: dict[str, str] = {
     for ending in endings.split()
 }
 
+_DAMAGE = {".parquet": why_no_table, ".pt": why_no_torch, ".pth": why_no_torch}
+
 _FRAMEWORKS: tuple[tuple[frozenset[str], str], ...] = tuple(
     (frozenset(keys.split()), framework)
     for keys, framework in (
@@ -76,7 +79,7 @@ _BESIDE: tuple[tuple[frozenset[str], str], ...] = tuple(
             "idx benchmark example_id turns",
             (
                 "trajectories of the Tinker cookbook's evaluations (EvalStore). Next: open them with --format generic "
-                "--map messages=turns --map group=example_id"
+                "--map messages=turns,group=example_id"
             ),
         ),
         ("run_id model_name checkpoint_name timestamp", "a list of the Tinker cookbook's evaluations, without samples"),
@@ -211,6 +214,8 @@ def reason_for(name: str, location: Location) -> str | None:
     if name == _FILE_OF_MLFLOW and read_text(location, HEAD_BYTES).startswith("artifact_"):
         return _OF_MLFLOW
     ending = _ending(name)
+    if ending in _DAMAGE and not _shut(location) and (reason := _DAMAGE[ending](location)):
+        return reason
     own = _of_document(location) if ending == ".json" else why_no_rows(location) or why_unread(location)
     own = own or (_of_rows(location) if ending in TABLES else None)
     if ending in _UNTOLD:

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from rolloupe import tokens
 from rolloupe.formats.base import Format, changed
+from rolloupe.formats.reading.binary_damage import why_no_torch
 from rolloupe.formats.reading.files import alone, cause_of, files, folders, is_one_file, links_of
 from rolloupe.formats.reading.pickles import (
     Repetitive,
@@ -205,9 +206,8 @@ class Slime(Format):
             else:
                 yield from self.rows_in(run, source, Dump.at(source.location))
         except (OSError, UnreadablePickle, Unusable) as error:
-            yield Problem(
-                source=source.name, reason=cause_of(error), start=0, transient=isinstance(error, UnreadablePickle)
-            )
+            reason = why_no_torch(source.location) or cause_of(error)
+            yield Problem(source=source.name, reason=reason, start=0, transient=isinstance(error, UnreadablePickle))
 
     def rows_in(self, run: RunInfo, source: Source, dump: Dump) -> Iterator[Scanned]:
         """Yield the rows and the problems of a dump."""

@@ -67,7 +67,7 @@ class ParquetFormat(RecordFormat):
                 if start <= group.facts.start < stop:
                     expanded += yield from self._scanned(run, source, group, stamp, limit - expanded)
         except UNREADABLE as error:
-            yield Problem(source=source.name, reason=reason_of(error), start=start, transient=True)
+            yield Problem(source=source.name, reason=_why(source.location, error), start=start, transient=True)
 
     def _scanned(
         self, run: RunInfo, source: Source, group: PlacedGroup, stamp: Stamp, most_bytes: int
@@ -187,3 +187,10 @@ def _first_records(location: Location, stamp: Stamp) -> tuple[Record, ...]:
     except LargePages:  # a scan says so; what it is, its columns tell
         return (dict.fromkeys(column_types(location)),)
     return tuple(fields.showable(record) for record in python_rows(first, lambda _: False))
+
+
+def _why(location: Location, error: BaseException) -> str:
+    from rolloupe.formats.reading.binary_damage import AGAIN, why_no_table
+
+    reason = why_no_table(location) or reason_of(error)
+    return reason if "Next:" in reason or (isinstance(error, OSError) and error.errno) else f"{reason}. {AGAIN}"
