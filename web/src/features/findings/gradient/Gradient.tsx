@@ -27,7 +27,7 @@ export function Gradient({ run, version }: { run: string; version: string }) {
   const isTrained = ["", "train"].includes(option(session, "of"));
   const key = isTrained ? [run, version, ...Object.values(query)].join("\n") : null;
   const { value: reply, error, again } = useLoaded(key, () => getGradient(run, query), run);
-  if (!isTrained || reply?.samples === 0 || (reply === null && error === null)) return null;
+  if (!isTrained || reply?.groups === 0 || (reply === null && error === null)) return null;
   return (
     <section class={style["gradient"]} aria-label="Where the gradient came from">
       <h2>Where the gradient came from</h2>
