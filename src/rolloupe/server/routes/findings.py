@@ -45,8 +45,8 @@ def _gradient_of(run: OpenRun, asked: search.FindingQuery) -> RunGradient:
             raise
         return RunGradient(
             step_min=asked.step_min, step_max=asked.step_max, env=asked.env, samples=0, discarded=0, groups=0,
-            dead=0, single=0, effective=0.0, by_step=[], correct="", all_right=0, all_wrong=0, shaping=None, shaping_samples=[],
-            dead_samples=[], by_env=[], by_length=[], by_outcome=[], prompts=None,
+            dead=0, single=0, effective=0.0, by_step=[], correct="", all_right=0, all_wrong=0, shaping=None,
+            shaping_samples=[], dead_samples=[], by_env=[], by_length=[], by_outcome=[], prompts=None,
         )  # fmt: skip
 
 
