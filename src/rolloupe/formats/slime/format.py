@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from rolloupe import tokens
 from rolloupe.formats.base import Format, changed
-from rolloupe.formats.reading.binary_damage import why_no_torch
 from rolloupe.formats.reading.files import alone, cause_of, files, folders, is_one_file, links_of
 from rolloupe.formats.reading.pickles import (
     Repetitive,
@@ -27,6 +26,7 @@ from rolloupe.formats.reading.pickles import (
     torch_file,
 )
 from rolloupe.formats.reading.records import Unusable
+from rolloupe.formats.reading.tables.binary_damage import why_no_torch
 from rolloupe.formats.reading.trainer_files import described_files
 from rolloupe.formats.slime.layout import (
     ENDING,

@@ -190,7 +190,7 @@ def _first_records(location: Location, stamp: Stamp) -> tuple[Record, ...]:
 
 
 def _why(location: Location, error: BaseException) -> str:
-    from rolloupe.formats.reading.binary_damage import AGAIN, why_no_table
+    from rolloupe.formats.reading.tables.binary_damage import AGAIN, why_no_table
 
     reason = why_no_table(location) or reason_of(error)
     return reason if "Next:" in reason or (isinstance(error, OSError) and error.errno) else f"{reason}. {AGAIN}"

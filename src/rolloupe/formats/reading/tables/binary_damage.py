@@ -32,22 +32,22 @@ _OTHERS: tuple[tuple[bytes, str, str], ...] = (
 )
 
 
-class _Ends(NamedTuple):
+class _FileEnds(NamedTuple):
     size: int
     head: bytes
     tail: bytes
 
 
-def _ends(location: Location) -> _Ends:
+def _ends(location: Location) -> _FileEnds:
     with open_file(location) as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(0)
         head = file.read(LOOKED_AT)
         file.seek(max(0, size - LOOKED_AT))
-        return _Ends(size, head, file.read(LOOKED_AT))
+        return _FileEnds(size, head, file.read(LOOKED_AT))
 
 
-def _common(ends: _Ends, own: bytes) -> str:
+def _common(ends: _FileEnds, own: bytes) -> str:
     """What any file may be in place of one that begins with its own bytes; empty for none of these."""
     if not ends.size:
         return f"empty: 0 bytes. {WAIT}"
@@ -92,8 +92,8 @@ def why_no_table(location: Location) -> str:
         except UNREADABLE as error:
             if isinstance(error, OSError) and error.errno:
                 raise
-            said = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-            return said if "Next:" in said else f"damaged: its first row group cannot be decoded ({said}). {AGAIN}"
+            words = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+            return words if "Next:" in words else f"damaged: its first row group cannot be decoded ({words}). {AGAIN}"
     except OSError:
         return ""
     return ""
