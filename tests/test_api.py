@@ -82,7 +82,7 @@ def test_where_there_is_no_run_it_says_why(tmp_path: Path) -> None:
     (tmp_path / "weights.pt").touch()
     with rolloupe.open(tmp_path) as runs:
         assert not runs
-        with pytest.raises(NotFound, match=r"no run was found; .*unpickles"):
+        with pytest.raises(NotFound, match=r"no run was found; .*empty: 0 bytes\. Next: "):
             runs.steps()
 
 
