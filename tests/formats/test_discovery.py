@@ -66,8 +66,8 @@ def test_what_lies_below_two_paths_is_found_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("a.pt", "never unpickles"), ("a.pkl", "never unpickles"), ("a.parquet", "columnar"), ("a.zip", "archives"),
-        ("a.db", "databases"), ("a.html", "pages"), ("a.json", "documents"),
+        ("a.pt", "never unpickles"), ("a.pkl", "never unpickles"), ("a.arrow", "columnar"), ("a.zip", "archives"),
+        ("a.parquet", "no Parquet file"), ("a.db", "databases"), ("a.html", "pages"), ("a.json", "documents"),
     ],
 )  # fmt: skip
 def test_files_of_known_kinds_are_named_with_what_they_are(tmp_path: Path, name: str, says: str) -> None:
@@ -98,7 +98,7 @@ def test_compressed_files_under_a_plain_name_are_named_with_what_to_do(
 
 def test_equal_reasons_of_a_folder_are_said_once(tmp_path: Path) -> None:
     for number in range(9):
-        (tmp_path / f"{number}.pt").touch()
+        (tmp_path / f"{number}.pt").write_bytes(b"\x80\x04.")
     (note,) = discover([tmp_path]).notes
     assert note.reason.startswith("9 files (0.pt, 1.pt, 2.pt, ...): PyTorch pickles")
 
@@ -289,7 +289,7 @@ def test_the_walk_is_bounded_and_says_so(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(discovery, "MAX_FOLDERS", 3)
     assert "more than 3 folders" in reasons(tmp_path)["."]
     monkeypatch.setattr(discovery, "MAX_NOTES", 1)
-    (tmp_path / "a.pt").touch()
+    (tmp_path / "a.pt").write_bytes(b"\x80\x04.")
     assert [note.reason[:20] for note in discover([tmp_path]).notes] == ["a.pt: PyTorch pickle", "more than 1 notes: t"]
 
 
