@@ -178,7 +178,8 @@ def _sample(
     shares = [(turn.role == "assistant") for turn in response for _ in turn.text.split(" ")][:24]
     asked = prompt[-1].text.split(" ")[:12]
     if rng.random() < 0.1:
-        shares = [share and place % 3 != 1 for place, share in enumerate(shares)]
+        last = len(shares) - 1  # it stays: untrained tokens at the end are what padding looks like
+        shares = [share and (place % 3 != 1 or place == last) for place, share in enumerate(shares)]
     step, group, place = at
     return Sample(
         step=step,
