@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rolloupe import tokens
+from rolloupe.formats.generic.keys import candidates
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import links_of, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
@@ -28,6 +29,7 @@ OF_SAMPLE = ("overrides", "images", "distill_token_ids", "distill_logprobs")
 """Other lists with a place for each sample."""
 _PLACED = {SCORES, TOKENS, MASKS, MESSAGES, *SERIES, *OF_SAMPLE}
 _OWN = {SCORES, TOKENS, MASKS}
+_TOLD_ELSEWHERE = {"step", "group", "label", "env", "status_key"}
 
 
 class Atropos(JsonlFormat):
@@ -64,7 +66,8 @@ class Atropos(JsonlFormat):
 
     def fits(self, record: Record) -> bool:
         """See `RecordFormat`."""
-        return all(isinstance(record.get(key), list) for key in _OWN)
+        told = candidates(tuple(record)).by_role.keys() & _TOLD_ELSEWHERE  # in any other log of groups
+        return not told and all(isinstance(record.get(key), list) for key in _OWN)
 
     def may_cut(self, key: str) -> bool:  # noqa: ARG002
         """See `RecordFormat`."""

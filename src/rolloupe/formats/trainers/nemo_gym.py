@@ -137,6 +137,11 @@ class NemoGym(NamedRows, JsonlFormat):
             status_key=_STATUS if isinstance(record.get(_STATUS), str) else None, counts={},
         )  # fmt: skip
 
+    def known_roles(self, record: Record) -> Roles:
+        """See `NamedRows`: what an environment calls like a count of the usage is its own."""
+        found = super().known_roles(record)
+        return found._replace(counts={what: key for what, key in found.counts.items() if key not in _COUNTS})
+
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `RecordFormat`."""
         if not self.fits(record):
@@ -186,6 +191,7 @@ class NemoGym(NamedRows, JsonlFormat):
 
 
 _USAGE = ("input_tokens", "total_tokens")
+_COUNTS = (*_USAGE, "output_tokens")
 
 
 def _environment(name: str) -> str:
