@@ -29,7 +29,7 @@ SILENCE_S = 5.0
 """After so long without an answer, a person hears of it."""
 MOST_S = 30.0
 """How long one answer may go on: a list may name a next page for ever."""
-MOST_BYTES = 128 * 2**20
+MOST_BYTES = 80 * 2**20
 """By how much one answer may make this process grow: lists, pages of lists and errors may be of any size."""
 TRIES = 2
 """How often this process may grow during an answer before that is why: something else may have taken the memory."""
@@ -323,7 +323,7 @@ async def _body(result: Any, size: int) -> memoryview:
     async for piece in result.stream(min_chunk_size=size + 1):
         pieces.append(piece)
         left -= len(piece)
-        if left < 0:
+        if left < 0 or len(piece) <= size:  # too much; or less than was waited for, which is the end
             break
     return memoryview(pieces[0] if len(pieces) == 1 else b"".join(pieces))
 
