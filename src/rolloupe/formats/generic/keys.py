@@ -101,7 +101,7 @@ Test = Callable[[object], bool]
 Names = tuple[str, ...]
 
 
-class Candidates(NamedTuple):
+class NamedKeys(NamedTuple):
     """The keys of a row that have a usual name of each role, the most usual first."""
 
     by_role: dict[str, Names]
@@ -252,7 +252,7 @@ def roles_of(record: Record) -> Roles:
 
 
 @lru_cache(maxsize=512)
-def candidates(keys: Names) -> Candidates:
+def candidates(keys: Names) -> NamedKeys:
     """Sort the keys of a row by the roles that their names tell."""
     plain: dict[str, list[str]] = {}
     for key in keys:
@@ -275,7 +275,7 @@ def candidates(keys: Names) -> Candidates:
     elif len(by_role["score"]) > 1 and not _named(SCORES, plain):
         by_role["score"] = ()  # several parts of a reward, of which none is the whole
     outcomes = _named(OUTCOMES, plain) or tuple(key for key in keys if not _OF_OUTCOMES.isdisjoint(words_of(key)))
-    return Candidates(
+    return NamedKeys(
         {role: names for role, names in by_role.items() if names},
         tuple(key for key in outcomes if key not in placed),
         _named(TRUNCATED, plain),

@@ -210,7 +210,7 @@ def _is_text(value: object) -> bool:
 
 
 def _is_column(key: str, value: object, count: int) -> bool:
-    """Whether a list has an element for each of some samples; messages of a shared prompt are none."""
+    """Whether a list has an element for each of some samples; not those of a shared prompt."""
     if _length(value) != count or key in _NO_COLUMNS:
         return False
     return text.conversation(value) is None

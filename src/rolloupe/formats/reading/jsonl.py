@@ -265,26 +265,26 @@ def _deepest(text: str) -> int:
     return deepest
 
 
-class Pieces(NamedTuple):
-    """The objects in a line that is none: bytes from and to, and those of what is torn or no object."""
+class LinePieces(NamedTuple):
+    """The places of objects in a line that is not one object, and of what is torn."""
 
     objects: list[tuple[int, int]]
     torn: tuple[int, int] | None
 
 
-def pieces_in(data: bytes) -> Pieces:
+def pieces_in(data: bytes) -> LinePieces:
     """Find the objects of a line: of an array, one behind the other, before a comma, or behind the rest of another."""
     text = data.decode("latin-1")  # a character for each byte
     objects, at = _objects_from(text, 0)
     if at == len(text):
-        return Pieces(objects, None)
+        return LinePieces(objects, None)
     begun, budget = at, MOST_LOOKS * len(text)
     while (at := text.find('{"', at + 1)) >= 0 and budget > 0:
         behind, stop = _objects_from(text, at)
         if stop == len(text):
-            return Pieces(objects + behind, (begun, at))
+            return LinePieces(objects + behind, (begun, at))
         budget -= max(1, stop - at)
-    return Pieces(objects, (begun, len(text)))
+    return LinePieces(objects, (begun, len(text)))
 
 
 def _objects_from(text: str, at: int) -> tuple[list[tuple[int, int]], int]:
@@ -453,7 +453,7 @@ class JsonlFormat(RecordFormat):
         return [Problem(source=source.name, reason=reason, start=line.start, stop=line.stop, transient=not line.ended)]
 
     def _pieces(
-        self, run: RunInfo, source: Source, complete: Completion, line: Line, pieces: Pieces, reason: str
+        self, run: RunInfo, source: Source, complete: Completion, line: Line, pieces: LinePieces, reason: str
     ) -> list[Scanned]:
         """The results of the objects in a line, each with its own place, and a problem for the rest."""
         found: list[Scanned] = []

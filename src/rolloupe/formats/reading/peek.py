@@ -133,7 +133,7 @@ def _objects(data: bytes, *, whole: bool) -> Peek:
 
 
 def _in_pieces(line: bytes) -> list[Record]:
-    """The first objects of a line that is none."""
+    """The first objects of a line that is not one object."""
     found = []
     for start, stop in pieces_in(line).objects[:MAX_OBJECTS]:
         with contextlib.suppress(Unusable):

@@ -66,8 +66,8 @@ class Atropos(JsonlFormat):
 
     def fits(self, record: Record) -> bool:
         """See `RecordFormat`."""
-        told = candidates(tuple(record)).by_role.keys() & _TOLD_ELSEWHERE  # in any other log of groups
-        return not told and all(isinstance(record.get(key), list) for key in _OWN)
+        others = candidates(tuple(record)).by_role.keys() & _TOLD_ELSEWHERE  # in any other log of groups
+        return not others and all(isinstance(record.get(key), list) for key in _OWN)
 
     def may_cut(self, key: str) -> bool:  # noqa: ARG002
         """See `RecordFormat`."""
