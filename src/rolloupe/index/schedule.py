@@ -1,19 +1,30 @@
 """Decides which parts of a run's sources to scan, the newest first, and when additions go to disk."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import count
 
 from msgspec.structs import replace
 
 from rolloupe.index.catalog import Catalog, PartKey, Tail
 from rolloupe.index.fingerprint import FileState
-from rolloupe.index.segments.grid import GRID_BYTES, grid_span, has_open_grid, parts_of, reaches, span_of
+from rolloupe.index.segments.grid import (
+    GRID_BYTES,
+    grid_span,
+    has_open_grid,
+    parts_of,
+    parts_with_data,
+    reaches,
+    span_of,
+)
 from rolloupe.index.segments.segment import has_other_texts
 from rolloupe.index.snapshot import Segment
 from rolloupe.index.sources import Sources, SourceState, newest_first
 
 TAIL_BYTES = 2 * 2**20
 """A longer tail moves to disk, too."""
+
+MANY_PARTS = 16
+"""Of files with fewer parts, holes are not looked for: reading them takes no time."""
 
 EXPANSION = 8
 """The assumed ratio of decompressed to compressed size, for small files."""
@@ -30,6 +41,8 @@ class Schedule:
         self._done: dict[str, FileState] = {}
         """The sources of which nothing is due while they are in this state."""
         self._done_for = -1
+        self._written: dict[str, tuple[FileState, list[int]]] = {}
+        """The parts of large files that hold more than holes."""
 
     def pending(self, leave_out: Callable[[PartKey], bool]) -> Iterator[tuple[SourceState, int]]:
         """Yield the parts to scan, newest step first."""
@@ -107,12 +120,21 @@ class Schedule:
         """The parts of a source from its end to its start; from the start on if its end is unknown."""
         length = self._sources.length(place) if self._is_open(place) else place.state.size
         if length is not None:
-            yield from reversed(range(parts_of(self._splittable, length)))
+            yield from reversed(self._parts_with_data(place, parts_of(self._splittable, length)))
             return
         for part in count():
             yield part
             if not self.goes_further(place, part):
                 return
+
+    def _parts_with_data(self, place: SourceState, count: int) -> Sequence[int]:
+        """The parts of a source but those within a hole: the part in which a hole begins tells of it."""
+        if count < MANY_PARTS or self._is_open(place):
+            return range(count)
+        known = self._written.get(place.source.name)
+        if known is None or known[0] != place.state:
+            known = self._written[place.source.name] = (place.state, parts_with_data(place.source.location, count))
+        return known[1]
 
     def _is_due(self, place: SourceState, part: int) -> bool:
         key = (place.source.name, part)

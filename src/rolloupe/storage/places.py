@@ -4,6 +4,7 @@ Remote code is imported with the first remote path.
 """
 
 import contextlib
+import errno
 import io
 import os
 import shutil
@@ -66,6 +67,23 @@ def open_state(file: Any) -> os.stat_result:
     """Return the state of an open file: of the object that is read, whatever lies there by now."""
     raw = getattr(file, "raw", file)
     return raw.state() if hasattr(raw, "state") else os.fstat(file.fileno())
+
+
+def next_data(file: Any, at: int) -> int:
+    """Return where an open file goes on at or after a place: behind the hole there, if the system knows of one.
+
+    A hole is a range of a sparse file that was never written, and reads as NUL bytes.
+    """
+    try:
+        before = os.lseek(file.fileno(), 0, os.SEEK_CUR)
+    except (OSError, ValueError):  # an object in a store, or a compressed stream
+        return at
+    try:
+        return os.lseek(file.fileno(), at, os.SEEK_DATA) if hasattr(os, "SEEK_DATA") else at
+    except OSError as error:  # no data is behind the place, or the file system has no such call
+        return max(at, os.fstat(file.fileno()).st_size) if error.errno == errno.ENXIO else at
+    finally:
+        os.lseek(file.fileno(), before, os.SEEK_SET)
 
 
 def expect(file: Any, spans: Iterable[tuple[int, int]]) -> None:

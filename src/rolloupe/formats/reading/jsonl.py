@@ -7,6 +7,8 @@ holds, ends a scan. Memory is bounded: a line beyond `MAX_LINE_BYTES` is skipped
 import ast
 import contextlib
 import json
+import math
+import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,7 +29,7 @@ from rolloupe.formats.reading.files import JSONL
 from rolloupe.formats.reading.records import Completion, Record, RecordFormat, Uncut, Unusable
 from rolloupe.formats.reading.stream import LFS_POINTER, damage_of, gaps_of, is_decoded, open_binary, spent_bytes
 from rolloupe.model import Location, Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source, Texts
-from rolloupe.storage import expect
+from rolloupe.storage import expect, next_data
 from rolloupe.tokens import SampleTokens
 
 MAX_LINE_BYTES = 64 * 2**20
@@ -53,6 +55,8 @@ _FIRST_WINDOW = 64
 _WINDOW_GROWTH = 32
 BOM = b"\xef\xbb\xbf"
 BLANK = b" \t\r"
+EDGES = (b"\n", b"\0")
+"""What is before a line and behind it: the end of a line, or a hole."""
 MAX_LFS_POINTER_BYTES = 1024
 """Git LFS never writes a pointer of 1,024 bytes or more."""
 
@@ -61,8 +65,16 @@ MAX_PRINTED_CHARS, MAX_PRINTED_DEPTH = 2**20, 100
 MOST_LOOKS = 4
 """How often each byte of a torn line is looked at, at most, in search of an object behind the rest of another."""
 
+HOLE = bytes(512)
+"""So many NUL bytes together are no text: a crash or a full disk left them where lines were to be written."""
+_ZEROS = bytes(BLOCK_BYTES)
+
 TOO_LONG = f"longer than {MAX_LINE_BYTES // 2**20} MiB: not parsed"
 TOO_MANY_LINES = "more lines than the compressed file has bytes: the rest of this range is not read"
+IS_HOLE = (
+    "a hole of {:,} NUL bytes, as a crash, a full disk or a sparse file leaves it; the records around it are read. "
+    "Next: copy the file again if its origin has these bytes"
+)
 NOT_DOWNLOADED = "a Git LFS pointer: the file itself is not downloaded. Next: git lfs pull"
 NOT_NAMED = "compressed with {0}, but its name does not end in {1}. Next: append {1} to its name"
 COMPRESSED_MARKS = ((b"\x1f\x8b\x08", "gzip", ".gz"), (b"\x28\xb5\x2f\xfd", "zstd", ".zst"))
@@ -108,14 +120,15 @@ class Line(NamedTuple):
 def lines(file: BufferedReader, start: int, stop: int) -> Iterator[Line]:
     """Yield every line whose first byte lies in `[start, stop)`; one that begins before `stop` is read to its end.
 
-    Skips runs of blank lines at once. If a compressed stream stops between two lines, an empty unfinished line
-    represents the next one. If it holds too many lines for its size, a last line represents the rest.
+    Skips runs of blank lines at once, and holes: a run of NUL bytes ends the line before it, and is itself a line that
+    is not read. If a compressed stream stops between two lines, an empty unfinished line represents the next one. If it
+    holds too many lines for its size, a last line represents the rest.
     """
     position = read_to = _line_start(file, start, stop)
     block = bytearray(min(BLOCK_BYTES, max(MIN_BLOCK_BYTES, stop - position)))
     view = memoryview(block)
     begun: list[bytes] = []
-    length = line_count = 0
+    length = line_count = zeros = 0
     paid = None if spent_bytes(file) is None else FREE_LINES
     while position < stop:
         count = file.readinto(view[: max(MIN_BLOCK_BYTES, stop - read_to)])
@@ -123,6 +136,10 @@ def lines(file: BufferedReader, start: int, stop: int) -> Iterator[Line]:
             if length or damage_of(file):
                 yield _line(position, length, begun, b"", ended=False)
             return
+        hole = _hole_in(block, count, zeros)
+        zeros = _zeros_before(block, count)
+        if hole is not None:
+            hole_start, count = read_to + hole, max(0, hole)
         read_to += count
         at = 0
         while (end := block.find(b"\n", at, count)) >= 0:
@@ -152,6 +169,53 @@ def lines(file: BufferedReader, start: int, stop: int) -> Iterator[Line]:
             begun.append(bytes(view[at:count]))
         else:
             begun.clear()
+        if hole is not None:
+            if hole_start > position:
+                yield _line(position, hole_start - position, [b"".join(begun)[: hole_start - position]], b"")
+            if hole_start >= stop:
+                return
+            position = read_to = behind_nuls(file, hole_start)
+            is_cut = damage_of(file) is not None
+            size = position - hole_start
+            yield Line(hole_start, size, None, ended=not is_cut, reason=IS_HOLE.format(size))
+            if is_cut:
+                return
+            begun.clear()
+            length = zeros = 0
+
+
+def _hole_in(block: bytearray, count: int, zeros: int) -> int | None:
+    """Return where a hole begins in a block: before it, if it begins with some of the `zeros` that end the last one."""
+    if zeros and block[0] == 0 and zeros + count - len(block[:count].lstrip(b"\0")) >= len(HOLE):
+        return -zeros
+    found = block.find(HOLE, 0, count)
+    return None if found < 0 else found
+
+
+def _zeros_before(block: bytes | bytearray, stop: int) -> int:
+    """Return how many NUL bytes end at a place in a block, up to the length of a hole."""
+    if not stop or block[stop - 1]:
+        return 0
+    end = block[max(0, stop - len(HOLE)) : stop]
+    return len(end) - len(end.rstrip(b"\0"))
+
+
+def behind_nuls(file: BinaryIO, at: int, stop: float = math.inf) -> int:
+    """Go to the end of the run of NUL bytes at a place, and return it. Of a run beyond `stop`, looks at no more."""
+    while at < stop:
+        file.seek(at)
+        data = file.read(BLOCK_BYTES)
+        if not data:
+            return at
+        if data != _ZEROS:
+            rest = len(data.lstrip(b"\0"))
+            at += len(data) - rest
+            if rest:
+                break
+            continue
+        at = next_data(file, at + len(data))
+    file.seek(at)
+    return at
 
 
 def _behind_blank_lines(block: bytearray, at: int, count: int) -> int:
@@ -189,21 +253,30 @@ def _line(start: int, length: int, begun: list[bytes], last: bytes | memoryview,
 
 def _line_start(file: BinaryIO, start: int, stop: int) -> int:
     """Go to the first byte at or after `start` at which a line begins, and return it; `stop` without one before."""
-    if start == 0:
-        file.seek(0)
-        return 0
-    file.seek(start - 1)
-    skipped, ended = _skip_line(file, stop - start + 1)
-    return start - 1 + skipped if ended else stop
+    file.seek(max(0, start - len(HOLE)))
+    before = file.read(min(start, len(HOLE)))
+    if not before or before.endswith(b"\n"):
+        return start if len(before) == min(start, len(HOLE)) else stop
+    zeros = _zeros_before(before, len(before))
+    if zeros and zeros + (end := behind_nuls(file, start, stop)) - start >= len(HOLE):
+        return end
+    file.seek(start)
+    skipped, ended = _skip_line(file, stop - start)
+    return start + skipped if ended else stop
 
 
-def _skip_line(file: BinaryIO, at_most: int | None = None) -> tuple[int, bool]:
-    """Skip the rest of a line; return its bytes, the newline included, and whether it had one."""
-    skipped = 0
-    while data := file.readline(BLOCK_BYTES if at_most is None else min(BLOCK_BYTES, max(0, at_most - skipped))):
+def _skip_line(file: BinaryIO, at_most: int) -> tuple[int, bool]:
+    """Skip the rest of a line; return its bytes, the newline included, and whether it had one or a hole ends it."""
+    skipped = zeros = 0
+    while data := file.readline(min(BLOCK_BYTES, max(0, at_most - skipped))):
+        hole = _hole_in(bytearray(data), len(data), zeros)
+        if hole is not None:
+            file.seek(hole - len(data), os.SEEK_CUR)
+            return skipped + hole, True
         skipped += len(data)
         if data.endswith(b"\n"):
             return skipped, True
+        zeros = _zeros_before(data, len(data))
     return skipped, False
 
 
@@ -563,7 +636,7 @@ class JsonlFormat(RecordFormat):
         before = 1 if locator.start else 0
         data = self.read(source, locator.start - before, before + locator.length + 1)
         record, after = data[before : before + locator.length], data[before + locator.length :]
-        is_line = (not before or data[:1] == b"\n") and after in (b"", b"\n")
+        is_line = (not before or data[:1] in EDGES) and after in (b"", *EDGES)
         if len(record) < locator.length or not (is_line or _is_object(record)):
             raise changed(source, locator.start, "the line has other bounds")
         return record
@@ -627,9 +700,9 @@ def _lines_in_order(file: BufferedReader, places: Sequence[Locator]) -> Iterator
 def _line_of(file: BufferedReader, place: Locator) -> bytes | None:
     """Read the line at a place at once, half as long as looking for its end takes; None if it is not there."""
     file.seek(max(0, place.start - 1))
-    begins = not place.start or file.read(1) == b"\n"
+    begins = not place.start or file.read(1) in EDGES
     data = file.read(place.length)
-    is_line = begins and file.read(1) in (b"", b"\n") and b"\n" not in data
+    is_line = begins and file.read(1) in (b"", *EDGES) and b"\n" not in data
     return data if len(data) == place.length and (is_line or _is_object(data)) else None
 
 

@@ -15,6 +15,9 @@ from typing import Any, NamedTuple
 from rolloupe.formats.reading.files import JSONL, plain_name, why_shut
 from rolloupe.formats.reading.jsonl import (
     BLANK,
+    HOLE,
+    IS_HOLE,
+    behind_nuls,
     parse,
     pieces_in,
     replace_lone_surrogates,
@@ -29,6 +32,8 @@ from rolloupe.storage import fetch_beginnings, path_state
 FIRST_BYTES = 64 * 2**10
 MAX_BYTES = 2**20
 MAX_LINE_BYTES = 16 * 2**20
+MAX_NULS = 64 * 2**20
+"""So many NUL bytes at the beginning are skipped, and any number in a hole that the system knows of."""
 MAX_OBJECTS = 8
 MAX_FILES = 4
 """Number of files to look into for one folder, not counting empty ones."""
@@ -88,6 +93,11 @@ def _look(location: Location, _inode: int, size: int, _mtime_ns: int) -> Peek:
         data = file.read(FIRST_BYTES)
         if not is_decoded(file) and (reason := why_no_text(data, size)):
             return Peek(trouble=reason)
+        if data.startswith(HOLE):
+            start = behind_nuls(file, 0, MAX_NULS)
+            data = file.read(FIRST_BYTES)
+            if not data.strip(b"\0"):
+                return Peek(trouble=IS_HOLE.format(start))
         whole = not file.peek(1)
         seen = _objects(data, whole=whole)
         if not (whole or (seen.objects and seen.whole)):  # the identifying keys may follow a long text
