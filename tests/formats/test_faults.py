@@ -178,7 +178,8 @@ def test_a_file_cut_anywhere_keeps_its_whole_lines(name: str, path: Path, data: 
     found = scan(name, path)
     ended = [item for item in whole if span(item)[1] < cut]
     assert repr(found[: len(ended)]) == repr(ended)
-    assert len(spans(found[len(ended) :])) <= 1
+    last = content[content.rfind(b"\n", 0, cut) + 1 : cut]
+    assert len(spans(found[len(ended) :])) <= 1 or jsonl.pieces_in(last).objects
     for item in found[len(ended) :]:
         assert not isinstance(item, Problem) or item.transient
 

@@ -9,6 +9,9 @@ import pytest
 
 import rolloupe
 from rolloupe.formats import by_name, discover, fields_in
+from rolloupe.formats.generic import tables
+from rolloupe.formats.generic.keys import KEPT_KEYS, candidates
+from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.model import Problem, SampleRow
 from tests.formats.support import items, only_run, rows, samples, write
 
@@ -262,3 +265,37 @@ def test_a_last_number_is_a_step_only_if_it_may_not_be_a_count(
         text = "prompt,response,reward\nq,a,1\n" if name.endswith("csv") else json.dumps(SAMPLES[0] | {"step": None})
         (tmp_path / name).write_text(text)
     assert [row.step for row in rows(only_run(tmp_path))] == steps
+
+
+@pytest.mark.parametrize("answer", ['{"answer": 5,  "score": 1, "step": 9}', "[1,  2]", '["a", "b"]', '{"role": "x"}'])
+def test_json_that_a_model_wrote_is_its_text(tmp_path: Path, answer: str) -> None:
+    cell = answer.replace('"', '""')
+    (tmp_path / "x.csv").write_text(f'step,prompt,response,label,reward\n3,q,"{cell}","{cell}",0.5\n')
+    (sample,) = samples(only_run(tmp_path))
+    assert (sample.row.step, sample.row.reward) == (3, 0.5)
+    assert sample.response_text == sample.label == answer
+
+
+def test_the_samples_of_a_record_are_found_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "x.jsonl", {"completions": TEXTS, "rewards": REWARDS, "id": [2**60 + n for n in range(4)]})
+    run = only_run(tmp_path, group_by="id")
+    calls: list[object] = []
+
+    def count(record: dict[str, Any]) -> list[dict[str, Any]]:
+        calls.append(record)
+        return samples_in(record)
+
+    monkeypatch.setattr(tables, "samples_in", count)
+    assert [row.group for row in rows(run)] == [str(2**60 + n) for n in range(4)]
+    assert len(calls) == 1
+
+
+def test_only_usual_keys_are_kept() -> None:
+    few, many = ("prompt", "reward"), tuple(f"key {number}" for number in range(KEPT_KEYS + 1))
+    assert candidates(few) is candidates(few)
+    assert candidates(many) is not candidates(many)
+    assert candidates(("x" * 10**6,)) is not candidates(("x" * 10**6,))
+
+
+def test_a_map_may_be_longer_than_the_name_of_a_file() -> None:
+    assert fields_in(f"response={'a' * 300}") == (("response", "a" * 300),)

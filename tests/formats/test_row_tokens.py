@@ -209,7 +209,10 @@ JSON = st.recursive(
     ),
     max_leaves=12,
 )  # fmt: skip
-KEYS = sorted(row_tokens.ARRAY_KEYS | {"meta_info", "choices", "top_logprobs", "output_top_logprobs"})
+KEYS = sorted({
+    *row_tokens.SERIES, *row_tokens.LOGPROBS, *row_tokens.MASKS, *row_tokens.STRINGS, *row_tokens.IDS,
+    *row_tokens.WHOLE_IDS, *row_tokens.PROMPT_IDS, "meta_info", "choices", "top_logprobs", "output_top_logprobs",
+})  # fmt: skip
 
 
 @pytest.mark.parametrize("base", [BOARD, OTHER])

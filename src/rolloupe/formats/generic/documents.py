@@ -17,6 +17,7 @@ import msgspec
 from rolloupe.formats.generic.keys import candidates
 from rolloupe.formats.reading.jsonl import BOM, parse, value_of
 from rolloupe.formats.reading.records import Record, Unusable
+from rolloupe.text import conversation
 
 MAX_BYTES = 256 * 2**20
 """Of a longer file, the rows behind are not read."""
@@ -131,11 +132,23 @@ class _Cells:
         self._has_commas = delimiter == ";"
 
     def record(self, cells: list[str]) -> Record:
-        """Return the cells by the names of their columns, without empty ones."""
-        return {name: self._value(name, cell) for name, cell in zip(self._names, cells, strict=False) if cell}
+        """Return the cells by the names of their columns, without empty ones.
+
+        A prompt, response or label that is JSON stays a text, as models write JSON, too; not messages, nor a list of
+        texts beside one of as many rewards.
+        """
+        written = {name: cell for name, cell in zip(self._names, cells, strict=False) if cell}
+        found = {name: self._value(name, cell) for name, cell in written.items()}
+        lengths = {len(value) for name, value in found.items() if name not in self._texts and isinstance(value, list)}
+        for name in self._texts & found.keys():
+            value = found[name]
+            is_list = isinstance(value, list) and len(value) in lengths
+            if not isinstance(value, str) and not is_list and conversation(value) is None:
+                found[name] = written[name]
+        return found
 
     def _value(self, name: str, cell: str) -> Any:
-        """A number, a truth value, JSON or what Python prints of a list, if the cell is one; a prompt stays a text."""
+        """A number, a truth value, JSON or what Python prints of a list, if the cell is one; a prompt is no number."""
         if cell[0] in "[{":
             return value_of(cell)
         if name in self._texts:

@@ -7,7 +7,7 @@ its response, its score or its step may have a name that ends in one of the usua
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from rolloupe import text
 from rolloupe.formats.reading import fields
@@ -96,9 +96,12 @@ _ROLES = {
 _words = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _no_letter = re.compile(r"[^a-z0-9]")
 MAX_NAME_CHARS = 64
+KEPT_KEYS, KEPT_CHARS = 1000, 20_000
+"""More or longer keys are not kept."""
 
 Test = Callable[[object], bool]
 Names = tuple[str, ...]
+T = TypeVar("T")
 
 
 class NamedKeys(NamedTuple):
@@ -173,8 +176,8 @@ class Roles(NamedTuple):
         return "unknown", ""
 
     def keys(self) -> set[str | None]:
-        """The keys with a role."""
-        return {*self[:9], *self.counts.values(), self.advantage, self.weak_step, "uid"}
+        """The keys with a role; not a weak step, which may count something else beside the step."""
+        return {*self[:9], *self.counts.values(), self.advantage, "uid"}
 
     def rest(self, record: Record) -> tuple[dict[str, float], dict[str, str]]:
         """Sample metrics and tags: numbers and short texts without a role."""
@@ -218,8 +221,12 @@ def roles_of(record: Record) -> Roles:
     names = found.by_role
 
     def first(role: str, *tests: Test) -> str | None:
-        keys = names.get(role, ())
-        return next((key for fits in tests for key in keys if fits(record[key])), None)
+        if keys := names.get(role):
+            for fits in tests:
+                for key in keys:
+                    if fits(record[key]):
+                        return key
+        return None
 
     prompt, response = first("prompt", _is_text), first("response", _is_response)
     messages = None if prompt and response else first("messages", _is_conversation)
@@ -251,7 +258,17 @@ def roles_of(record: Record) -> Roles:
     )
 
 
-@lru_cache(maxsize=512)
+def kept(of_keys: Callable[[Names], T]) -> Callable[[Names], T]:
+    """Keep what follows from the keys of a row for the rows after it, unless the keys are many or long."""
+    known = lru_cache(maxsize=512)(of_keys)
+
+    def kept_of(keys: Names) -> T:
+        return known(keys) if len(keys) <= KEPT_KEYS and len("".join(keys)) <= KEPT_CHARS else of_keys(keys)
+
+    return kept_of
+
+
+@kept
 def candidates(keys: Names) -> NamedKeys:
     """Sort the keys of a row by the roles that their names tell."""
     plain: dict[str, list[str]] = {}
@@ -286,7 +303,7 @@ def candidates(keys: Names) -> NamedKeys:
 
 def _named(usual: Iterable[str], plain: dict[str, list[str]]) -> Names:
     """The keys with one of these names, each once."""
-    found = (key for name in usual for key in sorted(plain.get(fold(name), ()), key=lambda key: key != name))
+    found = (key for name in usual for key in sorted(plain.get(_folded(name), ()), key=lambda key: key != name))
     return tuple(dict.fromkeys(found))
 
 
@@ -304,6 +321,10 @@ def _ending_in(endings: Sequence[str], keys: Iterable[str]) -> Names:
 def fold(key: str) -> str:
     """Return the letters and digits of a name, in lower case: however it is written, it is the same."""
     return _no_letter.sub("", key.lower())
+
+
+_folded = lru_cache(maxsize=1024)(fold)
+"""For the usual names alone, which are as many."""
 
 
 def words_of(key: str) -> list[str]:
@@ -325,10 +346,14 @@ _LISTS = {fold(name) for name in (*PROMPTS, *RESPONSES, *WEAK_RESPONSES, *MESSAG
 """The names whose value may be a meaningful list, without a last s."""
 
 
-@lru_cache(maxsize=4096)
 def is_aside(key: str) -> bool:
     """Whether a list under this key is only ever a token series or an extra field."""
-    folded = fold(key[:MAX_NAME_CHARS])
+    return _is_aside(key[:MAX_NAME_CHARS])
+
+
+@lru_cache(maxsize=4096)
+def _is_aside(key: str) -> bool:
+    folded = fold(key)
     return folded not in _LISTS and folded.removesuffix("s") not in _LISTS
 
 

@@ -54,8 +54,6 @@ _KINDS: Final = {
 }
 """The members that hold tokens, and what each holds: the name of an array, or a word; the first of a kind counts."""
 _ORDER: Final = {key: number for number, key in enumerate(_KINDS)}
-ARRAY_KEYS: Final = _WITH_VALUES | {*SERIES, *LOGPROBS}
-"""Those that may be lists of numbers, if they are not something else."""
 
 
 def needs_length(key: str) -> bool:

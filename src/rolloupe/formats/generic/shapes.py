@@ -252,6 +252,9 @@ def _lifted(record: Record, depth: int) -> Record:
 
 def _lacking(record: Record, inner: Record) -> Record:
     """The members of an object that have a role which its record lacks."""
+    named = candidates(tuple(inner))
+    if not (named.by_role or named.outcomes or named.truncated or named.counts):
+        return {}
     own = roles_of(record)
     answered = {"response": ""} if own.response or own.messages else {}  # so that `answer` is a label
     theirs = roles_of(answered | inner)
@@ -259,7 +262,7 @@ def _lacking(record: Record, inner: Record) -> Record:
     names = [key for mine, key in zip(own[first:9], theirs[first:9], strict=True) if key and mine is None]
     names += [key for what, key in theirs.counts.items() if what not in own.counts]
     if own.score is None and theirs.score is None:
-        names += [key for key in candidates(tuple(inner)).outcomes if fields.number(inner[key]) is not None][:1]
+        names += [key for key in named.outcomes if fields.number(inner[key]) is not None][:1]
     if theirs.advantage and not own.advantage:
         names.append(theirs.advantage)
     return {key: inner[key] for key in names if key in inner and key not in record}

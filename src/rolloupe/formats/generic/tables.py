@@ -39,6 +39,8 @@ class AnyRows(NamedRows):
 
     name = "generic"
     title = "rows with text and a score"
+    _last: tuple[Record, list[Record]] = ({}, [])
+    """The last record with several samples, and these: each of them asks for its own."""
 
     def prepared(self, run: RunInfo, record: Record) -> Record:
         """See `RecordFormat`."""
@@ -46,7 +48,7 @@ class AnyRows(NamedRows):
 
     def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
         """See `RecordFormat`."""
-        found = samples_in(record)
+        found = self._samples_in(record)
         if len(found) == 1:
             return [self.row(source, found[0], start, length)]
         return [self._part(source, own, start, length, number) for number, own in enumerate(found)]
@@ -59,8 +61,16 @@ class AnyRows(NamedRows):
 
     def own_record(self, record: Record, row: SampleRow) -> Record:
         """See `RecordFormat`."""
-        found = samples_in(record)
+        found = self._samples_in(record)
         return found[int(row.part.rpartition(".")[2])] if len(found) > 1 else found[0]
+
+    def _samples_in(self, record: Record) -> list[Record]:
+        known, found = self._last
+        if known is not record:
+            found = samples_in(record)
+            if len(found) > 1:
+                self._last = record, found
+        return found
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `RecordFormat`."""

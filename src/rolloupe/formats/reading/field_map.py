@@ -5,6 +5,7 @@ It stands on the command line (`--map prompt=request.text,reward=grade`) or in a
 of the row that equals it literally, dots included, takes precedence.
 """
 
+import os
 import re
 import shlex
 from collections.abc import Mapping
@@ -45,7 +46,7 @@ def read_fields(path: Path) -> Fields:
 
 def fields_in(value: str) -> Fields:
     """Read what follows `--map`: pairs, or the name of a file. Raises `UnreadablePath` and `BadQuery`."""
-    if (match := _PAIRS.fullmatch(value)) is None or Path(value).exists():
+    if (match := _PAIRS.fullmatch(value)) is None or os.path.exists(value):
         return read_fields(Path(value))
     return checked_fields(dict(pair.split("=", 1) for pair in match[0].split(",")))
 

@@ -10,6 +10,7 @@ import json
 import math
 import os
 import re
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -83,6 +84,8 @@ Reader = Callable[[bytes], Record]
 Annotate = Callable[[RunInfo, Record, Sample], None]
 
 T = TypeVar("T")
+
+warnings.filterwarnings("ignore", category=SyntaxWarning, module="<unknown>")  # about texts that `_printed` reads
 
 _decode = msgspec.json.Decoder().decode
 _decoder = json.JSONDecoder()
@@ -532,7 +535,8 @@ class JsonlFormat(RecordFormat):
         found: list[Scanned] = []
         for start, stop in pieces.objects:
             data = (line.data or b"")[start:stop]
-            found += self._items(run, source, parse, complete, Line(line.start + start, stop - start, data, ended=True))
+            piece = Line(line.start + start, stop - start, data, line.ended)
+            found += self._items(run, source, parse, complete, piece)
         if pieces.torn:
             start, stop = (line.start + at for at in pieces.torn)
             what = f"{reason}; of this line, what other objects it holds is read, and bytes {start} to {stop} are not"
