@@ -64,7 +64,7 @@ class Tail(NamedTuple):
     """As in `SegmentMeta`."""
 
     def grown(self, addition: Scan, print_: Fingerprint) -> "Tail":
-        """The tail with an addition appended; the cost depends on the addition alone."""
+        """The tail with an addition appended; no row of it is looked at again."""
         fixed = [p for p in self.problems if not p.transient]
         if not addition.named:
             return self._replace(stop=addition.stop, problems=[*fixed, *addition.problems], fingerprint=print_)

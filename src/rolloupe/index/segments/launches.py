@@ -1,4 +1,4 @@
-"""LaunchPlaces that no file names: a run that was resumed wrote some steps again.
+"""Launches that no file names: a run that was resumed wrote some steps again.
 
 A scan notes the blocks of a part: stretches of one step, with sums that tell which samples they hold. Sums add up, so
 the parts of a file may be scanned in any order. From all blocks of a file follow the places at which a launch begins,
