@@ -108,9 +108,9 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
         (
             "score keys",
             (
-                "the reward: a number; of an object `score`, else `reward`, `total` or the like, else its only number; of "
-                "a list with a number for each token the sum, and the list is the token series `token_rewards`. Any other list is a "
-                "problem"
+                "the reward: a number; of an object `score`, else `reward`, `total` or the like, else its only "
+                "number; of a list with a number for each token the sum, and the list is the token series "
+                "`token_rewards`. Any other list is a problem"
             ),
         ),
         ("`advantage`, `adv`, ...", "advantage"),
