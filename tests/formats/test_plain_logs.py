@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from rolloupe.formats import by_name, discover, fields_in
 from rolloupe.formats.generic import tables
 from rolloupe.formats.generic.keys import KEPT_KEYS, candidates
 from rolloupe.formats.generic.shapes import samples_in
+from rolloupe.formats.reading.jsonl import pieces_in
 from rolloupe.model import Problem, SampleRow
 from tests.formats.support import items, only_run, rows, samples, write
 
@@ -276,6 +278,11 @@ def test_json_that_a_model_wrote_is_its_text(tmp_path: Path, answer: str) -> Non
     assert sample.response_text == sample.label == answer
 
 
+def test_a_number_of_any_length_costs_no_other_row(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(f"prompt,response,reward\nq,a,{'9' * 5000}\nq,b,1\n")
+    assert [row.reward for row in rows(only_run(tmp_path))][-1] == 1
+
+
 def test_the_samples_of_a_record_are_found_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / "x.jsonl", {"completions": TEXTS, "rewards": REWARDS, "id": [2**60 + n for n in range(4)]})
     run = only_run(tmp_path, group_by="id")
@@ -288,6 +295,23 @@ def test_the_samples_of_a_record_are_found_once(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(tables, "samples_in", count)
     assert [row.group for row in rows(run)] == [str(2**60 + n) for n in range(4)]
     assert len(calls) == 1
+
+
+def test_samples_that_share_many_members_are_refused(tmp_path: Path) -> None:
+    shared = {f"k{number}": number for number in range(1000)}
+    write(tmp_path / "x.jsonl", {"completions": ["a"] * 5000, "rewards": [1] * 5000} | shared)
+    (problem,) = items(only_run(tmp_path, format="generic"))
+    assert isinstance(problem, Problem) and "share too much" in problem.reason
+
+
+@pytest.mark.parametrize("torn", [b'{"a":"', b'{"a":', b'{"a":[1,', b'{"a":"b"'])
+def test_torn_objects_take_time_linear_in_their_line(torn: bytes) -> None:
+    line = torn * 300_000
+    began = time.process_time()
+    assert pieces_in(line).torn == (0, len(line))
+    whole = LINES[0].encode()
+    assert pieces_in(torn * 20 + whole).objects == [(20 * len(torn), 20 * len(torn) + len(whole))]
+    assert time.process_time() - began < 10
 
 
 def test_only_usual_keys_are_kept() -> None:

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from rolloupe import query
 from rolloupe.errors import NotFound
 from rolloupe.index import OpenRun
 from rolloupe.index.segments import grid
-from rolloupe.index.segments.launches import older_steps
+from rolloupe.index.segments.launches import StepBlock, launches_of, older_steps
 from tests.cli.support import rolloupe as rolloupe_
 from tests.index.support import eventually, opened
 
@@ -278,3 +279,10 @@ def test_a_file_that_is_marked_is_no_change_of_the_run(tmp_path: Path) -> None:
         (run,) = library.runs
         (place,) = run._sources.all().values()
         assert len(place.source.launches) == 1 and not run.has_grown
+
+
+def test_steps_that_alternate_take_time_linear_in_their_number() -> None:
+    steps = [step for n in range(100_000) for step in (n + 1, n)]
+    began = time.process_time()
+    launches_of(StepBlock("train", step, place, 8, step) for place, step in enumerate(steps))
+    assert time.process_time() - began < 10

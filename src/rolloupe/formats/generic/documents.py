@@ -22,12 +22,15 @@ from rolloupe.text import conversation
 MAX_BYTES = 256 * 2**20
 """Of a longer file, the rows behind are not read."""
 MAX_CELL_CHARS = 64 * 2**20
+MAX_DIGITS = 400
+"""Of an integer; Python converts no more than some thousands, and a float holds no such number."""
 HEAD_BYTES = 2**20
 """The columns of a table are in the first of them."""
 DELIMITED = {".csv": ",;\t|", ".tsv": "\t"}
 """The delimiters that a table may have, by the ending of its name; the most frequent one in its header is it."""
 
 _BETWEEN = b" \t\r\n,"
+_between = re.compile(rb"[ \t\r\n,]*")
 _COLUMNS = re.compile(r'\s*\{\s*"columns"\s*:\s*')
 _MEMBER = re.compile(r'\s*,\s*"(?P<name>index|data)"\s*:\s*')
 _OPENINGS = re.compile(rb"\s*(?:\{|\[\s*\{|\[)[ \t\r]*\n\s*(?P<next>.)?", re.DOTALL)
@@ -157,7 +160,7 @@ class _Cells:
             cell = cell.replace(",", ".")
         if not _NUMBER.fullmatch(cell):
             return _TRUTHS.get(cell, cell)
-        return int(cell) if cell.lstrip("+-").isdecimal() else float(cell)
+        return int(cell) if cell.lstrip("+-").isdecimal() and len(cell) < MAX_DIGITS else float(cell)
 
 
 def _columns(data: bytes) -> tuple[list[str] | None, int]:
@@ -204,7 +207,7 @@ def _of_document(data: bytes) -> Iterator[PlacedRow]:
     if within and data[at : at + 1] != b"[":
         return
     at = at + 1 if within else len(data) - len(data.removeprefix(BOM))
-    characters, line_end = "", -1
+    characters, line_end, content_end = "", -1, -1
     while True:
         at = _next(data, at)
         first = data[at : at + 1]
@@ -215,7 +218,8 @@ def _of_document(data: bytes) -> Iterator[PlacedRow]:
             continue
         if line_end < at:
             line_end = data.find(b"\n", at) % (len(data) + 1)
-        size = next(sizes, 0) or _size_in_line(data, at, line_end)
+            content_end = at + len(data[at:line_end].rstrip(_BETWEEN))
+        size = next(sizes, 0) or _size_in_line(data, at, content_end)
         try:
             if not size:
                 characters = characters or data.decode("latin-1")  # a character for each byte
@@ -231,9 +235,7 @@ def _of_document(data: bytes) -> Iterator[PlacedRow]:
 
 
 def _size_in_line(data: bytes, at: int, end: int) -> int:
-    """The size of an object that alone fills the rest of its line; 0 for another."""
-    while end > at and data[end - 1] in _BETWEEN:
-        end -= 1
+    """The size of an object that alone fills the rest of its line, which ends here; 0 for another."""
     try:
         _check(memoryview(data)[at:end])
     except (msgspec.DecodeError, ValueError, RecursionError):
@@ -242,6 +244,5 @@ def _size_in_line(data: bytes, at: int, end: int) -> int:
 
 
 def _next(data: bytes, at: int) -> int:
-    while data[at : at + 1] and data[at] in _BETWEEN:
-        at += 1
-    return at
+    match = _between.match(data, at)
+    return match.end() if match else at

@@ -7,20 +7,34 @@ list of that length is shared. The texts and facts of a sample may also lie in o
 """
 
 import re
-from functools import lru_cache
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from rolloupe import text
-from rolloupe.formats.generic.keys import LABELS, WEAK_RESPONSES, Names, Roles, candidates, fold, has_text, roles_of
+from rolloupe.formats.generic.keys import (
+    LABELS,
+    WEAK_RESPONSES,
+    Names,
+    Roles,
+    candidates,
+    fold,
+    has_text,
+    kept,
+    roles_of,
+)
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.records import Record, Uncut, Unusable
 
 MAX_SAMPLES = 100_000
 """Of one record."""
 MAX_SHARED = 2**28
-"""Characters and members that the samples of one record may share, each counted as often as there are samples."""
+"""Characters that the samples of one record may share, counted as often as there are samples."""
+MEMBER_CHARS = 128
+"""A shared member, also one of a shared object or list, takes as much memory in each sample as so many characters."""
+COPIED_CHARS = 4
+"""A character in a shared list of messages takes so much more: each sample makes a text of its own of it."""
 MAX_DEPTH = 4
 """Objects within one another."""
 
@@ -59,7 +73,7 @@ def _samples(record: Record, depth: int) -> list[Record]:
 def _numbered(record: Record) -> list[Record] | None:
     """The samples of `completion_0`, `reward_0`, `completion_1`, ..."""
     members = _numbered_members(tuple(record))
-    base = next((name for name in members if name in candidates(tuple(members)).by_role.get("response", ())), None)
+    base = next(iter(candidates(tuple(members)).by_role.get("response", ())), None) if members else None
     if base is None or not all(_is_text(record[key]) for key in members[base].values()):
         return None
     columns = {name: keys for name, keys in members.items() if keys.keys() == members[base].keys()}
@@ -69,49 +83,62 @@ def _numbered(record: Record) -> list[Record] | None:
     return _cut(shared, lists, {})
 
 
-@lru_cache(maxsize=512)
+@kept
 def _numbered_members(keys: Names) -> dict[str, dict[int, str]]:
     """The keys with at least two numbers, by their names without these."""
     found: dict[str, dict[int, str]] = {}
     for key in keys:
         if key[-1:].isdigit() and (match := _NUMBERED.fullmatch(key[:100])):
             found.setdefault(match["base"], {})[int(match["number"])] = key
-    return {name: numbers for name, numbers in found.items() if len(numbers) > 1 and name not in keys}
+    known = set(keys)
+    return {name: numbers for name, numbers in found.items() if len(numbers) > 1 and name not in known}
 
 
 def _listed(record: Record, depth: int) -> list[Record] | None:
     """The samples of a list of objects, each with what they share."""
-    for key, value in record.items():
-        if type(value) is not list or not _are_samples(record, key, value, depth):
-            continue
+    for key, value in _lists_of_samples(record, depth):
         others = {name: other for name, other in record.items() if name != key}
         lists = {name: other for name, other in others.items() if _is_column(name, other, len(value))}
         score = roles_of(others).score
         shared = {name: other for name, other in others.items() if name not in lists and name != score}
-        _check_size(shared, len(value))
+        size = _size_of(shared)
+        _check_size(size, len(value))
         found = []
         for number, own in enumerate(value):
             members = _with_response(own)
             found += _samples(shared | {name: other[number] for name, other in lists.items()} | members, depth - 1)
-            _check_size(shared, len(found))
+            _check_size(size, len(found))
         return found
     return None
 
 
-def _are_samples(record: Record, key: str, listed: list[Any], depth: int) -> bool:
-    """Whether the elements of a list are samples, and not messages, steps or alternatives of one."""
-    first = listed[0] if listed else None
-    if not isinstance(first, dict) or not all(isinstance(one, dict) for one in listed) or text.is_message(first):
+def _lists_of_samples(record: Record, depth: int, but: str = "") -> Iterator[tuple[str, list[Any]]]:
+    """The lists of a record whose elements are samples."""
+    lists = [
+        (key, value) for key, value in record.items() if key != but and type(value) is list and _holds_objects(value)
+    ]
+    score = roles_of(record).score if lists else None
+    scores = record[score] if score else None
+    return ((key, value) for key, value in lists if _are_samples(scores, key, value, depth))
+
+
+def _holds_objects(listed: list[Any]) -> bool:
+    """Whether a list begins with an object that is no message."""
+    return bool(listed) and isinstance(listed[0], dict) and not text.is_message(listed[0])
+
+
+def _are_samples(scores: object, key: str, listed: list[Any], depth: int) -> bool:
+    """Whether the objects in a list are samples, and not steps or alternatives of one; `scores` stands beside it."""
+    first = listed[0]
+    if not all(isinstance(one, dict) for one in listed):
         return False
-    inner = ((name, value) for name, value in first.items() if type(value) is list and name != key)
-    if _is_group(first) or (depth > 1 and any(_are_samples(first, *pair, depth - 1) for pair in inner)):
+    if _is_group(first) or (depth > 1 and any(_lists_of_samples(first, depth - 1, key))):
         return True
     first = _with_response(_lifted(first, depth - 1))
     roles = roles_of(first)
     if not _has_answer(first, roles) or roles.score is not None:
         return roles.score is not None and _has_answer(first, roles)
-    scores = roles_of({name: other for name, other in record.items() if name != key}).score
-    return scores is not None and _length(record[scores]) == len(listed)
+    return _length(scores) == len(listed)
 
 
 def _is_group(record: Record) -> bool:
@@ -131,9 +158,10 @@ def _by_id(record: Record, depth: int) -> list[Record] | None:
         rows = first.keys()
         columns = {key: [*one.values()] for key, one in record.items() if one.keys() == rows}
         return _parallel(columns) if rows and len(columns) == len(record) else None
-    if not _are_samples({}, "", [*record.values()], depth):
+    listed = [*record.values()]
+    if not _holds_objects(listed) or not _are_samples(None, "", listed, depth):
         return None
-    _check_size({}, len(record))
+    _check_size(0, len(record))
     return [found for key, own in record.items() for found in _samples({"id": key} | own, depth - 1)]
 
 
@@ -168,7 +196,7 @@ def _parallel(record: Record) -> list[Record] | None:
 def _cut(shared: Record, lists: dict[str, list[Any]], inner: dict[str, dict[str, list[Any]]]) -> list[Record]:
     """A sample for each place in parallel lists. Raises `Unusable` if they have no reward each."""
     count = len(next(iter(lists.values())))
-    _check_size(shared, count)
+    _check_size(_size_of(shared), count)
     score = candidates((*shared, *lists, *inner)).by_role.get("score", ())[:1]
     if count > 1 and score and shared.get(score[0]) is not None:
         listed = _length(shared[score[0]])
@@ -182,11 +210,23 @@ def _cut(shared: Record, lists: dict[str, list[Any]], inner: dict[str, dict[str,
     ]
 
 
-def _check_size(shared: Record, count: int) -> None:
+def _size_of(shared: Record) -> int:
+    """What a sample takes of what it shares, in characters."""
+    size = MEMBER_CHARS * len(shared) + sum(len(value) for value in shared.values() if isinstance(value, str))
+    inner = [value for value in shared.values() if isinstance(value, dict | list)]
+    while inner:
+        value = inner.pop()
+        own = value.values() if isinstance(value, dict) else value
+        size += MEMBER_CHARS * len(own) + sum(COPIED_CHARS * len(one) for one in own if isinstance(one, str))
+        inner += [one for one in own if isinstance(one, dict | list)]
+    return size
+
+
+def _check_size(shared: int, count: int) -> None:
     """Raise `Unusable` if a record has too many samples, or these share too much."""
     if count > MAX_SAMPLES:
         raise Unusable(f"more than {MAX_SAMPLES:,} samples in one record: not read")
-    if (len(shared) + sum(len(value) for value in shared.values() if isinstance(value, str))) * count > MAX_SHARED:
+    if count > 1 and shared * count > MAX_SHARED:
         raise Unusable(f"{count:,} samples in one record, which share too much: not read")
 
 

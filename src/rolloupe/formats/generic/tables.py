@@ -149,6 +149,8 @@ class DocumentRows(AnyRows):
                     continue
                 except Unusable as error:
                     reason = str(error)
+                except Exception as error:  # a defect of ours must not cost the rows after it
+                    reason = self.failure(error)
             reason = reason or f"more than {MAX_BYTES // 2**20} MiB: the rows from here on are not read"
             yield Problem(source=source.name, reason=reason, start=one.start, stop=one.stop, transient=at_end)
 

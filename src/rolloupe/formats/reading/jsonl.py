@@ -63,8 +63,12 @@ MAX_LFS_POINTER_BYTES = 1024
 
 MAX_PRINTED_CHARS, MAX_PRINTED_DEPTH = 2**20, 100
 """Longer or deeper objects as Python prints them are not read."""
-MOST_LOOKS = 4
-"""How often each byte of a torn line is looked at, at most, in search of an object behind the rest of another."""
+MOST_LOOKS = 8
+"""How often each byte of a torn line is parsed, at most, in search of an object behind the rest of another."""
+FREE_LOOKS = 2**16
+"""As many bytes of a line, however short, may be parsed again."""
+BYTES_PER_LOOK = 256
+"""A failed parse counts the lines of what precedes it: so many of these bytes take as long as parsing one."""
 
 HOLE = bytes(512)
 """So many NUL bytes together are no text: a crash or a full disk left them where lines were to be written."""
@@ -312,7 +316,7 @@ def _parse_slowly(data: bytes) -> object:
 
 def value_of(text: str) -> Any:
     """Return the JSON, or what Python prints, in a text; else the text itself."""
-    for decode in (_decode, json.loads, _printed):
+    for decode in (_decode, _loaded, _printed):
         try:
             found = decode(text)
         except (msgspec.DecodeError, ValueError, RecursionError):
@@ -322,13 +326,17 @@ def value_of(text: str) -> Any:
     return text
 
 
+def _loaded(text: str) -> Any:
+    return json.loads(replace_lone_surrogates(text))
+
+
 def _printed(text: str) -> Any:
     """Read a dict or list as Python prints it; None for anything else."""
     if len(text) > MAX_PRINTED_CHARS or _deepest(text) > MAX_PRINTED_DEPTH:
         return None
     try:
         found = ast.literal_eval(text.strip())
-        return json.loads(json.dumps(found)) if isinstance(found, dict | list) else None
+        return _loaded(json.dumps(found)) if isinstance(found, dict | list) else None
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None
 
@@ -351,30 +359,33 @@ class LinePieces(NamedTuple):
 def pieces_in(data: bytes) -> LinePieces:
     """Find the objects of a line: of an array, one behind the other, before a comma, or behind the rest of another."""
     text = data.decode("latin-1")  # a character for each byte
-    objects, at = _objects_from(text, 0)
+    objects, at, _ = _objects_from(text, 0)
     if at == len(text):
         return LinePieces(objects, None)
-    begun, budget = at, MOST_LOOKS * len(text)
+    begun, budget = at, MOST_LOOKS * len(text) + FREE_LOOKS
     while (at := text.find('{"', at + 1)) >= 0 and budget > 0:
-        behind, stop = _objects_from(text, at)
+        behind, stop, reached = _objects_from(text, at)
         if stop == len(text):
             return LinePieces(objects + behind, (begun, at))
-        budget -= max(1, stop - at)
+        budget -= 1 + reached - at + reached // BYTES_PER_LOOK
+        at = max(at, stop - 1)  # no object that reaches the end begins within others that are whole
     return LinePieces(objects, (begun, len(text)))
 
 
-def _objects_from(text: str, at: int) -> tuple[list[tuple[int, int]], int]:
-    """The objects that follow one another from here, and where anything else begins."""
+def _objects_from(text: str, at: int) -> tuple[list[tuple[int, int]], int, int]:
+    """The objects that follow one another from here, where anything else begins, and up to where it was parsed."""
     found: list[tuple[int, int]] = []
     while True:
         match = _between.match(text, at)
         at = match.end() if match else at
         if text[at : at + 1] != "{":
-            return found, at
+            return found, at, at
         try:
             stop = _decoder.raw_decode(text, at)[1]
+        except json.JSONDecodeError as error:
+            return found, at, len(text) if error.msg.startswith("Unterminated") else error.pos
         except (ValueError, RecursionError):
-            return found, at
+            return found, at, len(text)
         found.append((at, stop))
         at = stop
 

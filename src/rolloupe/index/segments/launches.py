@@ -9,7 +9,7 @@ import zlib
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice, pairwise
+from itertools import pairwise
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -111,18 +111,20 @@ def _find(members: Sequence[StepBlock], found: LaunchPlaces) -> None:
     """What the launches so far wrote of each step; a later launch replaces what an earlier one wrote."""
     again: set[int] = set()
     """The steps that the present launch has written."""
-    last, first, looks = members[0].step, members[0].step, 0
+    last = first = highest = members[0].step
+    looks = 0
     for place, block in enumerate(members):
         if block.step < last and looks < MAX_LOOKS:
-            ahead = max(again) - block.step
+            ahead = highest - block.step
             looks += ahead >= FAR
             verdict = _verdict(known, last, members, place, ahead, is_first=block.step <= first)
             if verdict is not None:
                 (found.certain if verdict else found.doubtful)[block.start] = block.split, block.step
-                again = set() if verdict else again
+            if verdict:
+                again, highest = set(), block.step
         known[block.step] = _sum(known[block.step], block) if block.step in again else block
         again.add(block.step)
-        last, first = block.step, min(first, block.step)
+        last, first, highest = block.step, min(first, block.step), max(highest, block.step)
 
 
 def _verdict(
@@ -132,7 +134,8 @@ def _verdict(
     is_far, step = ahead >= FAR, members[place].step
     after: dict[int, StepBlock] = {}
     before = step
-    for one in islice(members, place, None):
+    for at in range(place, len(members)):
+        one = members[at]
         if one.step < (step if is_far else before):
             break
         after[one.step] = _sum(after[one.step], one) if one.step in after else one

@@ -1,0 +1,69 @@
+"""Small records of plain logs that ask for much work, and what they must not cost the rows beside them."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from rolloupe.formats.generic.documents import rows_in
+from rolloupe.formats.generic.shapes import samples_in
+from rolloupe.formats.reading.jsonl import parse, value_of
+from rolloupe.formats.reading.records import Unusable
+from rolloupe.model import SampleRow
+from tests.formats.support import items, only_run
+
+GOOD = {"prompt": "p", "response": "r", "reward": 1.0}
+NUMBER = 5_000
+
+
+@pytest.mark.parametrize(
+    "shared",
+    [
+        {"prompt": "q", "metrics": {f"k{n}": n for n in range(NUMBER)}},
+        {"prompt": [{"role": "user", "content": "x" * 100_000}]},
+    ],
+    ids=["metrics", "messages"],
+)
+def test_samples_share_bounded_objects(shared: dict[str, object]) -> None:
+    record = shared | {"responses": ["a"] * NUMBER, "rewards": [1.0] * NUMBER}
+    with pytest.raises(Unusable, match="share too much"):
+        samples_in(record)
+    small = record | {"responses": ["a"] * 4, "rewards": [1.0] * 4}
+    assert len(samples_in(small)) == 4
+
+
+def test_many_lists_of_objects_take_time_in_proportion() -> None:
+    record = {f"k{n}z": [{"response": "a"}] for n in range(8_000)} | {"reward": 1.0, "response": "a"}
+    began = time.process_time()
+    assert samples_in(record) == [record]
+    assert time.process_time() - began < 5
+
+
+def test_blanks_behind_many_objects_of_a_line_take_time_in_proportion() -> None:
+    data = json.dumps(GOOD).encode() + b" "
+    began = time.process_time()
+    assert len([*rows_in(data * 3_000 + b" " * 2_000_000, ".json")]) == 3_000
+    assert time.process_time() - began < 5
+
+
+def test_halves_of_surrogate_pairs_in_printed_objects_and_cells_become_replacements() -> None:
+    found = parse(rb"{'response': '\ud800', '\udc00': 1}")
+    assert found == {"response": "\ufffd", "\ufffd": 1}
+    assert value_of(r'["\ud800"]') == ["\ufffd"] == value_of(r"['\ud800']")
+
+
+def test_a_defect_at_one_row_of_a_document_costs_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rolloupe.formats.generic import tables
+
+    def failing(record: dict[str, object]) -> list[dict[str, object]]:
+        if record.get("response") == "bad":
+            raise RecursionError
+        return samples_in(record)
+
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps([GOOD, GOOD | {"response": "bad"}, GOOD]), "utf-8")
+    run = only_run(path)
+    monkeypatch.setattr(tables, "samples_in", failing)
+    found = items(run)
+    assert [isinstance(one, SampleRow) for one in found] == [True, False, True]
