@@ -11,7 +11,7 @@ from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.formats.reading.jsonl import parse, value_of
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.model import SampleRow
-from tests.formats.support import items, only_run
+from tests.formats.support import items, only_run, samples
 
 GOOD = {"prompt": "p", "response": "r", "reward": 1.0}
 NUMBER = 5_000
@@ -67,3 +67,14 @@ def test_a_defect_at_one_row_of_a_document_costs_no_other(tmp_path: Path, monkey
     monkeypatch.setattr(tables, "samples_in", failing)
     found = items(run)
     assert [isinstance(one, SampleRow) for one in found] == [True, False, True]
+
+
+@pytest.mark.parametrize("ending", [".json", ".jsonl"])
+def test_a_sample_of_a_record_is_not_divided_when_it_is_loaded(tmp_path: Path, ending: str) -> None:
+    record = {"completion_0": "x", "completion_1": "y", "reward_0": 1.0, "reward_1": 2.0, "output": ["a", "b"]}
+    path = tmp_path / f"run{ending}"
+    lines = [json.dumps(one) for one in (GOOD, record)]
+    path.write_text(f"[{','.join(lines)}]" if ending == ".json" else "\n".join(lines), "utf-8")
+    run = only_run(path)
+    found = [one for one in items(run) if isinstance(one, SampleRow)]
+    assert [one.row.response for one in samples(run)] == [one.response for one in found]

@@ -34,6 +34,10 @@ def ending_of(path: str) -> str:
     return next((ending for ending in TABLES if plain_name(path).endswith(ending)), "")
 
 
+class Part(Record):
+    """One of the samples of a record: it is not divided again."""
+
+
 class AnyRows(NamedRows):
     """Rows under usual names, or those of a person's field map; a row may hold several samples."""
 
@@ -65,6 +69,8 @@ class AnyRows(NamedRows):
         return found[int(row.part.rpartition(".")[2])] if len(found) > 1 else found[0]
 
     def _samples_in(self, record: Record) -> list[Record]:
+        if isinstance(record, Part):
+            return [record]
         known, found = self._last
         if known is not record:
             found = samples_in(record)
@@ -94,10 +100,11 @@ class AnyRows(NamedRows):
         number = int(locator.part or 0)
         if len(found) <= number or (len(found) > 1) != bool(locator.part):
             raise Unusable(f"its part {locator.part!r} is gone")
-        (row,) = self.rows_of(run, source, found[number], locator.start, locator.length)
+        own = Part(found[number])
+        (row,) = self.rows_of(run, source, own, locator.start, locator.length)
         if not isinstance(row, SampleRow):
             raise Unusable("it is no sample")
-        return found[number], _numbered(row, number) if locator.part else row
+        return own, _numbered(row, number) if locator.part else row
 
 
 def _numbered(row: SampleRow, number: int) -> SampleRow:
