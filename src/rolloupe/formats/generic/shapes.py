@@ -128,7 +128,7 @@ def _holds_objects(listed: list[Any]) -> bool:
 
 
 def _are_samples(scores: object, key: str, listed: list[Any], depth: int) -> bool:
-    """Whether the objects in a list are samples, and not steps or alternatives of one; their record has the `scores`."""
+    """Whether the objects in a list are samples, and not steps or alternatives; their record has the `scores`."""
     first = listed[0]
     if not all(isinstance(one, dict) for one in listed):
         return False
