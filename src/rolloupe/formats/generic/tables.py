@@ -34,7 +34,7 @@ def ending_of(path: str) -> str:
     return next((ending for ending in TABLES if plain_name(path).endswith(ending)), "")
 
 
-class Part(Record):
+class OwnRecord(Record):
     """One of the samples of a record: it is not divided again."""
 
 
@@ -69,7 +69,7 @@ class AnyRows(NamedRows):
         return found[int(row.part.rpartition(".")[2])] if len(found) > 1 else found[0]
 
     def _samples_in(self, record: Record) -> list[Record]:
-        if isinstance(record, Part):
+        if isinstance(record, OwnRecord):
             return [record]
         known, found = self._last
         if known is not record:
@@ -100,7 +100,7 @@ class AnyRows(NamedRows):
         number = int(locator.part or 0)
         if len(found) <= number or (len(found) > 1) != bool(locator.part):
             raise Unusable(f"its part {locator.part!r} is gone")
-        own = Part(found[number])
+        own = OwnRecord(found[number])
         (row,) = self.rows_of(run, source, own, locator.start, locator.length)
         if not isinstance(row, SampleRow):
             raise Unusable("it is no sample")
