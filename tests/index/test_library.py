@@ -81,7 +81,7 @@ def test_samples_beside_the_curves_of_an_open_run_take_it_over_whichever_look_fi
 
 
 def test_an_evaluation_that_begins_beside_its_run_joins_it(tmp_path: Path) -> None:
-    record = {"prompt": "p", "response": "r", "reward": 1.0, "step": 0}
+    record = {"prompt": "p", "response": "r", "reward": 1.0, "ref_reward": 0.5, "step": 0}
     for name in ("task", "other"):
         (tmp_path / "root" / name).mkdir(parents=True)
         (tmp_path / "root" / name / "data.jsonl").write_bytes(lines([record]))
@@ -96,7 +96,7 @@ def test_an_evaluation_that_begins_beside_its_run_joins_it(tmp_path: Path) -> No
 def test_a_run_in_a_new_folder_shows_before_all_others_are_searched_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    record = {"prompt": "p", "response": "r", "reward": 1.0, "step": 0}
+    record = {"prompt": "p", "response": "r", "reward": 1.0, "ref_reward": 0.5, "step": 0}
     for name in ("task", "other"):
         (tmp_path / "root" / name).mkdir(parents=True)
         (tmp_path / "root" / name / "data.jsonl").write_bytes(lines([record]))
@@ -122,7 +122,7 @@ def test_a_run_in_a_new_folder_shows_before_all_others_are_searched_again(
 
 
 def test_paths_of_a_run_and_of_its_evaluation_are_one_run(tmp_path: Path) -> None:
-    record = {"prompt": "p", "response": "r", "reward": 1.0, "step": 0}
+    record = {"prompt": "p", "response": "r", "reward": 1.0, "ref_reward": 0.5, "step": 0}
     for name in ("task", "eval_task"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "data.jsonl").write_bytes(lines([record]))

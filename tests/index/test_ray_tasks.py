@@ -9,13 +9,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import msgspec
 import pytest
 
 from rolloupe.errors import BadQuery, UnreadablePath
 from rolloupe.index import Library
 from rolloupe.index.execution import JobReply, OwnWork, ray_tasks
 from rolloupe.index.execution.ray_tasks import NodeReply, RayExecutor
+from rolloupe.index.segments.step_stats import encoded
 from tests.cli.support import rolloupe
 from tests.index.support import contents, relax_run, row_count
 from tests.index.test_execution import scan_job
@@ -103,7 +103,7 @@ def answers(cluster: OtherThreads, reply: NodeReply | Exception) -> None:
         if isinstance(reply, Exception):
             future.set_exception(reply)
         else:
-            future.set_result(msgspec.msgpack.encode(reply))
+            future.set_result(encoded(reply))
         return SimpleNamespace(future=lambda: future)
 
     cluster._begun = begun  # type: ignore[method-assign]

@@ -41,7 +41,6 @@ EXCEPTIONS = {
     "server/team/access.py": "the file of a person that says who may see what",
     "server/team/listen.py": "the socket that it makes",
     "server/team/metrics.py": "what the system says of the memory of the process",
-    "server/team/serve.py": "files with secrets of the server",
     "server/process/token_file.py": "the file with the server's token",
     "export/report/document.py": "the file or the folder that it writes",
     "wire/app_files.py": "the built browser app",

@@ -118,9 +118,8 @@ def test_a_run_that_is_opened_anew_pulls_nobody_back(tmp_path: Path, monkeypatch
 
     def write(name: str, steps: int) -> None:
         (tmp_path / "runs" / name).mkdir(parents=True, exist_ok=True)
-        (tmp_path / "runs" / name / "data.jsonl").write_text(
-            "".join(f'{{"prompt": "p", "response": "r{n}", "reward": 1, "step": {n // 4}}}\n' for n in range(4 * steps))
-        )
+        row = '{{"prompt": "p", "response": "r{}", "reward": 1, "ref_reward": 0, "step": {}}}\n'
+        (tmp_path / "runs" / name / "data.jsonl").write_text("".join(row.format(n, n // 4) for n in range(4 * steps)))
 
     write("task", 2)
 

@@ -571,9 +571,8 @@ def test_an_evaluation_that_begins_beside_its_run(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(library, "LOOK_S", 0.05)
 
     def write(name: str, steps: int) -> None:
-        rows = [
-            {"prompt": "p", "response": f"r{n}", "reward": 1.0, "step": step} for step in range(steps) for n in (0, 1)
-        ]
+        row = {"prompt": "p", "reward": 1.0, "ref_reward": 0.5}
+        rows = [row | {"response": f"r{n}", "step": step} for step in range(steps) for n in (0, 1)]
         (tmp_path / "runs" / name).mkdir(parents=True, exist_ok=True)
         (tmp_path / "runs" / name / "data.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
 

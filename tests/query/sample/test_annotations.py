@@ -128,7 +128,7 @@ def test_what_is_appended_shows_in_a_run_that_is_open(folder: Path, tmp_path: Pa
 def test_values_that_a_sum_cannot_hold_and_records_of_no_use_end_nothing(folder: Path, tmp_path: Path) -> None:
     path = append(folder, "annotations/orch/00000", note("a", 0, [1.7e308, None]), note("a", 1, [-1.7e308, None]))
     with path.open("ab") as file:
-        file.write(b'{"trace_id": 5}\n[]\n{"trace_id": "b", "info": {"advantage": NaN, "x": Infinity}}\n{"trace')
+        file.write(b'{"trace_id": 5}\n[1]\n{"trace_id": "b", "info": {"advantage": NaN, "x": Infinity}}\n{"trace')
     with opened(folder, tmp_path / "index") as library:
         run = library.runs[0]
         advantage = said(run)["b:0"][0]

@@ -68,9 +68,9 @@ def test_no_turn_is_made_of_a_text(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     made: list[object] = []
     make = fields.response_turns
 
-    def counted(value: object) -> list[Turn]:
+    def counted(value: object, prompt: object = None) -> list[Turn]:
         made.append(value)
-        return make(value)
+        return make(value, prompt)
 
     with rolloupe.open(tmp_path / "0.jsonl", index_dir=tmp_path / "index") as runs:
         ids = [str(item.key) for item in runs.samples()]
