@@ -234,8 +234,9 @@ def test_two_tabs_and_two_viewers_see_each_other_and_lose_nothing(
         other.keyboard.press("Control+Enter")
         expect(other.get_by_role("button", name="Note: what the other wrote")).to_be_visible()
         expect(page.get_by_label("Note on this sample")).to_have_value("what I wrote")
-        noted = "() => fetch('api/state').then(r => r.json()).then(r => r.items[0].sample_mark.note)"
-        until(page, f"() => ({noted})().then(note => note === 'what the other wrote')")
+        key = "{'x-rolloupe-key': localStorage.getItem('rolloupe.key/')}"
+        noted = f"fetch('api/state', {{headers: {key}}}).then(r => r.json()).then(r => r.items[0].sample_mark.note)"
+        until(page, f"() => {noted}.then(note => note === 'what the other wrote')")
         page.keyboard.press("Control+Enter")
         card = page.get_by_role("dialog", name="Changed in two places")
         expect(card).to_contain_text("what the other wrote")

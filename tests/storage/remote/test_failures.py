@@ -12,6 +12,7 @@ from types import MappingProxyType
 import pytest
 
 from rolloupe.index import Library
+from rolloupe.lru import Lru
 from rolloupe.storage import notices
 from rolloupe.storage.remote import aws, connection, stores, tree
 from tests.cli.support import rolloupe as command
@@ -215,6 +216,7 @@ def test_the_keys_of_a_profile_are_those_of_the_files(
     monkeypatch.setenv("AWS_PROFILE", "lab")
     assert command("ls", f"{bucket.url}/a.jsonl", "--index-dir", tmp_path / "index").code == 0
     monkeypatch.setattr(connection, "_connections", {})
+    monkeypatch.setattr(tree, "_listings", Lru(10))
     monkeypatch.setenv("AWS_PROFILE", "sso")
     monkeypatch.setitem(sys.modules, "obstore.auth.boto3", None)
     assert "the AWS profile signs in, which needs boto3 here. Next: pip install boto3" in failed("ls", bucket.url)
