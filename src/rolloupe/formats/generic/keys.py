@@ -230,7 +230,7 @@ def roles_of(record: Record) -> Roles:
 
     prompt, response = first("prompt", _is_text), first("response", _is_response)
     messages = None if prompt and response else first("messages", _is_conversation)
-    label = next((key for key in names.get("label", ()) if key != response and _is_any(record[key])), None)
+    label = next((key for key in names.get("label", ()) if key != response and _may_be_label(record[key])), None)
     group = first("group", _is_name)
     if group is None and isinstance(record.get("id"), int) and fields.is_messages(record.get("prompt")):
         group = "id"  # verifiers until September 2025: rollouts of one example share it
@@ -388,6 +388,11 @@ def _is_score(value: object) -> bool:
 def _may_be_score(value: object) -> bool:
     """Null, or a text in place of a number."""
     return value is None or (isinstance(value, str) and isinstance(fields.number_in(value), float))
+
+
+def _may_be_label(value: object) -> bool:
+    """Anything but the ids of tokens."""
+    return value is not None and not (isinstance(value, list) and len(value) > 1 and isinstance(value[0], int))
 
 
 def _is_any(value: object) -> bool:

@@ -1,6 +1,7 @@
 """The members of a row that hold its tokens: strings, ids, series and masks, whatever they are called."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from rolloupe.formats.alternatives import (
     alternatives_of,
     sampled_tokens,
 )
+from rolloupe.formats.generic.keys import MAX_NAME_CHARS, fold
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.trainers.token_rows import ids_of
@@ -35,10 +37,13 @@ IDS: Final = (
     "generated_token_ids", "generation_token_ids",
 )  # fmt: skip
 PROMPT_IDS: Final = ("prompt_ids", "prompt_token_ids", "prompt_tokens")
-WHOLE_IDS: Final = ("input_ids", "token_ids")
+WHOLE_IDS: Final = ("input_ids", "token_ids", "tokens", "full_ids", "all_ids", "sequence_tokens", "sequence_ids")
 """Ids of the response alone, or of the prompt as well."""
+TARGETS: Final = "labels"
+"""The ids of trained tokens, as PyTorch's losses take them: -100 for any other."""
 MASKS: Final = (*tokens.LOSS_MASKS, tokens.ATTENTION)
 META: Final = "meta_info"
+UNTRAINED: Final = -100
 
 _COMPLETIONS: Final = ("response", "completion", "output")
 _OF_CHOICE: Final = {"message", "text", "logprobs", "finish_reason", "token_ids", "prompt_token_ids", "index"}
@@ -51,14 +56,34 @@ _KINDS: Final = {
     **dict.fromkeys((*STRINGS, *IDS, *WHOLE_IDS), "ids"),
     **dict.fromkeys(("prompt_ids", "prompt_token_ids", "prompt_tokens"), "ids of the prompt"),
     **dict.fromkeys((TOP_LOGPROBS, TOP_OF_SGLANG), "alternatives"),
+    TARGETS: "targets",
 }
 """The members that hold tokens, and what each holds: the name of an array, or a word; the first of a kind counts."""
 _ORDER: Final = {key: number for number, key in enumerate(_KINDS)}
+_OTHER_NAMES: Final = {
+    **dict.fromkeys(("logps", "per_token_logps", "logprob", "token_log_probs", "response_log_probs"), "log_probs"),
+    **dict.fromkeys(("old_log_probs", "old_per_token_logps", "old_logps"), "old_logprobs"),
+    **dict.fromkeys(("ref_log_probs", "ref_per_token_logps", "ref_logps", "reference_logprobs"), "ref_logprobs"),
+    **dict.fromkeys(("rollout_log_probs", "sampling_log_probs", "behavior_logprobs"), "rollout_logprobs"),
+    **dict.fromkeys(("train_mask", "trainable_mask", "mask"), "loss_mask"),
+    **dict.fromkeys(("entropies", "token_entropies", "token_entropy"), "entropy"),
+}  # fmt: skip
+_USUAL: Final = {fold(name): usual for name, usual in _OTHER_NAMES.items()} | {
+    fold(key): key for key in reversed(_KINDS)
+}
+"""The usual name of each member, however it is written; the first of the usual ones counts."""
 
 
 def needs_length(key: str) -> bool:
     """Tell whether a scan asks a list under this key for nothing but its length."""
-    return key not in _WITH_VALUES
+    return _USUAL.get(fold(key), key) not in _WITH_VALUES
+
+
+@lru_cache(maxsize=512)
+def _members(keys: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """The keys of a row that may hold tokens, with their usual names, in the order in which they count."""
+    named = ((key, _USUAL[folded]) for key in keys if len(key) < MAX_NAME_CHARS and (folded := fold(key)) in _USUAL)
+    return tuple(sorted(named, key=lambda pair: (_ORDER[pair[1]], pair[0] != pair[1])))
 
 
 class RowTokens(NamedTuple):
@@ -107,11 +132,9 @@ _NONE: Final = RowTokens()
 
 def row_tokens(record: Record) -> RowTokens:
     """Find the tokens of a row."""
-    names = [key for key in record if key in _ORDER]
+    names = _members(tuple(record))
     if not names:
         return _NONE
-    if len(names) > 1:
-        names.sort(key=_ORDER.__getitem__)
     arrays: dict[str, Any] = {}
     keys: dict[str, str] = {}
     strings: Any = ()
@@ -119,8 +142,8 @@ def row_tokens(record: Record) -> RowTokens:
     prompt_ids: Any = ()
     top: object = None
     is_whole = False
-    for key in names:
-        value, what = record[key], _KINDS[key]
+    for key, usual in names:
+        value, what = record[key], _KINDS[usual]
         if what in _ARRAYS:
             if what not in arrays and _is_flat(value):
                 arrays[what], keys[key] = value, what
@@ -132,13 +155,20 @@ def row_tokens(record: Record) -> RowTokens:
                 top, keys[key] = value, what
         elif not isinstance(value, list | np.ndarray) or not len(value):
             continue
+        elif what == "targets":
+            if "loss_mask" not in arrays and _begins_with(value, int) and UNTRAINED in value:
+                arrays["loss_mask"], keys[key] = [int(one != UNTRAINED) for one in value], "loss_mask"
+        elif what == "ids" and isinstance(value[0], dict):
+            if "logprobs" not in arrays and (found := sampled_tokens(value)) is not None:
+                arrays["logprobs"], keys[key] = found.logprobs, "logprobs"
+                strings, ids, top = found.strings, found.ids, found.top
         elif what == "ids of the prompt":
             if len(ids) and not prompt_ids and _begins_with(value, int):
                 prompt_ids, keys[key] = value, what
-        elif not len(strings) and key in STRINGS and (arrays or key == STRINGS[0]) and _begins_with(value, str):
+        elif not len(strings) and usual in STRINGS and (arrays or usual == STRINGS[0]) and _begins_with(value, str):
             strings, keys[key] = value, "strings"
-        elif not len(ids) and (arrays or key not in STRINGS) and _begins_with(value, int):
-            ids, keys[key], is_whole = value, "ids", key in WHOLE_IDS
+        elif not len(ids) and (arrays or usual not in STRINGS) and _begins_with(value, int):
+            ids, keys[key], is_whole = value, "ids", usual in WHOLE_IDS
     return RowTokens(strings, ids, prompt_ids, arrays, keys, top, is_whole)
 
 
