@@ -80,7 +80,7 @@ def needs_length(key: str) -> bool:
 
 
 @lru_cache(maxsize=512)
-def _members(keys: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+def token_members(keys: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     """The keys of a row that may hold tokens, with their usual names, in the order in which they count."""
     named = ((key, _USUAL[folded]) for key in keys if len(key) < MAX_NAME_CHARS and (folded := fold(key)) in _USUAL)
     return tuple(sorted(named, key=lambda pair: (_ORDER[pair[1]], pair[0] != pair[1])))
@@ -132,7 +132,7 @@ _NONE: Final = RowTokens()
 
 def row_tokens(record: Record) -> RowTokens:
     """Find the tokens of a row."""
-    names = _members(tuple(record))
+    names = token_members(tuple(record))
     if not names:
         return _NONE
     arrays: dict[str, Any] = {}
@@ -169,7 +169,14 @@ def row_tokens(record: Record) -> RowTokens:
             strings, keys[key] = value, "strings"
         elif not len(ids) and (arrays or usual not in STRINGS) and _begins_with(value, int):
             ids, keys[key], is_whole = value, "ids", usual in WHOLE_IDS
+    if is_whole and len(prompt_ids) and [*ids[: len(prompt_ids)]] != [*prompt_ids]:
+        is_whole = False
     return RowTokens(strings, ids, prompt_ids, arrays, keys, top, is_whole)
+
+
+def holds_ids(record: Record) -> bool:
+    """Return whether a row has the ids of its response, or of all its tokens."""
+    return bool(len(row_tokens(record).ids))
 
 
 def _is_flat(value: object) -> bool:

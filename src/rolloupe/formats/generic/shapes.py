@@ -24,6 +24,7 @@ from rolloupe.formats.generic.keys import (
     kept,
     roles_of,
 )
+from rolloupe.formats.generic.row_tokens import token_members
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.records import Record, Uncut, Unusable
 
@@ -73,8 +74,13 @@ def _samples(record: Record, depth: int) -> list[Record]:
 def _numbered(record: Record) -> list[Record] | None:
     """The samples of `completion_0`, `reward_0`, `completion_1`, ..."""
     members = _numbered_members(tuple(record))
-    base = next(iter(candidates(tuple(members)).by_role.get("response", ())), None) if members else None
+    by_role = candidates(tuple(members)).by_role if members else {}
+    base = next((name for role in ("response", "messages") for name in by_role.get(role, ())), None)
     if base is None or not all(_is_text(record[key]) for key in members[base].values()):
+        return None
+    if len(members[base]) == 1 and not any(
+        members[name].keys() == members[base].keys() for name in by_role.get("score", ())
+    ):
         return None
     columns = {name: keys for name, keys in members.items() if keys.keys() == members[base].keys()}
     cut = {key for keys in columns.values() for key in keys.values()}
@@ -85,13 +91,13 @@ def _numbered(record: Record) -> list[Record] | None:
 
 @kept
 def _numbered_members(keys: Names) -> dict[str, dict[int, str]]:
-    """The keys with at least two numbers, by their names without these."""
+    """The keys that end in numbers, by their names without these."""
     found: dict[str, dict[int, str]] = {}
     for key in keys:
         if key[-1:].isdigit() and (match := _NUMBERED.fullmatch(key[:100])):
             found.setdefault(match["base"], {})[int(match["number"])] = key
     known = set(keys)
-    return {name: numbers for name, numbers in found.items() if len(numbers) > 1 and name not in known}
+    return {name: numbers for name, numbers in found.items() if name not in known}
 
 
 def _listed(record: Record, depth: int) -> list[Record] | None:
@@ -144,7 +150,7 @@ def _are_samples(scores: object, key: str, listed: list[Any], depth: int) -> boo
 def _is_group(record: Record) -> bool:
     """Whether an element of a list holds the responses and rewards of a group itself."""
     try:
-        return len(_parallel(record) or ()) > 1
+        return len(_parallel(record) or ()) > 1 or _numbered(record) is not None
     except Unusable:
         return False
 
@@ -305,6 +311,7 @@ def _lacking(record: Record, inner: Record) -> Record:
         names += [key for key in named.outcomes if fields.number(inner[key]) is not None][:1]
     if theirs.advantage and not own.advantage:
         names.append(theirs.advantage)
+    names += [key for key, _ in token_members(tuple(inner)) if isinstance(inner[key], list | dict)]
     return {key: inner[key] for key in names if key in inner and key not in record}
 
 
