@@ -176,9 +176,10 @@ def _sample(
     words = [word for turn in response for word in turn.text.split(" ")][:24]
     texts = [word if first == 0 else f" {word}" for first, word in enumerate(words)]
     shares = [(turn.role == "assistant") for turn in response for _ in turn.text.split(" ")][:24]
+    shares[-1] = True  # untrained tokens at the end are what padding looks like
     asked = prompt[-1].text.split(" ")[:12]
     if rng.random() < 0.1:
-        last = len(shares) - 1  # it stays: untrained tokens at the end are what padding looks like
+        last = len(shares) - 1
         shares = [share and (place % 3 != 1 or place == last) for place, share in enumerate(shares)]
     step, group, place = at
     return Sample(

@@ -132,10 +132,11 @@ class _Cells:
         self._names = names
         by_role = candidates(tuple(names)).by_role
         self._texts = {name for role in ("prompt", "response", "label") for name in by_role.get(role, ())}
+        self._scores = by_role.get("score", ())
         self._has_commas = delimiter == ";"
 
     def record(self, cells: list[str]) -> Record:
-        """Return the cells by the names of their columns, without empty ones.
+        """Return the cells by the names of their columns, without empty ones but for a score that is missing.
 
         A prompt, response or label that is JSON stays a text, as models write JSON, too; not messages, nor a list of
         texts beside one of as many rewards.
@@ -148,7 +149,7 @@ class _Cells:
             is_list = isinstance(value, list) and len(value) in lengths
             if not isinstance(value, str) and not is_list and conversation(value) is None:
                 found[name] = written[name]
-        return found
+        return dict.fromkeys((name for name in self._scores if name not in found), None) | found
 
     def _value(self, name: str, cell: str) -> Any:
         """A number, a truth value, JSON or what Python prints of a list, if the cell is one; a prompt is no number."""

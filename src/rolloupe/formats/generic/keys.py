@@ -110,6 +110,7 @@ class NamedKeys(NamedTuple):
     by_role: dict[str, Names]
     outcomes: Names
     truncated: Names
+    weak_responses: Names
     weak_steps: Names
     counts: dict[str, Names]
 
@@ -150,7 +151,10 @@ class Roles(NamedTuple):
         """Prompt and response; of messages alone, the response begins at the first assistant message."""
         prompt = _unpacked(record.get(self.prompt)) if self.prompt else None
         if self.messages is None:
-            return prompt, _unpacked(record.get(self.response)) if self.response else None
+            if self.response or not isinstance(prompt, list):
+                return prompt, _unpacked(record.get(self.response)) if self.response else None
+            first = text.answer_at(prompt)  # a whole conversation under the name of a prompt
+            return (prompt[:first], prompt[first:]) if first < len(prompt) else (prompt, None)
         messages = _unpacked(record[self.messages])
         if self.response:
             return (prompt if self.prompt else messages), _unpacked(record.get(self.response))
@@ -230,6 +234,8 @@ def roles_of(record: Record) -> Roles:
 
     prompt, response = first("prompt", _is_text), first("response", _is_response)
     messages = None if prompt and response else first("messages", _is_conversation)
+    if response is None and (messages is None or not text.answers_in(_unpacked(record[messages]))):
+        response = next((key for key in found.weak_responses if _is_response(record[key])), None)
     label = next((key for key in names.get("label", ()) if key != response and _may_be_label(record[key])), None)
     group = first("group", _is_name)
     if group is None and isinstance(record.get("id"), int) and fields.is_messages(record.get("prompt")):
@@ -277,7 +283,7 @@ def candidates(keys: Names) -> NamedKeys:
             folded = fold(key)
             plain.setdefault(folded, []).append(key)
             if folded.endswith("s"):
-                plain.setdefault(folded[:-1], []).append(key)
+                plain.setdefault(folded[: -2 if folded.endswith("ses") else -1], []).append(key)
     by_role = {role: _named(usual, plain) for role, usual in _ROLES.items()}
     placed = {key for names in by_role.values() for key in names}
     for role, endings in _ENDINGS.items():
@@ -296,6 +302,7 @@ def candidates(keys: Names) -> NamedKeys:
         {role: names for role, names in by_role.items() if names},
         tuple(key for key in outcomes if key not in placed),
         _named(TRUNCATED, plain),
+        _named(WEAK_RESPONSES, plain),
         _named(WEAK_STEPS, plain),
         {what: names for what, usual in COUNTS.items() if (names := _named(usual, plain))},
     )

@@ -103,7 +103,7 @@ def _numbered_members(keys: Names) -> dict[str, dict[int, str]]:
 def _listed(record: Record, depth: int) -> list[Record] | None:
     """The samples of a list of objects, each with what they share."""
     for key, value in _lists_of_samples(record, depth):
-        others = {name: other for name, other in record.items() if name != key}
+        others = _lifted({name: other for name, other in record.items() if name != key}, depth - 1)
         lists = {name: other for name, other in others.items() if _is_column(name, other, len(value))}
         score = roles_of(others).score
         shared = {name: other for name, other in others.items() if name not in lists and name != score}

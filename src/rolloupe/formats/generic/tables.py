@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
+import numpy as np
+
 from rolloupe.formats.base import changed
 from rolloupe.formats.generic.documents import DELIMITED, MAX_BYTES, header_of, is_document, row_in, rows_in
 from rolloupe.formats.generic.rows import NamedRows
@@ -11,7 +13,7 @@ from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.field_map import Fields, renamed
 from rolloupe.formats.reading.files import plain_name
 from rolloupe.formats.reading.jsonl import JsonlFormat, parse
-from rolloupe.formats.reading.records import Record, Unusable
+from rolloupe.formats.reading.records import Record, Uncut, Unusable
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.formats.reading.tables.parquet import ParquetFormat
 from rolloupe.lru import Lru
@@ -127,6 +129,14 @@ class LineRows(AnyRows, JsonlFormat):
 
 class ParquetRows(AnyRows, ParquetFormat):
     """Rows of Parquet files."""
+
+    def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
+        """See `RecordFormat`."""
+        try:
+            return super().rows(source, record, start, length)
+        except Uncut:
+            lists = {key: value.tolist() for key, value in record.items() if isinstance(value, np.ndarray)}
+            return super().rows(source, record | lists, start, length)
 
 
 class DocumentRows(AnyRows):

@@ -59,6 +59,7 @@ _STEP = re.compile(
     re.IGNORECASE,
 )
 _FIRST_NUMBER = re.compile(r"(?P<number>[0-9]{1,9})[_\-. ](?P<word>[a-zA-Z]+)(?:[_\-. ].*)?", re.DOTALL)
+_BEFORE_SPLIT = re.compile(r"(?P<name>.+[0-9])[_\-. ](?:train|training|val|valid|validation|eval|test)", re.IGNORECASE)
 _LAST_NUMBER = re.compile(r"(?P<before>.*?(?P<word>[a-zA-Z]*)[_\-.= ])(?P<number>[0-9]{1,9})", re.DOTALL)
 _OF_STEPS = set(
     """batch checkpoint ckpt completions dump dumps gen generation generations iter iteration iterations itr rollout
@@ -210,6 +211,8 @@ def step_in(name: str, numbered: Collection[str] = ()) -> int | None:
         return integer(max(found, key=lambda one: (_RANKS.get(one["word"].lower(), 1), one.start()))["step"])
     if name.isdecimal() and len(name) < 10:
         return int(name)
+    if match := _BEFORE_SPLIT.fullmatch(name):
+        return step_in(match["name"], numbered)
     if (match := _FIRST_NUMBER.fullmatch(name)) and match["word"].lower() in _BEFORE_STEPS:
         return int(match["number"])
     match = _LAST_NUMBER.fullmatch(name)

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from rolloupe.formats.generic.keys import has_sample, roles_of
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import alone, file_of, files, is_one_file, links_of, plain_name
 from rolloupe.formats.reading.jsonl import JsonlFormat, parse, strip_bom
 from rolloupe.formats.reading.peek import Peek, look, look_into
 from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.formats.reading.trainer_files import read_bytes
+from rolloupe.formats.registry import by_name
 from rolloupe.formats.tinker import steps
 from rolloupe.formats.tinker import turns as tinker_turns
 from rolloupe.formats.tinker.log import StepLog, has_log, log_state, tied_to, tree_of
@@ -162,8 +162,8 @@ class Tinker(TinkerFiles, JsonlFormat):
         return [self._run(folder, folder.name, reason, [Path(one.path) for one in listed], links)]
 
     def _without_rollouts(self, folder: Path, links: str) -> list[RunInfo]:
-        if any(_holds_samples(seen) for _, seen in look_into(_unknown_lines(str(folder), links))):
-            return []  # another format reads them, and a folder is one format's
+        if by_name("generic").detect(folder, link_root=links):
+            return []  # samples of any other log, and a folder is one format's
         begun = prefixes(str(folder), links)
         found = []
         for prefix in [""] if "" in begun else begun:
@@ -322,10 +322,6 @@ def _are_ours(folder: Path, prefix: str, links: str) -> bool:
 def _unknown_lines(folder: str, links: str) -> list[Location]:
     """The files of JSON lines that are not the trainer's own."""
     return [entry.location for entry in files(folder, links, SUFFIX) if not entry.name.endswith(NOT_SAMPLES)]
-
-
-def _holds_samples(seen: Peek) -> bool:
-    return any(has_sample(record, roles_of(record)) for record in seen.objects)
 
 
 def _name_of(prefix: str, folder: Path) -> str:
