@@ -43,7 +43,10 @@ _KINDS: dict[str, str] = {
         (".db .sqlite .sqlite3 .duckdb", f"databases: {_NO_FORMAT}"),
         (".db-wal .db-shm .db-journal", "files of SQLite: what they hold is read with the database beside them"),
         (".html .htm", f"pages: {_NO_FORMAT}"),
-        (".json .yaml .yml .toml", f"documents, not lines of samples: {_NO_FORMAT}"),
+        (
+            ".json .yaml .yml .toml",
+            "documents in which no samples were found. Next: --map response=KEY,reward=KEY names their keys in JSON",
+        ),
     )
     for ending in endings.split()
 }

@@ -33,10 +33,11 @@ from rolloupe.formats.generic.tables import (
     ending_of,
     first_rows,
     is_read_whole,
+    mapped,
 )
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.documents.file_kinds import ByEnding
-from rolloupe.formats.reading.field_map import ROLES, Fields, renamed
+from rolloupe.formats.reading.field_map import ROLES, Fields
 from rolloupe.formats.reading.files import (
     JSONL,
     FolderEntry,
@@ -315,7 +316,7 @@ def _may_hold_samples(entry: FolderEntry, named: Fields, *, forced: bool) -> boo
     else:
         seen = look(entry.location)
         records, seen_whole = seen.objects, seen.whole
-    found = any(_samples(renamed(record, named), seen_whole, forced=forced) for record in records)
+    found = any(_samples(mapped(record, named), seen_whole, forced=forced) for record in records)
     if found:
         _with_samples.add(key)
     return found or not (records or is_whole)

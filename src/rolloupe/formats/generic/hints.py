@@ -6,26 +6,30 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from rolloupe import text
 from rolloupe.formats.generic.keys import has_sample, has_text, roles_of, words_of
 from rolloupe.formats.generic.shapes import samples_in
+from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.field_map import as_pairs
 from rolloupe.formats.reading.records import Record, Unusable
 
 MAX_LEAVES = 200
 SHOWN_KEYS = 8
+MAX_PROSE = 200
+"""A document with a longer text of its own is a sample, not a list of them."""
 _DEPTH = 3
 _OF_TEXT = {
     "response": {*"response completion output generation answer reply solution prediction generated decoded result "
-                 "assistant model text content rollout trajectory said wrote out a".split()},
+                 "assistant text content rollout said wrote a".split()},
     "prompt": {*"prompt question query problem instruction input task request user ask asked q in".split()},
 }  # fmt: skip
-_OF_SCORE = {*"reward score grade rating value points return ret correct acc accuracy pass passed success solved total "
-             "final result r mark verdict".split()}  # fmt: skip
+_OF_SCORE = {*"reward score grade rating value points return ret correct acc accuracy pass passed success solved "
+             "valid r mark verdict".split()}  # fmt: skip
 _NO_TEXT = {*"id ids idx index hash uid uuid name path file url type model version date time timestamp split source "
             "status reason key role env dataset task".split()}  # fmt: skip
 _NO_SCORE = {*"id ids idx index step steps iteration iter epoch group uid hash seed rank length len tokens token count "
              "num n time times timestamp ts seconds ms latency duration cost temperature lr loss kl entropy advantage "
-             "version year size turns turn position offset".split()}  # fmt: skip
+             "version year size turns turn position offset results used k diff searches option".split()}  # fmt: skip
 _space = re.compile(r"\s")
 
 
@@ -55,14 +59,14 @@ def why_unread(records: Sequence[Record]) -> str:
 def maps_to_sample(records: Sequence[Record]) -> bool:
     """Whether a field map may make samples of the first rows of a file."""
     proposed = proposed_map(records)
-    return "response" in proposed and ("reward" in proposed or roles_of(records[0]).score is not None)
+    return "response" in proposed and ("reward" in proposed or roles_of(_rows_of(records)[0]).score is not None)
 
 
 def proposed_map(records: Sequence[Record]) -> dict[str, str]:
     """Return the keys that may be the roles which rows lack, by role: those whose names and values fit best."""
+    records = _rows_of(records)
     rows = [dict(_leaves(record)) for record in records]
-    first = records[0]
-    roles = roles_of(first)
+    roles = roles_of(records[0])
     taken = {key for key in roles[:9] if key} | {*roles.counts.values()}
     found: dict[str, str] = {}
     texts = _by_path(rows, str)
@@ -79,21 +83,30 @@ def proposed_map(records: Sequence[Record]) -> dict[str, str]:
             path: {*words_of(path.rpartition(".")[2])} for path in _by_path(rows, int | float) if path not in taken
         }
         numbers = [path for path in words if _NO_SCORE.isdisjoint(words[path])]
+        beside = [path for path in numbers if path.rpartition(".")[0] == found.get("response", "").rpartition(".")[0]]
+        numbers = beside or numbers
         if numbers:
             found["reward"] = max(numbers, key=lambda path: (len(_OF_SCORE & words[path]), -len(path)))
     return found
 
 
 def _leaves(record: Record, before: str = "", depth: int = _DEPTH) -> Iterator[tuple[str, Any]]:
-    """The texts and numbers of a record by their paths."""
+    """The texts and numbers of a record by their paths; what is in lists stands there more than once."""
     for key, value in [*record.items()][:MAX_LEAVES]:
-        path = f"{before}{key}"
         if isinstance(value, dict) and depth:
-            yield from _leaves(value, f"{path}.", depth - 1)
-        elif isinstance(value, list) and value and depth and not isinstance(value[0], int | float):
-            yield from _leaves({str(number): one for number, one in enumerate(value[:2])}, f"{path}.", depth - 1)
+            yield from _leaves(value, f"{before}{key}.", depth - 1)
         else:
-            yield path, value
+            yield f"{before}{key}", value
+
+
+def _rows_of(records: Sequence[Record]) -> Sequence[Record]:
+    """The records that may be samples: those of a list within a document, else those with most members."""
+    first = max(records, key=len)
+    if not any(isinstance(value, str) and len(value) > MAX_PROSE for value in first.values()):
+        for value in first.values():
+            if fields.is_messages(value) and text.conversation(value) is None and isinstance(value, list):
+                return value[:SHOWN_KEYS]
+    return [record for record in records if len(record) * 2 > len(first)]
 
 
 def _by_path(rows: Sequence[dict[str, Any]], kind: Any) -> dict[str, list[Any]]:
@@ -110,6 +123,7 @@ def _as_text(role: str, path: str, values: list[str]) -> tuple[int, int, int] | 
     words = words_of(path.rpartition(".")[2])
     named = len(_OF_TEXT[role].intersection(words))
     length = sum(map(len, values)) // len(values)
-    if not named and not _NO_TEXT.isdisjoint(words):
+    is_prose = any(_space.search(value.strip()) for value in values)
+    if not _NO_TEXT.isdisjoint(words) or not (named or is_prose):
         return None
-    return named, int(any(_space.search(value.strip()) for value in values)), length
+    return named, int(is_prose), length

@@ -23,7 +23,7 @@ RESPONSES = (
     "completion_text", "output_text", "generated_text", "model_output", "generated", "candidates", "reply",
     "model_response", "llm_output", "solution_str", "resps",
 )  # fmt: skip
-WEAK_RESPONSES = ("text", "code", "prediction", "pred", "answer")
+WEAK_RESPONSES = ("text", "code", "generated_code", "prediction", "pred", "answer", "solution")
 """The response of a row without a more usual name."""
 MESSAGES = ("messages", "conversation", "chat", "trajectory", "traj", "history", "dialog", "dialogue")
 SCORES = (
@@ -53,7 +53,8 @@ GROUPS = (
 LABELS = (
     "ground_truth", "gts", "label", "target", "golden_answer", "reference_answer", "answer", "gt", "gold",
     "gold_answer", "expected_answer", "expected", "expected_output", "correct_answer", "reference", "target_answer",
-    "answer_key", "solution", "reference_solution", "gt_answer", "ground_truth_answer", "true_answer",
+    "answer_key", "canonical_answer", "canonical_solution",
+    "correct_text", "solution", "reference_solution", "gt_answer", "ground_truth_answer", "true_answer",
 )  # fmt: skip
 ENVS = (
     "env_name", "env_id", "env", "env_class", "data_source", "dataset", "task", "environment", "task_name",
@@ -85,9 +86,10 @@ _ENDINGS = {
 """The last words of names that say what a member is, where no usual name does, the surest first."""
 _OF_ANOTHER = frozenset(
     """num n max min total env mean avg std system reference ref parsed extracted expected gold golden target correct
-    true gt label""".split()
+    true gt label canonical best worst chosen rejected first last""".split()
 )
 """Words of names that have such a word, too, and mean something else."""
+_VERDICTS = frozenset(name.replace("_", "") for name in OUTCOMES)
 _OF_OUTCOMES = frozenset(("correct", "correctness", "passed", "success", "solved", "resolved"))
 _ROLES = {
     "prompt": PROMPTS, "response": RESPONSES, "messages": MESSAGES, "score": SCORES, "step": STEPS, "group": GROUPS,
@@ -169,7 +171,9 @@ class Roles(NamedTuple):
     def status(self, record: Record) -> tuple[Status, str]:
         """The status, from a word or from other keys that imply it."""
         value = record[self.status_key] if self.status_key else None
-        if record.get("error") and (self.status_key == "error" or not isinstance(value, str)):
+        error = record.get("error")
+        is_verdict = isinstance(value, bool) and isinstance(error, str)  # what a grader says of an answer that ended
+        if error and not is_verdict and (self.status_key == "error" or not isinstance(value, str)):
             return "error", "error"
         if isinstance(value, str):
             return fields.status(value)
@@ -242,13 +246,13 @@ def roles_of(record: Record) -> Roles:
         group = "id"  # verifiers until September 2025: rollouts of one example share it
     score = first("score", _is_score)
     if score is None and (response or messages):
-        score = next((key for key in found.outcomes if _is_score(record[key])), None)
+        score = next((key for key in found.outcomes if _is_verdict(key, record[key])), None)
     return Roles(
         prompt=prompt or first("prompt", _is_any),
         response=response or (None if messages else first("response", _is_any)),
         messages=messages,
         score=score or first("score", _may_be_score),
-        step=first("step", _is_integer, _is_any),
+        step=first("step", _is_integer, _is_plain),
         group=group,
         label=label,
         env=first("env", _is_name),
@@ -375,7 +379,7 @@ def _unpacked(value: object) -> Any:
 
 
 def _is_text(value: object) -> bool:
-    return isinstance(value, str) or _is_conversation(value)
+    return isinstance(value, str) or text.conversation(value) is not None
 
 
 def _is_conversation(value: object) -> bool:
@@ -390,6 +394,14 @@ def _is_score(value: object) -> bool:
     if isinstance(value, list):
         return bool(value) and all(isinstance(entry, int | float) for entry in value)
     return isinstance(value, int | float) or (isinstance(value, dict) and bool(fields.reward(value).metrics))
+
+
+def _is_verdict(key: str, value: object) -> bool:
+    """True or false, or under a usual name a share; of a group that of each."""
+    if isinstance(value, list):
+        return bool(value) and all(_is_verdict(key, one) for one in value)
+    is_usual = fold(key).removesuffix("s") in _VERDICTS or fold(key) in _VERDICTS
+    return isinstance(value, bool) or (is_usual and isinstance(value, int | float) and 0 <= value <= 1)
 
 
 def _may_be_score(value: object) -> bool:
@@ -412,6 +424,10 @@ def _is_number(value: object) -> bool:
 
 def _is_integer(value: object) -> bool:
     return fields.integer(value) is not None
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, str | int | float)
 
 
 def _is_name(value: object) -> bool:

@@ -105,8 +105,13 @@ def _listed(record: Record, depth: int) -> list[Record] | None:
     for key, value in _lists_of_samples(record, depth):
         others = _lifted({name: other for name, other in record.items() if name != key}, depth - 1)
         lists = {name: other for name, other in others.items() if _is_column(name, other, len(value))}
-        score = roles_of(others).score
-        shared = {name: other for name, other in others.items() if name not in lists and name != score}
+        above = candidates(tuple(others)).by_role if _has_own_answer(value[0], depth) else {}
+        left = {roles_of(others).score, *above.get("response", ()), *above.get("messages", ())}
+        shared = {
+            name: other
+            for name, other in others.items()
+            if name not in lists and name not in left and not _is_list_of_objects(other)
+        }
         size = _size_of(shared)
         _check_size(size, len(value))
         found = []
@@ -116,6 +121,16 @@ def _listed(record: Record, depth: int) -> list[Record] | None:
             _check_size(size, len(found))
         return found
     return None
+
+
+def _has_own_answer(record: Record, depth: int) -> bool:
+    inner = _with_response(_lifted(record, depth - 1))
+    return _has_answer(inner, roles_of(inner))
+
+
+def _is_list_of_objects(value: object) -> bool:
+    """Whether a value may be other samples, or what sums them up: none of these is a part of a sample."""
+    return fields.is_messages(value) and text.conversation(value) is None
 
 
 def _lists_of_samples(record: Record, depth: int, but: str = "") -> Iterator[tuple[str, list[Any]]]:

@@ -10,7 +10,7 @@ from rolloupe.formats.generic.documents import DELIMITED, MAX_BYTES, header_of, 
 from rolloupe.formats.generic.rows import NamedRows
 from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.field_map import Fields, renamed
+from rolloupe.formats.reading.field_map import MISSING, Fields, member, renamed
 from rolloupe.formats.reading.files import plain_name
 from rolloupe.formats.reading.jsonl import JsonlFormat, parse
 from rolloupe.formats.reading.records import Record, Uncut, Unusable
@@ -23,6 +23,8 @@ from rolloupe.storage import path_state
 PARQUET = ".parquet"
 TABLES = (PARQUET, ".json", *DELIMITED)
 FIRST_BYTES = 2**20
+LOOKED_BYTES = 2**25
+"""How much of a document is looked at that is one object."""
 FIRST_ROWS = 8
 HEAD_BYTES = 2**12
 KEPT_BYTES = 2**25
@@ -50,7 +52,7 @@ class AnyRows(NamedRows):
 
     def prepared(self, run: RunInfo, record: Record) -> Record:
         """See `RecordFormat`."""
-        return renamed(record, run.reading.fields) if run.reading.fields else record
+        return mapped(record, run.reading.fields) if run.reading.fields else record
 
     def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
         """See `RecordFormat`."""
@@ -107,6 +109,16 @@ class AnyRows(NamedRows):
         if not isinstance(row, SampleRow):
             raise Unusable("it is no sample")
         return own, _numbered(row, number) if locator.part else row
+
+
+def mapped(record: Record, named: Fields) -> Record:
+    """Apply a field map: to the record, or to the objects of a list in it if they have the keys and it has not."""
+    if not named or any(member(record, key) is not MISSING for _, key in named):
+        return renamed(record, named)
+    for key, value in record.items():
+        if fields.is_messages(value) and any(member(value[0], path) is not MISSING for _, path in named):
+            return record | {key: [renamed(one, named) for one in value]}
+    return renamed(record, named)
 
 
 def _numbered(row: SampleRow, number: int) -> SampleRow:
@@ -228,5 +240,11 @@ def _first_rows(location: Location, inode: int, size: int, mtime_ns: int) -> tup
         return tuple(ParquetRows().first_records([location]))
     with open_binary(location) as file:
         data = file.read(FIRST_BYTES)
+        if (
+            ending not in DELIMITED
+            and data.lstrip()[:1] == b"{"
+            and not any(one.record for one in rows_in(data, ending))
+        ):
+            data += file.read(LOOKED_BYTES - len(data))  # one object, whose list may be long
     found = (one.record for one in rows_in(data, ending) if one.record is not None)
     return tuple(fields.showable(record) for record, _ in zip(found, range(FIRST_ROWS), strict=False))
