@@ -21,7 +21,6 @@ from rolloupe.formats.generic.keys import (
     has_text,
     roles_of,
 )
-from rolloupe.formats.generic.row_tokens import holds_ids
 from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.formats.generic.tables import (
     PARQUET,
@@ -257,8 +256,7 @@ def _samples(record: Record, is_whole: bool = True, *, forced: bool = False) -> 
     except Unusable:
         return []
     is_sample = has_sample if is_whole else has_text
-    fitting = [one for one in found if is_sample(one, roles := roles_of(one)) or (roles.score and holds_ids(one))]
-    return fitting if forced or not is_foreign(record) else []
+    return [one for one in found if is_sample(one, roles_of(one)) and (forced or not is_foreign(record))]
 
 
 def _step_folders(folder: str, link_root: str) -> list[FolderEntry]:

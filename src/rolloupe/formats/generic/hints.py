@@ -8,6 +8,7 @@ from typing import Any
 
 from rolloupe import text
 from rolloupe.formats.generic.keys import has_sample, has_text, roles_of, words_of
+from rolloupe.formats.generic.row_tokens import holds_ids
 from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.field_map import as_pairs
@@ -42,6 +43,8 @@ def why_unread(records: Sequence[Record]) -> str:
     roles = roles_of(first)
     if has_sample(first, roles):
         return "its rows hold a text and a score, but the file is not part of a run. Next: name the file itself"
+    if roles.score and not has_text(first, roles) and holds_ids(first):
+        return "its rows hold ids of tokens and no text. Next: --format generic shows the ids"
     proposed = proposed_map(records)
     keys = Counter(key for record in records for key in record)
     listed = ", ".join(key if len(key) <= 60 else f"{key[:60]}…" for key in list(keys)[:SHOWN_KEYS])
@@ -106,7 +109,7 @@ def _rows_of(records: Sequence[Record]) -> Sequence[Record]:
         for value in first.values():
             if fields.is_messages(value) and text.conversation(value) is None and isinstance(value, list):
                 return value[:SHOWN_KEYS]
-    return [record for record in records if len(record) * 2 > len(first)]
+    return [record for record in records if len(record) * 2 >= len(first)]
 
 
 def _by_path(rows: Sequence[dict[str, Any]], kind: Any) -> dict[str, list[Any]]:

@@ -287,7 +287,8 @@ def candidates(keys: Names) -> NamedKeys:
             folded = fold(key)
             plain.setdefault(folded, []).append(key)
             if folded.endswith("s"):
-                plain.setdefault(folded[: -2 if folded.endswith("ses") else -1], []).append(key)
+                plain.setdefault(folded[:-1], []).append(key)
+                plain.setdefault(folded.removesuffix("es"), []).append(key)
     by_role = {role: _named(usual, plain) for role, usual in _ROLES.items()}
     placed = {key for names in by_role.values() for key in names}
     for role, endings in _ENDINGS.items():

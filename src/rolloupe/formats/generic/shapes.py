@@ -49,6 +49,8 @@ _OBJECTS = frozenset(
 """Names of objects that may hold parts of a sample."""
 _ANSWERS = frozenset("output outputs response completion generation result modeloutput".split())
 """Names of objects whose text is the response."""
+_OF_ONE = frozenset(("steps", "turns", "actions", "events", "toolcalls", "history"))
+"""Lists of what one sample did, whose rewards are parts of its own."""
 _TEXTS = ("text", "content", "message")
 _NO_COLUMNS = frozenset(("tools", "functions", "prompt_ids", "prompt_token_ids", "prompt_tokens", "input_ids"))
 """Lists that belong to a prompt, however long they are."""
@@ -155,6 +157,8 @@ def _are_samples(scores: object, key: str, listed: list[Any], depth: int) -> boo
         return False
     if _is_group(first) or (depth > 1 and any(_lists_of_samples(first, depth - 1, key))):
         return True
+    if fold(key) in _OF_ONE:
+        return False
     first = _with_response(_lifted(first, depth - 1))
     roles = roles_of(first)
     if not _has_answer(first, roles) or roles.score is not None:
