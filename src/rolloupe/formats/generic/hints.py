@@ -94,7 +94,7 @@ def proposed_map(records: Sequence[Record]) -> dict[str, str]:
 
 
 def _leaves(record: Record, before: str = "", depth: int = _DEPTH) -> Iterator[tuple[str, Any]]:
-    """The texts and numbers of a record by their paths; what is in lists stands there more than once."""
+    """The texts and numbers of a record by their paths."""
     for key, value in [*record.items()][:MAX_LEAVES]:
         if isinstance(value, dict) and depth:
             yield from _leaves(value, f"{before}{key}.", depth - 1)
