@@ -131,6 +131,12 @@ class RLLoggingBoard(LineRows):
             ]  # fmt: skip
         return found
 
+    series_keys = frozenset(ARRAYS)
+
+    def needs_length(self, key: str) -> bool:
+        """See `RecordFormat`: ratios and sums follow from the values."""
+        return key not in ARRAYS and super().needs_length(key)
+
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `RecordFormat`."""
         record = _unpadded(record)

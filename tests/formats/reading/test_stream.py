@@ -536,7 +536,7 @@ def test_a_sealed_relax_folder_is_recognised_in_the_order_of_its_steps(tmp_path:
 
 @pytest.mark.parametrize(
     ("name", "says"),
-    [("a.gz", "archives or compressed"), ("a.tar.gz", "archives"), ("a.json.zst", "documents"), ("a.pt.gz", "pickle")],
+    [("a.gz", "archives or compressed"), ("a.tar.gz", "archives"), ("a.json.zst", "documents"), ("a.pt.gz", "PyTorch")],
 )
 def test_other_compressed_files_are_named_with_what_they_are(tmp_path: Path, name: str, says: str) -> None:
     (tmp_path / name).write_bytes(b"x")

@@ -108,7 +108,8 @@ def _listed(record: Record, depth: int) -> list[Record] | None:
         others = _lifted({name: other for name, other in record.items() if name != key}, depth - 1)
         lists = {name: other for name, other in others.items() if _is_column(name, other, len(value))}
         above = candidates(tuple(others)).by_role if _has_own_answer(value[0], depth) else {}
-        left = {roles_of(others).score, *above.get("response", ()), *above.get("messages", ())}
+        answers = {*above.get("response", ()), *above.get("messages", ())} - {*WEAK_RESPONSES}
+        left = {roles_of(others).score, *answers}
         shared = {
             name: other
             for name, other in others.items()
@@ -325,6 +326,7 @@ def _lacking(record: Record, inner: Record) -> Record:
     theirs = roles_of(answered | inner)
     first = 3 if own.messages else 0  # a conversation has its own prompt and response
     names = [key for mine, key in zip(own[first:9], theirs[first:9], strict=True) if key and mine is None]
+    names = [key for key in names if key != theirs.response or key not in WEAK_RESPONSES]
     names += [key for what, key in theirs.counts.items() if what not in own.counts]
     if own.score is None and theirs.score is None:
         names += [key for key in named.outcomes if fields.number(inner[key]) is not None][:1]

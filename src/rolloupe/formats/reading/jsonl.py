@@ -56,6 +56,8 @@ _FIRST_WINDOW = 64
 _WINDOW_GROWTH = 32
 BOM = b"\xef\xbb\xbf"
 BLANK = b" \t\r"
+OF_ARRAY = (b"[", b"]", b"],", b",")
+"""Lines that may stand around the objects of an array."""
 EDGES = (b"\n", b"\0")
 """What is before a line and behind it: the end of a line, or a hole."""
 MAX_LFS_POINTER_BYTES = 1024
@@ -528,7 +530,7 @@ class JsonlFormat(RecordFormat):
                     complete(record, row)
         except NoObject as error:
             pieces = pieces_in(line.data or b"")
-            if pieces.objects or not pieces.torn:
+            if pieces.objects or (line.data or b"").strip(BLANK) in OF_ARRAY:
                 return self._pieces(run, source, complete, line, pieces, str(error))
             reason = str(error) if line.ended else f"the last line has no end yet ({error})"
         except Unusable as error:
