@@ -115,6 +115,7 @@ def test_a_sample_that_is_read_again_stays_where_it_was(tmp_path: Path) -> None:
 
 def test_a_run_that_is_opened_anew_pulls_nobody_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library, "LOOK_S", 0.05)
+    monkeypatch.setattr(library, "LOOK_SHARE", 0)
 
     def write(name: str, steps: int) -> None:
         (tmp_path / "runs" / name).mkdir(parents=True, exist_ok=True)
@@ -217,6 +218,7 @@ def test_a_split_that_was_named_before_the_run_began(
     tmp_path: Path, is_there: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(library, "LOOK_S", 0.05)
+    monkeypatch.setattr(library, "LOOK_SHARE", 0)
     run = tmp_path / "run"
     if is_there:
         run.mkdir()

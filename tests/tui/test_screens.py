@@ -548,6 +548,7 @@ def test_a_run_that_is_not_there_yet_is_awaited(
     tmp_path: Path, is_there: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(library, "LOOK_S", 0.05)
+    monkeypatch.setattr(library, "LOOK_SHARE", 0)
     (folder := tmp_path / "runs").mkdir()
     run = folder / "run"
 
@@ -569,6 +570,7 @@ def test_a_run_that_is_not_there_yet_is_awaited(
 
 def test_an_evaluation_that_begins_beside_its_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library, "LOOK_S", 0.05)
+    monkeypatch.setattr(library, "LOOK_SHARE", 0)
 
     def write(name: str, steps: int) -> None:
         row = {"prompt": "p", "reward": 1.0, "ref_reward": 0.5}
