@@ -358,6 +358,6 @@ def test_no_request_of_a_hub_is_sent_on_to_another_host() -> None:
     with serving(lambda self: self.reply(200, b"[]"), host="127.0.0.2") as (inner, inner_asked):
         for tree in (onward(lambda path: inner + path), lambda self: entries(self, f"{inner}/tree/next")):
             with serving(of_hub(tree)) as (address, asked):
-                said = grown("hf", address, "link.list('lab/set/runs')", 4.0)[2]
+                said = grown("hf", address, "link.list('lab/set/runs')")[2]
             assert asked and not inner_asked
             assert "sends this request on to another host, where it is not sent. Next:" in said, said
