@@ -1,5 +1,6 @@
 """`rolloupe search`: what it finds, how it shows it, and what it says where there is nothing."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,14 @@ def test_several_runs_are_told_apart(demo_runs: Path) -> None:
     found = rolloupe("search", demo_runs, "tomatoes", "--json").lines
     assert {one["run"] for one in found} == {"verl_math"}
     assert "verl_math  train, step " in rolloupe("search", demo_runs, "tomatoes").out
+
+
+def test_a_step_that_is_not_there_is_named_with_those_that_are(run: Path) -> None:
+    nothing = rolloupe("search", run, "the", "--step", "7777")
+    assert (nothing.code, nothing.out) == (1, "")
+    assert re.match(r"Nothing was found. There is no step 7777. There are: train \(steps \d+ to \d+\)", nothing.err)
+    assert "There is none of the steps 7777:." in rolloupe("search", run, "the", "--step", "7777:").err
+    assert rolloupe("search", run, "zzz", "--step", "0:").err == "Nothing was found.\n"
 
 
 def test_exit_codes(run: Path, tmp_path: Path) -> None:

@@ -94,6 +94,20 @@ def test_a_step_without_a_report_leads_to_those_that_have_one(page: Page, viewer
     expect(page).to_have_url(re.compile("runs/silent.*sample=train/2/"))
 
 
+def test_an_address_with_words_for_a_step_says_which_step_is_shown(page: Page, viewer: Viewer) -> None:
+    page.goto(viewer.to("runs/reported?split=train&step=abc"))
+    notice = page.get_by_role("alert").filter(has_text="is no step")
+    expect(notice).to_contain_text(re.compile(r"“abc” is no step: a step is a whole number. This is step \d+;"))
+    expect(page).to_have_url(re.compile(r"sample="))
+    expect(notice).to_be_visible()  # what the page chose by itself has not taken it away
+    notice.get_by_role("button", name="Close").click()
+    expect(notice).to_have_count(0)
+    go(page, viewer, "runs/reported?split=train&step=1e3")
+    expect(notice).to_contain_text("“1e3” is no step")
+    go(page, viewer, "runs/reported?split=train&step=1")
+    expect(notice).to_have_count(0)
+
+
 def test_an_address_that_names_what_is_not_there_says_so_and_shows_nothing_else(page: Page, viewer: Viewer) -> None:
     page.goto(viewer.to("runs/reported/report?split=eval/none&step=1"))
     expect(page.get_by_role("heading", name="No report for step 1 of eval/none")).to_be_visible()

@@ -171,7 +171,7 @@ def query(
         if is_behind or not shown:
             options.require_complete(runs, run_id, texts=is_behind)
         if not shown:
-            complain(" ".join(["No sample matches.", *_reasons(among, question)]) + _where_there_are(among))
+            complain(" ".join(["No sample matches.", *_reasons(among, question)]) + where_there_are(among))
         return OK if shown else NOTHING
 
 
@@ -231,7 +231,7 @@ def _reasons(runs: "list[Run]", query: "SampleQuery") -> list[str]:
     return list(dict.fromkeys(reasons))
 
 
-def _where_there_are(runs: "list[Run]") -> str:
+def where_there_are(runs: "list[Run]") -> str:
     """Return the existing splits and steps as a hint, if the query asked for others."""
     splits = [(run, split) for run in runs[:3] for split in run.splits()[:6]]
     listed = [f"{split.name} (steps {split.first_step} to {split.last_step})" for _, split in splits]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rolloupe.cli import options, progress
-from rolloupe.cli.commands.query import steps_of
+from rolloupe.cli.commands.query import steps_of, where_there_are
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
 from rolloupe.cli.json_output import dumps, sample_record
 from rolloupe.cli.terminal import complain, line, number, output, tell
@@ -115,10 +115,26 @@ def search(
             for note in ended.notes:
                 complain(f"{run.id}: not searched: {note}")
         if not samples + transcripts:
-            complain("Nothing was found.")
+            complain(f"Nothing was found.{_missing_steps(among, split, steps)}")
         elif not as_json:
             _say_total(samples, transcripts, listed)
         return OK if samples + transcripts else NOTHING
+
+
+def _missing_steps(runs: "list[Run]", split: str | None, steps: tuple[int | None, int | None] | None) -> str:
+    """Say that no run has a step that the search was narrowed to, and which there are; empty if one has."""
+    if steps is None:
+        return ""
+    low, high = steps
+    for run in runs:
+        for name in [one.name for one in run.splits()] if split is None else [split]:
+            if any((low is None or low <= one.step) and (high is None or one.step <= high) for one in run.steps(name)):
+                return ""
+    if low == high:
+        which = f"no step {low}"
+    else:
+        which = f"none of the steps {'' if low is None else low}:{'' if high is None else high}"
+    return f" There is {which}." + where_there_are(runs)
 
 
 def _search(

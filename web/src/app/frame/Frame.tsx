@@ -22,6 +22,7 @@ import { RunsPage } from "../../features/runs";
 import { RunTokensPage } from "../../features/runTokens";
 import { SearchPage } from "../../features/search";
 import { SettingsPage } from "../../features/settings";
+import { Notice } from "../../ui/overlay/Notice";
 import { TopBar } from "./TopBar";
 import { Rail } from "./Rail";
 import style from "./Frame.module.css";
@@ -35,7 +36,29 @@ export function Frame() {
       <div class={style["page"]}>
         <Content />
       </div>
+      <UnreadStep />
     </div>
+  );
+}
+
+/** The address asked for a step in words that name none: another is never shown in its place without a word. */
+function UnreadStep() {
+  const { place, run } = useSession();
+  const asked = place.unreadStep.value;
+  if (asked === "" || run.now.value === null) return null;
+  const step = place.field.step.value;
+  return (
+    <Notice>
+      <p>
+        <b>
+          “<Text text={asked.slice(0, 60)} />” is no step:
+        </b>{" "}
+        a step is a whole number.{step !== null && ` This is step ${figure(step)}; choose another above.`}
+      </p>
+      <button type="button" class="action" onClick={() => (place.unreadStep.value = "")}>
+        Close
+      </button>
+    </Notice>
   );
 }
 

@@ -113,6 +113,13 @@ export function scopeOf(id: string): { split: string; step: number } | null {
   }
 }
 
+/** What an address has for a step that is no whole number; empty if it has none, or a number. */
+export function unreadStep(query: string): string {
+  const params = new URLSearchParams(query);
+  const step = params.get("step") ?? "";
+  return WHOLE.test(step) || params.has("sample") ? "" : step;
+}
+
 /** Read an address below the base path: `path` without a leading slash, `query` with or without its `?`. */
 export function parse(path: string, query: string): Place {
   const [first, second, third] = path

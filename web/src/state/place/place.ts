@@ -1,7 +1,7 @@
 /** The place of the page: the address as a signal, and the ways to change it. */
 
 import { computed, signal, type ReadonlySignal } from "@preact/signals";
-import { format, moved, parse, type Place, START } from "../../lib/address/address";
+import { format, moved, parse, type Place, START, unreadStep } from "../../lib/address/address";
 import type { Session } from "../session";
 import { Store } from "../store";
 
@@ -33,6 +33,9 @@ export class PlaceStore extends Store {
   readonly field = Object.fromEntries(
     (Object.keys(this.now.peek()) as (keyof Place)[]).map((name) => [name, computed(() => this.now.value[name])]),
   ) as unknown as { readonly [Name in keyof Place]: ReadonlySignal<Place[Name]> };
+
+  /** What the address had for a step that is none, until the reader goes elsewhere. */
+  readonly unreadStep = signal("");
 
   /** An address that the page already shows. Setting it takes milliseconds, so it is set after the frame. */
   #late: string | null = null;
@@ -107,7 +110,10 @@ export class PlaceStore extends Store {
       return;
     }
     this.settle();
-    if (how === "push") this.#leaving();
+    if (how === "push") {
+      this.#leaving();
+      this.unreadStep.value = "";
+    }
     this.#write(how, address);
     this.now.value = next;
   }
@@ -129,12 +135,14 @@ export class PlaceStore extends Store {
   /** Take over the address and the history of the page. */
   start(): void {
     this.#isAddressed = true;
+    this.unreadStep.value = unreadStep(location.search);
     addEventListener("pagehide", this.settle);
     document.addEventListener("visibilitychange", this.settle); // a hidden page paints no frame
     addEventListener("popstate", () => {
       this.#late = null;
       this.#lastLeaf = { what: "", at: -LEAF_MS }; // a place reached by Back begins a new move
       this.now.value = placeInAddress();
+      this.unreadStep.value = unreadStep(location.search);
     });
   }
 }
