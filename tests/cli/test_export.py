@@ -3,7 +3,6 @@
 import base64
 import json
 import os
-import re
 import threading
 import zlib
 from pathlib import Path
@@ -16,14 +15,13 @@ import rolloupe as package
 from rolloupe import query
 from rolloupe.export.report import document
 from tests.cli.support import rolloupe
+from tests.server.support import report_data
 
 EXPORTS = Path(__file__).parents[1] / "data/prime_rl/exports/v6_pr3189"
 
 
 def data_of(file: Path) -> dict[str, Any]:
-    (found,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', file.read_text(), re.DOTALL)
-    data: dict[str, Any] = json.loads(found)
-    return data
+    return report_data(file.read_bytes())
 
 
 def opened(packed: str) -> tuple[dict[str, Any], dict[str, bytes]]:

@@ -18,6 +18,7 @@ from rolloupe.wire.views.transcripts import PAGE_TURNS
 from tests.insight.findings.planted import Plan, write_run
 from tests.page.looks.test_everywhere import AXE, axe
 from tests.page.looks.test_firefox import NODE, WALK, firefox
+from tests.page.tasks import quick
 from tests.server.support import lines
 
 pytestmark = pytest.mark.browser
@@ -122,6 +123,39 @@ def test_a_long_sample_is_whole_and_what_the_file_lacks_is_named(page: Page, tmp
     expect(main).to_contain_text(f"turn {PAGE_TURNS}.", timeout=60_000)
     expect(main.get_by_role("navigation")).to_have_count(0)  # no further pages
     assert ({address.split("#")[0] for address in asked}, faults) == ({target.as_uri()}, [])
+
+
+@pytest.mark.slow
+def test_however_long_the_texts_are_no_task_is(page: Page, tmp_path: Path) -> None:
+    words = "".join(chr(0x4E00 + number % 20_000) for number in range(3000)) + '\n"quoted"\t'
+    turns = [{"role": ("assistant", "user")[at % 2], "content": words * 200} for at in range(15)]
+    with rolloupe.Recorder(tmp_path / "run", code=None) as recorder:
+        recorder.sample(step=0, group="g", index=0, prompt="p", response=turns, reward=1.0)
+        recorder.sample(step=0, group="g", index=1, prompt="p", response="word " * 600_000 + "end", reward=0.0)
+    target = tmp_path / "r.html"
+    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
+        assert runs[0].report(target, SampleQuery()).size_bytes > 30_000_000
+
+    def look() -> None:
+        page.goto("about:blank")
+        page.goto(target.as_uri())
+        page.wait_for_function("document.querySelector('article footer') !== null", timeout=60_000)
+
+    def walk() -> None:
+        for key, name in (("j", "/1"), ("k", "/0")):
+            page.keyboard.press(key)
+            page.get_by_role("heading", level=2, name=name).wait_for()
+            page.wait_for_function("document.querySelector('article footer') !== null", timeout=60_000)
+
+    def choose() -> None:
+        for wanted in ("needle", ""):
+            page.get_by_role("searchbox").fill(wanted)
+            expect(page.locator("nav li")).to_have_count(0 if wanted else 2)
+
+    quick(page, "opening", look)
+    assert page.evaluate("document.querySelector('article').textContent.length") > 15 * 200 * len(words)
+    quick(page, "another sample and back", walk)
+    quick(page, "words to choose by", choose)
 
 
 def test_words_choose_samples_and_keys_walk_through_them(opened: Page) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import threading
 from collections.abc import Iterable
 from pathlib import Path
@@ -130,3 +131,16 @@ def run_path(app: App) -> str:
     """The address of the only run."""
     (run,) = get(app, "/api/runs").json["runs"]
     return f"/api/runs/{quote(run['id'], safe='')}"
+
+
+def report_data(body: bytes) -> dict[str, Any]:
+    """What a report holds, as its script puts it together."""
+    (found,) = re.findall(rb'<script type="application/jsonl" id="data">\n(.*?)</script>', body, re.DOTALL)
+    *parts, above = [json.loads(line) for line in found.split(b"\n")]
+    samples: list[dict[str, Any]] = []
+    for part in parts:
+        if "reply" in part:
+            samples.append(part)
+        else:
+            samples[-1]["reply"]["turns"] += part["turns"]
+    return {**above, "samples": samples}

@@ -1,22 +1,16 @@
 """A report from the page: the samples of a query or the bookmarks, with what a person wrote about them."""
 
-import json
-import re
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from rolloupe.export.report import document
+from rolloupe.export import report
+from rolloupe.export.report import Report, ReportedInsight, ReportedSample, document, report_pieces
+from rolloupe.model import Locator, Sample, SampleKey, SampleRow
 from rolloupe.state import FindingAside, State, set_finding_aside
-from tests.server.support import get, opened, run_path, served
-
-
-def data_of(body: bytes) -> dict[str, Any]:
-    (found,) = re.findall(rb'<script type="application/json" id="data">(.*?)</script>', body, re.DOTALL)
-    data: dict[str, Any] = json.loads(found)
-    return data
+from tests.server.support import get, opened, report_data, run_path, served
 
 
 def test_a_report_has_the_samples_of_a_query_and_the_notes_on_them(short_grpo: Path, tmp_path: Path) -> None:
@@ -26,15 +20,15 @@ def test_a_report_has_the_samples_of_a_query_and_the_notes_on_them(short_grpo: P
         answer = get(app, address)
         assert answer.status == 200 and answer.headers["content-type"].startswith("text/html")
         assert answer.headers["content-disposition"].endswith("tiny_grpo.samples.html")
-        samples = data_of(answer.body)["samples"]
+        samples = report_data(answer.body)["samples"]
         listed = get(app, f"{run_path(app)}/samples?split=train&step=0").json["samples"]
         assert [one["reply"]["id"] for one in samples] == [one["id"] for one in listed]
-        data = data_of(answer.body)
+        data = report_data(answer.body)
         assert (data["about"], data["part"]) == ("Samples of tiny_grpo: train, step 0.", "160 samples.")
-        low = data_of(get(app, f"{address}&where=reward+%3C+0.5").body)
+        low = report_data(get(app, f"{address}&where=reward+%3C+0.5").body)
         assert low["about"] == "Samples of tiny_grpo: train, step 0, where reward < 0.5."
         assert samples[0]["tokens"] is not None and {one["note"] for one in samples} == {""}
-        without = data_of(get(app, f"{address}&tokens=0").body)["samples"]
+        without = report_data(get(app, f"{address}&tokens=0").body)["samples"]
         assert {one["tokens"] for one in without} == {None}
         assert get(app, f"{run_path(app)}/export?to=pdf").status == 400
 
@@ -47,17 +41,17 @@ def test_a_report_begins_with_findings_and_broken_rules_unless_asked_to_leave_th
         app = served(library, state_dir=str(tmp_path / "state"))
         address = f"{run_path(app)}/export?to=html&split=train&step=0&tokens=0"
         page = get(app, f"{run_path(app)}/findings").json
-        insight = data_of(get(app, address).body)["insight"]
+        insight = report_data(get(app, address).body)["insight"]
         assert insight["note"] == f"train: {page['note']}" and insight["checked"] > 5
         assert [one["text"] for one in insight["findings"]] == [one["text"] for one in page["findings"]] != []
         assert insight["aside"] == [] and insight["parts"]
-        assert data_of(get(app, f"{address}&findings=0").body)["insight"] is None
+        assert report_data(get(app, f"{address}&findings=0").body)["insight"] is None
         first = page["findings"][0]
         with closing(State(tmp_path / "state")) as state:
             name = first["behaviour"] or first["phrase"]
             set_finding_aside(state, library.runs[0], name, FindingAside("Asked for", "Ada", 0))
         for notes, words in (("", first["title"]), ("&notes=1", f"{first['title']}: Asked for")):
-            insight = data_of(get(app, f"{address}{notes}").body)["insight"]
+            insight = report_data(get(app, f"{address}{notes}").body)["insight"]
             assert insight["aside"] == [words] and first["text"] not in [one["text"] for one in insight["findings"]]
 
 
@@ -68,7 +62,44 @@ def test_a_report_stops_before_it_is_too_large(
     with opened(short_grpo, tmp_path / "index") as library:
         app = served(library)
         body = get(app, f"{run_path(app)}/export?to=html&split=train&step=0").body
-    data = data_of(body)
+    data = report_data(body)
     held = len(data["samples"])
     assert 0 < held < 160 and data["title"] == "tiny_grpo"
     assert data["part"] == f"The first {held} of 160 samples."
+
+
+def test_a_report_begins_before_anything_is_computed_and_is_whole_if_that_fails(
+    short_grpo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    computed: list[str] = []
+
+    def insight() -> ReportedInsight | None:
+        computed.append("insight")
+        raise ValueError("no room for <this>")
+
+    def samples() -> Iterator[ReportedSample]:
+        computed.append("samples")
+        key = SampleKey("train", 0, "g", "0")
+        row = SampleRow(split="train", step=0, group="g", index="0", ordinal=0, start=0, length=1)
+        place = Locator(source="x", start=0, length=1)
+        yield ReportedSample("run", Sample(key=key, row=row, locator=place, turns=[]), [key])
+        raise OSError("the file is gone")
+
+    pieces = report_pieces(Report(title="a run"), samples(), insight=insight)
+    first = next(pieces)
+    assert first.startswith(b"<!doctype html>") and computed == []
+    body = first + b"".join(pieces)
+    assert body.endswith(b"</script></body></html>\n") and computed == ["samples", "insight"]
+    data = report_data(body)
+    assert len(data["samples"]) == 1 and data["insight"] is None and data["title"] == "a run"
+    assert [why.partition(": ")[2] for why in data["failures"]] == ["the file is gone", "no room for <this>"]
+
+    def slow(*_: object) -> None:
+        computed.append("of the run")
+
+    monkeypatch.setattr(report, "insight_of", slow)
+    with opened(short_grpo, tmp_path / "index") as library:
+        app = served(library)
+        answer = get(app, f"{run_path(app)}/export?to=html&split=train&step=0&tokens=0")
+    assert answer.status == 200 and computed[-1] == "of the run"
+    assert report_data(answer.body)["failures"] == []

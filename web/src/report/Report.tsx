@@ -67,6 +67,11 @@ export function Report({ data }: { data: ReportData }) {
           {harmless(data.about)} {harmless(data.part)} {harmless(data.made)}{" "}
           {data.next_file !== "" && <a href={data.next_file}>More samples</a>}
         </p>
+        {data.failures.map((failure) => (
+          <p key={failure} role="alert">
+            This report is incomplete. {harmless(failure)} Next: make it again.
+          </p>
+        ))}
         {data.insight !== null && (
           <Insight
             of={data.insight}

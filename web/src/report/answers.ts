@@ -52,6 +52,8 @@ export interface ReportData {
   measure_title: string;
   /** What the reward pays for, and which rules samples break; null where nobody asked. */
   insight: Insight | null;
+  /** What ended the making of the file early. */
+  failures: readonly string[];
   samples: readonly ReportSample[];
 }
 
@@ -66,10 +68,38 @@ export interface Insight {
   checked: number;
 }
 
-/** Read the data of the file. */
-export function reportData(): ReportData {
-  return JSON.parse(document.querySelector("#data")?.textContent ?? "null") as ReportData;
+/** Less than a frame or two, so that the page answers in between. */
+const SLICE_MS = 30;
+
+/** A line of the file: a sample without its turns, some of its turns, or at the end what stands above the samples. */
+type Line = ReportSample | { turns: SampleReply["turns"] } | Omit<ReportData, "samples">;
+
+/** Read the data of the file, a line after the other: all at once would keep the page busy. */
+export async function reportData(): Promise<ReportData> {
+  const text = document.querySelector("#data")?.textContent ?? "";
+  const samples: ReportSample[] = [];
+  let rest = 0;
+  let until = performance.now() + SLICE_MS;
+  for (let at = 1; at < text.length; at = rest + 1) {
+    rest = text.indexOf("\n", at);
+    if (rest < 0) rest = text.length;
+    const line = JSON.parse(text.slice(at, rest)) as Line;
+    if ("reply" in line) samples.push(line);
+    else if ("turns" in line) samples.at(-1)?.reply.turns.push(...line.turns);
+    else return { ...line, samples };
+    if (performance.now() > until) {
+      await pause();
+      until = performance.now() + SLICE_MS;
+    }
+  }
+  throw new Error("the file is incomplete");
 }
+
+/** Let the browser do other things first. */
+const pause = (): Promise<void> =>
+  new Promise((done) => {
+    setTimeout(done);
+  });
 
 /** Answer all questions of the page from the file. No request leaves it. */
 export function startAnswers({ samples }: ReportData): void {
@@ -78,7 +108,7 @@ export function startAnswers({ samples }: ReportData): void {
     const { pathname, searchParams } = new URL(url);
     const sample = byId.get(searchParams.get("id") ?? "");
     if (sample === undefined) return missing("This report does not hold that sample.");
-    if (pathname.endsWith("/sample")) return Response.json(sample.reply);
+    if (pathname.endsWith("/sample")) return answer(sample.reply);
     if (pathname.endsWith("/sample/tokens")) {
       const rule = searchParams.get("rule");
       const packed = rule === null ? sample.tokens : sample.updates[rule];
@@ -90,6 +120,13 @@ export function startAnswers({ samples }: ReportData): void {
     }
     return missing("A report holds samples alone.");
   });
+}
+
+/** A response that holds a record itself: megabytes of text become no JSON and back. */
+function answer(record: unknown): Response {
+  const response = new Response();
+  response.json = async () => record;
+  return response;
 }
 
 /** Those of the sample that was asked about last. */

@@ -9,22 +9,25 @@ import { SessionContext } from "../state/useSession";
 import { reportData, startAnswers } from "./answers";
 import { Report } from "./Report";
 
-const data = reportData();
-startAnswers(data);
-const first = data.samples[0]?.reply;
-const session = createSession({ ...START, page: "rollouts", run: first?.run ?? null });
-session.sample.start();
-session.tokens.start();
-session.tokenLook.start();
-session.tokenUpdate.start();
-session.tokenAlternatives.start();
-session.folds.start();
+async function start(): Promise<void> {
+  const data = await reportData();
+  startAnswers(data);
+  const first = data.samples[0]?.reply;
+  const session = createSession({ ...START, page: "rollouts", run: first?.run ?? null });
+  session.sample.start();
+  session.tokens.start();
+  session.tokenLook.start();
+  session.tokenUpdate.start();
+  session.tokenAlternatives.start();
+  session.folds.start();
+  const root = document.querySelector("#app");
+  if (root !== null)
+    render(
+      <SessionContext.Provider value={session}>
+        <Report data={data} />
+      </SessionContext.Provider>,
+      root,
+    );
+}
 
-const root = document.querySelector("#app");
-if (root !== null)
-  render(
-    <SessionContext.Provider value={session}>
-      <Report data={data} />
-    </SessionContext.Provider>,
-    root,
-  );
+void start();

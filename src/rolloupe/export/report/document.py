@@ -31,6 +31,8 @@ from rolloupe.wire.encoding import encode
 from rolloupe.wire.views import items, token_bytes, transcripts
 
 PREVIEW_CHARS = 160
+LINE_CHARS = 2_000_000
+"""So much text a browser reads without keeping its reader waiting."""
 PART_BYTES = 50 * 2**20
 """A browser opens a file of this size at once; more samples go into further files."""
 
@@ -81,6 +83,8 @@ class Report(Struct, kw_only=True):
     """The file with further samples."""
     insight: ReportedInsight | None = None
     """What the reward pays for, and which rules samples break."""
+    failures: Sequence[str] = ()
+    """What ended the making of the file early."""
 
 
 def made_now() -> str:
@@ -126,6 +130,12 @@ class SampleInReport(Struct, kw_only=True):
     """`Alternatives`, as JSON."""
 
 
+class FurtherTurns(Struct, kw_only=True):
+    """Turns of the sample before them."""
+
+    turns: list[wire.TurnView]
+
+
 class WrittenReport(NamedTuple):
     """What was written."""
 
@@ -167,11 +177,16 @@ def _opened(path: Path) -> AbstractContextManager[BinaryIO]:
 
 
 def report_pieces(
-    about: Report, samples: Iterable[ReportedSample], *, tokens: ReportedTokens = ALL_TOKENS
+    about: Report,
+    samples: Iterable[ReportedSample],
+    *,
+    tokens: ReportedTokens = ALL_TOKENS,
+    insight: Callable[[], ReportedInsight | None] = lambda: None,
 ) -> Iterator[bytes]:
     """Yield a report of one file in pieces, with as many of the samples as fit; it says which those are.
 
-    Raises `NotFound` if the browser app is not built.
+    Nothing is computed before the first piece, and `insight` is called behind the samples. Raises `NotFound` if the
+    browser app is not built.
     """
     written = 0
 
@@ -181,7 +196,7 @@ def report_pieces(
             yield record
             written += 1
 
-    return _document(about, counted(), lambda: _holding(about, 0, written))
+    return _document(about, counted(), lambda: replace(_holding(about, 0, written), insight=insight()))
 
 
 def _holding(about: Report, first: int, count: int) -> Report:
@@ -213,7 +228,21 @@ def _records(samples: Iterable[ReportedSample], tokens: ReportedTokens) -> Itera
             measured=one.measured,
         )
         count = _add_tokens(record, one, tokens.rules) if tokens.is_there else 0
-        yield _harmless(encode(record)), count
+        yield b"\n".join(map(_harmless, _lines_of(record))), count
+
+
+def _lines_of(record: SampleInReport) -> Iterator[bytes]:
+    """A sample as lines of JSON that a browser reads one after the other: those behind the first have its turns."""
+    turns, line, size = record.reply.turns, list[wire.TurnView](), 0
+    yield encode(replace(record, reply=replace(record.reply, turns=[])))
+    for turn in turns:
+        if line and size + turn.chars > LINE_CHARS:
+            yield encode(FurtherTurns(turns=line))
+            line, size = [], 0
+        line.append(turn)
+        size += turn.chars
+    if line:
+        yield encode(FurtherTurns(turns=line))
 
 
 def _complete_reply(one: ReportedSample) -> wire.SampleReply:
@@ -276,7 +305,11 @@ def _parts(records: Iterable[tuple[bytes, int]]) -> Iterator[tuple[list[tuple[by
 
 
 def _document(about: Report, records: Iterable[bytes], complete: Callable[[], Report] | None = None) -> Iterator[bytes]:
-    """Yield a file in pieces. What it says above the samples follows them; `complete` returns it once they are read."""
+    """Yield a file in pieces: its samples, a line each or several, and then a line with what it says above them.
+
+    With `complete`, which returns the latter once the samples are read, a failure is told in the file, which is whole
+    all the same: its beginning is gone by then.
+    """
     script, sheet = _app("report/report.js"), _app("report/report.css")
     licenses = html.escape(_app("report/licenses.md"))
     policy = (
@@ -291,15 +324,29 @@ def _document(about: Report, records: Iterable[bytes], complete: Callable[[], Re
 <style>{sheet}</style></head><body><div id="app"></div>
 <noscript>This report needs JavaScript. Allow scripts and reload.</noscript>
 <script type="text/plain" id="licenses">{licenses}</script>
-<script type="application/json" id="data">{{"samples":["""
+<script type="application/jsonl" id="data">
+"""
 
-    def end() -> Iterator[bytes]:
-        above = encode(complete() if complete else about)
-        yield b"]," + _harmless(above)[1:] + b'</script>\n<script type="module">' + script.encode()
+    def rest() -> Iterator[bytes]:
+        failures: list[str] = []
+        try:
+            for record in records:
+                yield record + b"\n"
+        except Exception as error:
+            if complete is None:
+                raise
+            failures.append(f"Reading the samples ended early: {text.clean(str(error))}")
+        above = about
+        if complete is not None:
+            try:
+                above = complete()
+            except Exception as error:
+                failures.append(f"What the run shows as a whole is missing: {text.clean(str(error))}")
+        yield _harmless(encode(replace(above, failures=failures)))
+        yield b'</script>\n<script type="module">' + script.encode()
         yield b"</script></body></html>\n"
 
-    listed = (b"," + record if number else record for number, record in enumerate(records))
-    return chain([head.encode()], listed, end())
+    return chain([head.encode()], rest())
 
 
 def _app(name: str) -> str:

@@ -58,11 +58,15 @@ async def export(request: Request) -> Response:
         if kind == HTML:
             notes = selection.notes if selection.notes is not None else notes_of(run, state if has_notes else None)
             about = report.Report(
-                title=run.info.name, about=_about(run, scope, of), total=selection.total, made=report.made_now(),
-                insight=_insight(run, scope, state, has_notes=has_notes) if has_findings else None,
+                title=run.info.name, about=_about(run, scope, of), total=selection.total, made=report.made_now()
             )  # fmt: skip
             samples = reported(run, selection.items, notes)
-            return report.report_pieces(about, samples, tokens=report.ReportedTokens(has_tokens))
+            return report.report_pieces(
+                about,
+                samples,
+                tokens=report.ReportedTokens(has_tokens),
+                insight=lambda: _insight(run, scope, state, has_notes=has_notes) if has_findings else None,
+            )
         names = query.value_names(run)
         columns = tables.columns_of(
             *names,

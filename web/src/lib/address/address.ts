@@ -98,7 +98,7 @@ export const MAX_CHARTS = 24;
 export const MAX_METRICS = 48;
 /** The last part of the address of discarded samples: the same page as the rollouts. */
 const DISCARDED = "discarded";
-const WHOLE = /^-?\d{1,16}$/;
+export const WHOLE = /^-?\d{1,16}$/;
 const AT = /^\d{1,6}(?:\.\d{1,6}){0,99}$/;
 
 /** A sample's id without its split and step, which the address has already. Null for an invalid id. */
@@ -111,13 +111,6 @@ export function scopeOf(id: string): { split: string; step: number } | null {
   } catch {
     return null;
   }
-}
-
-/** What an address has for a step that is no whole number; empty if it has none, or a number. */
-export function unreadStep(query: string): string {
-  const params = new URLSearchParams(query);
-  const step = params.get("step") ?? "";
-  return WHOLE.test(step) || params.has("sample") ? "" : step;
 }
 
 /** Read an address below the base path: `path` without a leading slash, `query` with or without its `?`. */

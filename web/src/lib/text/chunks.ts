@@ -15,7 +15,8 @@ const CROWDED_CHARS = 100;
 /** Many more pieces would be slow themselves: for texts of many megabytes they are longer. */
 const MOST_PIECES = 4_000;
 
-const NO_WIDTH = /[\p{Mn}\p{Me}\p{Cf}\p{Cc}]/gu;
+const NO_WIDTH = /[\p{Mn}\p{Me}\p{Cf}\p{Cc}]/u;
+const [TAB, NEWLINE] = [9, 10];
 const MARK = /\p{M}|\p{Emoji_Modifier}|\u200d/u;
 
 /** Cut a text at line ends into pieces of at most `size` characters; cut a longer line at a space, or anywhere. */
@@ -53,7 +54,22 @@ export function cutsLines(text: string): boolean {
 
 /** True if at least half of a text has no width. */
 function isCrowded(text: string): boolean {
-  return text.length > CROWDED_CHARS && (text.match(NO_WIDTH)?.length ?? 0) >= text.length / 2;
+  if (text.length <= CROWDED_CHARS) return false;
+  let count = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === TAB || code === NEWLINE) continue; // the one has a width, the other ends the line
+    if (code < 0xa0 ? code < 0x20 || code >= 0x7f : !isIdeograph(code) && hasNoWidth(text, at)) count += 1;
+  }
+  return count >= text.length / 2;
+}
+
+/** Chinese and Korean: a test of a pattern for each of millions takes a while. */
+const isIdeograph = (code: number): boolean => (code >= 0x3400 && code < 0xa000) || (code >= 0xac00 && code < 0xd7a4);
+
+function hasNoWidth(text: string, at: number): boolean {
+  const code = text.codePointAt(at) ?? 0;
+  return NO_WIDTH.test(String.fromCodePoint(code));
 }
 
 /** The end of a piece that begins at `start`. */

@@ -1,7 +1,7 @@
 /** The place of the page: the address as a signal, and the ways to change it. */
 
 import { computed, signal, type ReadonlySignal } from "@preact/signals";
-import { format, moved, parse, type Place, START, unreadStep } from "../../lib/address/address";
+import { format, moved, parse, type Place, START, WHOLE } from "../../lib/address/address";
 import type { Session } from "../session";
 import { Store } from "../store";
 
@@ -11,6 +11,13 @@ const BASE = new URL(".", document.baseURI).pathname;
 export function placeInAddress(): Place {
   const path = location.pathname;
   return parse(path.startsWith(BASE) ? path.slice(BASE.length) : path, location.search);
+}
+
+/** What an address has for a step that is no whole number; empty if it has none, or a number. */
+function unreadStep(query: string): string {
+  const params = new URLSearchParams(query);
+  const step = params.get("step") ?? "";
+  return WHOLE.test(step) || params.has("sample") ? "" : step;
 }
 
 /** Moves of one kind within this time share an entry of the history. */

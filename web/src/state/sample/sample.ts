@@ -4,6 +4,7 @@ import { computed, signal, untracked } from "@preact/signals";
 import { type ApiError, getSample, getTurns } from "../../api";
 import type { SampleReply, TurnsReply } from "../../api/types.gen";
 import { cutsLines } from "../../lib/text/chunks";
+import { isSame, weight } from "../../lib/data/same";
 import { Lru } from "../../lib/data/lru";
 import { results as resultsOf } from "../../lib/sample/toolResults";
 import { promptAfter } from "../browser/textOptions";
@@ -32,8 +33,7 @@ const pageKey = (reply: SampleReply): string => `${keyOf(reply.run, reply.id)}\n
 export class SampleStore extends Store {
   readonly #replies = new Lru<Loaded>(
     LIMIT_CHARS,
-    ({ reply }) =>
-      2000 + reply.turns.reduce((sum, turn) => sum + turn.chars, JSON.stringify(reply.extra ?? null).length),
+    ({ reply }) => 2000 + reply.turns.reduce((sum, turn) => sum + turn.chars, weight(reply.extra) + reply.label.length),
   );
 
   /** The sample last loaded; `isShown` tells whether it is the one of the address. */
@@ -129,7 +129,7 @@ export class SampleStore extends Store {
     const shown = this.now.peek();
     if (shown === null) return true;
     const { reply } = await this.#fetched(shown.run, shown.id);
-    return this.now.peek() !== shown || JSON.stringify(reply) === JSON.stringify(shown);
+    return this.now.peek() !== shown || isSame(reply, shown);
   }
 
   start(): void {
@@ -163,7 +163,7 @@ export class SampleStore extends Store {
       if (this.session.place.now.peek().sample !== id || this.session.place.now.peek().run !== runId) return;
       if (promptAfter.peek() !== after) return; // divided differently by now: that reply will come, too
       this.#failure.value = null;
-      if (JSON.stringify(reply) !== JSON.stringify(this.now.peek())) this.now.value = reply;
+      if (!isSame(reply, this.now.peek())) this.now.value = reply;
     } catch (error) {
       if (this.session.place.now.peek().sample !== id || this.session.place.now.peek().run !== runId) return;
       this.#failure.value = { key, error: asApiError(error) };
