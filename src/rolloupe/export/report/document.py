@@ -307,7 +307,7 @@ def _parts(records: Iterable[tuple[bytes, int]]) -> Iterator[tuple[list[tuple[by
 def _document(about: Report, records: Iterable[bytes], complete: Callable[[], Report] | None = None) -> Iterator[bytes]:
     """Yield a file in pieces: its samples, a line each or several, and then a line with what it says above them.
 
-    With `complete`, which returns the latter once the samples are read, a failure is told in the file, which is whole
+    With `complete`, which returns the latter once the samples are read, the file tells of a failure and is whole
     all the same: its beginning is gone by then.
     """
     script, sheet = _app("report/report.js"), _app("report/report.css")

@@ -41,7 +41,7 @@ export class PlaceStore extends Store {
     (Object.keys(this.now.peek()) as (keyof Place)[]).map((name) => [name, computed(() => this.now.value[name])]),
   ) as unknown as { readonly [Name in keyof Place]: ReadonlySignal<Place[Name]> };
 
-  /** What the address had for a step that is none, until the reader goes elsewhere. */
+  /** The words in place of a step in the address, until the reader goes elsewhere. */
   readonly unreadStep = signal("");
 
   /** An address that the page already shows. Setting it takes milliseconds, so it is set after the frame. */
