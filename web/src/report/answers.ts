@@ -71,7 +71,7 @@ export interface Insight {
 /** Less than a frame or two, so that the page answers in between. */
 const SLICE_MS = 30;
 
-/** A line of the file: a sample without its turns, some of its turns, or at the end the heading and all else but the samples. */
+/** A line of the file: a sample without its turns, some of its turns, or at the end all but the samples. */
 type Line = ReportSample | { turns: SampleReply["turns"] } | Omit<ReportData, "samples">;
 
 /** Read the data of the file, a line after the other: all at once would keep the page busy. */
