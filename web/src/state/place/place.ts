@@ -148,8 +148,8 @@ export class PlaceStore extends Store {
     addEventListener("popstate", () => {
       this.#late = null;
       this.#lastLeaf = { what: "", at: -LEAF_MS }; // a place reached by Back begins a new move
+      this.unreadStep.value = unreadStep(location.search); // the page's own choices replace the address at once
       this.now.value = placeInAddress();
-      this.unreadStep.value = unreadStep(location.search);
     });
   }
 }
