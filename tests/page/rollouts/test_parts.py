@@ -1,6 +1,5 @@
 """The parts of the page, each as it is used: panes, steps, runs, the sample, lists and their settings."""
 
-import json
 import re
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from playwright.sync_api import Page, Response, expect
 from tests.index.support import eventually
 from tests.page.everywhere import RICH
 from tests.page.support import Viewer, go
+from tests.server.support import report_data
 
 pytestmark = pytest.mark.browser
 
@@ -352,9 +352,7 @@ def test_one_sample_is_shared_as_a_report_or_by_a_link(wide: Page, viewer: Viewe
     expect(card).to_contain_text("Share this sample")
     with wide.expect_download() as taken:
         card.get_by_role("link", name="Download").click()
-    found = re.search(r'data">(.*?)</script>', taken.value.path().read_text(), re.DOTALL)
-    assert found is not None
-    samples = json.loads(found[1])["samples"]
+    samples = report_data(taken.value.path().read_bytes())["samples"]
     here = wide.get_by_role("button", name="copy the id").inner_text()
     assert [one["reply"]["id"] for one in samples] == [here] and samples[0]["tokens"] is not None
     wide.keyboard.press("s")

@@ -252,7 +252,8 @@ def roles_of(record: Record) -> Roles:
         response=response or (None if messages else first("response", _is_any)),
         messages=messages,
         score=score or first("score", _may_be_score),
-        step=first("step", _is_integer, _is_plain),
+        step=first("step", _is_integer)
+        or next((key for key in names.get("step", ()) if _may_be_step(key, record[key])), None),
         group=group,
         label=label,
         env=first("env", _is_name),
@@ -427,8 +428,9 @@ def _is_integer(value: object) -> bool:
     return fields.integer(value) is not None
 
 
-def _is_plain(value: object) -> bool:
-    return isinstance(value, str | int | float)
+def _may_be_step(key: str, value: object) -> bool:
+    """Anything, as it is told of; but `steps` may be what a sample did."""
+    return value is not None and (isinstance(value, str | int | float) or not fold(key).endswith("steps"))
 
 
 def _is_name(value: object) -> bool:

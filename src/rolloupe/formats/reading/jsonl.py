@@ -548,7 +548,8 @@ class JsonlFormat(RecordFormat):
         found: list[Scanned] = []
         for start, stop in pieces.objects:
             data = (line.data or b"")[start:stop]
-            piece = Line(line.start + start, stop - start, data, line.ended)
+            is_last = not (line.data or b"")[stop:].strip(BLANK)
+            piece = Line(line.start + start, stop - start, data, line.ended or not is_last)
             found += self._items(run, source, parse, complete, piece)
         if pieces.torn:
             start, stop = (line.start + at for at in pieces.torn)
