@@ -429,7 +429,7 @@ def _is_integer(value: object) -> bool:
 
 
 def _may_be_step(key: str, value: object) -> bool:
-    """Anything, as it is told of; but `steps` may be what a sample did."""
+    """Anything, which then counts as a problem; but `steps` may be what a sample did."""
     return value is not None and (isinstance(value, str | int | float) or not fold(key).endswith("steps"))
 
 
