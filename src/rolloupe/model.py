@@ -147,7 +147,7 @@ class Source(Struct, frozen=True, kw_only=True):
     stream: RowStream | None = None
     """What holds the samples, in place of the bytes of the file."""
     launches: tuple[int, ...] = ()
-    """The places at which launches after the first begin, as far as the index knows: formats leave it alone."""
+    """The places at which launches after the first begin. The index sets it; formats leave it alone."""
 
     @property
     def location(self) -> Location:

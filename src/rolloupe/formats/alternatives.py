@@ -30,7 +30,7 @@ _AS_ID = "token_id:"
 
 
 class SampledTokens(NamedTuple):
-    """The tokens that were sampled, as far as their logprobs name them; a list may be empty."""
+    """The sampled tokens that a list of logprobs names; a list may be empty."""
 
     logprobs: list[Any]
     strings: list[str]

@@ -135,7 +135,7 @@ class OpenRun:
         self._rests_at = ""
         """The version at which the last turn left nothing to do; empty if it did not."""
         self._launches: dict[str, LaunchPlaces] = {}
-        """Where launches seem to begin, by source, as far as any do."""
+        """Where launches seem to begin, by source; empty if none does."""
         self._last_steps: dict[tuple[str, str], int] = {}
         """The last step of each source in each split."""
         self._goes_back: set[str] = set()

@@ -182,8 +182,7 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
 
     def _tables_in(self, folder: Path, links: str, *, forced: bool) -> list[RunInfo]:
         """The run of a folder without JSON lines of samples."""
-        places = [str(folder), *(below.path for below in _step_folders(str(folder), links))]
-        tables = [table for place in places for table in files(place, links, TABLES)]
+        tables = [table for place in _places(str(folder), links) for table in files(place, links, TABLES)]
         listed = [table.location for table in tables if forced or _may_hold_samples(table, (), forced=False)]
         kinds = " and ".join(sorted({ending_of(place.path)[1:] for place in listed}))
         return self._found(folder, folder.name, listed, f"{len(listed)} files of {kinds}", links, forced=forced)
@@ -195,15 +194,13 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
             if is_file(part.path):
                 found.append(_source(run, Location(part.path, links_of(run))))
                 continue
-            listed = files(part.path, links_of(run))
-            for folder in _step_folders(part.path, links_of(run)):
-                listed += files(folder.path, links_of(run))
+            places = _places(part.path, links_of(run))
+            listed = [entry for place in places for entry in files(place, links_of(run))]
             choice = run.reading.format or run.reading.fields
             candidates = [
                 entry for entry in listed if _may_hold_samples(entry, run.reading.fields, forced=bool(choice))
             ]
             if all(look(entry.location).empty for entry in candidates):
-                places = [part.path, *(one.path for one in _step_folders(part.path, links_of(run)))]
                 tables = [one for place in places for one in files(place, links_of(run), TABLES)]
                 read = [one for one in tables if _may_hold_samples(one, run.reading.fields, forced=False)]
                 listed, candidates = (listed or tables), (read or candidates)
@@ -264,6 +261,11 @@ def _step_folders(folder: str, link_root: str) -> list[FolderEntry]:
     listed = folders(folder, link_root)
     named = (one for one in listed if fields.step_of_folder(one.name) is not None or _RANK.fullmatch(one.name))
     return [*islice(named, MAX_STEP_FOLDERS)]
+
+
+def _places(folder: str, link_root: str) -> list[str]:
+    """The folder of a run, and those below it whose files are of the run as well."""
+    return [folder, *(below.path for below in _step_folders(folder, link_root))]
 
 
 def _names(place: str, link_root: str) -> Iterator[str]:

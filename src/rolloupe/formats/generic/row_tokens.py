@@ -1,7 +1,6 @@
 """The members of a row that hold its tokens: strings, ids, series and masks, whatever they are called."""
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ from rolloupe.formats.alternatives import (
     alternatives_of,
     sampled_tokens,
 )
-from rolloupe.formats.generic.keys import MAX_NAME_CHARS, fold
+from rolloupe.formats.generic.keys import MAX_NAME_CHARS, fold, kept
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.trainers.token_rows import ids_of
@@ -54,7 +53,7 @@ _KINDS: Final = {
     **{name: name for name in (*SERIES, *MASKS)},
     **dict.fromkeys((*LOGPROBS, META), "logprobs"),
     **dict.fromkeys((*STRINGS, *IDS, *WHOLE_IDS), "ids"),
-    **dict.fromkeys(("prompt_ids", "prompt_token_ids", "prompt_tokens"), "ids of the prompt"),
+    **dict.fromkeys(PROMPT_IDS, "ids of the prompt"),
     **dict.fromkeys((TOP_LOGPROBS, TOP_OF_SGLANG), "alternatives"),
     TARGETS: "targets",
 }
@@ -79,7 +78,7 @@ def needs_length(key: str) -> bool:
     return _USUAL.get(fold(key), key) not in _WITH_VALUES
 
 
-@lru_cache(maxsize=512)
+@kept
 def token_members(keys: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     """The keys of a row that may hold tokens, with their usual names, in the order in which they count."""
     named = ((key, _USUAL[folded]) for key in keys if len(key) < MAX_NAME_CHARS and (folded := fold(key)) in _USUAL)

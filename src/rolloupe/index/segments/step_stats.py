@@ -140,7 +140,7 @@ def by_name(moments: Mapping[str, Moments]) -> MomentsByName:
 
 
 def of_one_sample(values: Iterable[tuple[str, float | int | None]]) -> MomentsByName:
-    """The moments of the values of one sample, as far as they are finite."""
+    """The moments of the finite values of one sample."""
     kept = {name: float(value) for name, value in values if value is not None and math.isfinite(value)}
     return MomentsByName(tuple(kept), struct.pack(f"<{len(kept)}d", *kept.values()))
 

@@ -64,7 +64,7 @@ def _common(ends: _FileEnds, own: bytes) -> str:
 
 
 def why_no_table(location: Location) -> str:
-    """Why a Parquet file cannot be read; empty for one that is whole, as far as its beginning and its end show."""
+    """Why a Parquet file cannot be read; empty if its beginning and its end are whole."""
     try:
         ends = _ends(location)
         if reason := _common(ends, b"PAR1"):
