@@ -11,6 +11,7 @@ HOLDERS = ("messages", "conversations", "conversation", "chat", "trajectory", "h
 
 _CONTENTS = ("content", "value", "parts", "text", "tool_calls", "function_call", "reasoning_content", "refusal")
 _MARKS = re.compile(r'(?:role|from|type)\\*"')
+_BEFORE_JSON = frozenset("[{ \t\r\n")
 MAX_DEPTH = 4
 
 
@@ -23,6 +24,8 @@ def conversation(value: object) -> list[Any] | None:
     """
     if type(value) is list and value and type(value[0]) is dict and "role" in value[0]:
         return value  # nearly always
+    if type(value) is str and value[:1] not in _BEFORE_JSON:
+        return None
     return _found(value, 0)
 
 

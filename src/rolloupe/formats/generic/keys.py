@@ -98,8 +98,8 @@ _ROLES = {
 _words = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _no_letter = re.compile(r"[^a-z0-9]")
 MAX_NAME_CHARS = 64
-KEPT_KEYS, KEPT_CHARS = 1000, 20_000
-"""More or longer keys are not kept."""
+KEPT_ROWS, KEPT_KEYS, KEPT_CHARS = 512, 1000, 20_000
+"""For so many kinds of rows what follows from their keys is kept; more or longer keys of a row are not."""
 
 Test = Callable[[object], bool]
 Names = tuple[str, ...]
@@ -115,6 +115,8 @@ class NamedKeys(NamedTuple):
     weak_responses: Names
     weak_steps: Names
     counts: dict[str, Names]
+    may_be_sample: bool
+    """Whether one of them has a usual name of a text or a score."""
 
 
 class Roles(NamedTuple):
@@ -226,55 +228,63 @@ class Roles(NamedTuple):
 def roles_of(record: Record) -> Roles:
     """Find the key in each role: the first usual name whose value has the right type, if any."""
     found = candidates(tuple(record))
-    names = found.by_role
-
-    def first(role: str, *tests: Test) -> str | None:
-        if keys := names.get(role):
-            for fits in tests:
-                for key in keys:
-                    if fits(record[key]):
-                        return key
-        return None
-
-    prompt, response = first("prompt", _is_text), first("response", _is_response)
-    messages = None if prompt and response else first("messages", _is_conversation)
+    names = found.by_role.get
+    prompts, responses, scores, steps = names("prompt", ()), names("response", ()), names("score", ()), names("step", ())
+    prompt, response = _first(record, prompts, _is_text), _first(record, responses, _is_response)
+    messages = None if prompt and response else _first(record, names("messages", ()), _is_conversation)
     if response is None and (messages is None or not text.answers_in(_unpacked(record[messages]))):
-        response = next((key for key in found.weak_responses if _is_response(record[key])), None)
-    label = next((key for key in names.get("label", ()) if key != response and _may_be_label(record[key])), None)
-    group = first("group", _is_name)
-    if group is None and isinstance(record.get("id"), int) and fields.is_messages(record.get("prompt")):
+        response = _first(record, found.weak_responses, _is_response)
+    group = _first(record, names("group", ()), _is_name)
+    if group is None and type(record.get("id")) is int and fields.is_messages(record.get("prompt")):
         group = "id"  # verifiers until September 2025: rollouts of one example share it
-    score = first("score", _is_score)
+    score = _first(record, scores, _is_score)
     if score is None and (response or messages):
         score = next((key for key in found.outcomes if _is_verdict(key, record[key])), None)
+    step = _first(record, steps, _is_integer)
+    if step is None and steps:
+        step = next((key for key in steps if _may_be_step(key, record[key])), None)
+    labels = names("label", ())
     return Roles(
-        prompt=prompt or first("prompt", _is_any),
-        response=response or (None if messages else first("response", _is_any)),
-        messages=messages,
-        score=score or first("score", _may_be_score),
-        step=first("step", _is_integer)
-        or next((key for key in names.get("step", ()) if _may_be_step(key, record[key])), None),
-        group=group,
-        label=label,
-        env=first("env", _is_name),
-        status_key=first("status_key", lambda value: isinstance(value, str))
-        or next((key for key in found.truncated if isinstance(record[key], bool)), None),
-        counts={
-            what: key
-            for what, keys in found.counts.items()
-            if (key := next((key for key in keys if _is_count(record[key])), None))
-        },
-        advantage=first("advantage", _is_number),
-        weak_step=next((key for key in found.weak_steps if _is_integer(record[key])), None),
+        prompt or _first(record, prompts, _is_any),
+        response or (None if messages else _first(record, responses, _is_any)),
+        messages,
+        score or _first(record, scores, _may_be_score),
+        step,
+        group,
+        _first(record, [key for key in labels if key != response], _may_be_label) if labels else None,
+        _first(record, names("env", ()), _is_name),
+        _first(record, names("status_key", ()), _is_word) or _first(record, found.truncated, _is_flag),
+        _counts(record, found.counts) if found.counts else {},
+        _first(record, names("advantage", ()), _is_number),
+        _first(record, found.weak_steps, _is_integer),
     )
+
+
+def _first(record: Record, keys: Iterable[str], fits: Test) -> str | None:
+    """The first of some keys whose value fits. A plain loop: this runs a dozen times for each row."""
+    for key in keys:
+        if fits(record[key]):
+            return key
+    return None
+
+
+def _counts(record: Record, counts: dict[str, Names]) -> dict[str, str]:
+    return {what: key for what, keys in counts.items() if (key := _first(record, keys, _is_count))}
 
 
 def kept(of_keys: Callable[[Names], T]) -> Callable[[Names], T]:
     """Keep what follows from the keys of a row for the rows after it, unless the keys are many or long."""
-    known = lru_cache(maxsize=512)(of_keys)
+    known: dict[Names, T] = {}
 
     def kept_of(keys: Names) -> T:
-        return known(keys) if len(keys) <= KEPT_KEYS and len("".join(keys)) <= KEPT_CHARS else of_keys(keys)
+        found = known.get(keys)
+        if found is None:
+            found = of_keys(keys)
+            if len(keys) <= KEPT_KEYS and len("".join(keys)) <= KEPT_CHARS:
+                if len(known) >= KEPT_ROWS:
+                    known.clear()
+                known[keys] = found
+        return found
 
     return kept_of
 
@@ -311,6 +321,7 @@ def candidates(keys: Names) -> NamedKeys:
         _named(WEAK_RESPONSES, plain),
         _named(WEAK_STEPS, plain),
         {what: names for what, usual in COUNTS.items() if (names := _named(usual, plain))},
+        any(by_role[role] for role in ("prompt", "response", "messages", "score")),
     )
 
 
@@ -372,7 +383,7 @@ def _is_aside(key: str) -> bool:
 
 def may_be_sample(record: Record) -> bool:
     """Whether a row has any usual name of a text or a score, whatever the type of its value."""
-    return not candidates(tuple(record)).by_role.keys().isdisjoint(("prompt", "response", "messages", "score"))
+    return candidates(tuple(record)).may_be_sample
 
 
 def _unpacked(value: object) -> Any:
@@ -381,7 +392,7 @@ def _unpacked(value: object) -> Any:
 
 
 def _is_text(value: object) -> bool:
-    return isinstance(value, str) or text.conversation(value) is not None
+    return type(value) is str or text.conversation(value) is not None
 
 
 def _is_conversation(value: object) -> bool:
@@ -418,6 +429,14 @@ def _may_be_label(value: object) -> bool:
 
 def _is_any(value: object) -> bool:
     return value is not None
+
+
+def _is_word(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_flag(value: object) -> bool:
+    return isinstance(value, bool)
 
 
 def _is_number(value: object) -> bool:

@@ -111,6 +111,12 @@ class RowTokens(NamedTuple):
         """True for a row with a number for each token."""
         return any(map(tokens.length, self.arrays.values()))
 
+    @property
+    def may_be_padded(self) -> bool:
+        """False if a mask counts the first token and the last, so that neither is padding."""
+        masks = (values for name, values in self.arrays.items() if name in MASKS)
+        return not any(len(mask) == len(self.pieces) and mask[0] == mask[-1] == 1 for mask in masks)
+
     def masks(self) -> dict[str, tokens.Floats]:
         """The masks that can be read."""
         read = {name: tokens.read_mask(values) for name, values in self.arrays.items() if name in MASKS}
@@ -201,7 +207,11 @@ def with_choice(record: Record) -> Record:
     Source: the objects of OpenAI's API, with `choices[].message`, or `text`, and `choices[].logprobs`; vLLM adds
     `token_ids` and `prompt_token_ids`. The completion is the row itself, or a member in place of the response.
     """
-    key = next((key for key in _COMPLETIONS if isinstance(record.get(key), dict) and "choices" in record[key]), "")
+    key = ""
+    for name in _COMPLETIONS:  # a plain loop: this runs several times for each row
+        if type(value := record.get(name)) is dict and "choices" in value:
+            key = name
+            break
     if not key and "choices" not in record:
         return record
     whole = record[key] if key else record
@@ -229,13 +239,13 @@ def with_choice(record: Record) -> Record:
     return found
 
 
-def extent_of(found: RowTokens, masks: Mapping[str, tokens.Floats], prompt: int | None, pad: str = "") -> RowExtent:
-    """Return where the tokens of a row begin and end.
+def extent_of(found: RowTokens, prompt: int | None, pad: str = "") -> RowExtent:
+    """Return where the tokens of a row begin and end. Masks, which may be long lists, are read only where they tell.
 
     `prompt` is how long the row says that its prompt is, and `pad` a string that is only ever padding at the end.
     """
     pieces = found.pieces
-    span = tokens.unpadded(pieces, masks)
+    span = tokens.unpadded(pieces, found.masks() if found.may_be_padded else {})
     if pad and len(found.strings):
         span = tokens.UnpaddedSpan(
             span.start, max(span.start, min(span.stop, tokens.unpadded_length(found.strings, pad)))
@@ -247,20 +257,21 @@ def extent_of(found: RowTokens, masks: Mapping[str, tokens.Floats], prompt: int 
     if len(found.strings):
         prompt = count - len(found.strings)
     elif prompt is None:
-        prompt = _prompt_of(found, masks, span)
+        prompt = _prompt_of(found, span)
     is_known = prompt is not None and 0 <= prompt <= count
     return RowExtent(span, prompt if is_known else None, count - (prompt or 0) if is_known else count)
 
 
-def _prompt_of(found: RowTokens, masks: Mapping[str, tokens.Floats], span: tokens.UnpaddedSpan) -> int | None:
+def _prompt_of(found: RowTokens, span: tokens.UnpaddedSpan) -> int | None:
     """How many of the ids of prompt and response are the prompt's: those before the first trained one, if known.
 
     Arrays of one length, less than that of the ids, cover the response.
     """
-    whole = {name: tokens.counts(mask) for name, mask in masks.items() if len(mask) == len(found.ids)}
-    trained = next((inside for name, inside in whole.items() if name != tokens.ATTENTION and inside.any()), None)
-    if trained is not None:
-        return int(trained.argmax()) - span.start
+    for name, values in found.arrays.items():
+        if name in tokens.LOSS_MASKS and tokens.length(values) == len(found.ids):
+            mask = tokens.read_mask(values)
+            if mask is not None and (inside := tokens.counts(mask)).any():
+                return int(inside.argmax()) - span.start
     count = span.stop - span.start
     shorter = {length for values in found.arrays.values() if 0 < (length := tokens.length(values) or 0) < count}
     return count - shorter.pop() if len(shorter) == 1 else None
@@ -282,7 +293,7 @@ class AlignedRow(NamedTuple):
 def placed_row(found: RowTokens, prompt: int | None, pad: str = "") -> AlignedRow:
     """Place the arrays of a row; see `extent_of`."""
     masks = found.masks()
-    extent = extent_of(found, masks, prompt, pad)
+    extent = extent_of(found, prompt, pad)
     (start, stop), padded = extent.span, len(found.pieces)
     read = {name: tokens.read_floats(tokens.inner(one)) for name, one in found.arrays.items() if name not in MASKS}
     read |= masks

@@ -103,7 +103,7 @@ class NamedRows(RecordFormat):
         prompt, response = roles.tokens(record, "prompt"), roles.tokens(record, "response")
         if response is not None or not len(found.pieces):
             return prompt, response
-        extent = row_tokens.extent_of(found, found.masks(), prompt, self.pad)
+        extent = row_tokens.extent_of(found, prompt, self.pad)
         return extent.prompt, extent.response
 
     def references(self, record: Record) -> References:

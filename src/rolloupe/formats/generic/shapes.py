@@ -55,6 +55,7 @@ _TEXTS = ("text", "content", "message")
 _NO_COLUMNS = frozenset(("tools", "functions", "prompt_ids", "prompt_token_ids", "prompt_tokens", "input_ids"))
 """Lists that belong to a prompt, however long they are."""
 _LABELS = frozenset(LABELS)
+_NUMBERS = frozenset((int, float, bool))
 
 
 def samples_in(record: Record) -> list[Record]:
@@ -67,10 +68,23 @@ def samples_in(record: Record) -> list[Record]:
 
 def _samples(record: Record, depth: int) -> list[Record]:
     found = _numbered(record)
-    if not found and any(type(value) is list or type(value) is dict for value in record.values()):
+    if not found and _may_hold_several(record):
         found = (_listed(record, depth) or _by_id(record, depth)) if depth else None
         found = found or [_lifted(one, depth) for one in _parallel(record) or [record]]
     return found or [record]
+
+
+def _may_hold_several(record: Record) -> bool:
+    """Whether a member may be divided: not texts, numbers and their lists, or a conversation."""
+    for value in record.values():
+        if type(value) is dict:
+            return True
+        if type(value) is list and value:
+            first = value[0]
+            is_message = type(first) is dict and "role" in first and "content" in first
+            if type(first) not in _NUMBERS and not is_message:
+                return True
+    return False
 
 
 def _numbered(record: Record) -> list[Record] | None:
