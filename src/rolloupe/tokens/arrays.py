@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 T = TypeVar("T")
+_ARRAYS = (list, np.ndarray)
+"""A tuple, which a call does not make anew as it does `list | np.ndarray`."""
 _PLAIN = {float, int, bool, type(None)}
 
 
@@ -36,7 +38,7 @@ def read_floats(value: object) -> Floats | None:
 
 def length(value: object) -> int | None:
     """Return the length of an array, decoded or already read; None for anything else."""
-    return len(value) if isinstance(value, list | np.ndarray) else None
+    return len(value) if isinstance(value, _ARRAYS) else None
 
 
 def _float(element: object) -> float:

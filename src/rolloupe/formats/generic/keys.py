@@ -229,7 +229,12 @@ def roles_of(record: Record) -> Roles:
     """Find the key in each role: the first usual name whose value has the right type, if any."""
     found = candidates(tuple(record))
     names = found.by_role.get
-    prompts, responses, scores, steps = names("prompt", ()), names("response", ()), names("score", ()), names("step", ())
+    prompts, responses, scores, steps = (
+        names("prompt", ()),
+        names("response", ()),
+        names("score", ()),
+        names("step", ()),
+    )
     prompt, response = _first(record, prompts, _is_text), _first(record, responses, _is_response)
     messages = None if prompt and response else _first(record, names("messages", ()), _is_conversation)
     if response is None and (messages is None or not text.answers_in(_unpacked(record[messages]))):

@@ -48,6 +48,7 @@ _COMPLETIONS: Final = ("response", "completion", "output")
 _OF_CHOICE: Final = {"message", "text", "logprobs", "finish_reason", "token_ids", "prompt_token_ids", "index"}
 
 _WITH_VALUES: Final = frozenset((*MASKS, *STRINGS, *IDS, *WHOLE_IDS, *PROMPT_IDS))
+_IS_MASK: Final = frozenset(MASKS)
 _ARRAYS: Final = frozenset((*SERIES, *MASKS))
 _KINDS: Final = {
     **{name: name for name in (*SERIES, *MASKS)},
@@ -114,12 +115,15 @@ class RowTokens(NamedTuple):
     @property
     def may_be_padded(self) -> bool:
         """False if a mask counts the first token and the last, so that neither is padding."""
-        masks = (values for name, values in self.arrays.items() if name in MASKS)
-        return not any(len(mask) == len(self.pieces) and mask[0] == mask[-1] == 1 for mask in masks)
+        count = len(self.pieces)
+        for name, values in self.arrays.items():
+            if name in _IS_MASK and len(values) == count and values[0] == values[-1] == 1:
+                return False
+        return True
 
     def masks(self) -> dict[str, tokens.Floats]:
         """The masks that can be read."""
-        read = {name: tokens.read_mask(values) for name, values in self.arrays.items() if name in MASKS}
+        read = {name: tokens.read_mask(values) for name, values in self.arrays.items() if name in _IS_MASK}
         return {name: mask for name, mask in read.items() if mask is not None}
 
 
@@ -158,7 +162,7 @@ def row_tokens(record: Record) -> RowTokens:
         elif what == "alternatives":
             if isinstance(value, list) and value:
                 top, keys[key] = value, what
-        elif not isinstance(value, list | np.ndarray) or not len(value):
+        elif not tokens.length(value):
             continue
         elif what == "targets":
             if "loss_mask" not in arrays and _begins_with(value, int) and UNTRAINED in value:

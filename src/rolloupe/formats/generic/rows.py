@@ -43,9 +43,9 @@ class NamedRows(RecordFormat):
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `RecordFormat`."""
         record = row_tokens.with_choice(record)
-        if not may_be_sample(record):
-            raise Unusable("an object without a text or a score under a usual name is no sample")
         roles = self.known_roles(record)
+        if not (roles.prompt or roles.response or roles.score or may_be_sample(record)):
+            raise Unusable("an object without a text or a score under a usual name is no sample")
         reward = self._reward(roles, record)
         status, status_raw = roles.status(record)
         prompt_value, response_value = roles.texts(record)

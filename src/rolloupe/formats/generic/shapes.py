@@ -90,7 +90,9 @@ def _may_hold_several(record: Record) -> bool:
 def _numbered(record: Record) -> list[Record] | None:
     """The samples of `completion_0`, `reward_0`, `completion_1`, ..."""
     members = _numbered_members(tuple(record))
-    by_role = candidates(tuple(members)).by_role if members else {}
+    if not members:
+        return None
+    by_role = candidates(tuple(members)).by_role
     base = next((name for role in ("response", "messages") for name in by_role.get(role, ())), None)
     if base is None or not all(_is_text(record[key]) for key in members[base].values()):
         return None

@@ -305,6 +305,8 @@ def messages(value: object) -> list[Any] | None:
 
 def chat(value: object) -> list[Any] | None:
     """Return a response that is stored as messages, as a list of them; None for any other."""
+    if type(value) is str:  # nearly always
+        return None
     value = _messages_or(value)
     return value if isinstance(value, list) else None
 
@@ -316,6 +318,8 @@ def _messages_or(value: object) -> Any:
 
 def joined(value: object, *, thoughts: bool = False) -> str:
     """Return a prompt or response as one plain text, whether stored as text or as messages: see `text.joined`."""
+    if type(value) is str:  # nearly always
+        return value
     value = _messages_or(value)
     return text.joined(value, thoughts=thoughts) if isinstance(value, list) else as_text(value)
 
