@@ -1,19 +1,23 @@
 """Processes that perform jobs, as a viewer starts them."""
 
+import json
 import os
 import subprocess
 import sys
 import threading
+from binascii import hexlify
 from pathlib import Path
 
 import pytest
 
 from rolloupe.formats import discover
 from rolloupe.formats.registry import by_name
-from rolloupe.index.execution import JobReply, ProcessExecutor, ScanJob, processes
+from rolloupe.index.execution import BackfillJob, JobReply, ProcessExecutor, ScanJob, processes
+from rolloupe.index.execution.jobs import Job, perform
+from rolloupe.index.segments.step_stats import encoded
 from rolloupe.model import RunInfo, Source
 from tests import forks
-from tests.index.support import relax_run
+from tests.index.support import contents, opened, relax_run
 
 
 def scan_job(folder: Path) -> ScanJob:
@@ -89,3 +93,58 @@ keep_pandas_out()
 assert [*seen, *walked] == finders == sys.meta_path
 """
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
+
+
+UNCLOSED = """
+import sys, rolloupe
+run = rolloupe.open(sys.argv[1], index_dir=sys.argv[2], follow=len(sys.argv) > 3)
+assert run.steps()
+"""
+
+
+@pytest.mark.parametrize("follow", [False, True])
+def test_a_script_that_closes_nothing_ends_well_in_the_middle_of_indexing(tmp_path: Path, follow: bool) -> None:
+    rollouts = tmp_path / "run.jsonl"
+    words = "I think, wait, the answer is perhaps 3; sorry, let me check that again. " * 300
+    with rollouts.open("w") as file:
+        for number in range(350):  # less than what is indexed in the process that opens it
+            file.write(json.dumps({"step": number, "prompt": "?", "response": f"{number} {words}", "reward": 1}) + "\n")
+    for number in range(2):
+        arguments = [sys.executable, "-c", UNCLOSED, str(rollouts), str(tmp_path / f"index{number}"), *"f" * follow]
+        done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_processes_that_nobody_closes_hold_no_program(tmp_path: Path) -> None:
+    job = scan_job(tmp_path)
+    code = """
+import sys
+from binascii import unhexlify
+from rolloupe.index.execution import ProcessExecutor, ScanJob
+from rolloupe.index.segments.step_stats import decoded
+assert ProcessExecutor(1).submit(decoded(unhexlify(sys.argv[1]), ScanJob)).result(60).meta.rows == 8
+"""
+    subprocess.run([sys.executable, "-c", code, hexlify(encoded(job)).decode()], check=True, timeout=60)
+
+
+def test_a_job_ends_at_once_that_nobody_waits_for(tmp_path: Path) -> None:
+    relax_run(tmp_path / "run", steps=1, samples=100)
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        run = library.runs[0]
+        run.wait_all(30)
+        source, meta = run.source(run.snapshot().segments[0].meta.source), run.snapshot().segments[0].meta
+        assert source is not None
+    scan = ScanJob(folder=str(tmp_path / "other"), run=run.info, source=source, part=0)
+    jobs: list[Job] = [
+        scan,
+        *(
+            BackfillJob(folder=str(run.catalog.folder), run=run.info, source=source, meta=meta, kinds=[kind])
+            for kind in ("texts", "derived", "features", "tokens")
+        ),
+    ]
+    ended = threading.Event()
+    assert all(perform(job, ended).meta for job in jobs)
+    ended.set()
+    before = contents(tmp_path)
+    assert [perform(job, ended) for job in jobs] == [JobReply()] * len(jobs)
+    assert contents(tmp_path) == before

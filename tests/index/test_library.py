@@ -102,8 +102,8 @@ def test_a_run_in_a_new_folder_shows_before_all_others_are_searched_again(
         (tmp_path / "root" / name / "data.jsonl").write_bytes(lines([record]))
     searches = list[int]()
 
-    def counted(*given: Any) -> Discovery:
-        found = discover(*given)
+    def counted(*given: Any, **more: Any) -> Discovery:
+        found = discover(*given, **more)
         searches.append(len(found.runs))
         return found
 
@@ -151,10 +151,12 @@ class Walk:
         monkeypatch.setattr(library_module, "discover_begun", self)
         monkeypatch.setattr(library_module, "ADOPT_S", 0.02)
 
-    def __call__(self, paths: Any, reading: Any = AS_FOUND, within_s: Any = None, on_find: Any = None) -> Discovery:
-        found = self._found(paths, reading, within_s, on_find)
+    def __call__(
+        self, paths: Any, reading: Any = AS_FOUND, within_s: Any = None, on_find: Any = None, *, is_over: Any
+    ) -> Discovery:
+        found = self._found(paths, reading, within_s, on_find, is_over)
         if on_find is not None:
-            self.goes_on.wait(30)
+            eventually(lambda: self.goes_on.is_set() or is_over())
         if self.error:
             raise OSError(self.error)
         return found

@@ -60,8 +60,11 @@ def discover(
     reading: Reading = AS_FOUND,
     within_s: float | None = None,
     on_find: Callable[[RunInfo], object] | None = None,
+    is_over: Callable[[], bool] | None = None,
 ) -> Discovery:
     """Find the runs at and below some paths: folders or files. After `within_s` seconds, a note says what remains.
+
+    So it does once `is_over` returns True: nobody waits any more.
 
     Calls `on_find` with runs as they are found, for those who do not wait: names may repeat, and parts be joined later.
 
@@ -85,7 +88,8 @@ def discover(
         if on_find is not None and by_name(run.format).has_samples and run.format not in OF_TRACKERS:
             on_find(whole(run, of_several))
 
-    walk = _Walk(formats, forced=is_forced, follow=reading.follow_symlinks, within_s=within_s, on_find=tell)
+    follow = reading.follow_symlinks
+    walk = _Walk(formats, forced=is_forced, follow=follow, within_s=within_s, on_find=tell, is_over=is_over)
     single: list[RunInfo] = []
     for path in paths:
         place = _existing(path) if is_forced else walk.run_around(_existing(path))
@@ -118,12 +122,13 @@ def discover_begun(
     reading: Reading = AS_FOUND,
     within_s: float | None = None,
     on_find: Callable[[RunInfo], object] | None = None,
+    is_over: Callable[[], bool] | None = None,
 ) -> Discovery:
     """Find runs as `discover` does; a path that does not exist yet, or at which a format reads nothing, is a note."""
     present = [path for path in paths if not _is_to_come(path)]
     notes = [Note(str(path), "does not exist yet") for path in paths if path not in present]
     try:
-        runs, others = discover(present, reading, within_s, on_find) if present else Discovery([], [])
+        runs, others = discover(present, reading, within_s, on_find, is_over) if present else Discovery([], [])
     except NotRecognised as error:
         runs, others = [], [Note(str(present[0]), str(error))]
     return Discovery(runs, notes + others)
@@ -193,12 +198,13 @@ class _Walk:
         follow: bool,
         within_s: float | None,
         on_find: Callable[[RunInfo], object] | None = None,
+        is_over: Callable[[], bool] | None = None,
     ) -> None:
         self.runs: list[RunInfo] = []
         self.notes: list[Note] = []
         self._formats = formats
         self._forced = forced
-        self._on_find = on_find
+        self._on_find, self._is_over = on_find, is_over
         self._follow = follow
         self.is_late = False
         """True as soon as the walk skipped something for lack of time."""
@@ -290,7 +296,7 @@ class _Walk:
             self._note(str(path), f"{what}. Next: name the folder of a run; docs/formats.md says what is read")
 
     def _is_late(self) -> bool:
-        return time.monotonic() > self._ends_s
+        return time.monotonic() > self._ends_s or (self._is_over is not None and self._is_over())
 
     def _visit(self, folder: str) -> list[str]:
         """Look at one folder; return its subfolders to visit."""

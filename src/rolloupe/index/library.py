@@ -1,5 +1,6 @@
 """The runs that are open together, each with an id for use in addresses."""
 
+import atexit
 import contextlib
 import hashlib
 import os
@@ -12,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
+from weakref import WeakSet
 
 import msgspec
 import platformdirs
@@ -50,6 +52,9 @@ ADOPT_S = 0.5
 """The shortest interval at which runs are opened that the first search has found, while it goes on."""
 ADOPT_SHARE = 5
 """After opening some that takes t, the next wait for at least this many t."""
+
+ENDS_S = 10.0
+"""How long to wait for a thread that has work to end."""
 
 FIRST = 50
 """So many runs are indexed while the first search goes on."""
@@ -107,9 +112,12 @@ class Library:
         self._lock = threading.Lock()
         self._closed = threading.Event()
         find = discover_begun if waits and any(map(may_begin, self._paths)) else discover
+        find = partial(find, is_over=self._closed.is_set)
         self._discover = find if only is None else partial(_only, only, find)
         self._early: list[RunInfo] = []
         self._search: futures.Future[Discovery] | None = None
+        self._threads: list[threading.Thread] = []
+        """Those that search for runs."""
         began = time.monotonic()
         self._new_folders = NewFolders(self._paths if follow and only is None else [])
         self._new_folders.note()
@@ -129,7 +137,12 @@ class Library:
         self._follow = follow
         self._open(discovery)
         if follow:
-            threading.Thread(target=self._watch, args=(began, took_s), name="look for runs", daemon=True).start()
+            self._start("look for runs", self._watch, began, took_s)
+        _open.add(self)
+
+    def _start(self, name: str, work: Callable[..., None], *given: object) -> None:
+        self._threads.append(threading.Thread(target=work, args=given, name=name, daemon=True))
+        self._threads[-1].start()
 
     @property
     def runs(self) -> list[OpenRun]:
@@ -158,7 +171,7 @@ class Library:
             except BaseException as error:
                 search.set_exception(error)
 
-        threading.Thread(target=look, name="first search", daemon=True).start()
+        self._start("first search", look)
         if futures.wait([search], patience_s).done:
             return search.result()
         self._search = search
@@ -359,13 +372,16 @@ class Library:
             run.rebuild()
 
     def close(self) -> None:
-        """Stop the background work."""
+        """Stop the background work, and wait for its end."""
+        _open.discard(self)
         self._closed.set()
         for run in self.runs:
             run.stop()
         self._executor.close()
         for run in self.runs:
             run.close()
+        for thread in self._threads:
+            thread.join(ENDS_S)
 
     def __enter__(self) -> Self:
         return self
@@ -402,6 +418,20 @@ class Library:
             callbacks = list(self._callbacks)
         for callback in callbacks:
             callback(kind, run)
+
+
+_open: "WeakSet[Library]" = WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    """Close what a program left open: a thread in native code would abort the process as the interpreter ends."""
+    for library in [*_open]:
+        library.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_open.clear)  # the threads and processes stay with the parent
 
 
 def _only(run_id: str, find: Callable[..., Discovery], *how: Any) -> Discovery:

@@ -27,7 +27,7 @@ from rolloupe.index.execution import SMALL_RUNS, Executor, InlineExecutor, JobRe
 from rolloupe.index.schedule import Schedule
 from rolloupe.index.segments.derived_values import derived_of
 from rolloupe.index.segments.files import discard, is_readable
-from rolloupe.index.segments.kind import Stage
+from rolloupe.index.segments.kind import EndedEarly, Stage
 from rolloupe.index.segments.launches import LaunchPlaces, StepBlock, agreed, launches_of, older_steps
 from rolloupe.index.segments.segment import has_columns, scan
 from rolloupe.index.segments.text_budget import Budget
@@ -121,13 +121,13 @@ class OpenRun:
         """Set if this turn ends before all is done, because other runs wait."""
         self._started_s = math.inf
         self._asked_s = -math.inf
-        self._executor = InlineExecutor(own_work.scanned_bytes, executor)
+        self._executor = InlineExecutor(own_work.scanned_bytes, executor, self._stop)
         self._budget = budget
         self._backfills = tuple(
-            Backfill(self.catalog, info, InlineExecutor(own_work.backfilled_bytes, executor), budget, stage)
+            Backfill(self.catalog, info, InlineExecutor(own_work.backfilled_bytes, executor, self._stop), budget, stage)
             for stage in get_args(Stage)
         )
-        self._packs = Packs(self.catalog, InlineExecutor(own_work.packed_segments, executor), budget)
+        self._packs = Packs(self.catalog, InlineExecutor(own_work.packed_segments, executor, self._stop), budget)
         self._own = OwnParts(shard, info, self._sources, splittable=self.format.splittable)
         self._mirror = mirror
         self._flying: dict[futures.Future[JobReply], tuple[SourceState, PartKey]] = {}
@@ -391,6 +391,8 @@ class OpenRun:
         """Do some work and report a defect in it: the thread must outlive it, or whoever waits would wait for ever."""
         try:
             work()
+        except EndedEarly:
+            pass
         except (Exception, SystemExit) as error:
             self._fail(("", 0), f"indexing stopped short: {words_of(error)}")
 
@@ -637,7 +639,7 @@ class OpenRun:
         stop = self._schedule.span(place, part)[1]
         # before the scan, so that the fingerprint does not match a file that is rewritten meanwhile
         print_ = fingerprint.take_of(place.source.location, place.state)
-        addition = scan(self.info, place.source, start, stop)
+        addition = scan(self.info, place.source, start, stop, self._stop)
         self._schedule.scanned(key, place.state.size)
         if addition.named or addition.problems or any(p.transient for p in (tail or segment.meta).problems):
             self.catalog.grow(key, addition, print_)

@@ -50,7 +50,7 @@ def test_a_run_that_is_not_found_yet_is_awaited_while_the_first_search_goes_on(
     relax_run(tmp_path / "runs/a")
     goes_on = threading.Event()
 
-    def slow(paths: Any, reading: Any, within_s: Any = None, on_find: Any = None) -> Discovery:
+    def slow(paths: Any, reading: Any, within_s: Any = None, on_find: Any = None, **_: Any) -> Discovery:
         goes_on.wait(30)
         return discover(paths, reading, within_s, on_find)
 

@@ -1,10 +1,12 @@
 """Runs jobs in this process, on the thread that submits them."""
 
+import threading
 from concurrent.futures import Future
 from typing import NamedTuple
 
 from rolloupe.index.execution.base import Executor
 from rolloupe.index.execution.jobs import Job, JobReply, perform
+from rolloupe.index.segments.kind import NEVER
 
 
 class OwnWork(NamedTuple):
@@ -27,12 +29,13 @@ NO_WORK = OwnWork(0, 0, 0)
 class InlineExecutor:
     """Runs jobs at once, up to a total cost of `allowance`, and hands the others to `beyond`.
 
-    So small runs start no process, and the first sample appears before a process would have started.
+    So small runs start no process, and the first sample appears before a process would have started. `ended` ends them.
     """
 
-    def __init__(self, allowance: int, beyond: Executor) -> None:
+    def __init__(self, allowance: int, beyond: Executor, ended: threading.Event = NEVER) -> None:
         self._left = allowance
         self._beyond = beyond
+        self._ended = ended
 
     @property
     def count(self) -> int:
@@ -45,7 +48,7 @@ class InlineExecutor:
             return self._beyond.submit(job)
         self._left -= job.cost
         done = Future[JobReply]()
-        done.set_result(perform(job))
+        done.set_result(perform(job, self._ended))
         return done
 
     def close(self) -> None:

@@ -1,6 +1,7 @@
 """The jobs on segments, as records that can travel to another process or machine, and the code that performs them."""
 
 import os
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
@@ -15,7 +16,7 @@ from rolloupe.index.features.shares import ScanShare
 from rolloupe.index.segments import pack, segment
 from rolloupe.index.segments.derived_values import DerivedMeta
 from rolloupe.index.segments.grid import grid_span
-from rolloupe.index.segments.kind import Noted
+from rolloupe.index.segments.kind import NEVER, EndedEarly, Noted
 from rolloupe.index.segments.kinds import KINDS
 from rolloupe.index.segments.pack import PackMember
 from rolloupe.index.segments.segment import SegmentMeta
@@ -72,10 +73,10 @@ class JobReply(Struct, kw_only=True):
     error: str = ""
 
 
-def perform(job: Job) -> JobReply:
-    """Perform a job in this process."""
+def perform(job: Job, ended: threading.Event = NEVER) -> JobReply:
+    """Perform a job in this process. Once the event is set, it ends soon, with an empty reply."""
     with uncollected():
-        return _performed(job)
+        return _performed(job, ended)
 
 
 def announce(job: Job) -> None:
@@ -86,22 +87,24 @@ def announce(job: Job) -> None:
     fetch_soon(job.source.location, start - 1, stop)
 
 
-def _performed(job: Job) -> JobReply:
+def _performed(job: Job, ended: threading.Event) -> JobReply:
     try:
         if isinstance(job, PackJob):
             pack.write(Path(job.path), job.members, is_derived=job.is_derived)
             return JobReply()
         if isinstance(job, BackfillJob):
-            return _backfilled(job)
-        return JobReply(meta=segment.build(Path(job.folder), job.run, job.source, job.part))
+            return _backfilled(job, ended)
+        return JobReply(meta=segment.build(Path(job.folder), job.run, job.source, job.part, ended))
+    except EndedEarly:
+        return JobReply()
     except OSError as error:
         return JobReply(error=_failure(job, error))
     except (Exception, SystemExit) as error:  # a defect in a format must cost one part, not the index
         return JobReply(error=words_of(error))
 
 
-def _backfilled(job: BackfillJob) -> JobReply:
-    records = segment.records_of(job.run, job.source, job.meta, job.noted, job.loss, job.share)
+def _backfilled(job: BackfillJob, ended: threading.Event) -> JobReply:
+    records = segment.records_of(job.run, job.source, job.meta, job.noted, job.loss, job.share, ended)
     if records is None:
         return JobReply()
     path = segment.numbers_of(Path(job.folder), job.meta)

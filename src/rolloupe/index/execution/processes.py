@@ -98,7 +98,9 @@ class ProcessExecutor:
             if not self._idle.acquire(blocking=False) and len(self._threads) < self.count:
                 self._workers.append(Worker())
                 arguments = (self._workers[-1],)
-                self._threads.append(threading.Thread(target=self._serve, args=arguments, name="index worker"))
+                self._threads.append(
+                    threading.Thread(target=self._serve, args=arguments, name="index worker", daemon=True)
+                )
                 self._threads[-1].start()
         return reply
 

@@ -21,7 +21,7 @@ from rolloupe.index.features.blocks import COLUMNS, BlockPlan, SampleBlock, Step
 from rolloupe.index.features.shares import ScanShare
 from rolloupe.index.segments.columns import derived_column
 from rolloupe.index.segments.derived_values import DerivedMeta, derived_of, read_derived
-from rolloupe.index.segments.kind import Backfilled, Beside, PartRecords, SegmentKind
+from rolloupe.index.segments.kind import Backfilled, Beside, PartRecords, SegmentKind, until
 from rolloupe.index.segments.segment import WORD, SegmentMeta, write_parquet
 from rolloupe.index.segments.texts import CONTENTS, text_of
 
@@ -117,7 +117,7 @@ def _write(path: Path, records: PartRecords) -> None:
         numbers = file.read(columns=list(COLUMNS), use_threads=False)
     values = _behaviours(path, list(facts.behaviours), len(numbers))
     found = _FeaturesOfPart(list(blocks_of(numbers, facts.share)), values)
-    for first, responses in _texts(path, records):
+    for first, responses in until(records.ended, _texts(path, records)):
         found.add(first, responses)
     metadata = {CONTENTS: records.meta.fingerprint.contents, FACTS: msgspec.json.encode(facts)}
     write_parquet(sample_words_of(path), found.sample_table().replace_schema_metadata(metadata))

@@ -6,7 +6,7 @@ others.
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
@@ -32,7 +32,7 @@ from rolloupe.formats import by_name
 from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.segments.columns import derived_column
 from rolloupe.index.segments.files import contents_of
-from rolloupe.index.segments.kind import Backfilled, Beside, PartRecords, SegmentKind
+from rolloupe.index.segments.kind import Backfilled, Beside, PartRecords, SegmentKind, until
 from rolloupe.index.segments.segment import LZ4, META_BYTES, SegmentMeta, write_parquet
 from rolloupe.index.segments.step_stats import (
     NO_MOMENTS,
@@ -157,7 +157,8 @@ def _write(path: Path, records: PartRecords) -> DerivedMeta:
     meta, rows = records.meta, records.rows
     kept = _kept(path, meta)
     stale = [metric for name, metric in text_metrics().items() if name not in kept.names]
-    values, failures = _computed(rows, stale, is_cut=(meta.start > 0, meta.complete))
+    batches = until(records.ended, _batches(rows))
+    values, failures = _computed(rows, batches, stale, is_cut=(meta.start > 0, meta.complete))
     with atomic.alone_in(path.parent):  # another viewer may have added values of tokens meanwhile
         kept = _kept(path, meta).without(values)
         return _written(path, meta, rows, kept, values, failures, kept.about.tokens if kept.about else None)
@@ -232,14 +233,18 @@ def _read(path: Path, names: Sequence[str]) -> dict[str, pa.ChunkedArray] | None
 
 
 def _computed(
-    rows: Sequence[SampleRow], metrics: Sequence[DerivedMetric], *, is_cut: tuple[bool, bool]
+    rows: Sequence[SampleRow],
+    batches: Iterable[Sequence[SampleRow]],
+    metrics: Sequence[DerivedMetric],
+    *,
+    is_cut: tuple[bool, bool],
 ) -> tuple[dict[str, BatchValues], dict[str, str]]:
     """The values of the metrics, and by name why a metric has none: it raised."""
     failures: dict[str, str] = {}
     of_rows = [metric for metric in metrics if metric.of_siblings is None]
-    batches = [values_of_batch(SampleBatch(some), of_rows, failures) for some in _batches(rows)] if of_rows else []
+    found = [values_of_batch(SampleBatch(some), of_rows, failures) for some in batches] if of_rows else []
     whole = [metric for metric in of_rows if metric.name not in failures]
-    values = {metric.name: _joined(metric, [one[metric.name] for one in batches]) for metric in whole}
+    values = {metric.name: _joined(metric, [one[metric.name] for one in found]) for metric in whole}
     for metric in metrics:
         if metric.of_siblings is not None:
             try:

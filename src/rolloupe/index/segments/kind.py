@@ -1,9 +1,10 @@
 """Kinds of segments: sets of files, one set for each part of a source."""
 
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -16,6 +17,24 @@ if TYPE_CHECKING:
 
 Stage: TypeAlias = Literal["texts", "tokens", "features"]
 """The pass that writes a kind, in this order."""
+
+
+T = TypeVar("T")
+
+NEVER = threading.Event()
+"""For work that nobody ends early."""
+
+
+class EndedEarly(Exception):
+    """Raised within work on a segment of which nobody wants the result any more."""
+
+
+def until(ended: threading.Event, items: Iterable[T]) -> Iterator[T]:
+    """Yield the items until an event is set. Raises `EndedEarly` then."""
+    for item in items:
+        if ended.is_set():
+            raise EndedEarly
+        yield item
 
 
 class NotedRow(Struct, frozen=True, array_like=True):
@@ -61,9 +80,11 @@ class PartRecords:
         noted: "Noted",
         loss: "RunLoss | None",
         share: ScanShare,
+        ended: threading.Event = NEVER,
     ) -> None:
         self.run, self.source, self.meta = run, source, meta
         self.noted, self.loss, self.share = noted, loss, share
+        self.ended = ended
         self._read_rows = rows
 
     @cached_property

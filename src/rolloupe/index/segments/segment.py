@@ -9,6 +9,7 @@ import contextlib
 import errno
 import hashlib
 import os
+import threading
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -29,7 +30,7 @@ from rolloupe.index.fingerprint import FileState, Fingerprint
 from rolloupe.index.segments.columns import metric_column, names_of, tag_column, values_of
 from rolloupe.index.segments.files import contents_of, discard
 from rolloupe.index.segments.grid import grid_span, has_open_grid, span_of
-from rolloupe.index.segments.kind import Noted, PartRecords, SegmentKind
+from rolloupe.index.segments.kind import NEVER, Noted, PartRecords, SegmentKind, until
 from rolloupe.index.segments.launches import StepBlock, blocks_of, number
 from rolloupe.index.segments.scores import scan_scores
 from rolloupe.index.segments.step_stats import StepStats, decoded, encoded, step_stats_of
@@ -151,14 +152,14 @@ def _kind(*, annotates: bool) -> SegmentKind:
     return ANNOTATIONS if annotates else NUMBERS
 
 
-def scan(run: RunInfo, source: Source, start: int, stop: int) -> Scan:
-    """Scan the records that begin in `[start, stop)`."""
+def scan(run: RunInfo, source: Source, start: int, stop: int, ended: threading.Event = NEVER) -> Scan:
+    """Scan the records that begin in `[start, stop)`. Raises `EndedEarly`."""
     rows: list[SampleRow] = []
     annotations: list[Annotation] = []
     problems: list[Problem] = []
     end, unfinished, prompts = start, False, Prompts()
     try:
-        for item in _records(run, source, start, stop):
+        for item in until(ended, _records(run, source, start, stop)):
             if isinstance(item, Problem):
                 problems.append(item)
                 unfinished = unfinished or item.transient
@@ -275,8 +276,8 @@ def numbers_of(folder: Path, meta: SegmentMeta) -> Path:
     return folder / key[:2] / f"{key}-{meta.part:06d}-{meta.stop:x}{texts}-{meta.digest}.parquet"
 
 
-def build(folder: Path, run: RunInfo, source: Source, part: int) -> SegmentMeta | None:
-    """Scan one part of a source and write its scalars. Returns None if the file is gone."""
+def build(folder: Path, run: RunInfo, source: Source, part: int, ended: threading.Event = NEVER) -> SegmentMeta | None:
+    """Scan one part of a source and write its scalars. Returns None if the file is gone. Raises `EndedEarly`."""
     splittable = by_name(run.format).splittable
     state = fingerprint.state_of_source(source)
     if state is None:
@@ -285,7 +286,7 @@ def build(folder: Path, run: RunInfo, source: Source, part: int) -> SegmentMeta 
     start, stop = span_of(splittable, source.path, part, state.size)
     # the stream's extent is measured before the scan: additions in between are scanned again, never lost
     reached, file_bytes = extent(source.location, stop) if is_open else (stop, None)
-    records = scan(run, source, start, stop)
+    records = scan(run, source, start, stop, ended)
     stop = reached
     covered = records.stop if records.unfinished else max(records.stop, stop)
     with open_file(source.location) as file:
@@ -361,7 +362,13 @@ def has_other_texts(source: Source, meta: SegmentMeta) -> bool:
 
 
 def records_of(
-    run: RunInfo, source: Source, meta: SegmentMeta, noted: Noted, loss: RunLoss | None, share: ScanShare
+    run: RunInfo,
+    source: Source,
+    meta: SegmentMeta,
+    noted: Noted,
+    loss: RunLoss | None,
+    share: ScanShare,
+    ended: threading.Event = NEVER,
 ) -> PartRecords | None:
     """The records of a segment; None if its files have changed since the scan."""
     if has_other_texts(source, meta):
@@ -369,21 +376,21 @@ def records_of(
     state = fingerprint.state_of_source(source)
     if state is None or not fingerprint.still_holds(source.location, meta.fingerprint, state):
         return None
-    return PartRecords(run, source, meta, lambda: _all_rows(run, source, meta), noted, loss, share)
+    return PartRecords(run, source, meta, lambda: _all_rows(run, source, meta, ended), noted, loss, share, ended)
 
 
-def _all_rows(run: RunInfo, source: Source, meta: SegmentMeta) -> list[SampleRow]:
-    rows = _rows(run, source, meta)
+def _all_rows(run: RunInfo, source: Source, meta: SegmentMeta, ended: threading.Event) -> list[SampleRow]:
+    rows = _rows(run, source, meta, ended)
     if len(rows) != meta.rows:
         raise SourceChanged(f"{source.name} no longer has the samples of the index")
     return rows
 
 
-def _rows(run: RunInfo, source: Source, meta: SegmentMeta) -> list[SampleRow]:
+def _rows(run: RunInfo, source: Source, meta: SegmentMeta, ended: threading.Event) -> list[SampleRow]:
     """The readable rows of a segment with their texts."""
     rows: list[SampleRow] = []
     with contextlib.suppress(OSError):
-        for item in by_name(run.format).scan(run, source, meta.start, meta.stop):
+        for item in until(ended, by_name(run.format).scan(run, source, meta.start, meta.stop)):
             if isinstance(item, SampleRow) and len(rows) < meta.rows:
                 rows.append(item)
     number(rows, meta.launches)

@@ -17,7 +17,7 @@ from rolloupe.derive import BatchValues, token_metrics
 from rolloupe.formats import by_name
 from rolloupe.index.fingerprint import size_of
 from rolloupe.index.segments.derived_values import DerivedMeta, TokenMark, add_values, may_have_tokens, read_derived
-from rolloupe.index.segments.kind import Backfilled, Beside, PartRecords, SegmentKind
+from rolloupe.index.segments.kind import Backfilled, Beside, PartRecords, SegmentKind, until
 from rolloupe.index.segments.segment import WORD, SegmentMeta, write_parquet
 from rolloupe.index.segments.step_stats import MAX_SERIES
 from rolloupe.index.token_stats import mask_sums, words
@@ -98,7 +98,7 @@ def _write(path: Path, records: PartRecords) -> DerivedMeta:
     for one in records.noted.rows:
         annotations[places[one.row]].append(Locator(source=one.source, start=one.start, length=one.length))
     found = by_name(records.run.format).token_arrays(records.run, records.source, in_order, annotations)
-    for number, tokens in zip(order, found, strict=True):
+    for number, tokens in until(records.ended, zip(order, found, strict=True)):
         reading.add(number, tokens)
     reading.finish()
     size_bytes = words_bytes = 0
