@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 T = TypeVar("T")
 _ARRAYS = (list, np.ndarray)
-"""A tuple, which a call does not make anew as it does `list | np.ndarray`."""
+"""A tuple, which no call has to make, as it makes `list | np.ndarray`."""
 _PLAIN = {float, int, bool, type(None)}
 
 
