@@ -151,7 +151,11 @@ def compose(rng: Random, plan: Plan, like: Style | None = None) -> Style:
     style.numbering = pick(rng, {"all": 4, "step": 3, "prompt": 3})
     if like is None:
         style.has_index = rng.random() < 0.25
-    style.keys = like.keys.copy() if like is not None and rng.random() < 0.3 else _keys(rng, style, plan)
+    known = like.keys if like is not None and rng.random() < 0.3 else {}
+    style.keys = _keys(rng, style, plan)
+    for role, key in known.items():  # what this writer does not write has no key
+        if role in style.keys and key not in style.keys.values():
+            style.keys[role] = key
     if like is not None and "group" not in like.keys:
         style.keys.pop("group", None)
     if like is not None and "step" in like.keys:

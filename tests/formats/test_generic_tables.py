@@ -101,7 +101,7 @@ def test_hostile_tables_cost_nothing(tmp_path: Path) -> None:
     text = '[{"prompt": "p", "response": "r", "reward": NaN}, 3, {"prompt": "p"}, ' + "[" * 5000
     (tmp_path / "a.json").write_text(text)
     found = items(only_run(tmp_path))
-    assert [type(one) for one in found] == [SampleRow, Problem, SampleRow, Problem]
+    assert [type(one) for one in found] == [SampleRow, Problem, Problem, Problem]
     (tmp_path / "a.json").write_text(
         '{"columns": ["prompt", "response", "reward"], "data": [["p", "r", NaN], 3, [], [['
     )

@@ -88,8 +88,7 @@ def discover(
         if on_find is not None and by_name(run.format).has_samples and run.format not in OF_TRACKERS:
             on_find(whole(run, of_several))
 
-    follow = reading.follow_symlinks
-    walk = _Walk(formats, forced=is_forced, follow=follow, within_s=within_s, on_find=tell, is_over=is_over)
+    walk = _Walk(formats, reading, within_s=within_s, on_find=tell, is_over=is_over)
     single: list[RunInfo] = []
     for path in paths:
         place = _existing(path) if is_forced else walk.run_around(_existing(path))
@@ -193,9 +192,8 @@ class _Walk:
     def __init__(
         self,
         formats: Sequence[Format],
+        reading: Reading,
         *,
-        forced: bool,
-        follow: bool,
         within_s: float | None,
         on_find: Callable[[RunInfo], object] | None = None,
         is_over: Callable[[], bool] | None = None,
@@ -203,9 +201,9 @@ class _Walk:
         self.runs: list[RunInfo] = []
         self.notes: list[Note] = []
         self._formats = formats
-        self._forced = forced
+        self._reading = reading
+        self._forced = bool(reading.format or reading.fields)
         self._on_find, self._is_over = on_find, is_over
-        self._follow = follow
         self.is_late = False
         """True as soon as the walk skipped something for lack of time."""
         self._ends_s = math.inf if within_s is None else time.monotonic() + within_s
@@ -267,7 +265,7 @@ class _Walk:
             self._walk(path)
 
     def _walk(self, path: Path) -> None:
-        self._link_root = os.sep if self._follow else str(path)
+        self._link_root = os.sep if self._reading.follow_symlinks else str(path)
         before = len(self.runs), len(self.notes)
         waiting = [(str(path), 0)]
         walked = of_runs = 0
@@ -345,7 +343,8 @@ class _Walk:
             self._claimed |= {run.root, *(os.path.realpath(part.path) for part in run.parts), *usual_tables(run.root)}
             reader = by_name(run.format)
             with self._trying(reader, Path(run.root)):
-                paths = [source.path for source in reader.sources(run)]
+                as_asked = msgspec.structs.replace(run, reading=self._reading)
+                paths = [source.path for source in reader.sources(as_asked)]
                 folder = run.root if is_folder(run.root) else os.path.dirname(run.root)
                 paths += [os.path.join(folder, *file.name.split("/")) for file in reader.files(run) if file.what]
                 self._claimed.update(paths, map(os.path.dirname, paths))

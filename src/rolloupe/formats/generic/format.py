@@ -4,7 +4,7 @@ If a row lacks a step, group or split, names of files and folders, and equal pro
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -17,6 +17,9 @@ from rolloupe.formats.generic.keys import (
     SCORES,
     STEPS,
     WEAK_STEPS,
+    Roles,
+    candidates,
+    has_answer,
     has_sample,
     has_text,
     roles_of,
@@ -61,6 +64,7 @@ MAX_STEP_FOLDERS = 100_000
 
 _RANK = re.compile(r"(?:rank|worker|gpu|node|proc|process|host|shard|part|dp)[_\-]?[0-9]{1,5}", re.IGNORECASE)
 _EPOCH = re.compile(r"(?:^|[^a-z])epoch[_\-.=]?(?P<epoch>[0-9]{1,9})", re.IGNORECASE)
+_digits = re.compile(r"[0-9]+")
 _NO_NAME = re.compile(r"data|(?:global|steps?|iter|iteration|rollout)?[0-9]*")
 
 
@@ -197,14 +201,14 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
             places = _places(part.path, links_of(run))
             listed = [entry for place in places for entry in files(place, links_of(run))]
             choice = run.reading.format or run.reading.fields
-            candidates = [
-                entry for entry in listed if _may_hold_samples(entry, run.reading.fields, forced=bool(choice))
-            ]
-            if all(look(entry.location).empty for entry in candidates):
-                tables = [one for place in places for one in files(place, links_of(run), TABLES)]
-                read = [one for one in tables if _may_hold_samples(one, run.reading.fields, forced=False)]
-                listed, candidates = (listed or tables), (read or candidates)
-            listed = listed if choice and not candidates else candidates
+            named, choice = run.reading.fields, bool(run.reading.format or run.reading.fields)
+            certain = [entry for entry in listed if _may_hold_samples(entry, named, forced=choice)]
+            if all(look(entry.location).empty for entry in certain):
+                tables = [entry for place in places for entry in files(place, links_of(run), TABLES)]
+                read = [entry for entry in tables if _may_hold_samples(entry, named, forced=False)]
+                listed, certain = (tables if read else listed or tables), (read or certain)
+            if certain or not choice:
+                listed = _with_unscored(certain, listed, named, forced=choice)
             numbered = fields.numbered_names(_bare(entry.name) for entry in listed)
             found += [_source(run, entry.location, numbered) for entry in listed]
         return found
@@ -246,14 +250,20 @@ def _beginnings(listed: list[Location]) -> Iterator[Record]:
         yield from (sample for _, seen in lines for record in seen.objects for sample in _samples(record, seen.whole))
 
 
-def _samples(record: Record, is_whole: bool = True, *, forced: bool = False) -> list[Record]:
-    """The samples of a record; of one that is too long to be seen whole, the score may follow its text."""
+def _samples(
+    record: Record,
+    is_whole: bool = True,
+    *,
+    forced: bool = False,
+    fits: Callable[[Record, Roles], bool] = has_sample,
+) -> list[Record]:
+    """The first sample of a record; of one that is too long to be seen whole, the score may follow its text."""
     try:
         found = samples_in(record)[:1]
     except Unusable:
         return []
-    is_sample = has_sample if is_whole else has_text
-    return [one for one in found if is_sample(one, roles_of(one)) and (forced or not is_foreign(record))]
+    fits = fits if is_whole else has_text
+    return [one for one in found if fits(one, roles_of(one)) and (forced or not is_foreign(record))]
 
 
 def _step_folders(folder: str, link_root: str) -> list[FolderEntry]:
@@ -311,12 +321,50 @@ def _may_hold_samples(entry: FolderEntry, named: Fields, *, forced: bool) -> boo
     key = (entry.path, entry.inode, named, forced)
     if key in _with_samples:
         return True
-    if is_whole := is_read_whole(entry.location):
-        records, seen_whole = first_rows(entry.location), True
-    else:
-        seen = look(entry.location)
-        records, seen_whole = seen.objects, seen.whole
+    records, seen_whole = _first_records(entry)
     found = any(_samples(mapped(record, named), seen_whole, forced=forced) for record in records)
     if found:
         _with_samples.add(key)
-    return found or not (records or is_whole)
+    return found or not (records or is_read_whole(entry.location))
+
+
+def _first_records(entry: FolderEntry) -> tuple[tuple[Record, ...], bool]:
+    """The first records of a file, and whether they are seen whole."""
+    if is_read_whole(entry.location):
+        return first_rows(entry.location), True
+    seen = look(entry.location)
+    return seen.objects, seen.whole
+
+
+def _with_unscored(
+    certain: list[FolderEntry], listed: list[FolderEntry], named: Fields, *, forced: bool
+) -> list[FolderEntry]:
+    """Files with samples, and those beside them whose rows have the same answers and no score, or a score alone.
+
+    So are tries that failed. Unless a person has named keys or the format, their score is no number, or their names
+    differ in numbers alone.
+    """
+    known = {entry.path for entry in certain}
+    if not certain or len(known) == len(listed):
+        return certain
+    answers = {key for entry in certain[:MAX_FILES] for key, _ in _answers(entry, named, forced=forced) if key}
+    names = {_digits.sub("0", entry.name) for entry in certain}
+
+    def is_like(entry: FolderEntry) -> bool:
+        is_named = _digits.sub("0", entry.name) in names
+        found = _answers(entry, named, forced=forced)
+        return any(
+            (is_scored and is_named) if key is None else (key in answers and (is_scored or is_named or forced))
+            for key, is_scored in found
+        )
+
+    return [entry for entry in listed if entry.path in known or is_like(entry)]
+
+
+def _answers(entry: FolderEntry, named: Fields, *, forced: bool) -> Iterator[tuple[str | None, bool]]:
+    """The keys of the answers in the first samples of a file, and whether these have a score of any kind."""
+    for record in _first_records(entry)[0]:
+        for sample in _samples(mapped(record, named), forced=forced, fits=lambda *_: True):
+            roles = roles_of(sample)
+            answer = (roles.response or roles.messages) if has_answer(sample, roles) else None
+            yield answer, "score" in candidates(tuple(sample)).by_role

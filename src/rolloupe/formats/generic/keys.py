@@ -32,10 +32,10 @@ SCORES = (
 )  # fmt: skip
 """The usual names of a reward."""
 OUTCOMES = (
-    "correct", "is_correct", "accuracy", "acc", "passed", "success", "solved", "resolved", "is_success", "is_resolved",
-    "correctness", "pass", "exact_match",
+    "correct", "is_correct", "accuracy", "acc", "passed", "success", "solved", "is_solved", "resolved", "is_success",
+    "is_resolved", "is_passed", "correctness", "pass", "exact_match",
 )  # fmt: skip
-"""The usual names of a verdict, which is the reward of a row that has no other."""
+"""The usual names of a verdict, which is the reward of a row that has no other: true and false before a number."""
 STEPS = (
     "step", "global_step", "global_steps", "iteration", "training_step", "train_step", "iter", "update", "itr",
     "trainer_step", "policy_step", "rl_step", "optim_step", "step_idx", "step_id", "iteration_id", "update_step",
@@ -63,6 +63,8 @@ ENVS = (
 STATUSES = ("status", "finish_reason", "stop_reason", "stop_condition", "termination_reason", "exit_status")
 TRUNCATED = ("is_truncated", "truncated", "was_truncated")
 """The usual names of whether a sample was cut short."""
+WEAK_GROUPS = ("session_id", "id", "idx", "index", "key")
+"""The group of a row without a prompt."""
 ADVANTAGES = ("advantage", "adv", "advantages", "normalized_advantage", "group_advantage")
 COUNTS = {
     "prompt": (
@@ -114,6 +116,7 @@ class NamedKeys(NamedTuple):
     truncated: Names
     weak_responses: Names
     weak_steps: Names
+    weak_groups: Names
     counts: dict[str, Names]
     may_be_sample: bool
     """Whether one of them has a usual name of a text or a score."""
@@ -244,7 +247,8 @@ def roles_of(record: Record) -> Roles:
         group = "id"  # verifiers until September 2025: rollouts of one example share it
     score = _first(record, scores, _is_score)
     if score is None and (response or messages):
-        score = next((key for key in found.outcomes if _is_verdict(key, record[key])), None)
+        verdicts = [key for key in found.outcomes if _is_verdict(key, record[key])]
+        score = next((key for key in verdicts if isinstance(record[key], bool)), None) or next(iter(verdicts), None)
     step = _first(record, steps, _is_integer)
     if step is None and steps:
         step = next((key for key in steps if _may_be_step(key, record[key])), None)
@@ -325,6 +329,7 @@ def candidates(keys: Names) -> NamedKeys:
         _named(TRUNCATED, plain),
         _named(WEAK_RESPONSES, plain),
         _named(WEAK_STEPS, plain),
+        _named(WEAK_GROUPS, plain),
         {what: names for what, usual in COUNTS.items() if (names := _named(usual, plain))},
         any(by_role[role] for role in ("prompt", "response", "messages", "score")),
     )
@@ -361,6 +366,17 @@ def words_of(key: str) -> list[str]:
     return [word.lower() for word in _words.findall(key[:MAX_NAME_CHARS])]
 
 
+def weak_group(record: Record) -> str | None:
+    """Return what may name the group of a row without a prompt."""
+    key = _first(record, candidates(tuple(record)).weak_groups, _is_name)
+    return fields.name(record[key]) if key else None
+
+
+def has_answer(record: Record, roles: Roles) -> bool:
+    """Whether a row has a response, or messages."""
+    return bool(roles.response or roles.messages) and has_text(record, roles)
+
+
 def has_text(record: Record, roles: Roles) -> bool:
     """Whether a row has a text or messages in one of these roles."""
     return any(key and _is_text(record[key]) for key in (roles.prompt, roles.response, roles.messages))
@@ -389,6 +405,12 @@ def _is_aside(key: str) -> bool:
 def may_be_sample(record: Record) -> bool:
     """Whether a row has any usual name of a text or a score, whatever the type of its value."""
     return candidates(tuple(record)).may_be_sample
+
+
+def is_prompt_alone(record: Record) -> bool:
+    """Whether a row has a text of which every usual name is that of a prompt."""
+    found = candidates(tuple(record))
+    return found.by_role.keys().isdisjoint(("response", "messages")) and "prompt" in found.by_role
 
 
 def _unpacked(value: object) -> Any:

@@ -13,7 +13,7 @@ from rolloupe.formats.alternatives import (
     alternatives_of,
     sampled_tokens,
 )
-from rolloupe.formats.generic.keys import MAX_NAME_CHARS, fold, kept
+from rolloupe.formats.generic.keys import MAX_NAME_CHARS, candidates, fold, kept
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.trainers.token_rows import ids_of
@@ -44,7 +44,6 @@ MASKS: Final = (*tokens.LOSS_MASKS, tokens.ATTENTION)
 META: Final = "meta_info"
 UNTRAINED: Final = -100
 
-_COMPLETIONS: Final = ("response", "completion", "output")
 _OF_CHOICE: Final = {"message", "text", "logprobs", "finish_reason", "token_ids", "prompt_token_ids", "index"}
 
 _WITH_VALUES: Final = frozenset((*MASKS, *STRINGS, *IDS, *WHOLE_IDS, *PROMPT_IDS))
@@ -205,6 +204,11 @@ def _begins_with(value: list[Any] | tokens.Floats, kind: type) -> bool:
     return kind is int if isinstance(value, np.ndarray) else type(value[0]) is kind
 
 
+@kept
+def _answers(keys: tuple[str, ...]) -> tuple[str, ...]:
+    return candidates(keys).by_role.get("response", ())
+
+
 def with_choice(record: Record) -> Record:
     """Return a row with what the one choice of a completion holds that it stores whole, as a server has sent it.
 
@@ -212,8 +216,8 @@ def with_choice(record: Record) -> Record:
     `token_ids` and `prompt_token_ids`. The completion is the row itself, or a member in place of the response.
     """
     key = ""
-    for name in _COMPLETIONS:  # a plain loop: this runs several times for each row
-        if type(value := record.get(name)) is dict and "choices" in value:
+    for name in _answers(tuple(record)):  # a plain loop: this runs several times for each row
+        if type(value := record[name]) is dict and "choices" in value:
             key = name
             break
     if not key and "choices" not in record:

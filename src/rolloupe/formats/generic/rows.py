@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from rolloupe import text, tokens
 from rolloupe.formats.generic import row_tokens
-from rolloupe.formats.generic.keys import Roles, is_aside, may_be_sample, roles_of
+from rolloupe.formats.generic.keys import Roles, is_aside, is_prompt_alone, may_be_sample, roles_of, weak_group
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import stem
 from rolloupe.formats.reading.records import Record, RecordFormat, References, Unusable, step_of
@@ -55,11 +55,13 @@ class NamedRows(RecordFormat):
         if step is None and roles.weak_step:
             step = fields.integer(record[roles.weak_step])
         found = _tokens(roles, record)
+        if roles.score is None and status == "unknown" and not found.keys and is_prompt_alone(record):
+            raise Unusable("a prompt without a response, a score or a status is no sample")
         prompt_tokens, response_tokens = self._counts(roles, record, found)
         return SampleRow(
             split=source.split or "train",
             step=step if step is not None else (source.step or 0),
-            group=_group(roles, record) or fields.digest(prompt),
+            group=_group(roles, record) or (not prompt and weak_group(record)) or fields.digest(prompt),
             index=f"{stem(source.name)}:{start}",
             ordinal=start,
             start=start,

@@ -20,7 +20,7 @@ from rolloupe.formats.generic.keys import (
     Roles,
     candidates,
     fold,
-    has_text,
+    has_answer,
     kept,
     roles_of,
 )
@@ -121,7 +121,7 @@ def _numbered_members(keys: Names) -> dict[str, dict[int, str]]:
 def _listed(record: Record, depth: int) -> list[Record] | None:
     """The samples of a list of objects, each with what they share."""
     for key, value in _lists_of_samples(record, depth):
-        others = _lifted({name: other for name, other in record.items() if name != key}, depth - 1)
+        others = _with_prompt(_lifted({name: other for name, other in record.items() if name != key}, depth - 1))
         lists = {name: other for name, other in others.items() if _is_column(name, other, len(value))}
         above = candidates(tuple(others)).by_role if _has_own_answer(value[0], depth) else {}
         answers = {*above.get("response", ()), *above.get("messages", ())} - {*WEAK_RESPONSES}
@@ -142,9 +142,18 @@ def _listed(record: Record, depth: int) -> list[Record] | None:
     return None
 
 
+def _with_prompt(record: Record) -> Record:
+    """What samples share, where messages without an answer are their prompt."""
+    roles = roles_of(record)
+    messages = text.conversation(record[roles.messages]) if roles.messages else None
+    if messages is None or roles.prompt or text.answers_in(messages):
+        return record
+    return {"prompt" if key == roles.messages else key: value for key, value in record.items()}
+
+
 def _has_own_answer(record: Record, depth: int) -> bool:
     inner = _with_response(_lifted(record, depth - 1))
-    return _has_answer(inner, roles_of(inner))
+    return has_answer(inner, roles_of(inner))
 
 
 def _is_list_of_objects(value: object) -> bool:
@@ -178,8 +187,8 @@ def _are_samples(scores: object, key: str, listed: list[Any], depth: int) -> boo
         return False
     first = _with_response(_lifted(first, depth - 1))
     roles = roles_of(first)
-    if not _has_answer(first, roles) or roles.score is not None:
-        return roles.score is not None and _has_answer(first, roles)
+    if not has_answer(first, roles) or roles.score is not None:
+        return roles.score is not None and has_answer(first, roles)
     return _length(scores) == len(listed)
 
 
@@ -201,17 +210,28 @@ def _by_id(record: Record, depth: int) -> list[Record] | None:
         columns = {key: [*one.values()] for key, one in record.items() if one.keys() == rows}
         return _parallel(columns) if rows and len(columns) == len(record) else None
     listed = [*record.values()]
-    if not _holds_objects(listed) or not _are_samples(None, "", listed, depth):
+    if not _holds_objects(listed) or not _are_alike(listed) or not _are_samples(None, "", listed, depth):
         return None
     _check_size(0, len(record))
     return [found for key, own in record.items() for found in _samples({"id": key} | own, depth - 1)]
 
 
+def _are_alike(listed: list[Record]) -> bool:
+    """Whether most objects share a member with the first, as samples do; those that make up one sample do not."""
+    first = listed[0].keys()
+    return 2 * sum(not first.isdisjoint(one) for one in listed) > len(listed)
+
+
 def _parallel(record: Record) -> list[Record] | None:
     """The samples of lists that run in parallel."""
-    by_role = candidates(tuple(record)).by_role
+    named = candidates(tuple(record))
+    by_role = named.by_role
     names = (*by_role.get("response", ()), *by_role.get("messages", ()))
     response = next((key for key in names if _are_responses(record[key])), None)
+    if response is None:
+        scores = {_length(record[key]) for key in by_role.get("score", ())} - {None}
+        weak = (key for key in named.weak_responses if _length(record[key]) in scores)
+        response = next((key for key in weak if _are_responses(record[key])), None)
     if response is None:
         nested = next((key for key in names if _length(record[key]) == 1 and _are_responses(record[key][0])), None)
         return None if nested is None else _parallel(record | {nested: record[nested][0]})
@@ -307,10 +327,6 @@ def _length(value: object) -> int | None:
     return None
 
 
-def _has_answer(record: Record, roles: Roles) -> bool:
-    return bool(roles.response or roles.messages) and has_text(record, roles)
-
-
 def _lifted(record: Record, depth: int) -> Record:
     """A record with the members of its objects that it lacks in a role."""
     if not depth or not any(type(value) is dict and fold(key) in _OBJECTS for key, value in record.items()):
@@ -319,7 +335,9 @@ def _lifted(record: Record, depth: int) -> Record:
     for key, value in record.items():
         if type(value) is not dict or fold(key) not in _OBJECTS:
             continue
-        if text.conversation(value) is not None:
+        if key in _texts_of(tuple(record)) and text.conversation(value) is not None:  # a text, with facts beside it
+            if not text.is_message(value) and "choices" not in value:
+                found |= _lacking(found, value, first=3)
             continue
         inner = _lifted(value, depth - 1)
         if fold(key) in _ANSWERS:
@@ -332,15 +350,25 @@ def _lifted(record: Record, depth: int) -> Record:
     return found
 
 
-def _lacking(record: Record, inner: Record) -> Record:
-    """The members of an object that have a role which its record lacks."""
+@kept
+def _texts_of(keys: Names) -> frozenset[str]:
+    """The keys of a row that name its texts or messages."""
+    by_role = candidates(keys).by_role
+    return frozenset(key for role in ("prompt", "response", "messages") for key in by_role.get(role, ()))
+
+
+def _lacking(record: Record, inner: Record, first: int = 0) -> Record:
+    """The members of an object that have a role which its record lacks, from the `first` of the roles."""
     named = candidates(tuple(inner))
     if not (named.by_role or named.outcomes or named.truncated or named.counts):
         return {}
     own = roles_of(record)
     answered = {"response": ""} if own.response or own.messages else {}  # so that `answer` is a label
     theirs = roles_of(answered | inner)
-    first = 3 if own.messages else 0  # a conversation has its own prompt and response
+    if own.messages:
+        first = 3  # a conversation has its own prompt and response
+    elif own.response in WEAK_RESPONSES:
+        own = own._replace(response=None)
     names = [key for mine, key in zip(own[first:9], theirs[first:9], strict=True) if key and mine is None]
     names = [key for key in names if key != theirs.response or key not in WEAK_RESPONSES]
     names += [key for what, key in theirs.counts.items() if what not in own.counts]

@@ -74,6 +74,8 @@ _NOT_STEPS = set(
 )
 """Words whose number counts something else."""
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
+_DATE = re.compile(r".+-(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])", re.DOTALL)
+"""A name that ends in a month and a day, as names of models do (`gpt-4-0613`)."""
 _AS_TEXT = re.compile(
     r"(?:[a-z0-9_.]+\()?(?P<number>[+-]?(?:nan|inf|[0-9.]+(?:e[+-]?[0-9]+)?))(?:,.*)?\)?", re.IGNORECASE
 )
@@ -205,7 +207,7 @@ def step_in(name: str, numbered: Collection[str] = ()) -> int | None:
     """Return the step that names a file or folder: `12`, `global_step_12_evals`, `data_step12`, `gen_12`, `7_val`.
 
     A number after a word for a step counts, that of an epoch last. Any other last number may be a count or a version:
-    it is a step only with leading zeros, or behind one of the beginnings that `numbered_names` found.
+    it is a step only with leading zeros, if it is no date, or behind a beginning that `numbered_names` found.
     """
     if found := [*_STEP.finditer(name)]:
         return integer(max(found, key=lambda one: (_RANKS.get(one["word"].lower(), 1), one.start()))["step"])
@@ -219,17 +221,20 @@ def step_in(name: str, numbered: Collection[str] = ()) -> int | None:
     if match is None or (word := match["word"].lower()) in _NOT_STEPS:
         return None
     number = match["number"]
-    is_step = word in _OF_STEPS or match["before"] in numbered or (number[0] == "0" and len(number) > 2)
+    is_padded = number[0] == "0" and len(number) > 2 and not _DATE.fullmatch(name)
+    is_step = word in _OF_STEPS or match["before"] in numbered or is_padded
     return int(number) if is_step else None
 
 
 def numbered_names(names: Iterable[str]) -> set[str]:
-    """Return the beginnings of names that differ in their last number alone; a year is no such number."""
-    matches = (
-        match for name in names if (match := _LAST_NUMBER.fullmatch(name)) and not _YEAR.fullmatch(match["number"])
-    )
+    """Return the beginnings of names that differ in their last number alone, which is no year or date."""
+    bare = [match["name"] if (match := _BEFORE_SPLIT.fullmatch(name)) else name for name in names]
+    matches = [
+        match for name in bare if (match := _LAST_NUMBER.fullmatch(name)) and not _YEAR.fullmatch(match["number"])
+    ]
     counts = Counter(match["before"] for match in matches)
-    return {before for before, count in counts.items() if count > 1}
+    undated = {match["before"] for match in matches if not _DATE.fullmatch(match[0])}
+    return {before for before, count in counts.items() if count > 1 and before in undated}
 
 
 _RANKS = {"step": 2, "steps": 2, "epoch": 0}
