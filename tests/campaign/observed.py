@@ -295,8 +295,10 @@ def columns_document(rng: Random, folder: Path) -> "list[Expected]":
 def token_lines(rng: Random, folder: Path) -> "list[Expected]":
     """A fork of nanochat: 10/rollouts_rank0.jsonl, tokens alone."""
     _, made = _simple(rng)
+    written: list[Sample] = []
     for step, here in _by(made, "step").items():
         for rank in (0, 1):
+            written += [one for one in here if one.slot % 2 == rank]
             rows = [
                 {
                     "prompt_id": one.group,
@@ -312,7 +314,7 @@ def token_lines(rng: Random, folder: Path) -> "list[Expected]":
             ]
             if rows:
                 _lines(folder / str(step) / f"rollouts_rank{rank}.jsonl", rows)
-    found = [_expected(one) for one in made]
+    found = [_expected(one) for one in written]
     return [replace(one, prompt=None, prompt_turns=(), response=None, response_turns=()) for one in found]
 
 

@@ -91,6 +91,7 @@ _OF_ANOTHER = frozenset(
     true gt label canonical best worst chosen rejected first last""".split()
 )
 """Words of names that have such a word, too, and mean something else."""
+_OF_MESSAGES = frozenset(("messages", "conversation", "chat"))
 _VERDICTS = frozenset(name.replace("_", "") for name in OUTCOMES)
 _OF_OUTCOMES = frozenset(("correct", "correctness", "passed", "success", "solved", "resolved"))
 _ROLES = {
@@ -254,7 +255,9 @@ def roles_of(record: Record) -> Roles:
         step = next((key for key in steps if _may_be_step(key, record[key])), None)
     labels = names("label", ())
     return Roles(
-        prompt or _first(record, prompts, _is_any),
+        prompt
+        or _first(record, prompts, _is_any)
+        or (_text_before(record, names("messages", ())) if response else None),
         response or (None if messages else _first(record, responses, _is_any)),
         messages,
         score or _first(record, scores, _may_be_score),
@@ -275,6 +278,11 @@ def _first(record: Record, keys: Iterable[str], fits: Test) -> str | None:
         if fits(record[key]):
             return key
     return None
+
+
+def _text_before(record: Record, messages: Names) -> str | None:
+    """The prompt of a row whose messages are a text beside its response."""
+    return next((key for key in messages if fold(key) in _OF_MESSAGES and isinstance(record[key], str)), None)
 
 
 def _counts(record: Record, counts: dict[str, Names]) -> dict[str, str]:
@@ -359,6 +367,14 @@ def fold(key: str) -> str:
 
 _folded = lru_cache(maxsize=1024)(fold)
 """For the usual names alone, which are as many."""
+
+
+_WEAK_RESPONSES = frozenset(map(fold, WEAK_RESPONSES))
+
+
+def is_weak_response(key: str) -> bool:
+    """Whether a name is the response only of a row without a more usual one."""
+    return fold(key) in _WEAK_RESPONSES
 
 
 def words_of(key: str) -> list[str]:

@@ -15,12 +15,11 @@ import numpy as np
 from rolloupe import text
 from rolloupe.formats.generic.keys import (
     LABELS,
-    WEAK_RESPONSES,
     Names,
-    Roles,
     candidates,
     fold,
     has_answer,
+    is_weak_response,
     kept,
     roles_of,
 )
@@ -123,9 +122,11 @@ def _listed(record: Record, depth: int) -> list[Record] | None:
     for key, value in _lists_of_samples(record, depth):
         others = _with_prompt(_lifted({name: other for name, other in record.items() if name != key}, depth - 1))
         lists = {name: other for name, other in others.items() if _is_column(name, other, len(value))}
-        above = candidates(tuple(others)).by_role if _has_own_answer(value[0], depth) else {}
-        answers = {*above.get("response", ()), *above.get("messages", ())} - {*WEAK_RESPONSES}
-        left = {roles_of(others).score, *answers}
+        left = {roles_of(others).score}
+        if _has_own_answer(value[0], depth):
+            above = candidates(tuple(others))
+            left |= {key for role in ("response", "messages") for key in above.by_role.get(role, ())}
+            left -= {*above.weak_responses}
         shared = {
             name: other
             for name, other in others.items()
@@ -195,9 +196,10 @@ def _are_samples(scores: object, key: str, listed: list[Any], depth: int) -> boo
 def _is_group(record: Record) -> bool:
     """Whether an element of a list holds the responses and rewards of a group itself."""
     try:
-        return len(_parallel(record) or ()) > 1 or _numbered(record) is not None
+        found = _parallel(record) or _numbered(record)
     except Unusable:
         return False
+    return bool(found) and (len(found) > 1 or roles_of(found[0]).score is not None)
 
 
 def _by_id(record: Record, depth: int) -> list[Record] | None:
@@ -246,13 +248,22 @@ def _parallel(record: Record) -> list[Record] | None:
         for key, value in record.items()
         if key == response or (_is_column(key, value, count) and (is_batch or key not in _LABELS))
     }
-    inner = {
-        key: value
-        for key, value in record.items()
-        if type(value) is dict and value and all(_length(one) == count for one in value.values())
-    }
-    shared = {key: value for key, value in record.items() if key not in lists and key not in inner}
+    inner = {key: columns for key, value in record.items() if (columns := _inner_columns(value, count))}
+    shared = {key: value for key, value in record.items() if key not in lists and inner.get(key) != value}
     return _cut(shared, lists, inner)
+
+
+def _inner_columns(value: object, count: int) -> dict[str, list[Any]]:
+    """The lists in an object that have an element for each sample: all of them, or those of facts about samples."""
+    if type(value) is not dict:
+        return {}
+    columns = {name: one for name, one in value.items() if _length(one) == count}
+    if not columns or len(columns) == len(value):
+        return columns
+    named = candidates(tuple(value))
+    facts = {key for role in ("score", "advantage", "status_key") for key in named.by_role.get(role, ())}
+    facts.update(named.outcomes, named.truncated, *named.counts.values())
+    return {name: one for name, one in columns.items() if name in facts}
 
 
 def _cut(shared: Record, lists: dict[str, list[Any]], inner: dict[str, dict[str, list[Any]]]) -> list[Record]:
@@ -267,7 +278,10 @@ def _cut(shared: Record, lists: dict[str, list[Any]], inner: dict[str, dict[str,
     return [
         shared
         | {key: values[number] for key, values in lists.items()}
-        | {key: {name: values[number] for name, values in some.items()} for key, some in inner.items()}
+        | {
+            key: shared.get(key, {}) | {name: values[number] for name, values in some.items()}
+            for key, some in inner.items()
+        }
         for number in range(count)
     ]
 
@@ -337,7 +351,8 @@ def _lifted(record: Record, depth: int) -> Record:
             continue
         if key in _texts_of(tuple(record)) and text.conversation(value) is not None:  # a text, with facts beside it
             if not text.is_message(value) and "choices" not in value:
-                found |= _lacking(found, value, first=3)
+                beside = _lacking(found, value, first=3)
+                found |= {"label" if is_weak_response(name) else name: member for name, member in beside.items()}
             continue
         inner = _lifted(value, depth - 1)
         if fold(key) in _ANSWERS:
@@ -360,30 +375,31 @@ def _texts_of(keys: Names) -> frozenset[str]:
 def _lacking(record: Record, inner: Record, first: int = 0) -> Record:
     """The members of an object that have a role which its record lacks, from the `first` of the roles."""
     named = candidates(tuple(inner))
-    if not (named.by_role or named.outcomes or named.truncated or named.counts):
+    members = token_members(tuple(inner))
+    if not (members or named.by_role or named.outcomes or named.truncated or named.counts):
         return {}
     own = roles_of(record)
     answered = {"response": ""} if own.response or own.messages else {}  # so that `answer` is a label
     theirs = roles_of(answered | inner)
     if own.messages:
         first = 3  # a conversation has its own prompt and response
-    elif own.response in WEAK_RESPONSES:
+    elif own.response and is_weak_response(own.response):
         own = own._replace(response=None)
     names = [key for mine, key in zip(own[first:9], theirs[first:9], strict=True) if key and mine is None]
-    names = [key for key in names if key != theirs.response or key not in WEAK_RESPONSES]
+    names = [key for key in names if key != theirs.response or not is_weak_response(key)]
     names += [key for what, key in theirs.counts.items() if what not in own.counts]
     if own.score is None and theirs.score is None:
         names += [key for key in named.outcomes if fields.number(inner[key]) is not None][:1]
     if theirs.advantage and not own.advantage:
         names.append(theirs.advantage)
-    names += [key for key, _ in token_members(tuple(inner)) if isinstance(inner[key], list | dict)]
+    names += [key for key, _ in members if isinstance(inner[key], list | dict)]
     return {key: inner[key] for key in names if key in inner and key not in record}
 
 
 def _with_response(record: Record) -> Record:
     """An object of an answer, with its text as the response."""
     roles = roles_of(record)
-    if roles.messages or (roles.response and roles.response not in WEAK_RESPONSES):
+    if roles.messages or (roles.response and not is_weak_response(roles.response)):
         return record
     key = next((key for key in _TEXTS if record.get(key)), None)
     return {"response" if name == key else name: value for name, value in record.items()} if key else record
