@@ -40,7 +40,8 @@ class Reading(Struct, frozen=True, kw_only=True):
     fields: tuple[tuple[str, str], ...] = ()
     """Which key of a row is its prompt, its reward, ...: pairs of a role and a key."""
     group_by: str = ""
-    """The key of a row whose equal values make a group; empty: what the format knows or infers."""
+    """The key of a row whose equal values make a group, or several with commas between; empty: what the format knows or
+    infers."""
     reward_key: str = ""
     """The sample metric, or the part of a reward object, that counts as the reward."""
     reward_range: tuple[float, float] | None = None

@@ -43,7 +43,8 @@ def open(  # noqa: A001 - users call it as rolloupe.open
         format: read everything as this format, whatever its contents.
         fields: for rows with unusual keys: maps each role to a key, `{"prompt": "request.text"}`, or names a TOML file
             with such a mapping. Roles: prompt, response, messages, reward, step, group, label, env, status, ...
-        group_by: the key of a row whose equal values make a group, instead of what the format knows or infers.
+        group_by: the key of a row whose equal values make a group, instead of what the format knows or infers; or
+            several with commas between. `prompt` and `file` need no key.
         reward_key: the sample metric, or the part of a reward object, that counts as the reward.
         reward_range: the lowest and the highest possible reward, for colours.
         tokenizer: what makes text of token ids, for runs that hold these alone: a `tokenizer.json`, a SentencePiece

@@ -962,6 +962,10 @@ class Run:
         """Return what looks as if the run was resumed over its own files, where only a person can tell."""
         return self._ready().launch_doubts()
 
+    def group_doubts(self) -> list[str]:
+        """Return what looks as if other keys made the groups of the run, with the option that makes them."""
+        return queries.group_doubts(self._ready())
+
     def read(self, file: str, start: int, stop: int) -> bytes:
         """Read bytes `start` to `stop` of one of the run's files, for example the range of a `Problem`.
 

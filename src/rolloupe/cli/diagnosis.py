@@ -55,6 +55,8 @@ class Findings:
     total_bytes: int
     doubts: "Sequence[str]" = ()
     """What looks as if the run was resumed over its own files."""
+    group_doubts: "Sequence[str]" = ()
+    """What looks as if other keys made its groups."""
     metrics: int = 0
     """Number of the trainer's metrics, counted for a run without samples."""
     is_counted: bool = True
@@ -183,4 +185,5 @@ def _findings(run: "Run") -> Findings:
         problem_count=run.problem_count(), problems=run.problems(),
         missing_bytes=0 if run.wait(0) else max(1, total - indexed), total_bytes=total,
         metrics=0 if splits else len(run.metric_names()), doubts=run.launch_doubts(),
+        group_doubts=run.group_doubts(),
     )  # fmt: skip

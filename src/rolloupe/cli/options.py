@@ -194,8 +194,9 @@ def reading(command: F) -> F:
         click.option(
             "--group-by",
             default="",
-            metavar="COLUMN",
-            help="Samples of a step with the same value of this key are a group, instead of what the format finds.",
+            metavar="COLUMN[,...]",
+            help="Samples of a step with the same value of this key are a group, instead of what the format finds. "
+            "Several keys have commas between; prompt and file, for the file's name, need no key.",
         ),
         click.option(
             "--reward-key",

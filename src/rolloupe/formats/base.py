@@ -31,6 +31,7 @@ from rolloupe.model import (
     RunInfo,
     RunLoss,
     Sample,
+    SampleRow,
     Scanned,
     Source,
     Texts,
@@ -203,6 +204,13 @@ class Format(ABC):
                 yield self.load(run, source, place)
             except Exception as error:  # must not cost the samples after it
                 yield no_sample(source, place, error)
+
+    def record_at(self, run: RunInfo, source: Source, locator: Locator) -> tuple[dict[str, Any], SampleRow] | None:
+        """Return the record of a sample, whose keys `--group-by` takes, and its row. Raises as `load`.
+
+        None of a format whose files store groups, or leave nothing to choose from.
+        """
+        return None
 
     def step_states(self, run: RunInfo) -> dict[tuple[str, int], str]:
         """Return `being written` or `incomplete` for each split and step that is not finished."""

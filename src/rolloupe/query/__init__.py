@@ -31,6 +31,7 @@ from rolloupe.query.records import (
 )
 from rolloupe.query.run.columns import Catalogue, ColumnInfo, catalogue
 from rolloupe.query.run.config_differences import ConfigDifferences, config_differences
+from rolloupe.query.run.group_doubts import group_doubts
 from rolloupe.query.run.landmarks import Landmarks, Resumed, Saved, landmarks
 from rolloupe.query.run.problems import problem_count, problems
 from rolloupe.query.run.tracker_curves import CurveSource
@@ -283,6 +284,7 @@ __all__ = [
     "files",
     "grid",
     "group_curve",
+    "group_doubts",
     "grouped_update",
     "groups",
     "groups_page",

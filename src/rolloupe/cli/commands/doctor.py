@@ -91,6 +91,7 @@ def _record(report: Diagnosis) -> dict[str, Any]:
                 "not_looked_at_bytes": run.missing_bytes,
                 "superseded": {split.name: split.superseded for split in run.splits if split.superseded},
                 "launch_doubts": list(run.doubts),
+                "group_doubts": list(run.group_doubts),
                 "problem_count": run.problem_count,
                 "problems": [
                     {"file": one.source, "start": one.start, "stop": one.stop, "reason": one.reason}
@@ -155,6 +156,8 @@ def _print_run(console: "Console", run: Findings, most: int | None) -> None:
         console.print(line(f"    {missing}", "yellow"))
     for doubt in run.doubts:
         console.print(line(f"    perhaps several launches: {doubt}", "yellow"), soft_wrap=True)
+    for doubt in run.group_doubts:
+        console.print(line(f"    perhaps other groups: {doubt}", "yellow"), soft_wrap=True)
     count = run.problem_count
     if count:
         console.print(line(f"    {_count(count, 'problem')}", "red"))

@@ -157,7 +157,8 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
         "Rows with other keys are read with `--map response=reply.text,reward=grade` (in Python `fields=`), which maps "
         'roles to keys, or `--map FILE`, a TOML file of lines such as `reward = "grade.total"`. The roles are '
         f"{_listed(tuple(ROLES))}; a key with dots leads into objects, and by numbers into lists. A document is read "
-        "up to 256 MiB. Of several objects on a line, and of one behind the torn rest of another, each is read."
+        "up to 256 MiB. `doctor` and `lint` name keys that may make other groups, with `--group-by`. Of several "
+        "objects on a line, and of one behind the torn rest of another, each is read."
     )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:

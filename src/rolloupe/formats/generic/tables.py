@@ -192,6 +192,10 @@ class DocumentRows(AnyRows):
         """See `Format`."""
         return self.texts_of(*self._read(run, source, locator))
 
+    def record_at(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow] | None:
+        """See `Format`."""
+        return self._read(run, source, locator)
+
     def _read(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
         data = self.read(source, locator.start, locator.length)
         if len(data) < locator.length:

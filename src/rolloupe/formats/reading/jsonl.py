@@ -632,6 +632,11 @@ class JsonlFormat(RecordFormat):
         _, record, row = self._read(run, source, locator)
         return self.texts_of(record, row)
 
+    def record_at(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow] | None:
+        """See `Format`."""
+        _, record, row = self._read(run, source, locator)
+        return self.own_record(record, row), row
+
     def _read(self, run: RunInfo, source: Source, locator: Locator) -> tuple[bytes, Record, SampleRow]:
         """Read the record at a place: its bytes, its object, and the row of the sample."""
         data = self.raw(source, locator)

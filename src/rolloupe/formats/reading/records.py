@@ -13,7 +13,7 @@ from rolloupe import text
 from rolloupe.formats.base import Format
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.field_map import MISSING, member
-from rolloupe.formats.reading.files import alone, files, is_one_file, links_of, plain_name
+from rolloupe.formats.reading.files import alone, files, is_one_file, links_of, plain_name, stem
 from rolloupe.model import (
     Location,
     Locator,
@@ -170,7 +170,7 @@ class RecordFormat(Format):
             if not all(map(_is_exact, row.metrics.values())):
                 _keep_exact(row, self.own_record(record, row))
             if run.reading.group_by:
-                row.group = _group_by(run.reading.group_by, self.own_record(record, row), row)
+                row.group = _group_by(run.reading.group_by, self.own_record(record, row), row, source)
             if key := run.reading.reward_key:
                 row.reward = row.metrics.get(f"reward.{key}", row.metrics.get(key))
         return found
@@ -214,14 +214,26 @@ def _keep_exact(row: SampleRow, record: Record) -> None:
             row.tags[name] = str(number)[: fields.MAX_TAG_CHARS]
 
 
-def _group_by(key: str, record: Record, row: SampleRow) -> str:
-    """The group that a column names, whatever the type of its value; without the column, the group as it is."""
+def _group_by(key: str, record: Record, row: SampleRow, source: Source) -> str:
+    """The group that columns name, whatever the type of their values; without any of them, the group as it is.
+
+    `key` is one column, or several with commas between. `prompt` and `file` need no column.
+    """
+    keys = [key] if "," not in key or member(record, key) is not MISSING else key.split(",")
+    found = [value for one in keys if (value := _value_of(one.strip(), record, row, source)) is not MISSING]
+    names = [fields.name(value) or fields.digest(fields.as_text(value)) for value in found]
+    return (fields.name("/".join(names)) or fields.digest("")) if names else row.group
+
+
+def _value_of(key: str, record: Record, row: SampleRow, source: Source) -> Any:
     value = member(record, key)
     if value is MISSING:
         value = row.tags.get(key, row.metrics.get(key, MISSING))
-    if value is MISSING:
-        return row.group
-    return fields.name(value) or fields.digest(fields.as_text(value))
+    if value is MISSING and key == "prompt":
+        return fields.digest(row.prompt)
+    if value is MISSING and key == "file":
+        return os.path.basename(stem(source.name))
+    return value
 
 
 def _name(run: RunInfo, path: str) -> str:

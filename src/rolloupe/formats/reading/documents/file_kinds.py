@@ -2,9 +2,10 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from rolloupe.formats.base import NO_ANNOTATIONS, Annotations, Format
-from rolloupe.model import Locator, Problem, RunInfo, Sample, Scanned, Source, Texts
+from rolloupe.model import Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source, Texts
 from rolloupe.tokens import SampleTokens
 
 
@@ -30,6 +31,10 @@ class ByEnding(Format):
     def raw(self, source: Source, locator: Locator) -> bytes:
         """See `Format`."""
         return self.reader_of(source).raw(source, locator)
+
+    def record_at(self, run: RunInfo, source: Source, locator: Locator) -> tuple[dict[str, Any], SampleRow] | None:
+        """See `Format`."""
+        return self.reader_of(source).record_at(run, source, locator)
 
     def token_arrays(
         self, run: RunInfo, source: Source, places: Sequence[Locator], annotations: Annotations = NO_ANNOTATIONS

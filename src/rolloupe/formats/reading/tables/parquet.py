@@ -125,6 +125,11 @@ class ParquetFormat(RecordFormat):
         """See `Format`."""
         return self.texts_of(*self._read(run, source, locator))
 
+    def record_at(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow] | None:
+        """See `Format`."""
+        record, row = self._read(run, source, locator)
+        return self.own_record(record, row), row
+
     def raw(self, source: Source, locator: Locator) -> bytes:
         """See `Format`. Returns the row as JSON: in the file its values are packed and scattered."""
         record = _record(source, locator, frozenset())[0]
