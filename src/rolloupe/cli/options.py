@@ -189,7 +189,8 @@ def reading(command: F) -> F:
             "fields",
             callback=fields_of,
             metavar="PAIRS|FILE",
-            help="For rows with unusual keys: response=reply.text,reward=grade, or a TOML file of such lines.",
+            help="For rows with unusual keys: response=reply.text,reward=grade, or a TOML file of such lines. "
+            "response=a+b,reward=1+0 makes two samples of a row.",
         ),
         click.option(
             "--group-by",

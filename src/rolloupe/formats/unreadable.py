@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterable
 
 from rolloupe.formats.base import Format
-from rolloupe.formats.generic.hints import maps_to_sample
+from rolloupe.formats.generic.hints import maps_to_text
 from rolloupe.formats.generic.hints import why_unread as why_no_sample
 from rolloupe.formats.generic.keys import has_sample, has_text, roles_of
 from rolloupe.formats.generic.tables import TABLES, first_rows
@@ -277,7 +277,7 @@ def _of_lines(location: Location) -> str:
 def _of_rows(location: Location) -> str | None:
     """Why no run has a table or a document of rows; None for one that has no texts and numbers."""
     records = first_rows(location)
-    may_be_log = any(has_text(record, roles_of(record)) for record in records) or (records and maps_to_sample(records))
+    may_be_log = any(has_text(record, roles_of(record)) for record in records) or (records and maps_to_text(records))
     return why_no_sample(records) if may_be_log else None
 
 

@@ -81,8 +81,8 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
     endings = (".parquet",)
     recognises = (
         "`.jsonl` or `.ndjson` files, or in a folder without such samples `.parquet`, `.csv`, `.tsv` or `.json` (an "
-        "array, objects one after another, an object with a list of samples, columns, or samples by their ids, or one "
-        "with `columns` and `data`, as pandas, `mlflow.log_table` and W&B write tables), whose rows hold "
+        "array, objects one after another, an object with a list of samples, columns, samples by ids or lists of them, "
+        "or one with `columns` and `data`, as pandas, `mlflow.log_table` and W&B write tables), whose rows hold "
         "a text or a list of messages (prompt: "
         f"{_listed(PROMPTS)}; response: {_listed(RESPONSES)}; or `messages` alone) and a score ({_listed(SCORES)}; "
         f"beside a response also {_listed(OUTCOMES)}). Names are known however they are written (`groupId`, `Group "
@@ -156,9 +156,12 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
         "A row without any of the text and score keys is listed as a problem. Token ids without text are not decoded. "
         "Rows with other keys are read with `--map response=reply.text,reward=grade` (in Python `fields=`), which maps "
         'roles to keys, or `--map FILE`, a TOML file of lines such as `reward = "grade.total"`. The roles are '
-        f"{_listed(tuple(ROLES))}; a key with dots leads into objects, and by numbers into lists. A document is read "
-        "up to 256 MiB. `doctor` and `lint` name keys that may make other groups, with `--group-by`. Of several "
-        "objects on a line, and of one behind the torn rest of another, each is read."
+        f"{_listed(tuple(ROLES))}; a key with dots leads into objects, and by numbers into lists. Keys with a plus "
+        "between make a sample each: `response=chosen+rejected,reward=1+0` (a number stands for itself), or "
+        "`response=output_1+output_2,reward=preference`, where the reward names the better one. Words such as `pass` "
+        "and `fail` become 1 and 0. In a document, the map finds the objects that have its keys, as in results of "
+        "evalplus and BFCL. A document is read up to 256 MiB. `doctor` and `lint` name keys that may make other "
+        "groups. Of several objects on a line, and of one behind the torn rest of another, each is read."
     )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:

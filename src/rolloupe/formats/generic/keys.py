@@ -54,7 +54,8 @@ LABELS = (
     "ground_truth", "gts", "label", "target", "golden_answer", "reference_answer", "answer", "gt", "gold",
     "gold_answer", "expected_answer", "expected", "expected_output", "correct_answer", "reference", "target_answer",
     "answer_key", "canonical_answer", "canonical_solution",
-    "correct_text", "solution", "reference_solution", "gt_answer", "ground_truth_answer", "true_answer",
+    "correct_text", "solution", "reference_solution", "possible_answer", "gt_answer",
+    "ground_truth_answer", "true_answer",
 )  # fmt: skip
 ENVS = (
     "env_name", "env_id", "env", "env_class", "data_source", "dataset", "task", "environment", "task_name",

@@ -68,7 +68,8 @@ def samples_in(record: Record) -> list[Record]:
 def _samples(record: Record, depth: int) -> list[Record]:
     found = _numbered(record)
     if not found and _may_hold_several(record):
-        found = (_listed(record, depth) or _by_id(record, depth)) if depth else None
+        ways = (_by_group, _listed, _within, _by_id) if depth else ()
+        found = next((some for way in ways if (some := way(record, depth))), None)
         found = found or [_lifted(one, depth) for one in _parallel(record) or [record]]
     return found or [record]
 
@@ -215,7 +216,51 @@ def _by_id(record: Record, depth: int) -> list[Record] | None:
     if not _holds_objects(listed) or not _are_alike(listed) or not _are_samples(None, "", listed, depth):
         return None
     _check_size(0, len(record))
-    return [found for key, own in record.items() for found in _samples({"id": key} | own, depth - 1)]
+    return [
+        found if len(some) == 1 else _with_group(key, found)
+        for key, own in record.items()
+        for some in [_samples({"id": key} | own, depth - 1)]
+        for found in some
+    ]
+
+
+def _by_group(record: Record, depth: int) -> list[Record] | None:
+    """The samples of an object whose members are lists of samples, such as those of a task each."""
+    listed = [*record.values()]
+    if len(listed) < 2 or not all(type(one) is list and (not one or _holds_objects(one)) for one in listed):
+        return None
+    if not any(listed) or not all(_are_samples(None, "", one, depth) for one in listed if one):
+        return None
+    _check_size(0, sum(map(len, listed)))
+    return [
+        found for key, some in record.items() for own in some for found in _samples(_with_group(key, own), depth - 1)
+    ]
+
+
+def _with_group(key: str, record: Record) -> Record:
+    """A record in a group with this name, unless it has a prompt or a group itself."""
+    roles = roles_of(record)
+    return record if roles.prompt or roles.messages or roles.group else {"group": key} | record
+
+
+def _within(record: Record, depth: int) -> list[Record] | None:
+    """The samples of the objects in a record without a text, which share what is neither an object nor a list."""
+    parts = {
+        key: found
+        for key, value in record.items()
+        if type(value) is dict and value and all(type(one) is dict or type(one) is list for one in value.values())
+        if (found := _by_group(value, depth - 1) or _within(value, depth - 1) or _by_id(value, depth - 1))
+    } if depth > 1 else {}  # fmt: skip
+    if not parts or has_text(record, roles_of(record)):
+        return None
+    shared = {key: value for key, value in record.items() if not isinstance(value, dict | list)}
+    shared.pop(roles_of(shared).score or "", None)
+    _check_size(_size_of(shared), sum(map(len, parts.values())))
+    return [
+        shared | (one if len(parts) == 1 or "group" not in one else one | {"group": f"{key}/{one['group']}"})
+        for key, some in parts.items()
+        for one in some
+    ]
 
 
 def _are_alike(listed: list[Record]) -> bool:

@@ -2,15 +2,17 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from rolloupe.formats.base import changed
 from rolloupe.formats.generic.documents import DELIMITED, MAX_BYTES, header_of, is_document, row_in, rows_in
+from rolloupe.formats.generic.groups import goes_by_prompt
 from rolloupe.formats.generic.rows import NamedRows
 from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.field_map import MISSING, Fields, member, renamed
+from rolloupe.formats.reading.field_map import Fields, has_mapped, renamed
 from rolloupe.formats.reading.files import plain_name
 from rolloupe.formats.reading.jsonl import JsonlFormat, parse
 from rolloupe.formats.reading.records import Record, Uncut, Unusable
@@ -26,6 +28,8 @@ FIRST_BYTES = 2**20
 LOOKED_BYTES = 2**25
 """How much of a document is looked at that is one object."""
 FIRST_ROWS = 8
+MAX_MAPPED_DEPTH = 6
+"""Objects and lists within one another, in which a field map is applied."""
 HEAD_BYTES = 2**12
 KEPT_BYTES = 2**25
 
@@ -112,17 +116,30 @@ class AnyRows(NamedRows):
 
 
 def mapped(record: Record, named: Fields) -> Record:
-    """Apply a field map: to the record, or to the objects of a list in it if they have the keys and it has not."""
-    if not named or any(member(record, key) is not MISSING for _, key in named):
+    """Apply a field map: to the record, or to the objects within it that have the keys if it has not."""
+    if not named or has_mapped(record, named):
         return renamed(record, named)
-    for key, value in record.items():
-        if fields.is_messages(value) and any(member(value[0], path) is not MISSING for _, path in named):
-            return record | {key: [renamed(one, named) for one in value]}
-    return renamed(record, named)
+    found = _mapped_within(record, named, MAX_MAPPED_DEPTH)
+    return renamed(record, named) if found is record else found
+
+
+def _mapped_within(value: Any, named: Fields, depth: int) -> Any:
+    """A value with a field map applied to the objects in it; the same one if none has the keys."""
+    if type(value) is dict:
+        if has_mapped(value, named):
+            return renamed(value, named)
+        found = {key: _mapped_within(one, named, depth - 1) if depth else one for key, one in value.items()}
+        return found if any(one is not value[key] for key, one in found.items()) else value
+    if depth and fields.is_messages(value):
+        listed = [_mapped_within(one, named, depth - 1) for one in value]
+        return listed if any(one is not old for one, old in zip(listed, value, strict=True)) else value
+    return value
 
 
 def _numbered(row: SampleRow, number: int) -> SampleRow:
     """The row of one of several samples in a record."""
+    if not row.prompt and goes_by_prompt(row):
+        row.group = row.index  # responses without a prompt, which one record holds
     row.index, row.ordinal, row.part = f"{row.index}.{number}", row.start + number, str(number)
     return row
 

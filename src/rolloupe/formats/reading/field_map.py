@@ -3,12 +3,16 @@
 It stands on the command line (`--map prompt=request.text,reward=grade`) or in a file of TOML with a role on each line
 (`prompt = "request.text"`). A key with dots leads into objects, and by numbers into lists (`messages.0.content`); a key
 of the row that equals it literally, dots included, takes precedence.
+
+Several keys with a plus between make a list, and so several samples: `response=chosen+rejected,reward=1+0`, where a
+number that is no key stands for itself. One reward may also say which of several responses is the better
+(`response=output_1+output_2,reward=preference`), and a word may be a verdict (`pass`).
 """
 
 import os
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,7 +31,15 @@ ROLES: Final[Mapping[str, str]] = {
 """A role, and the usual name that its field gets in a row."""
 
 MAX_BYTES = 2**20
+MAX_LABEL_CHARS = 64
 MISSING = object()
+
+_VERDICTS: Final = {
+    **dict.fromkeys(("pass", "passed", "success", "correct", "true", "yes"), 1.0),
+    **dict.fromkeys(("fail", "failed", "failure", "incorrect", "wrong", "false", "no", "timeout", "error"), 0.0),
+}
+_NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.[0-9]{1,9})?")
+_LABELS = re.compile(r"[0-9]{1,9}|[A-Za-z]+")
 
 
 def read_fields(path: Path) -> Fields:
@@ -49,6 +61,11 @@ def fields_in(value: str) -> Fields:
     if (match := _PAIRS.fullmatch(value)) is None or os.path.exists(value):
         return read_fields(Path(value))
     return checked_fields(dict(pair.split("=", 1) for pair in match[0].split(",")))
+
+
+def is_verdict(value: object) -> bool:
+    """Return whether a text says that something passed or failed, so that it may be mapped to a reward."""
+    return isinstance(value, str) and value.strip().lower() in _VERDICTS
 
 
 def as_pairs(fields: Mapping[str, str]) -> str:
@@ -73,9 +90,56 @@ def checked_fields(entries: Mapping[str, Any]) -> Fields:
 def renamed(record: Record, fields: Fields) -> Record:
     """The row with mapped fields under the usual names of their roles; a missing key leaves the role empty."""
     names = {ROLES[role] for role, _ in fields}
-    mapped_keys = {key for _, key in fields}
-    found = {ROLES[role]: value for role, key in fields if (value := member(record, key)) is not MISSING}
+    mapped_keys = {one for _, key in fields for one in ([key] if key in record else key.split("+"))}
+    found = {ROLES[role]: value for role, key in fields if (value := mapped_value(record, key)) is not MISSING}
+    if "reward" in found:
+        texts = next((key for role, key in fields if role in ("response", "messages")), "")
+        found["reward"] = _rewards(found["reward"], texts.split("+") if texts not in record else [])
     return {key: value for key, value in record.items() if key not in names and key not in mapped_keys} | found
+
+
+def has_mapped(record: Record, fields: Fields) -> bool:
+    """Return whether a row has a key of a field map."""
+    return any(member(record, one) is not MISSING for _, key in fields for one in (key, *key.split("+")))
+
+
+def mapped_value(record: Record, key: str) -> Any:
+    """Return what a key of a field map names in a row, `MISSING` without one; of several with a plus a list."""
+    value = member(record, key)
+    if value is not MISSING or "+" not in key:
+        return value
+    values = [_member_or_number(record, one) for one in key.split("+")]
+    return MISSING if all(one is MISSING for one in values) else [None if one is MISSING else one for one in values]
+
+
+def _member_or_number(record: Record, key: str) -> Any:
+    value = member(record, key)
+    return float(key) if value is MISSING and _NUMBER.fullmatch(key) else value
+
+
+def _rewards(value: Any, keys: list[str]) -> Any:
+    """A reward: of a verdict 1 or 0; of one that names one of several responses a list with 1 for this one."""
+    if isinstance(value, list):
+        return [_rewards(one, []) for one in value]
+    if len(keys) < 2:
+        return _VERDICTS.get(value.strip().lower(), value) if isinstance(value, str) else value
+    return choice(value, [label_of(key) for key in keys])
+
+
+def choice(value: object, labels: Sequence[str]) -> list[float | None]:
+    """The rewards of responses with some labels of which a value names the better one; None each if it names none."""
+    if isinstance(value, str) and label_of(value) in labels:
+        return [float(label == label_of(value)) for label in labels]
+    numbers = [int(label) for label in labels if label.isdecimal()]
+    if isinstance(value, int | float) and len(numbers) == len(labels) and min(numbers) <= value <= max(numbers):
+        return [max(0.0, 1.0 - abs(value - number)) for number in numbers]
+    return [None] * len(labels)
+
+
+def label_of(name: str) -> str:
+    """Return what tells a key from others that are called alike: its last word or number, such as `a` or `2`."""
+    labels: list[str] = _LABELS.findall(name[-MAX_LABEL_CHARS:])
+    return labels[-1].lower() if labels else ""
 
 
 def member(record: Record, key: str) -> Any:

@@ -1,0 +1,207 @@
+"""What is said of files that no format reads: whoever follows the advice gets all of their samples."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from rolloupe.formats import discover, fields_in
+from rolloupe.formats.reading.field_map import choice, renamed
+from rolloupe.model import Problem, Reading, RunInfo, Sample
+from tests.formats.support import items, only_run, samples
+
+Rows = list[dict[str, Any]]
+
+
+class Advised(NamedTuple):
+    """The rows of a file, or one document; the field map that is advised; group, reward and response of a few."""
+
+    rows: Rows | dict[str, Any]
+    fields: str
+    first: list[tuple[str, float | None, str]]
+    number: int
+    prompt: str = ""
+
+
+def chat(text: str) -> list[dict[str, str]]:
+    return [{"role": "user", "content": "Add."}, {"role": "assistant", "content": text}]
+
+
+def of_humaneval(**rest: Any) -> dict[str, Any]:
+    """As evalplus writes the results of its evaluations."""
+    verdicts = [("pass", "pass"), ("pass", "fail"), ("fail", "timeout")]
+    return {
+        "date": "2026-01-02 10:11", "hash": "ab12", "eval": {
+            f"HumanEval/{task}": [
+                {"task_id": f"HumanEval/{task}", "solution": f"def f(): return {n}", "base_status": base,
+                 "plus_status": plus, "base_fail_tests": [], "plus_fail_tests": None}
+                for n, (base, plus) in enumerate(verdicts)
+            ] for task in range(3)
+        },
+    } | rest  # fmt: skip
+
+
+def scored_calls(result: Any, **rest: Any) -> Rows:
+    """As BFCL writes scores: a summary, and a line for each sample."""
+    return [
+        {"accuracy": 0.5, "correct_count": 2, "total_count": 4},
+        *({"id": f"simple_{n}", "result": result, "valid": n % 2 == 1} | rest for n in range(4)),
+    ]
+
+
+PAIR = {"prompt": "Add.", "chosen": "Right.", "rejected": "Wrong."}
+TWO = {"instruction": "Add.", "input": "", "output_1": "One.", "output_2": "Two."}
+
+ADVISED: dict[str, Advised] = {
+    "evalplus": Advised(
+        of_humaneval(), "reward=plus_status",
+        [("HumanEval/0", 1.0, "def f(): return 0"), ("HumanEval/0", 0.0, "def f(): return 1")], 9),
+    "evalplus with a summary": Advised(
+        of_humaneval(pass_at_k={"base": {"pass@1": 0.6}}), "reward=plus_status",
+        [("HumanEval/0", 1.0, "def f(): return 0")], 9),
+    "BFCL, a call as text": Advised(
+        scored_calls("[f(x=1)]"), "response=result,reward=valid", [("", 0.0, "[f(x=1)]"), ("", 1.0, "[f(x=1)]")], 4),
+    "BFCL, calls by turn": Advised(
+        scored_calls([["[f(x=1)]", "done"], ["[g()]"]]), "response=result,reward=valid",
+        [("", 0.0, '["[f(x=1)]", "done"]\n\n["[g()]"]')], 4),
+    "BFCL, a score with its question": Advised(
+        [row | {"prompt": {"id": "simple_1", "question": [[{"role": "user", "content": "Add."}]], "function": [
+            {"name": "f", "description": "Adds."}]}, "possible_answer": [{"f": {"x": [1]}}]} if "id" in row else row
+         for row in scored_calls([{"f": '{"x": 1}'}])],
+        "response=result,prompt=prompt.question.0,reward=valid", [("", 0.0, '{"f": "{\\"x\\": 1}"}')], 4, "Add."),
+    "BFCL, results without a verdict": Advised(
+        [{"id": f"simple_{n}", "result": [{"f": "{}"}], "latency": 1.5} for n in range(3)], "response=result",
+        [("", None, '{"f": "{}"}')], 3),
+    "attempts at tasks": Advised(
+        {"tasks": {f"t{n}": {"attempts": [{"text": f"a{k}", "verdict": "pass"} for k in range(2)]} for n in range(2)}},
+        "reward=verdict", [("t0", 1.0, "a0"), ("t0", 1.0, "a1"), ("t1", 1.0, "a0")], 4),
+    "data sets with details": Advised(
+        {"config": {"model": "m"}, "results": {name: {"score": 0.5, "details": [
+            {"question": "Add.", "model_answer": name, "is_right": True}]} for name in ("gsm8k", "math")}},
+        "reward=is_right", [("", 1.0, "gsm8k"), ("", 1.0, "math")], 2, "Add."),
+    "chosen and rejected": Advised(
+        [PAIR], "response=chosen+rejected,reward=1+0", [("", 1.0, "Right."), ("", 0.0, "Wrong.")], 2, "Add."),
+    "chosen and rejected without a prompt": Advised(
+        [{"chosen": "Right.", "rejected": "Wrong."}] * 2, "response=chosen+rejected,reward=1+0",
+        [("", 1.0, "Right."), ("", 0.0, "Wrong."), ("", 1.0, "Right.")], 4),
+    "chosen and rejected with scores": Advised(
+        [PAIR | {"score_chosen": 8, "score_rejected": 2.5, "chosen_model": "m"}],
+        "response=chosen+rejected,reward=score_chosen+score_rejected", [("", 8.0, "Right."), ("", 2.5, "Wrong.")], 2),
+    "chosen and rejected conversations": Advised(
+        [PAIR | {"chosen": chat("Right."), "rejected": chat("Wrong."), "messages": chat("Right.")}],
+        "messages=chosen+rejected,reward=1+0", [("", 1.0, "Right."), ("", 0.0, "Wrong.")], 2, "Add."),
+    "chosen and rejected responses": Advised(
+        [{"question": "Add.", "chosen_response": "Right.", "rejected_response": "Wrong."}],
+        "response=chosen_response+rejected_response,reward=1+0", [("", 1.0, "Right."), ("", 0.0, "Wrong.")], 2),
+    "two outputs and the number of the better": Advised(
+        [TWO | {"preference": 2}], "response=output_1+output_2,reward=preference,prompt=instruction",
+        [("", 0.0, "One."), ("", 1.0, "Two.")], 2, "Add."),
+    "a preference between the two": Advised(
+        [TWO | {"preference": 1.25, "generator_1": "a", "generator_2": "b"}],
+        "response=output_1+output_2,reward=preference,prompt=instruction", [("", 0.75, "One."), ("", 0.25, "Two.")], 2),
+    "two responses and the letter of the better": Advised(
+        [{"question": "Add.", "response_a": "One.", "response_b": "Two.", "winner": winner}
+         for winner in ("model_b", "tie")], "response=response_a+response_b,reward=winner",
+        [("", 0.0, "One."), ("", 1.0, "Two."), ("", None, "One."), ("", None, "Two.")], 4, "Add."),
+    "two responses counted from zero": Advised(
+        [{"prompt": "Add.", "response_0": "One.", "response_1": "Two.", "better_response_id": 0}],
+        "response=response_0+response_1,reward=better_response_id", [("", 1.0, "One."), ("", 0.0, "Two.")], 2),
+}  # fmt: skip
+
+ALONE: dict[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
+    "by task": (
+        {f"t{n}": [{"output": f"{n}{k}", "passed": True} for k in range(2)] for n in range(2)},
+        [("t0", "00"), ("t0", "01"), ("t1", "10"), ("t1", "11")]),
+    "by task within a member": (
+        {"date": "now", "eval": {f"t{n}": [{"output": f"{n}{k}", "passed": True} for k in range(2)] for n in range(2)}},
+        [("t0", "00"), ("t0", "01"), ("t1", "10"), ("t1", "11")]),
+    "by data set and task": (
+        {"results": {name: {"0": [{"output": name, "passed": True}], "1": []} for name in "ab"}},
+        [("a/0", "a"), ("b/0", "b")]),
+    "by split": (
+        {name: [{"prompt": name, "response": f"{name}{n}", "reward": 1} for n in range(2)] for name in ("fit", "test")},
+        [("", "fit0"), ("", "fit1"), ("", "test0"), ("", "test1")]),
+    "one by id beside a summary": (
+        {"summary": {"n": 2}, "eval": {f"t{n}": {"prompt": "p", "output": f"{n}", "passed": True} for n in range(2)}},
+        [("", "0"), ("", "1")]),
+}  # fmt: skip
+
+
+def written(folder: Path, rows: Rows | dict[str, Any], suffix: str) -> Path:
+    folder.mkdir()
+    text = json.dumps(rows) if isinstance(rows, dict) else "".join(json.dumps(row) + "\n" for row in rows)
+    (folder / f"data{suffix}").write_text(text)
+    return folder
+
+
+def advice(folder: Path) -> str:
+    """The field map that is advised for the only file of a folder."""
+    found = discover([folder])
+    assert found.runs == []
+    match = re.search(r"--map ('[^']*'|[^\s,]+=\S*?),? ", f"{found.notes[0].reason} ")
+    assert match, found.notes
+    return shlex.split(match[1])[0]
+
+
+def followed(folder: Path) -> RunInfo:
+    return only_run(folder, fields=fields_in(advice(folder)))
+
+
+def facts(one: Sample, group: str) -> tuple[str, float | None, str]:
+    return group and one.row.group, one.row.reward, one.response_text
+
+
+@pytest.mark.parametrize("suffix", [".json", ".jsonl"])
+@pytest.mark.parametrize("name", ADVISED)
+def test_whoever_follows_the_advice_gets_all_samples(name: str, suffix: str, tmp_path: Path) -> None:
+    advised = ADVISED[name]
+    folder = written(tmp_path / "run", advised.rows, suffix)
+    assert advice(folder) == advised.fields
+    found = samples(followed(folder))
+    assert len(found) == advised.number
+    expected = [(group, reward, text) for group, reward, text in advised.first]
+    assert [facts(one, group) for one, (group, _, _) in zip(found, advised.first, strict=False)] == expected
+    if advised.prompt:
+        assert {one.prompt_text for one in found} == {advised.prompt}
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_samples_that_lie_deep_in_a_document_are_all_read(name: str, tmp_path: Path) -> None:
+    document, expected = ALONE[name]
+    found = samples(only_run(written(tmp_path / "run", document, ".json")))
+    assert [(group and one.row.group, one.response_text) for one, (group, _) in zip(found, expected, strict=True)] == (
+        expected
+    )
+
+
+def test_responses_without_a_prompt_are_a_group_for_each_record(tmp_path: Path) -> None:
+    rows = [{"completions": ["a", "b"], "rewards": [1, 0]}, {"completions": ["c", "d"], "rewards": [1, 0]}]
+    first, second, third, fourth = samples(only_run(written(tmp_path / "run", rows, ".jsonl")))
+    assert first.row.group == second.row.group != third.row.group == fourth.row.group
+
+
+def test_a_summary_before_the_samples_is_the_only_row_that_is_none(tmp_path: Path) -> None:
+    run = followed(written(tmp_path / "run", scored_calls("x"), ".json"))
+    (problem,) = [one for one in items(run) if isinstance(one, Problem)]
+    assert "no sample" in problem.reason
+
+
+def test_a_choice_that_names_no_response_leaves_the_rewards_open() -> None:
+    assert choice(3, ["1", "2"]) == choice(float("nan"), ["1", "2"]) == choice("both", ["a", "b"]) == [None, None]
+    assert choice(1, ["a", "b"]) == [None, None]
+
+
+def test_a_key_with_a_plus_of_its_own_is_that_key() -> None:
+    assert renamed({"a+b": "text", "a": "x", "b": "y", "r": "pass"}, (("response", "a+b"), ("reward", "r"))) == {
+        "a": "x", "b": "y", "response": "text", "reward": 1.0,
+    }  # fmt: skip
+
+
+def test_a_missing_response_of_two_is_none(tmp_path: Path) -> None:
+    assert renamed({"a": "x"}, (("response", "a+b"), ("reward", "1+0"))) == {
+        "response": ["x", None], "reward": [1.0, 0.0],
+    }  # fmt: skip
+    assert discover([written(tmp_path / "run", [PAIR], ".jsonl")], Reading(fields=fields_in("reward=1+0"))).runs
