@@ -15,7 +15,7 @@ from rolloupe.formats import by_name, discover
 from rolloupe.formats.curve_files import home_of
 from rolloupe.model import Reading, RunInfo, RunPart
 from rolloupe.record.writers.texts import response_of
-from rolloupe.text import verbatim
+from rolloupe.text import preview, verbatim
 from tests.formats.support import mean_reward, only_run, rows, samples, write
 
 DATA = Path(__file__).parents[1] / "data" / "generic"
@@ -75,6 +75,63 @@ def test_role_lines_within_a_response_begin_turns_where_its_prompt_has_such_line
     assert "".join(map(verbatim, turns)) == answer
     assert [turn.role for turn in SampleView(row).turns] == roles
     assert response_of(sample) == answer
+
+
+LLAMA = "system\n\nCutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\nuser\n\nWhere?assistant\n\n"
+ITS_RESULT = '{"output": "Paris"}'
+
+
+@pytest.mark.parametrize(
+    ("prompt", "roles", "question"),
+    [
+        (LLAMA, ["system", "user"], "Where?"),
+        ("user\n\nWhere?assistant\n\n", ["user"], "Where?"),
+        ("user\n\nWhere?assistant", ["user"], "Where?"),
+        ("user\n\nHi\nassistant\n\n", ["user"], "Hi"),
+        ("system\n\nBe kind.user\n\nHi!assistant\n\nHello.user\n\nWhere?assistant\n\n",
+         ["system", "user", "assistant", "user"], "Where?"),
+        ("system\n\nBe kinduser\n\nAre you the user\n\nor a superuser\n\nhere?assistant\n\n",
+         ["system", "user"], "Are you the user or a superuser here?"),
+        ("user\n\nList roles:\n\nuser\n\nsystem\n\nassistant\n\nOne each.assistant\n\n",
+         ["user"], "List roles: user system assistant One each."),
+        ("user\n\nNothing asks for an answer", ["user"], "user Nothing asks for an answer"),
+        ("user\n\nA text about an assistant\n\n", ["user"], "user A text about an assistant"),
+        ("A letter of the user\n\nto an assistant\n\n", ["user"], "A letter of the user to an assistant"),
+    ],
+)  # fmt: skip
+def test_role_words_of_llama_are_glued_to_the_turns_before(
+    tmp_path: Path, prompt: str, roles: list[str], question: str
+) -> None:
+    write(tmp_path / "run" / "1.jsonl", ROW | {"input": prompt})
+    (sample,) = samples(only_run(tmp_path / "run"))
+    turns = [turn for turn in sample.turns if turn.origin != "response"]
+    assert [turn.role for turn in turns] == roles
+    assert "".join(map(verbatim, turns)) == prompt
+    assert preview(prompt) == question
+
+
+@pytest.mark.parametrize(
+    ("prompt", "answer", "roles"),
+    [
+        (LLAMA, f"I look.ipython\n\n{ITS_RESULT}assistant\n\nParis.", ["assistant", "tool", "assistant"]),
+        (LLAMA, f"I look.ipython\n\n{ITS_RESULT}", ["assistant", "tool"]),
+        (LLAMA, f"{CALL}user\n\n{RESULT}assistant\n\nA.user\n\nSure?assistant\n\nYes.",
+         ["assistant", "tool", "assistant", "user", "assistant"]),
+        (LLAMA, "Log in as superuser\n\nand ask the assistant\n\nfor more.", ["assistant"]),
+        (LLAMA, "Roles:\n\nuser\n\nasks.\n\nassistant\n\nanswers.", ["assistant"]),
+        ("Where?", f"I look.ipython\n\n{ITS_RESULT}assistant\n\nParis.", ["assistant"]),
+    ],
+)  # fmt: skip
+def test_role_words_of_llama_begin_turns_within_a_response(
+    tmp_path: Path, prompt: str, answer: str, roles: list[str]
+) -> None:
+    write(tmp_path / "run" / "1.jsonl", ROW | {"input": prompt, "output": answer})
+    run = only_run(tmp_path / "run")
+    (row,), (sample,) = rows(run), samples(run)
+    turns = [turn for turn in sample.turns if turn.origin == "response"]
+    assert [turn.role for turn in turns] == roles and row.turns == roles.count("assistant")
+    assert "".join(map(verbatim, turns)) == answer
+    assert [turn.role for turn in SampleView(row).turns] == roles
 
 
 @pytest.mark.parametrize("folder", ["validation_data", "val", "test rollouts"])

@@ -56,7 +56,10 @@ class Verl(NamedRows, PromptRuns):
     reads = (
         (
             "`input`, `output`",
-            "turns; lines `system`, `user`, `assistant` divide the prompt, and then the response, too",
+            (
+                "turns; lines `system`, `user`, `assistant` divide the prompt, and then the response, too; so do Llama "
+                "3's role words, which a blank line follows and nothing parts from the turn before"
+            ),
         ),
         ("`score`", "the reward: a number, NaN, or the text that `default=str` makes of one"),
         ("`gts`", "ground truth"),

@@ -64,6 +64,23 @@ BARE_ANSWER = "\nassistant\n"
 BARE_RESULT = "<tool_response>"
 """How the turn of a tool begins there."""
 
+GLUED = re.compile(r"(?P<role>system|user|assistant|ipython|tool)\n\n")
+"""The rest of Llama 3's headers: a role word stands right behind the end of the turn before."""
+
+GLUED_STARTS = ("system\n\n", "user\n\n")
+GLUED_END = re.compile(r"assistant\n{0,2}\Z")
+GLUED_ANSWER = "assistant\n\n"
+GLUED_RESULTS = ("ipython\n\n", "tool\n\n")
+
+_NEXT = {
+    "": ("system", "user"), "system": ("user",), "user": ("assistant",), "assistant": ("user", "ipython", "tool"),
+    "ipython": ("assistant", "ipython"), "tool": ("assistant", "tool"),
+}  # fmt: skip
+"""Which turns may follow a turn there."""
+
+_COMPOUNDS = ("super", "end", "power", "multi", "sub", "eco", "file", "operating")
+"""Beginnings of words that end in the name of a role."""
+
 MAX_TURNS = 5_000
 """After this many turns, the rest of a text is one turn."""
 
@@ -103,13 +120,19 @@ def split_response(text: str, places: Collection[int] | None = None, *, prompt: 
 
 
 def has_bare_turns(text: str, prompt: str) -> bool:
-    """True for a response in which bare role lines may begin turns, as they do in its prompt."""
-    return (BARE_ANSWER in text or BARE_RESULT in text) and is_bare(prompt)
+    """True for a response in which bare role words may begin turns, as they do in its prompt."""
+    if (BARE_ANSWER in text or BARE_RESULT in text) and _is_of_lines(prompt):
+        return True
+    return (
+        prompt.startswith(GLUED_STARTS)
+        and any(word in text for word in (GLUED_ANSWER, *GLUED_RESULTS))
+        and bool(_glued_turns(prompt))
+    )
 
 
 def bare_answers(text: str, prompt: str) -> int:
-    """Count the answers of a response: more than one where bare role lines begin turns."""
-    found = _bare_starts(text) if has_bare_turns(text, prompt) else []
+    """Count the answers of a response: more than one where bare role words begin turns."""
+    found = _bare_starts(text, prompt) if has_bare_turns(text, prompt) else []
     return 1 + sum(start.role == "assistant" for start in found)
 
 
@@ -133,7 +156,7 @@ def _split(
 ) -> list[Turn]:
     pattern, starts = _starts(text, places)
     if pattern is None and places is None and has_bare_turns(text, prompt):
-        starts = _bare_starts(text)
+        starts = _bare_starts(text, prompt)
     turns: list[Turn] = []
     before = text[: starts[0].at] if starts else text
     if before or not starts:
@@ -154,24 +177,55 @@ def _starts(text: str, places: Collection[int] | None) -> tuple[re.Pattern[str] 
     first = _first_start(text) if places is None else min((at for at in places if begins_turn(text, at)), default=None)
     if first is None and (places is not None or not is_bare(text)):
         return None, []
+    if first is None and not _is_of_lines(text):
+        return GLUED, _glued_turns(text)
     pattern = BARE if first is None else _template(text, first)
     return pattern, _found(text, pattern, first or 0, places)
 
 
-def _bare_starts(text: str) -> list[Start]:
-    """The turns that bare role lines begin in a response: others' that an answer follows, or that a tool's result is.
+def _bare_starts(text: str, prompt: str) -> list[Start]:
+    """The turns that bare role words begin in a response: others' that an answer follows, or that a tool's result is.
 
-    Any other such line is a line of its turn.
+    Any other such word is a part of its turn.
     """
     found: list[Start] = []
     asked: list[Start] = []
-    for start in _found(text, BARE, 0):
+    for start in _found(text, BARE, 0) if _is_of_lines(prompt) else _glued(text, "assistant"):
         if start.role != "assistant":
             asked.append(start)
         elif asked:
             found += [*asked, start]
             asked = []
-    return found + [one for one in asked if text.startswith(BARE_RESULT, one.body)]
+    results = (one for one in asked if text.startswith(BARE_RESULT, one.body) or text.startswith(GLUED_RESULTS, one.at))
+    return [*found, *results]
+
+
+def _glued(text: str, role: str = "") -> list[Start]:
+    """The turns that role words begin which are glued to the turns before, in an order that turns may have.
+
+    Before the first one is a turn of `role`. A word behind a blank or at the beginning of a line is prose.
+    """
+    found: list[Start] = []
+    for match in GLUED.finditer(text):
+        at, word = match.start(), match["role"]
+        before = text[at - 1 : at]
+        is_end = not before.isspace() if before else not role
+        is_end = is_end or (role == "system" and text.endswith("\n\n", 0, at))  # no message but the date
+        if word in _NEXT[role] and is_end and not text.endswith(_COMPOUNDS, max(0, at - 16), at):
+            found.append(Start(at, _role(word), match.end()))
+            role = word
+        if len(found) >= MAX_TURNS:
+            break
+    return found
+
+
+def _glued_turns(text: str) -> list[Start]:
+    """The turns of a prompt with glued role words, which begins with one and ends with the assistant's; else none."""
+    end = GLUED_END.search(text, max(0, len(text) - 16)) if text.startswith(GLUED_STARTS) else None
+    if end is None or text[end.start() - 1] in " \t":
+        return []
+    found = [one for one in _glued(text) if one.at < end.start()]
+    return [*found, Start(end.start(), "assistant", len(text))] if found[-1].role != "assistant" else []
 
 
 def _template(text: str, first: int) -> re.Pattern[str]:
@@ -207,8 +261,22 @@ def _first_start(text: str) -> int | None:
 
 
 def is_bare(text: str) -> bool:
-    """True for a prompt with bare role lines: it begins with one and ends with the assistant's."""
+    """True for a prompt with bare role words: it begins with one and ends with the assistant's."""
+    return _is_of_lines(text) or bool(_glued_turns(text))
+
+
+def _is_of_lines(text: str) -> bool:
+    """True for a prompt whose role words are lines."""
     return text.startswith(BARE_STARTS) and BARE_END.search(text, max(0, len(text) - 16)) is not None
+
+
+def bare_question(text: str) -> tuple[int, int]:
+    """Where the last turn before the answer begins and ends in a prompt with bare role words; (0, 0) in any other."""
+    if _is_of_lines(text):
+        stop = text.rfind("\nassistant")
+        return max((match.end() for match in BARE.finditer(text, 0, stop)), default=0), stop
+    found = _glued_turns(text)
+    return (found[-2].body, found[-1].at) if len(found) > 1 else (0, 0)
 
 
 def _ascending(found: list[Start]) -> list[Start]:
