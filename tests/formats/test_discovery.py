@@ -373,7 +373,7 @@ def test_notes_of_what_was_not_looked_at_are_never_left_out(tmp_path: Path) -> N
     late = [note for note in discover([tmp_path], within_s=0).notes if note.is_late]
     assert [note.path for note in late] == [str(tmp_path)]
     (tmp_path / "x.pt").write_bytes(b"")
-    walk = discovery._Walk(all_formats(), forced=False, follow=False, within_s=-1)
+    walk = discovery._Walk(all_formats(), Reading(), within_s=-1)
     walk._visit(str(tmp_path))
     assert [(note.path, note.is_late) for note in walk.notes] == [(str(tmp_path), True)]
     assert "a file was not looked at, from x.pt on" in walk.notes[0].reason

@@ -204,7 +204,6 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
                 continue
             places = _places(part.path, links_of(run))
             listed = [entry for place in places for entry in files(place, links_of(run))]
-            choice = run.reading.format or run.reading.fields
             named, choice = run.reading.fields, bool(run.reading.format or run.reading.fields)
             certain = [entry for entry in listed if _may_hold_samples(entry, named, forced=choice)]
             if all(look(entry.location).empty for entry in certain):

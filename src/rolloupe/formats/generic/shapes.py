@@ -19,6 +19,7 @@ from rolloupe.formats.generic.keys import (
     candidates,
     fold,
     has_answer,
+    has_text,
     is_weak_response,
     kept,
     roles_of,
