@@ -201,7 +201,7 @@ def _is_group(record: Record) -> bool:
         found = _parallel(record) or _numbered(record)
     except Unusable:
         return False
-    return bool(found) and (len(found) > 1 or roles_of(found[0]).score is not None)
+    return bool(found and (len(found) > 1 or roles_of(found[0]).score is not None))
 
 
 def _by_id(record: Record, depth: int) -> list[Record] | None:
