@@ -14,7 +14,7 @@ from rolloupe.formats.generic import tables
 from rolloupe.formats.generic.keys import KEPT_KEYS, candidates
 from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.formats.reading.jsonl import pieces_in
-from rolloupe.model import Problem, SampleRow
+from rolloupe.model import Problem, Reading, SampleRow
 from tests.formats.support import items, only_run, rows, samples, write
 
 TEXTS = ["r0", "r1", "r2", "r3"]
@@ -257,6 +257,8 @@ def test_files_of_several_epochs_that_share_a_step_are_said(tmp_path: Path) -> N
     [
         (["math_100.jsonl"], [0]), (["math_100.jsonl", "math_200.jsonl"], [100, 200]),
         (["aime_2024.jsonl", "aime_2025.jsonl"], [0, 0]), (["m_00007.json"], [7]),
+        (["llm-0125.jsonl"], [0]), (["llm-0314.jsonl", "llm-0613.jsonl"], [0, 0]),
+        (["out-0100.jsonl", "out-0110.jsonl"], [100, 110]), (["out_3_train.jsonl", "out_4_train.jsonl"], [3, 4]),
         (["14_val.csv", "7_val.csv"], [14, 7]),
     ],
 )  # fmt: skip
@@ -323,3 +325,117 @@ def test_only_usual_keys_are_kept() -> None:
 
 def test_a_map_may_be_longer_than_the_name_of_a_file() -> None:
     assert fields_in(f"response={'a' * 300}") == (("response", "a" * 300),)
+
+
+MESSAGES = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
+ONE_SAMPLE: dict[str, dict[str, Any]] = {
+    "two objects": {"state": {"history": MESSAGES, "success": True}, "task": {"prompt": "q", "reference": "7"}},
+    "a fact beside a conversation": {"input": {"conversation": MESSAGES, "answer": "7"}, "reward": 1},
+    "tokens alone in the answer": {
+        "request": {"messages": MESSAGES, "target": "7"},
+        "response": {"log_probs": [-1.0, -2.0]},
+        "accuracy": 1,
+    },
+    "an answer of a server": {
+        "prompt": "q",
+        "generated_text": {"choices": [{"message": MESSAGES[1], "finish_reason": "stop"}]},
+        "reward": 1,
+        "label": 7,
+    },
+    "a solution beside the prompt": {
+        "input": {"prompt": "q", "solution": "7"},
+        "output": {"response": "a"},
+        "score": 1,
+    },
+    "a text as messages": {"messages": "q", "completion": "a", "reward": 1, "label": "7"},
+}
+
+
+@pytest.mark.parametrize("name", ONE_SAMPLE)
+def test_objects_that_make_up_one_sample_are_one(tmp_path: Path, name: str) -> None:
+    write(tmp_path / "x.jsonl", ONE_SAMPLE[name], ONE_SAMPLE[name])
+    assert read(tmp_path) == [("q", "a", 1.0)] * 2
+    assert [sample.label for sample in samples(only_run(tmp_path))] == ["7", "7"]
+
+
+OF_A_GROUP: dict[str, dict[str, Any]] = {
+    "messages before a list": {
+        "messages": MESSAGES[:1],
+        "generations": [{"reply": "a", "reward": 1}, {"reply": "b", "reward": 0}],
+    },
+    "a weak name": {
+        "messages": MESSAGES[:1],
+        "answers": [[MESSAGES[1]], [{"role": "assistant", "content": "b"}]],
+        "rewards": [1, 0],
+    },
+    "capitals": {
+        "Prompt": "q",
+        "Answer": "7",
+        "Rollouts": [{"Output": "a", "Reward": 1}, {"Output": "b", "Reward": 0}],
+    },
+    "facts in lists": {
+        "prompt": "q",
+        "responses": ["a", "b"],
+        "rewards": [1, 0],
+        "info": {"finish_reasons": ["stop", "length"], "n": 3},
+    },
+    "documents of one": {
+        "step": 1,
+        "episodes": [{"prompt": "q", "responses": [t], "is_correct": [t == "a"]} for t in "ab"],
+    },
+}
+
+
+@pytest.mark.parametrize("name", OF_A_GROUP)
+def test_a_record_of_a_group_keeps_its_prompt_and_facts(tmp_path: Path, name: str) -> None:
+    write(tmp_path / "x.jsonl", OF_A_GROUP[name])
+    assert read(tmp_path) == [("q", "a", 1.0), ("q", "b", 0.0)]
+    loaded = samples(only_run(tmp_path))
+    assert [one.label for one in loaded] == ["7" if name == "capitals" else ""] * 2
+    if name == "facts in lists":
+        assert [one.row.status for one in loaded] == ["completed", "truncated"]
+
+
+def test_true_or_false_is_the_reward_before_a_running_share(tmp_path: Path) -> None:
+    rows_of_file = [{"prompt": f"q{n}", "solution": "s", "is_solved": n > 1, "acc": n / 4} for n in range(4)]
+    write(tmp_path / "x.jsonl", {"prompt": "passed over", "test": "t", "acc": 0.0}, *rows_of_file)
+    problem, *others = items(only_run(tmp_path))
+    assert isinstance(problem, Problem) and "no sample" in problem.reason and problem.start == 0
+    assert [one.reward for one in others if isinstance(one, SampleRow)] == [0, 0, 1, 1]
+
+
+def test_rows_without_a_prompt_are_groups_by_their_ids(tmp_path: Path) -> None:
+    write(tmp_path / "x.jsonl", *({"session_id": n // 2, "response": "a", "score": n} for n in range(4)))
+    assert [row.group for row in rows(only_run(tmp_path))] == ["0", "0", "1", "1"]
+
+
+FAILED: dict[str, tuple[dict[str, Any], str]] = {
+    "a word": ({"prompt": "q", "response": "a", "reward": "not run"}, ""),
+    "nothing": ({"prompt": "q", "response": "a"}, ""),
+    "no text": ({"reward": 0.0}, ""),
+    "a word under a key of one's own": ({"said": "a", "sim": "not run"}, "response=said,reward=sim.ok"),
+}
+
+
+@pytest.mark.parametrize("name", FAILED)
+def test_files_of_tries_without_a_score_stay_in_the_run(tmp_path: Path, name: str) -> None:
+    failed, named = FAILED[name]
+    good = {"said": "a", "sim": {"ok": 1.0}} if named else {"prompt": "q", "response": "a", "reward": 1.0}
+    for step in range(4):
+        write(tmp_path / f"step_{step}.jsonl", good if step < 2 else failed)
+    write(tmp_path / "prompts.jsonl", {"prompt": "only asked"})
+    reading = {"fields": fields_in(named)} if named else {}
+    found = discover([tmp_path], Reading(**reading))
+    (run,) = found.runs
+    last = 0.0 if name == "no text" else None
+    assert [row.reward for row in rows(run)] == [1.0, 1.0, last, last]
+    assert not any("step_" in note.reason for note in found.notes)
+
+
+def test_files_that_are_read_as_a_person_asked_are_not_called_unread(tmp_path: Path) -> None:
+    for step in ("0", "1"):
+        (tmp_path / step).mkdir()
+        write(tmp_path / step / "rank0.jsonl", {"prompt_ids": [1], "sequence_ids": [1, 2], "reward": 1.0})
+    found = discover([tmp_path], Reading(format="generic"))
+    assert [run.root for run in found.runs] == [str(tmp_path)] and found.notes == []
+    assert len(rows(found.runs[0])) == 2
