@@ -424,8 +424,7 @@ def test_files_of_tries_without_a_score_stay_in_the_run(tmp_path: Path, name: st
     for step in range(4):
         write(tmp_path / f"step_{step}.jsonl", good if step < 2 else failed)
     write(tmp_path / "prompts.jsonl", {"prompt": "only asked"})
-    reading = {"fields": fields_in(named)} if named else {}
-    found = discover([tmp_path], Reading(**reading))
+    found = discover([tmp_path], Reading(fields=fields_in(named) if named else ()))
     (run,) = found.runs
     last = 0.0 if name == "no text" else None
     assert [row.reward for row in rows(run)] == [1.0, 1.0, last, last]
