@@ -1,10 +1,12 @@
 """`rolloupe export html`."""
 
 import base64
+import io
 import json
 import os
 import threading
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ import pytest
 
 import rolloupe as package
 from rolloupe import query
+from rolloupe.errors import BadQuery
+from rolloupe.export import report
 from rolloupe.export.report import document
 from tests.cli.support import rolloupe
 from tests.server.support import report_data
@@ -116,6 +120,8 @@ def test_a_report_for_standard_output(demo_runs: Path, tmp_path: Path) -> None:
     target.write_text(done.out)
     assert len(ids_of(target)) == 2
     assert done.err.startswith("2 of 2 samples, 0 tokens, ")
+    none = rolloupe("export", "html", demo_runs / "trl", "--where", "reward > 99", "-o", "-")
+    assert (none.code, none.out) == (1, "") and "nothing was written" in none.err
 
 
 def test_a_report_changes_neither_devices_nor_links(demo_runs: Path, tmp_path: Path) -> None:
@@ -177,3 +183,38 @@ def test_a_limit_is_said(short_grpo: Path, tmp_path: Path) -> None:
     assert "100 of 1,792 samples" in done.out
     assert "--all-records" in done.out
     assert data_of(tmp_path / "r.html")["part"] == "The first 100 of 1,792 samples."
+
+
+def test_an_open_file_begins_before_samples_are_read_and_gets_findings_behind_them(
+    short_grpo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at: dict[str, int] = {}
+    sink = io.BytesIO()
+
+    def noted(what: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any) -> Any:
+            at.setdefault(what, sink.tell())
+            return function(*args)
+
+        return call
+
+    monkeypatch.setattr(report, "insight_of", noted("findings", lambda *_: None))
+    monkeypatch.setattr(query, "with_group_advantages", noted("samples", query.with_group_advantages))
+    with package.open(short_grpo, index_dir=tmp_path / "index") as runs:
+        done = runs[0].report(sink, package.SampleQuery(limit=3), findings=True)
+    assert (done.files, done.samples, done.size_bytes) == ([], 3, len(sink.getvalue()))
+    assert 0 < at["samples"] < at["findings"] < done.size_bytes
+    assert report_data(sink.getvalue())["part"].startswith("The first 3 of ")
+
+
+def test_a_report_that_fails_on_its_way_is_whole_and_the_error_is_raised(
+    short_grpo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(document, "PART_BYTES", 20_000)
+    sink = io.BytesIO()
+    no_room = pytest.raises(BadQuery, match="do not fit into one file")
+    with package.open(short_grpo, index_dir=tmp_path / "index") as runs, no_room:
+        runs[0].report(sink, package.SampleQuery(), findings=False)
+    data = report_data(sink.getvalue())
+    assert sink.getvalue().endswith(b"</html>\n") and data["samples"]
+    assert "do not fit" in data["failures"][0]

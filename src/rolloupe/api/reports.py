@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from msgspec.structs import replace
 
@@ -13,13 +13,14 @@ from rolloupe.errors import BadQuery, NotFound
 from rolloupe.export.report import (
     MEASURES,
     TITLES,
+    Insight,
     Report,
-    ReportedInsight,
     ReportedSample,
     ReportedTokens,
     WrittenReport,
     made_now,
     measured_by,
+    no_insight,
     scope_of,
     worst_of,
     write_report,
@@ -45,7 +46,7 @@ def columns_of(by: str) -> tuple[str, ...]:
 def write(
     run: "OpenRun",
     reader: "Reader",
-    target: Path,
+    target: "Path | BinaryIO",
     wanted: "SampleQuery",
     *,
     title: str,
@@ -53,7 +54,7 @@ def write(
     by: str,
     tokens: ReportedTokens,
     advanced: Advanced,
-    insight: ReportedInsight | None = None,
+    insight: Insight = no_insight,
 ) -> WrittenReport:
     """Write the report of a query. See `Run.report`."""
     for rule in tokens.rules:
@@ -77,11 +78,10 @@ def write(
         total=total,
         made=made_now(),
         measure=measure.removeprefix(DERIVED),
-        insight=insight,
         measure_title=measure and (TITLES.get(measure) or _label_of(run, measure)),
     )
     try:
-        return write_report(target, about, samples, tokens=tokens)
+        return write_report(target, about, samples, tokens=tokens, insight=insight)
     except ValueError as error:
         raise BadQuery(f"{error}. Next: name a folder, or choose fewer samples") from None
 

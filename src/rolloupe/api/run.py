@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, BinaryIO, overload
 
 from rolloupe.api.arguments import Where, key_of, sample_query
 from rolloupe.api.lazy import LazyModule
@@ -733,7 +733,7 @@ class Run:
 
     def report(
         self,
-        target: str | Path,
+        target: str | Path | BinaryIO,
         query: "SampleQuery",
         *,
         title: str = "",
@@ -750,7 +750,8 @@ class Run:
         or samples that do not fit into one file.
 
         Args:
-            target: the file; or an existing folder, which large reports need: they are written in parts.
+            target: the file; or an existing folder, which large reports need: they are written in parts; or an open
+                binary file, which gets the beginning at once, and is whole even where this raises.
             query: the samples, in its order.
             title: the heading. Default: the name of the run.
             worst: only this many, the worst by a measure first.
@@ -761,17 +762,19 @@ class Run:
             advanced: is called with the numbers of samples read, and to be read.
         """
         from rolloupe.api import reports
-        from rolloupe.export.report import ReportedTokens, insight_of
+        from rolloupe.export.report import ReportedInsight, ReportedTokens, insight_of
 
         run = self._ready_with_derived(query)
         if worst is not None:
             run = self._ready_for(reports.columns_of(by))
-        insight = None
-        if findings:
-            aside = {name: one.why for name, one in self.findings_aside().items()}
-            insight = insight_of(self._ready(derived=True), query.splits, aside)
+
+        def insight() -> ReportedInsight | None:
+            aside = {name: one.why for name, one in self.findings_aside().items()} if findings else {}
+            return insight_of(self._ready(derived=True), query.splits, aside) if findings else None
+
+        place = own_place(target) if isinstance(target, str | Path) else target
         return reports.write(
-            run, self._reader(), own_place(target), query, title=title, worst=worst, by=by,
+            run, self._reader(), place, query, title=title, worst=worst, by=by,
             tokens=ReportedTokens(tokens, tuple(rules)), advanced=advanced, insight=insight,
         )  # fmt: skip
 

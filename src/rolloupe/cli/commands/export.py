@@ -1,11 +1,6 @@
 """`rolloupe export html`: write samples with their tokens to one file that a browser opens."""
 
-import os
-import shutil
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -114,7 +109,7 @@ def html(
     limit = None if all_records or worst is not None or record is not None else LIMIT
     if output.endswith("/"):
         own_place(output).mkdir(parents=True, exist_ok=True)
-    with _written_to(output) as target, options.opened(options.place_of(**place), run_id=run_id) as runs:
+    with options.opened(options.place_of(**place), run_id=run_id) as runs:
         run = options.only(runs, run_id)
         if run is None:
             return NOTHING
@@ -125,7 +120,7 @@ def html(
             return NOTHING
         with progress.counting("Writing", "samples") as advanced:
             done = run.report(
-                target,
+                sys.stdout.buffer if output == "-" else output,
                 wanted,
                 title=title,
                 worst=worst,
@@ -153,19 +148,6 @@ def html(
     if limit is not None and done.samples < total:
         tell(f"These are the first {LIMIT}. Next: --all-records writes all, --worst 100 the worst.")
     return OK
-
-
-@contextmanager
-def _written_to(output: str) -> Iterator[str]:
-    """Give the place to write to; what is for standard output goes there at the end."""
-    if output != "-":
-        yield output
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        yield (place := os.path.join(folder, "report.html"))
-        if os.path.exists(place):
-            with open(place, "rb") as file:
-                shutil.copyfileobj(file, sys.stdout.buffer)
 
 
 def _query(

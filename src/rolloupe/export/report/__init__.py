@@ -1,12 +1,14 @@
 """A report: samples with their tokens in one file of HTML, which opens from a disk and asks nobody for anything."""
 
 from rolloupe.export.report.document import (
+    Insight,
     Measured,
     Report,
     ReportedSample,
     ReportedTokens,
     WrittenReport,
     made_now,
+    no_insight,
     report_pieces,
     write_report,
 )
@@ -17,6 +19,7 @@ from rolloupe.export.report.scope import scope_of
 __all__ = [
     "MEASURES",
     "TITLES",
+    "Insight",
     "Measured",
     "Report",
     "ReportedInsight",
@@ -26,6 +29,7 @@ __all__ = [
     "insight_of",
     "made_now",
     "measured_by",
+    "no_insight",
     "report_pieces",
     "scope_of",
     "worst_of",

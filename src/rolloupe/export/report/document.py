@@ -41,6 +41,16 @@ ALTERNATIVE_DECIMALS = 3
 """Those of the logprob of an alternative: its probability is exact to half a thousandth of itself."""
 
 
+NO_ROOM = f"the samples do not fit into one file of {PART_BYTES // 2**20} MB"
+
+Insight = Callable[[], ReportedInsight | None]
+"""What computes what a report begins with; it is called behind the samples, or before a file is written."""
+
+
+def no_insight() -> None:
+    """Return that a report begins with nothing."""
+
+
 class ReportedSample(NamedTuple):
     """A sample of a report."""
 
@@ -146,19 +156,27 @@ class WrittenReport(NamedTuple):
 
 
 def write_report(
-    target: Path, about: Report, samples: Iterable[ReportedSample], *, tokens: ReportedTokens = ALL_TOKENS
+    target: Path | BinaryIO,
+    about: Report,
+    samples: Iterable[ReportedSample],
+    *,
+    tokens: ReportedTokens = ALL_TOKENS,
+    insight: Insight = no_insight,
 ) -> WrittenReport:
-    """Write a report to a file, or to files in a folder if `target` is one.
+    """Write a report to a file, to files in a folder if `target` is one, or piece by piece to an open file.
 
     Raises `NotFound` if the browser app is not built, `OSError`, and `ValueError` if the samples are too many for one
-    file.
+    file. What an open file got by then is a whole report.
     """
+    if not isinstance(target, Path):
+        return _write_pieces(target, about, samples, tokens, insight)
     is_folder = target.is_dir()
     files: list[Path] = []
     count = token_count = size_bytes = 0
+    about = replace(about, insight=insight())
     for number, (part, is_last) in enumerate(_parts(_records(samples, tokens))):
         if not (is_last or is_folder):
-            raise ValueError(f"the samples do not fit into one file of {PART_BYTES // 2**20} MB")
+            raise ValueError(NO_ROOM)
         path = target / _name(number) if is_folder else target
         own = replace(_holding(about, count, len(part)), next_file="" if is_last else _name(number + 1))
         with _opened(path) as file:
@@ -167,6 +185,30 @@ def write_report(
         count += len(part)
         token_count += sum(of_sample for _, of_sample in part)
     return WrittenReport(files, count, token_count, size_bytes)
+
+
+def _write_pieces(
+    file: BinaryIO, about: Report, samples: Iterable[ReportedSample], tokens: ReportedTokens, insight: Insight
+) -> WrittenReport:
+    """Write a report as it is read, the beginning at once. What fails is raised once the report is whole."""
+    count = token_count = size_bytes = sample_bytes = 0
+    errors: list[Exception] = []
+
+    def counted() -> Iterator[bytes]:
+        nonlocal count, token_count, sample_bytes
+        for record, of_sample in _records(samples, tokens):
+            sample_bytes += len(record)
+            if count and sample_bytes > PART_BYTES:
+                raise ValueError(NO_ROOM)
+            yield record
+            count, token_count = count + 1, token_count + of_sample
+
+    for piece in _document(about, counted(), lambda: replace(_holding(about, 0, count), insight=insight()), errors):
+        size_bytes += file.write(piece)
+        file.flush()
+    if errors:
+        raise errors[0]
+    return WrittenReport([], count, token_count, size_bytes)
 
 
 def _opened(path: Path) -> AbstractContextManager[BinaryIO]:
@@ -181,7 +223,7 @@ def report_pieces(
     samples: Iterable[ReportedSample],
     *,
     tokens: ReportedTokens = ALL_TOKENS,
-    insight: Callable[[], ReportedInsight | None] = lambda: None,
+    insight: Insight = no_insight,
 ) -> Iterator[bytes]:
     """Yield a report of one file in pieces, with as many of the samples as fit; it says which those are.
 
@@ -304,12 +346,18 @@ def _parts(records: Iterable[tuple[bytes, int]]) -> Iterator[tuple[list[tuple[by
     yield part, True
 
 
-def _document(about: Report, records: Iterable[bytes], complete: Callable[[], Report] | None = None) -> Iterator[bytes]:
+def _document(
+    about: Report,
+    records: Iterable[bytes],
+    complete: Callable[[], Report] | None = None,
+    errors: list[Exception] | None = None,
+) -> Iterator[bytes]:
     """Yield a file in pieces: its samples, a line each or several, and then a line with what it says above them.
 
     With `complete`, which returns the latter once the samples are read, the file tells of a failure and is whole
-    all the same: its beginning is gone by then.
+    all the same: its beginning is gone by then. `errors` gets what was raised.
     """
+    raised: list[Exception] = [] if errors is None else errors
     script, sheet = _app("report/report.js"), _app("report/report.css")
     licenses = html.escape(_app("report/licenses.md"))
     policy = (
@@ -335,12 +383,14 @@ def _document(about: Report, records: Iterable[bytes], complete: Callable[[], Re
         except Exception as error:
             if complete is None:
                 raise
+            raised.append(error)
             failures.append(f"Reading the samples ended early: {text.clean(str(error))}")
         above = about
         if complete is not None:
             try:
                 above = complete()
             except Exception as error:
+                raised.append(error)
                 failures.append(f"What the run shows as a whole is missing: {text.clean(str(error))}")
         yield _harmless(encode(replace(above, failures=failures)))
         yield b'</script>\n<script type="module">' + script.encode()
