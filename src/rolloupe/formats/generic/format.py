@@ -24,6 +24,7 @@ from rolloupe.formats.generic.keys import (
     has_text,
     roles_of,
 )
+from rolloupe.formats.generic.row_tokens import holds_ids
 from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.formats.generic.tables import (
     PARQUET,
@@ -212,6 +213,8 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
                 listed, certain = (tables if read else listed or tables), (read or certain)
             if certain or not choice:
                 listed = _with_unscored(certain, listed, named, forced=choice)
+            else:
+                listed = [entry for entry in listed if any(map(holds_ids, _first_records(entry)[0]))] or listed
             numbered = fields.numbered_names(_bare(entry.name) for entry in listed)
             found += [_source(run, entry.location, numbered) for entry in listed]
         return found

@@ -101,10 +101,11 @@ def _numbered(record: Record) -> list[Record] | None:
         members[name].keys() == members[base].keys() for name in by_role.get("score", ())
     ):
         return None
-    columns = {name: keys for name, keys in members.items() if keys.keys() == members[base].keys()}
+    columns = {name: keys for name, keys in members.items() if keys.keys() <= members[base].keys()}
     cut = {key for keys in columns.values() for key in keys.values()}
     shared = {key: value for key, value in record.items() if key not in cut}
-    lists = {name: [record[keys[number]] for number in sorted(keys)] for name, keys in columns.items()}
+    numbers = sorted(members[base])
+    lists = {name: [record.get(keys.get(number, "")) for number in numbers] for name, keys in columns.items()}
     return _cut(shared, lists, {})
 
 
@@ -122,10 +123,14 @@ def _numbered_members(keys: Names) -> dict[str, dict[int, str]]:
 def _listed(record: Record, depth: int) -> list[Record] | None:
     """The samples of a list of objects, each with what they share."""
     for key, value in _lists_of_samples(record, depth):
-        others = _with_prompt(_lifted({name: other for name, other in record.items() if name != key}, depth - 1))
+        others = {name: other for name, other in record.items() if name != key}
+        is_answered = _has_own_answer(value[0], depth)
+        answer = {"response": ""} if is_answered and "response" not in others else {}  # so that `answer` is a label
+        others = _with_prompt(_lifted(answer | others, depth - 1))
+        others = {name: other for name, other in others.items() if name not in answer}
         lists = {name: other for name, other in others.items() if _is_column(name, other, len(value))}
         left = {roles_of(others).score}
-        if _has_own_answer(value[0], depth):
+        if is_answered:
             above = candidates(tuple(others))
             left |= {key for role in ("response", "messages") for key in above.by_role.get(role, ())}
             left -= {*above.weak_responses}
@@ -164,11 +169,9 @@ def _is_list_of_objects(value: object) -> bool:
     return fields.is_messages(value) and text.conversation(value) is None
 
 
-def _lists_of_samples(record: Record, depth: int, but: str = "") -> Iterator[tuple[str, list[Any]]]:
+def _lists_of_samples(record: Record, depth: int) -> Iterator[tuple[str, list[Any]]]:
     """The lists of a record whose elements are samples."""
-    lists = [
-        (key, value) for key, value in record.items() if key != but and type(value) is list and _holds_objects(value)
-    ]
+    lists = [(key, value) for key, value in record.items() if type(value) is list and _holds_objects(value)]
     score = roles_of(record).score if lists else None
     scores = record[score] if score else None
     return ((key, value) for key, value in lists if _are_samples(scores, key, value, depth))
@@ -184,7 +187,7 @@ def _are_samples(scores: object, key: str, listed: list[Any], depth: int) -> boo
     first = listed[0]
     if not all(isinstance(one, dict) for one in listed):
         return False
-    if _is_group(first) or (depth > 1 and any(_lists_of_samples(first, depth - 1, key))):
+    if _is_group(first) or (depth > 1 and any(_lists_of_samples(first, depth - 1))):
         return True
     if fold(key) in _OF_ONE:
         return False
@@ -211,7 +214,11 @@ def _by_id(record: Record, depth: int) -> list[Record] | None:
         return None
     if candidates(tuple(record)).by_role.keys() & {"response", "messages"}:  # columns, as pandas writes them
         rows = first.keys()
-        columns = {key: [*one.values()] for key, one in record.items() if one.keys() == rows}
+        columns = {
+            key: [[value] if text.is_message(value) else value for value in one.values()]
+            for key, one in record.items()
+            if one.keys() == rows
+        }
         return _parallel(columns) if rows and len(columns) == len(record) else None
     listed = [*record.values()]
     if not _holds_objects(listed) or not _are_alike(listed) or not _are_samples(None, "", listed, depth):
@@ -425,12 +432,12 @@ def _lacking(record: Record, inner: Record, first: int = 0) -> Record:
     if not (members or named.by_role or named.outcomes or named.truncated or named.counts):
         return {}
     own = roles_of(record)
-    answered = {"response": ""} if own.response or own.messages else {}  # so that `answer` is a label
-    theirs = roles_of(answered | inner)
     if own.messages:
         first = 3  # a conversation has its own prompt and response
     elif own.response and is_weak_response(own.response):
         own = own._replace(response=None)
+    answered = {"response": ""} if own.response or own.messages else {}  # so that `answer` is a label
+    theirs = roles_of(answered | inner)
     names = [key for mine, key in zip(own[first:9], theirs[first:9], strict=True) if key and mine is None]
     names = [key for key in names if key != theirs.response or not is_weak_response(key)]
     names += [key for what, key in theirs.counts.items() if what not in own.counts]
@@ -447,5 +454,5 @@ def _with_response(record: Record) -> Record:
     roles = roles_of(record)
     if roles.messages or (roles.response and not is_weak_response(roles.response)):
         return record
-    key = next((key for key in _TEXTS if record.get(key)), None)
+    key = next((key for key in _TEXTS if record.get(key)), roles.response)
     return {"response" if name == key else name: value for name, value in record.items()} if key else record
