@@ -7,7 +7,7 @@ list of that length is shared. The texts and facts of a sample may also lie in o
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -409,7 +409,7 @@ def _lifted(record: Record, depth: int) -> Record:
             continue
         inner = _lifted(value, depth - 1)
         if fold(key) in _ANSWERS:
-            inner = _with_response(inner)
+            inner = _with_response(inner, names=(*_TEXTS, *candidates(tuple(inner)).weak_responses))
         del found[key]
         taken = _lacking(found, inner)
         found |= taken
@@ -449,10 +449,10 @@ def _lacking(record: Record, inner: Record, first: int = 0) -> Record:
     return {key: inner[key] for key in names if key in inner and key not in record}
 
 
-def _with_response(record: Record) -> Record:
+def _with_response(record: Record, names: Sequence[str] = _TEXTS) -> Record:
     """An object of an answer, with its text as the response."""
     roles = roles_of(record)
     if roles.messages or (roles.response and not is_weak_response(roles.response)):
         return record
-    key = next((key for key in _TEXTS if record.get(key)), roles.response)
+    key = next((key for key in names if record.get(key)), None)
     return {"response" if name == key else name: value for name, value in record.items()} if key else record
