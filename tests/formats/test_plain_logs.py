@@ -348,6 +348,12 @@ ONE_SAMPLE: dict[str, dict[str, Any]] = {
         "score": 1,
     },
     "a text as messages": {"messages": "q", "completion": "a", "reward": 1, "label": "7"},
+    "an answer of a weak name": {"question": "q", "response": {"answer": "a"}, "reward": 1, "target": "7"},
+    "a label before an answer of another name": {
+        "input": {"question": "q", "answer": "7"},
+        "output": {"generated_answer": "a"},
+        "reward": 1,
+    },
 }
 
 
@@ -383,6 +389,20 @@ OF_A_GROUP: dict[str, dict[str, Any]] = {
         "step": 1,
         "episodes": [{"prompt": "q", "responses": [t], "is_correct": [t == "a"]} for t in "ab"],
     },
+    "a label above": {
+        "prompt": "q",
+        "meta": {"answer": "7"},
+        "samples": [{"reply": t, "reward": t == "a", "meta": {"n": 1}} for t in "ab"],
+    },
+    "lists of one name": {
+        "completions": [
+            {
+                "query": "q",
+                "answer": "7",
+                "completions": [{"generated_text": t, "reward": float(t == "a")} for t in "ab"],
+            }
+        ]
+    },
 }
 
 
@@ -391,9 +411,28 @@ def test_a_record_of_a_group_keeps_its_prompt_and_facts(tmp_path: Path, name: st
     write(tmp_path / "x.jsonl", OF_A_GROUP[name])
     assert read(tmp_path) == [("q", "a", 1.0), ("q", "b", 0.0)]
     loaded = samples(only_run(tmp_path))
-    assert [one.label for one in loaded] == ["7" if name == "capitals" else ""] * 2
+    assert [one.label for one in loaded] == [
+        "7" if name in ("capitals", "a label above", "lists of one name") else ""
+    ] * 2
     if name == "facts in lists":
         assert [one.row.status for one in loaded] == ["completed", "truncated"]
+
+
+def test_a_table_of_numbered_columns_may_have_gaps(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(
+        "question,completion_0,reward_0,length_0,completion_1,reward_1,length_1\nq,a,1,3,b,,5\n"
+    )
+    assert read(tmp_path) == [("q", "a", 1.0), ("q", "b", None)]
+
+
+def test_columns_may_hold_a_message_each(tmp_path: Path) -> None:
+    columns = {
+        "prompt": {"0": MESSAGES[:1], "1": MESSAGES[:1]},
+        "response": {"0": MESSAGES[1], "1": {"role": "assistant", "content": "b"}},
+        "reward": {"0": 1, "1": 0},
+    }
+    (tmp_path / "x.json").write_text(json.dumps(columns, indent=1))
+    assert read(tmp_path) == [("q", "a", 1.0), ("q", "b", 0.0)]
 
 
 def test_true_or_false_is_the_reward_before_a_running_share(tmp_path: Path) -> None:
