@@ -37,7 +37,7 @@ class Hostile(BaseHTTPRequestHandler):
         except OSError:
             self.close_connection = True
 
-    do_HEAD = do_PROPFIND = do_GET  # noqa: N815
+    do_HEAD = do_PROPFIND = do_PUT = do_POST = do_GET  # noqa: N815
 
     def reply(self, status: int, body: bytes = b"", **headers: str) -> None:
         self.send_response(status)
@@ -227,6 +227,51 @@ def test_no_answer_of_any_store_takes_more(scheme: str, call: str, answer: Answe
         mib, took_s, said = grown(scheme, address, call, 4.0)
     assert mib < GROWS_MIB and took_s < 8, said
     assert "Interrupted" in said or "Replaced" in said or "Error" in said
+
+
+def test_memory_that_others_take_is_not_blamed_on_a_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[bytes] = []
+
+    def slow(self: Hostile) -> None:
+        taken.append(b"x" * 2 * connection.MOST_BYTES)
+        time.sleep(0.3)  # longer than between two looks
+        self.reply(200, listing(ROW.format("runs/a")))
+
+    with serving(slow) as (address, asked):
+        said = outcome(monkeypatch, "s3", address, "list(link.list('runs').objects)")
+    assert said == "['a']" and len(asked) == 1
+
+
+SWAP = "link.swap('a', b'x', None)"
+DELETE = "link.delete(['a'])"
+
+
+@pytest.mark.parametrize("call", [LIST, BELOW, SWAP, DELETE])
+def test_nothing_that_takes_too_much_is_asked_for_again(monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    with serving(huge_error) as (address, asked):
+        said = outcome(monkeypatch, "s3", address, call)
+    assert "sends more than 80 MiB in one answer" in said and len(asked) == 1
+
+
+def test_bytes_that_are_counted_where_they_are_read_are_no_answer_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    def parts(self: Hostile) -> None:
+        if "Range" not in self.headers:
+            time.sleep(1)
+            self.reply(200, listing(ROW.format("runs/a")))
+            return
+        begin, stop = map(int, self.headers["Range"].removeprefix("bytes=").split("-"))
+        self.reply(206, b"x" * (stop + 1 - begin), Content_Range=f"bytes {begin}-{stop}/{2**40}", **HEADERS)
+
+    read = "kept.append(link.read('a', 0, 2**23, ObjectState(2**40, 0, '\"1\"')))"
+    kept: list[memoryview] = []
+    with serving(parts) as (address, _):
+        for name, value in environ_of(address).items():
+            monkeypatch.setenv(name, value)
+        link = connection.ObstoreConnection("s3", "bucket")
+        listed = connection.in_thread(lambda: list(link.list("runs").objects))
+        while not listed.done():
+            eval(read, {"kept": kept, "link": link, "ObjectState": connection.ObjectState})
+    assert listed.result() == ["a"] and len(kept) * 8 * MIB > 2 * connection.MOST_BYTES
 
 
 def onward(where: Callable[[str], str]) -> Answer:

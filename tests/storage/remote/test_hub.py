@@ -1,6 +1,7 @@
 """Data sets of the Hugging Face hub, as its library describes them: no test reaches the hub itself."""
 
 import inspect
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from huggingface_hub.hf_api import RepoFile, RepoFolder
 
 import rolloupe
-from rolloupe.storage.remote import connection
+from rolloupe.storage.remote import connection, hub
 from tests.cli.support import rolloupe as command
 
 LINE = b'{"prompt": "p", "response": "%s", "reward": 1.0, "step": 1}\n'
@@ -124,3 +125,10 @@ def test_the_library_takes_these_arguments() -> None:
         (huggingface_hub.HfFileSystem.cat_file, ("start", "end")),
     ):
         assert set(names) <= set(inspect.signature(call).parameters)
+
+
+def test_the_time_of_a_call_begins_with_the_call(fake: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake.commit("c1", {"runs/a.jsonl": LINE})
+    monkeypatch.setattr(connection, "MOST_S", 0.2)
+    monkeypatch.setattr(huggingface_hub, "get_session", lambda: time.sleep(0.5))  # on a busy machine
+    assert list(hub.HubConnection("datasets").list("lab/rollouts/runs").objects) == ["a.jsonl"]

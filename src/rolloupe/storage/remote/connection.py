@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol, TypedDict, TypeVar, cast
 from rolloupe.storage import notices
 from rolloupe.storage.address import address_of, parts_of
 from rolloupe.storage.places import Interrupted
-from rolloupe.storage.remote import stores
+from rolloupe.storage.remote import received, stores
 from rolloupe.storage.remote.failures import EXTRA, ReplacedObject, Throttled, failure, unusable
 
 FIRST_WAIT_S = 0.5
@@ -31,10 +31,8 @@ MOST_S = 30.0
 """How long one answer may go on: a list may name a next page for ever."""
 MOST_BYTES = 80 * 2**20
 """By how much one answer may make this process grow: lists, pages of lists and errors may be of any size."""
-TRIES = 2
-"""How often this process may grow during an answer before that is why: something else may have taken the memory."""
-FREED_S = 1.0
-"""How long an answer that was ended may take to give back its memory."""
+LEAST_RECEIVED = MOST_BYTES // 8
+"""How much of that comes over the network at least: otherwise something else makes this process grow."""
 LOOK_S = 0.03
 """How often to look at an answer under way."""
 PAGE = 1000
@@ -141,8 +139,9 @@ class ObstoreConnection:
             options["if_unmodified_since"] = dt.datetime.fromtimestamp(-(-state.mtime_ns // 10**9), dt.UTC)
 
         async def get() -> tuple[str, memoryview]:
-            result = await self._obstore.get_async(self._store, key, options=options)
-            return _tag_of(result.meta), await _body(result, stop - start)
+            with received.Body(stop - start) as body:
+                result = await self._obstore.get_async(self._store, key, options=options)
+                return _tag_of(result.meta), await _body(result, body)
 
         tag, data = self._patiently(key, get)
         if len(data) != stop - start or (tag and state.tag and tag.strip(_WEAK) != state.tag.strip(_WEAK)):
@@ -186,7 +185,8 @@ class ObstoreConnection:
             if (size := result.meta["size"]) > most_bytes:
                 reason = f"{address_of(self._path(key))} has {size:,} bytes, {most_bytes:,} at most make sense"
                 raise OSError(errno.EFBIG, f"{reason}. Next: delete it", self._path(key))
-            return bytes((await _body(result, size))[:size]), _version_of(result.meta)
+            with received.Body(size) as body:
+                return bytes((await _body(result, body))[:size]), _version_of(result.meta)
 
         return self._patiently(key, call)
 
@@ -195,16 +195,16 @@ class ObstoreConnection:
         result = self._patiently(key, lambda: self._obstore.get_async(self._store, key))
         if result.meta["size"] != size:
             raise ReplacedObject(self._path(key))
-        left = size
         try:
-            for piece in result.stream():
-                left -= len(piece)
-                if left < 0:
-                    break
-                yield bytes(piece)
+            with received.Body(size) as body:
+                for piece in result.stream():
+                    body.came += len(piece)
+                    if body.came > size:
+                        break
+                    yield bytes(piece)
         except Exception as error:
             raise failure(error, self._scheme, self._bucket, self._path(key)) from None
-        if left < 0:
+        if body.came > size:
             raise ReplacedObject(self._path(key))
 
     def swap(self, key: str, data: bytes, before: ObjectVersion | None) -> ObjectVersion | None:
@@ -266,8 +266,8 @@ def patiently(scheme: str, bucket: str, path: str, begin: Callable[[], Future[T]
 
 def _answer(place: str, begin: Callable[[], Future[T]], *, is_long: bool) -> T:
     """Return the result of a call, and say so if it takes long. A call that takes too much, of time or memory, ends."""
-    began, silence_s, tries = time.monotonic(), SILENCE_S, TRIES
-    answer, memory_before = begin(), memory_bytes()
+    began, silence_s = time.monotonic(), SILENCE_S
+    answer, memory_before, network = begin(), memory_bytes(), received.Received()
     while not wait((answer,), LOOK_S).done:
         waited_s = time.monotonic() - began
         if waited_s >= silence_s:
@@ -278,16 +278,10 @@ def _answer(place: str, begin: Callable[[], Future[T]], *, is_long: bool) -> T:
         if waited_s > MOST_S:
             answer.cancel()
             raise Interrupted(errno.ETIMEDOUT, f"{place} did not end an answer within {MOST_S:.0f} s{NOT_SEEN}")
-        if memory_bytes() - memory_before > MOST_BYTES:
+        if network.may_be(LEAST_RECEIVED) and memory_bytes() - memory_before > MOST_BYTES:
             answer.cancel()
-            tries -= 1
-            if not tries:
-                reason = f"{place} sends more than {MOST_BYTES // 2**20} MiB in one answer{NOT_SEEN}"
-                raise Interrupted(errno.EFBIG, reason)
-            freed = time.monotonic() + FREED_S
-            while time.monotonic() < freed and memory_bytes() - memory_before > MOST_BYTES // 2:
-                time.sleep(LOOK_S)
-            answer, memory_before = begin(), memory_bytes()
+            reason = f"{place} sends more than {MOST_BYTES // 2**20} MiB in one answer{NOT_SEEN}"
+            raise Interrupted(errno.EFBIG, reason)
     return answer.result()
 
 
@@ -317,13 +311,13 @@ def _loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
-async def _body(result: Any, size: int) -> memoryview:
+async def _body(result: Any, body: received.Body) -> memoryview:
     """The body of an answer, or a little more than should come: a server may send without end."""
-    pieces, left = list[Any](), size
-    async for piece in result.stream(min_chunk_size=size + 1):
+    pieces = list[Any]()
+    async for piece in result.stream(min_chunk_size=body.size + 1):
         pieces.append(piece)
-        left -= len(piece)
-        if left < 0 or len(piece) <= size:  # too much; or less than was waited for, which is the end
+        body.came += len(piece)
+        if body.came > body.size or len(piece) <= body.size:  # too much; or less than was waited for, which is the end
             break
     return memoryview(pieces[0] if len(pieces) == 1 else b"".join(pieces))
 

@@ -129,10 +129,10 @@ class HubConnection:
 
     def _asked(self, key: str, call: Callable[[], T]) -> T:
         def guarded() -> T:
-            _guard_client()
             _call.until = time.monotonic() + connection.MOST_S
             return call()
 
+        _guard_client()  # before the time of the call begins: to make a client takes a busy machine seconds
         bucket = f"{KIND}/{self._place(key).repository}"
         return patiently("hf", bucket, f"/hf:/{KIND}/{key}", lambda: in_thread(guarded))
 
