@@ -152,7 +152,7 @@ class Walk:
         monkeypatch.setattr(library_module, "ADOPT_S", 0.02)
 
     def __call__(
-        self, paths: Any, reading: Any = AS_FOUND, within_s: Any = None, on_find: Any = None, *, is_over: Any
+        self, paths: Any, reading: Any = AS_FOUND, within_s: Any = None, on_find: Any = None, *, is_over: Any, **_: Any
     ) -> Discovery:
         found = self._found(paths, reading, within_s, on_find, is_over)
         if on_find is not None:

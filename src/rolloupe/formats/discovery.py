@@ -61,10 +61,12 @@ def discover(
     within_s: float | None = None,
     on_find: Callable[[RunInfo], object] | None = None,
     is_over: Callable[[], bool] | None = None,
+    *,
+    names_repeat: bool = False,
 ) -> Discovery:
     """Find the runs at and below some paths: folders or files. After `within_s` seconds, a note says what remains.
 
-    So it does once `is_over` returns True: nobody waits any more.
+    So it does once `is_over` returns True: nobody waits any more. With `names_repeat`, several may have one name.
 
     Calls `on_find` with runs as they are found, for those who do not wait: names may repeat, and parts be joined later.
 
@@ -96,7 +98,8 @@ def discover(
             walk.root(place)
         else:
             single += walk.file(place)
-    runs = distinct(walk.without_curves_of_others(walk.joined(_unique([*walk.runs, *_merged(single)]))))
+    runs = walk.without_curves_of_others(walk.joined(_unique([*walk.runs, *_merged(single)])))
+    runs = runs if names_repeat else distinct(runs)
     if is_forced and not runs and not walk.is_late:
         tried = ", ".join(str(path) for path in paths)
         names = " or ".join(one.name for one in formats)
@@ -122,12 +125,18 @@ def discover_begun(
     within_s: float | None = None,
     on_find: Callable[[RunInfo], object] | None = None,
     is_over: Callable[[], bool] | None = None,
+    *,
+    names_repeat: bool = False,
 ) -> Discovery:
     """Find runs as `discover` does; a path that does not exist yet, or at which a format reads nothing, is a note."""
     present = [path for path in paths if not _is_to_come(path)]
     notes = [Note(str(path), "does not exist yet") for path in paths if path not in present]
     try:
-        runs, others = discover(present, reading, within_s, on_find, is_over) if present else Discovery([], [])
+        runs, others = (
+            discover(present, reading, within_s, on_find, is_over, names_repeat=names_repeat)
+            if present
+            else Discovery([], [])
+        )
     except NotRecognised as error:
         runs, others = [], [Note(str(present[0]), str(error))]
     return Discovery(runs, notes + others)

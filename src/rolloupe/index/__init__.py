@@ -1,7 +1,7 @@
 """The index: sources scanned into immutable Parquet segments, kept up to date while a run grows."""
 
 from rolloupe.index.execution import LITTLE_WORK, NO_WORK, Executor
-from rolloupe.index.library import Library
+from rolloupe.index.library import Library, plain_id
 from rolloupe.index.run import OpenRun
 from rolloupe.index.segments.columns import column_of, metric_column, tag_column
 from rolloupe.index.segments.extreme_tokens import Extreme, most_extreme
@@ -30,5 +30,6 @@ __all__ = [
     "merged_moments",
     "metric_column",
     "most_extreme",
+    "plain_id",
     "tag_column",
 ]

@@ -77,7 +77,8 @@ class Library:
     `UnreadablePath` for a missing path, and `NotRecognised` for a forced format that does not fit: with `waits`
     neither, as long as a run may begin there. With `only`, opens the run with this id and no other, and raises
     `NotFound` where others are: curves that the reading names are its own. With `patience_s`, which needs `follow`,
-    opens after so long with the runs that were found, and with the others as they are.
+    opens after so long with the runs that were found, and with the others as they are. With `hides_runs`, name and id
+    of a run follow from that run alone: whoever sees it may not know of others.
     """
 
     def __init__(
@@ -97,6 +98,7 @@ class Library:
         scores: Callable[[OpenRun], Sequence[Source]] = no_scores,
         shard: RunShard | None = None,
         executor: Callable[[], Executor] | None = None,
+        hides_runs: bool = False,
     ) -> None:
         place = place_of(index_dir) if index_dir else None
         self.shared_at = address_of(place) if place is not None and is_remote(place) else ""
@@ -112,7 +114,8 @@ class Library:
         self._lock = threading.Lock()
         self._closed = threading.Event()
         find = discover_begun if waits and any(map(may_begin, self._paths)) else discover
-        find = partial(find, is_over=self._closed.is_set)
+        self._hides_runs = hides_runs
+        find = partial(find, is_over=self._closed.is_set, names_repeat=hides_runs)
         self._discover = find if only is None else partial(_only, only, find)
         self._early: list[RunInfo] = []
         self._search: futures.Future[Discovery] | None = None
@@ -178,7 +181,8 @@ class Library:
         return self._found_so_far()
 
     def _found_so_far(self) -> Discovery:
-        return Discovery(distinct(list({_place(info): info for info in self._early}.values())), [])
+        found = list({_place(info): info for info in self._early}.values())
+        return Discovery(found if self._hides_runs else distinct(found), [])
 
     def _open(self, discovery: Discovery, *, is_whole: bool = False) -> None:
         """Open the runs that were found, and close all others; those that were written last are indexed first.
@@ -188,7 +192,7 @@ class Library:
         """
         before = {_place(run.info): run for run in self.runs}
         runs = dict[str, OpenRun]()
-        for run_id, info in zip(ids_of(discovery.runs), discovery.runs, strict=True):
+        for run_id, info in zip(ids_of(discovery.runs, self._hides_runs), discovery.runs, strict=True):
             run = before.get(_place(info))
             if run is not None and run.info.parts == info.parts:
                 del before[_place(info)]
@@ -314,7 +318,7 @@ class Library:
         for old, info in grown:  # an evaluation that began beside its run, say
             runs[old.id] = self._opened(old.id, info)
         for info in fresh:
-            run_id = _free_id(info, runs)
+            run_id = ids_of([info], True)[0] if self._hides_runs else _free_id(info, runs)
             runs[run_id] = self._opened(run_id, info)
         self._runs = runs
         self._tell("runs", None)  # before any of them changes
@@ -499,16 +503,26 @@ def _place(info: RunInfo) -> tuple[str, ...]:
     return (info.format, info.root, info.within) if info.within else (info.format, info.root)
 
 
-def _digest(info: RunInfo) -> str:
-    return hashlib.blake2b("\n".join(_place(info)[1:]).encode("utf-8", "surrogateescape"), digest_size=3).hexdigest()
+def _digest(info: RunInfo, *, with_format: bool = False) -> str:
+    place = "\n".join(_place(info)[0 if with_format else 1 :])
+    return hashlib.blake2b(place.encode("utf-8", "surrogateescape"), digest_size=3).hexdigest()
 
 
-def ids_of(runs: Sequence[RunInfo]) -> list[str]:
-    """An id for each run: its name, followed by a few hex digits of its path's hash if names repeat."""
-    names = [info.name.replace("/", "_").strip(".") or "run" for info in runs]
+def plain_id(info: RunInfo) -> str:
+    """The id of a run of whose name there is no other."""
+    return info.name.replace("/", "_").strip(".") or "run"
+
+
+def ids_of(runs: Sequence[RunInfo], are_hidden: bool = False) -> list[str]:
+    """An id for each run: its name, followed by a few hex digits of its path's hash if names repeat.
+
+    If some are hidden from people, the digits always follow, and are those of its format, too.
+    """
+    names = [plain_id(info) for info in runs]
     times, ids = Counter(names), dict[str, None]()
     for name, info in zip(names, runs, strict=True):
         run_id = name if times[name] == 1 else f"{name}-{_digest(info)}"
+        run_id = f"{name}-{_digest(info, with_format=True)}" if are_hidden else run_id
         while run_id in ids:  # of another format at the same place
             run_id += "+"
         ids[run_id] = None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from rolloupe.errors import NotFound
 from rolloupe.formats import Note
-from rolloupe.index import Library, OpenRun
+from rolloupe.index import Library, OpenRun, plain_id
 from rolloupe.lru import Lru
 from rolloupe.storage import both_places
 
@@ -60,9 +60,16 @@ class VisibleRuns:
         raise NotFound(f"no run {run_id!r} is open; open runs: {ids}")
 
     def find(self, run_id: str) -> OpenRun | None:
-        """The run with this id, if it is open, and visible when its places were looked up last."""
+        """The run with this id, if it is open, and visible when its places were looked up last.
+
+        The name of a run is enough as long as the person sees no other of that name.
+        """
         run = self._library.find(run_id)
-        return run if run is not None and may_see(self._person, run) else None
+        if run is not None and may_see(self._person, run):
+            return run
+        alike = (run for run in self._library.runs if plain_id(run.info) == run_id)
+        of_name = [run for run in alike if may_see(self._person, run)]
+        return of_name[0] if len(of_name) == 1 else None
 
     def index_bytes(self) -> int:
         """The size of the index on disk, of the visible runs."""

@@ -108,7 +108,7 @@ def test_the_container_starts_a_server_whose_health_can_be_checked(tmp_path: Pat
         headers = {"X-Forwarded-User": "ada", "Host": "rollouts.example.org"}
         asked = urllib.request.Request(f"http://127.0.0.1:{found[1]}/api/runs", headers=headers)
         with urllib.request.urlopen(asked, timeout=10) as answer:
-            assert [run["id"] for run in json.load(answer)["runs"]] == ["first"]
+            assert [run["name"] for run in json.load(answer)["runs"]] == ["first"]
     finally:
         code = ended(server)
     assert code == 0

@@ -69,7 +69,7 @@ def test_a_page_leads_to_the_provider_and_back(place: Place) -> None:
     assert str(form.url).startswith(f"{place.issuer}/oauth2/authorize") and "code_challenge=" in str(form.url)
     page = browser.log_in(form, sub="ada")
     assert (page.status_code, str(page.url)) == (200, f"{place.address}/runs/first?step=0")
-    assert [run["id"] for run in browser.api("/api/runs").json()["runs"]] == ["first"]
+    assert [run["name"] for run in browser.api("/api/runs").json()["runs"]] == ["first"]
     state = browser.api("/api/state").json()
     assert (state["user"], state["role"]) == ("ada@example.org", "writer")
     assert browser.page("/runs/first").url.path == "/runs/first", "the login lasts"

@@ -373,3 +373,38 @@ def told(answer: tuple[int, dict[str, str], bytes]) -> tuple[int, dict[str, str]
     """An answer without what differs between any two."""
     status, headers, body = answer
     return status, headers, re.sub(rb'"(version|changed_s|hits|misses|entries|memory_bytes)":[\d.]+', b"", body)
+
+
+def seen_by_bob(folder: Path, hidden: list[str]) -> list[tuple[str, str]]:
+    """The ids and the names of the runs that bob sees beside hidden ones."""
+    for name in ("a/same", "b/same", "other"):
+        relax_run(folder / "runs" / name, steps=1)
+    for name in hidden:
+        relax_run(folder / "runs" / "secret" / name, steps=1)
+    access = access_file(folder, folder / "runs" / "secret")
+    with Library([folder / "runs"], index_dir=folder / "index", hides_runs=True) as library:
+        assert len(library.runs) == 3 + len(hidden)
+        app = team_app(library, access, state_dir=str(folder / "state"))
+        runs = get_as(app, "bob", "/api/runs").json["runs"]
+        hides = get_as(app, "bob", "/api/runs/same/steps?split=train")
+        assert hides.status == 404, "two have this name"
+        assert get_as(app, "bob", "/api/runs/other/steps?split=train").json["run"].startswith("other-")
+        return [(run["id"], run["name"]) for run in runs]
+
+
+def test_a_hidden_run_changes_no_name(tmp_path: Path) -> None:
+    alone = seen_by_bob(tmp_path, [])
+    assert seen_by_bob(tmp_path, ["x/same", "y/other", "other"]) == alone
+    assert [name for _, name in alone] == ["same", "same", "other"] and len(dict(alone)) == 3
+
+
+def test_a_run_that_begins_later_is_named_by_itself(tmp_path: Path) -> None:
+    relax_run(tmp_path / "runs" / "a" / "same", steps=1)
+    place = tmp_path / "runs"
+    with Library([place], index_dir=tmp_path / "index", follow=True, hides_runs=True) as library:
+        before = {run.id for run in library.runs}
+        relax_run(tmp_path / "runs" / "b" / "same", steps=1)
+        library._look()
+        after = {run.id for run in library.runs}
+    with Library([place], index_dir=tmp_path / "index", hides_runs=True) as library:
+        assert before < after == {run.id for run in library.runs}

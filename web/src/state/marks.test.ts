@@ -7,11 +7,14 @@ import {
   items,
   dropUnsaved,
   loadMarks,
+  nameOf,
   ofSample,
   sampleMark,
   sendAgain,
   unsavedMarks,
 } from "./marks";
+import { runs } from "./runs";
+import { runItem } from "../testing/records";
 
 vi.mock(import("../api"), async (original) => ({
   ...(await original()),
@@ -103,4 +106,16 @@ it("reads everything anew where the server keeps it in another file", async () =
   vi.mocked(api.getState).mockImplementation(async (since) => all(1, since < 1 ? [noteItem("again", 1)] : []));
   await loadMarks();
   expect(sampleMark("r", ID).note).toBe("again");
+});
+
+const names = (...paths: string[]) => {
+  runs.value = paths.map((path) => runItem({ id: path, name: path.split("/").at(-1) ?? "", path }));
+  return runs.value.map(nameOf);
+};
+
+it("tells runs of one name apart by the folders above them", () => {
+  expect(names("/runs/a/same", "/runs/b/other")).toEqual(["same", "other"]);
+  expect(names("/runs/a/same", "/runs/b/same", "/runs/b/other")).toEqual(["a-same", "b-same", "other"]);
+  expect(names("/x/a/same", "/y/a/same")).toEqual(["x-a-same", "y-a-same"]);
+  expect(names("/same", "/same")).toEqual(["same", "same"]);
 });

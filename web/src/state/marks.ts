@@ -27,7 +27,7 @@ import {
   valueOf,
   without,
 } from "../lib/marks";
-import { placeOfRun } from "./runs";
+import { ownNameOf, placeOfRun } from "./runs";
 import { logout, mayWrite, mergedShared, role, shared, sharedByOthers, sharedNow, user } from "./team/people";
 import { asApiError } from "./browser/login";
 import { inTurn } from "./turns";
@@ -142,7 +142,7 @@ export const changeSetting = async (name: string, value: Record<string, unknown>
 /** The name of a run: the person's own name for it, else one that others share, else the run's. */
 export const nameOf = (item: RunItem): string =>
   runMark(item.id).name ||
-  (fromOthers(ofRun(item.id)).find((one) => (one.run_mark?.name ?? "") !== "")?.run_mark?.name ?? item.name);
+  (fromOthers(ofRun(item.id)).find((one) => (one.run_mark?.name ?? "") !== "")?.run_mark?.name ?? ownNameOf(item));
 
 /** The number of a run's colour, 1 to 10: the chosen one, else by its place among the runs. */
 export function colourOf(id: string): number {

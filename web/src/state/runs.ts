@@ -64,6 +64,25 @@ export const placeOfRun = (id: string): number => places.value.get(id) ?? -1;
 /** The run with this id, if it is open. */
 export const runOf = (id: string | null | undefined): RunItem | undefined => runs.value?.[placeOfRun(id ?? "")];
 
+/** The names of those runs that share theirs, by id: behind as many folders above them as they need to differ. */
+const longNames = computed(() => {
+  const byName = new Map<string, RunItem[]>();
+  for (const item of runs.value ?? []) byName.set(item.name, [...(byName.get(item.name) ?? []), item]);
+  const found = new Map<string, string>();
+  for (const alike of byName.values()) {
+    const above = alike.map(({ path }) => path.split("/").slice(1, -1));
+    const deepest = Math.max(...above.map(({ length }) => length));
+    const named = (count: number) => alike.map(({ name }, i) => [...(above[i] ?? []).slice(-count), name].join("-"));
+    let count = 1;
+    while (count < deepest && new Set(named(count)).size < alike.length) count++;
+    if (alike.length > 1) named(count).forEach((name, i) => found.set(alike[i]?.id ?? "", name));
+  }
+  return found;
+});
+
+/** The name of a run, by which it differs from the others. */
+export const ownNameOf = (item: RunItem): string => longNames.value.get(item.id) ?? item.name;
+
 /** Seconds since the files of a run changed; null if unknown. */
 export function changedS(item: RunItem): number | null {
   const since = updatedAt.get(item.id);

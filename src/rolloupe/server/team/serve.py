@@ -94,6 +94,7 @@ def serve_team(
             budget_bytes=budget_bytes,
             state_dir=state_dir,
             own_work=NO_WORK,
+            hides_runs=access is not None,
         )
         run(library, settings, place.socket)
 

@@ -86,3 +86,15 @@ it("opens the only run at its rollouts, or at its metrics once it is known to ha
   runs.value = [runItem({ splits: [], has_metrics_alone: true, version: "2" })];
   expect(session.place.now.peek().page).toBe("rollouts");
 });
+
+it("finds a run by its name as long as no other has it", () => {
+  const named = (id: string) => runItem({ id, name: "same", path: `/runs/${id}/same` });
+  const asked = () => {
+    session.place.now.value = { ...START, page: "metrics", run: "same" };
+    return session.place.now.peek().run;
+  };
+  runs.value = [named("same-1"), runItem()];
+  expect(asked()).toBe("same-1");
+  runs.value = [named("same-1"), named("same-2")];
+  expect(asked()).toBe("same");
+});

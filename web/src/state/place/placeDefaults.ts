@@ -3,12 +3,18 @@
 import type { Session } from "../session";
 import { untracked } from "@preact/signals";
 import { hasStep, type Page } from "../../lib/address/address";
-import { isSearching, placeOf, runs } from "../runs";
+import { isSearching, placeOf, runOf, runs } from "../runs";
 
 /** Pages that need a step. */
 const needsStep = (page: Page): boolean => hasStep(page) || page === "search";
 
 export function startComplete(session: Session): void {
+  session.effect(() => {
+    const { run } = session.place.now.value;
+    const alike = runOf(run) === undefined ? (runs.value ?? []).filter(({ name }) => name === run) : [];
+    const [only] = alike; // the server of a team has longer ids, and knows a run by its name, too
+    if (only !== undefined && alike.length === 1) untracked(() => session.place.go({ run: only.id }, "replace"));
+  });
   // Whether a run has metrics alone is known once its files are read.
   let unread = "";
   session.effect(() => {
