@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol, TypedDict, TypeVar, cast
 from rolloupe.storage import notices
 from rolloupe.storage.address import address_of, parts_of
 from rolloupe.storage.places import Interrupted
-from rolloupe.storage.remote import received, stores
+from rolloupe.storage.remote import stores, traffic
 from rolloupe.storage.remote.failures import EXTRA, ReplacedObject, Throttled, failure, unusable
 
 FIRST_WAIT_S = 0.5
@@ -139,7 +139,7 @@ class ObstoreConnection:
             options["if_unmodified_since"] = dt.datetime.fromtimestamp(-(-state.mtime_ns // 10**9), dt.UTC)
 
         async def get() -> tuple[str, memoryview]:
-            with received.Body(stop - start) as body:
+            with traffic.Body(stop - start) as body:
                 result = await self._obstore.get_async(self._store, key, options=options)
                 return _tag_of(result.meta), await _body(result, body)
 
@@ -185,7 +185,7 @@ class ObstoreConnection:
             if (size := result.meta["size"]) > most_bytes:
                 reason = f"{address_of(self._path(key))} has {size:,} bytes, {most_bytes:,} at most make sense"
                 raise OSError(errno.EFBIG, f"{reason}. Next: delete it", self._path(key))
-            with received.Body(size) as body:
+            with traffic.Body(size) as body:
                 return bytes((await _body(result, body))[:size]), _version_of(result.meta)
 
         return self._patiently(key, call)
@@ -196,7 +196,7 @@ class ObstoreConnection:
         if result.meta["size"] != size:
             raise ReplacedObject(self._path(key))
         try:
-            with received.Body(size) as body:
+            with traffic.Body(size) as body:
                 for piece in result.stream():
                     body.came += len(piece)
                     if body.came > size:
@@ -267,7 +267,7 @@ def patiently(scheme: str, bucket: str, path: str, begin: Callable[[], Future[T]
 def _answer(place: str, begin: Callable[[], Future[T]], *, is_long: bool) -> T:
     """Return the result of a call, and say so if it takes long. A call that takes too much, of time or memory, ends."""
     began, silence_s = time.monotonic(), SILENCE_S
-    answer, memory_before, network = begin(), memory_bytes(), received.Received()
+    answer, memory_before, network = begin(), memory_bytes(), traffic.Traffic()
     while not wait((answer,), LOOK_S).done:
         waited_s = time.monotonic() - began
         if waited_s >= silence_s:
@@ -311,7 +311,7 @@ def _loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
-async def _body(result: Any, body: received.Body) -> memoryview:
+async def _body(result: Any, body: traffic.Body) -> memoryview:
     """The body of an answer, or a little more than should come: a server may send without end."""
     pieces = list[Any]()
     async for piece in result.stream(min_chunk_size=body.size + 1):

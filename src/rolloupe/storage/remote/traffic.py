@@ -27,9 +27,9 @@ class Body:
     """The body of an answer, while it is read: its size is known, so whoever reads it notices if there is more."""
 
     expected_of_all = 0
-    """How much was read of all bodies, and is to be read of those that are open."""
+    """How many bytes all bodies have; those that are open may lack some yet."""
     read_of_all = 0
-    """How much was read of those that are not open any more."""
+    """How many came of those that are no longer open."""
 
     def __init__(self, size: int) -> None:
         self.size, self.came = size, 0
@@ -46,7 +46,7 @@ class Body:
             Body.read_of_all += came
 
 
-class Received:
+class Traffic:
     """What comes from its first look on, beside bodies."""
 
     def __init__(self) -> None:
