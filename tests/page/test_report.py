@@ -125,10 +125,13 @@ def test_a_long_sample_is_whole_and_what_the_file_lacks_is_named(page: Page, tmp
     assert ({address.split("#")[0] for address in asked}, faults) == ({target.as_uri()}, [])
 
 
+IDEOGRAPHS = "".join(chr(0x4E00 + number % 20_000) for number in range(3000)) + '\n"quoted"\t'
+
+
 @pytest.mark.slow
-def test_however_long_the_texts_are_no_task_is(page: Page, tmp_path: Path) -> None:
-    words = "".join(chr(0x4E00 + number % 20_000) for number in range(3000)) + '\n"quoted"\t'
-    turns = [{"role": ("assistant", "user")[at % 2], "content": words * 200} for at in range(15)]
+@pytest.mark.parametrize(("words", "count"), [(IDEOGRAPHS * 200, 15), ('"\t' * 3_750_000, 3)], ids=["words", "quotes"])
+def test_however_long_the_texts_are_no_task_is(page: Page, tmp_path: Path, words: str, count: int) -> None:
+    turns = [{"role": ("assistant", "user")[at % 2], "content": words} for at in range(count)]
     with rolloupe.Recorder(tmp_path / "run", code=None) as recorder:
         recorder.sample(step=0, group="g", index=0, prompt="p", response=turns, reward=1.0)
         recorder.sample(step=0, group="g", index=1, prompt="p", response="word " * 600_000 + "end", reward=0.0)
@@ -139,13 +142,13 @@ def test_however_long_the_texts_are_no_task_is(page: Page, tmp_path: Path) -> No
     def look() -> None:
         page.goto("about:blank")
         page.goto(target.as_uri())
-        page.wait_for_function("document.querySelector('article footer') !== null", timeout=60_000)
+        page.locator("article footer").wait_for(state="attached", timeout=60_000)
 
     def walk() -> None:
         for key, name in (("j", "/1"), ("k", "/0")):
             page.keyboard.press(key)
             page.get_by_role("heading", level=2, name=name).wait_for()
-            page.wait_for_function("document.querySelector('article footer') !== null", timeout=60_000)
+            page.locator("article footer").wait_for(state="attached", timeout=60_000)
 
     def choose() -> None:
         for wanted in ("needle", ""):
@@ -153,7 +156,7 @@ def test_however_long_the_texts_are_no_task_is(page: Page, tmp_path: Path) -> No
             expect(page.locator("nav li")).to_have_count(0 if wanted else 2)
 
     quick(page, "opening", look)
-    assert page.evaluate("document.querySelector('article').textContent.length") > 15 * 200 * len(words)
+    assert page.evaluate("document.querySelector('article').textContent.length") > count * len(words)
     quick(page, "another sample and back", walk)
     quick(page, "words to choose by", choose)
 

@@ -141,6 +141,8 @@ def report_data(body: bytes) -> dict[str, Any]:
     for part in parts:
         if "reply" in part:
             samples.append(part)
+        elif "more" in part:
+            samples[-1]["reply"]["turns"][-1]["parts"][part["part"]][part["of"]] += part["more"]
         else:
             samples[-1]["reply"]["turns"] += part["turns"]
     return {**above, "samples": samples}

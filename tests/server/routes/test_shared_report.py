@@ -1,15 +1,21 @@
 """A report from the page: the samples of a query or the bookmarks, with what a person wrote about them."""
 
+import io
+import json
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+import rolloupe
+from rolloupe import Recorder
 from rolloupe.export import report
 from rolloupe.export.report import Report, ReportedInsight, ReportedSample, document, report_pieces
 from rolloupe.model import Locator, Sample, SampleKey, SampleRow
 from rolloupe.state import FindingAside, State, set_finding_aside
+from rolloupe.wire.encoding import encode
+from rolloupe.wire.views import transcripts
 from tests.server.support import get, opened, report_data, run_path, served
 
 
@@ -103,3 +109,23 @@ def test_a_report_begins_before_anything_is_computed_and_is_whole_if_that_fails(
         answer = get(app, f"{run_path(app)}/export?to=html&split=train&step=0&tokens=0")
     assert answer.status == 200 and computed[-1] == "of the run"
     assert report_data(answer.body)["failures"] == []
+
+
+def test_a_text_longer_than_a_line_of_the_file_goes_on_in_further_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(document, "LINE_CHARS", 100)
+    thought = f"<think>{'why? ' * 50}</think>" + "\u4e8c\U0001f600" * 70
+    turns = [{"role": "assistant", "content": text} for text in ("short", thought, "short again", "x" * 100, "y" * 101)]
+    with Recorder(tmp_path / "run", code=None) as recorder:
+        recorder.sample(step=0, group="g", index=0, prompt="p" * 250, response=turns, reward=1.0)
+    sink = io.BytesIO()
+    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
+        runs[0].report(sink, rolloupe.SampleQuery())
+        whole = [transcripts.turn_view(turn) for turn in runs[0].sample("train/0/g/0").turns]
+    (data,) = report_data(sink.getvalue())["samples"]
+    assert data["reply"]["turns"] == json.loads(encode(document.FurtherTurns(turns=whole)))["turns"]
+    lines = sink.getvalue().partition(b'id="data">\n')[2].split(b"\n")
+    assert (
+        sum(b'"more"' in line for line in lines) == 2 + (2 + 2) + 1 + 1
+    )  # the thought is there as it was written, too

@@ -1,7 +1,7 @@
 /** The samples in the file, as answers to the questions that the page asks its server elsewhere. */
 
 import { answerWith } from "../api/client";
-import type { SampleReply, TokenAlternative, WireNumber } from "../api/types.gen";
+import type { SampleReply, TokenAlternative, TurnView, WireNumber } from "../api/types.gen";
 
 /** A sample of the report. What belongs to tokens is base64 of compressed bytes. */
 export interface ReportSample {
@@ -71,8 +71,12 @@ export interface Insight {
 /** Less than a frame or two, so that the page answers in between. */
 const SLICE_MS = 30;
 
-/** A line of the file: a sample without its turns, some of its turns, or at the end all but the samples. */
-type Line = ReportSample | { turns: SampleReply["turns"] } | Omit<ReportData, "samples">;
+/** A line of the file: a sample without turns, some of its turns, more of a text, or at the end all but the samples. */
+type Line =
+  | ReportSample
+  | { turns: SampleReply["turns"] }
+  | { part: number; of: "text" | "raw"; more: string }
+  | Omit<ReportData, "samples">;
 
 /** Read the data of the file, a line after the other: all at once would keep the page busy. */
 export async function reportData(): Promise<ReportData> {
@@ -86,6 +90,7 @@ export async function reportData(): Promise<ReportData> {
     const line = JSON.parse(text.slice(at, rest)) as Line;
     if ("reply" in line) samples.push(line);
     else if ("turns" in line) samples.at(-1)?.reply.turns.push(...line.turns);
+    else if ("more" in line) addText(samples.at(-1)?.reply.turns.at(-1), line);
     else return { ...line, samples };
     if (performance.now() > until) {
       await pause();
@@ -93,6 +98,15 @@ export async function reportData(): Promise<ReportData> {
     }
   }
   throw new Error("the file is incomplete");
+}
+
+/** Add what a line says to a part of the turn before it. */
+function addText(
+  turn: TurnView | undefined,
+  { part, of, more }: { part: number; of: "text" | "raw"; more: string },
+): void {
+  const begun = turn?.parts[part];
+  if (begun !== undefined) begun[of] = (begun[of] ?? "") + more;
 }
 
 /** Let the browser do other things first. */

@@ -31,7 +31,7 @@ from rolloupe.wire.encoding import encode
 from rolloupe.wire.views import items, token_bytes, transcripts
 
 PREVIEW_CHARS = 160
-LINE_CHARS = 2_000_000
+LINE_CHARS = 1_000_000
 """So much text a browser reads without keeping its reader waiting."""
 PART_BYTES = 50 * 2**20
 """A browser opens a file of this size at once; more samples go into further files."""
@@ -144,6 +144,14 @@ class FurtherTurns(Struct, kw_only=True):
     """Turns of the sample before them."""
 
     turns: list[wire.TurnView]
+
+
+class FurtherText(Struct, kw_only=True):
+    """More of a member of a part of the last turn before it, which is `text` or `raw`."""
+
+    part: int
+    of: str
+    more: str
 
 
 class WrittenReport(NamedTuple):
@@ -278,9 +286,25 @@ def _lines_of(record: SampleInReport) -> Iterator[bytes]:
     turns, line, size = record.reply.turns, list[wire.TurnView](), 0
     yield encode(replace(record, reply=replace(record.reply, turns=[])))
     for turn in turns:
-        if line and size + turn.chars > LINE_CHARS:
+        long = [
+            (number, name, whole)
+            for number, part in enumerate(turn.parts)
+            for name, whole in (("text", part.text), ("raw", part.raw or ""))
+            if len(whole) > LINE_CHARS
+        ]
+        if line and (size + turn.chars > LINE_CHARS or long):
             yield encode(FurtherTurns(turns=line))
             line, size = [], 0
+        if long:
+            begun = [
+                replace(part, text=part.text[:LINE_CHARS], raw=part.raw and part.raw[:LINE_CHARS])
+                for part in turn.parts
+            ]
+            yield encode(FurtherTurns(turns=[replace(turn, parts=begun)]))
+            for number, name, whole in long:
+                for start in range(LINE_CHARS, len(whole), LINE_CHARS):
+                    yield encode(FurtherText(part=number, of=name, more=whole[start : start + LINE_CHARS]))
+            continue
         line.append(turn)
         size += turn.chars
     if line:

@@ -55,13 +55,14 @@ export function cutsLines(text: string): boolean {
 /** True if at least half of a text has no width. */
 function isCrowded(text: string): boolean {
   if (text.length <= CROWDED_CHARS) return false;
+  const half = text.length / 2;
   let count = 0;
-  for (let at = 0; at < text.length; at += 1) {
+  for (let at = 0; at < text.length && count + text.length - at >= half; at += 1) {
     const code = text.charCodeAt(at);
     if (code === TAB || code === NEWLINE) continue; // the one has a width, the other ends the line
     if (code < 0xa0 ? code < 0x20 || code >= 0x7f : !isIdeograph(code) && hasNoWidth(text, at)) count += 1;
   }
-  return count >= text.length / 2;
+  return count >= half;
 }
 
 /** Chinese and Korean: a test of a pattern for each of millions takes a while. */

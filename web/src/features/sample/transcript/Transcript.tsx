@@ -26,6 +26,8 @@ const AT_ONCE = 40;
 const BLOCK = 20;
 /** The most turns to draw in a frame, and the time for that: layout comes on top. */
 const MOST = 80;
+/** So much text ends what a frame draws. */
+const MOST_CHARS = 500_000;
 const QUICK_MS = 8;
 const SLOW_MS = 20;
 
@@ -173,16 +175,43 @@ interface Blocks {
 
 /** Some turns, in blocks; drawn ones are the same nodes, and are not checked again. */
 function nodesOf({ turns, numbers, from, nodes }: Blocks, drawn: number): VNode[] {
-  const count = Math.ceil(Math.min(Math.max(0, drawn), turns.length) / BLOCK);
-  for (let n = nodes.length; n < count; n += 1)
-    nodes.push(<Block key={from + n * BLOCK} turns={turns} numbers={numbers} offset={n * BLOCK} from={from} />);
+  const starts = startsOf(turns);
+  const count = starts.filter((start) => start < drawn).length;
+  for (const [n, start] of starts.entries())
+    if (n >= nodes.length && n < count)
+      nodes.push(
+        <Block
+          key={from + start}
+          turns={turns.slice(start, starts[n + 1])}
+          numbers={numbers}
+          offset={start}
+          from={from}
+        />,
+      );
   return nodes.slice(0, count);
+}
+
+/** Where blocks of turns begin: a block ends after so many turns, or behind so much text. */
+function startsOf(turns: readonly TurnView[]): number[] {
+  const starts: number[] = [];
+  for (let at = 0; at < turns.length; at = reach(turns, at, BLOCK)) starts.push(at);
+  return starts;
+}
+
+/** The end of so many turns from one on, or of the first ones that have enough text for a frame. */
+function reach(turns: readonly TurnView[], from: number, most: number): number {
+  let [at, chars] = [from, 0];
+  while (at < turns.length && at < from + most && chars < MOST_CHARS) {
+    chars += turns[at]?.chars ?? 0;
+    at += 1;
+  }
+  return at;
 }
 
 function Block({ turns, numbers, offset, from }: Omit<Blocks, "nodes"> & { offset: number }) {
   return (
     <>
-      {turns.slice(offset, offset + BLOCK).map((turn, i) => (
+      {turns.map((turn, i) => (
         // The turns of a sample never change their order, so their index identifies them.
         <Turn key={i} turn={turn} at={String(from + offset + i)} number={numbers[offset + i] ?? null} />
       ))}
@@ -192,8 +221,8 @@ function Block({ turns, numbers, offset, from }: Omit<Blocks, "nodes"> & { offse
 
 /** A few turns are drawn at once, the rest frame by frame, as many as a frame has time for on this machine. */
 function useMore(turns: readonly TurnView[]): number {
-  const [{ of, drawn, by }, setDrawn] = useState({ of: turns, drawn: AT_ONCE, by: BLOCK });
-  const now = of === turns ? drawn : AT_ONCE;
+  const [{ of, drawn, by }, setDrawn] = useState(() => ({ of: turns, drawn: reach(turns, 0, AT_ONCE), by: BLOCK }));
+  const now = of === turns ? drawn : reach(turns, 0, AT_ONCE);
   const begun = useRef(0);
   const took = useRef(0);
   useLayoutEffect(() => {
@@ -204,7 +233,7 @@ function useMore(turns: readonly TurnView[]): number {
     const frame = requestAnimationFrame(() => {
       const next = took.current > SLOW_MS ? BLOCK : Math.min(MOST, took.current < QUICK_MS ? by + BLOCK : by);
       begun.current = performance.now();
-      setDrawn({ of: turns, drawn: now + next, by: next });
+      setDrawn({ of: turns, drawn: reach(turns, now, next), by: next });
     });
     return () => cancelAnimationFrame(frame);
   }, [now, turns, by]);
