@@ -97,7 +97,9 @@ def test_scores_of_another_number_than_the_tokens_are_no_reward(tmp_path: Path) 
     ("reward", "value"),
     [
         ({"score": 1, "acc": 2}, 1.0), ({"reward": 1, "acc": 2}, 1.0), ({"acc": 2, "bench": "x"}, 2.0),
-        ({"a": 1, "b": 2}, None), ({"score": None, "reward": 3}, 3.0), ({}, None), ("1.0", None), (None, None),
+        ({"a": 1, "b": 2}, None), ({"score": None, "reward": 3}, 3.0), ({}, None), ("1.0", 1.0), (None, None),
+        ("8", 8.0), ("Incorrect", 0.0), ("yes", 1.0), ("tensor(0.5, device='cuda:0')", 0.5), ("8, or 9", None),
+        ("A", None),
         (10**400, float("inf")), ([0.5], 0.5),
     ],
 )  # fmt: skip

@@ -290,9 +290,9 @@ def test_the_samples_of_a_record_are_found_once(tmp_path: Path, monkeypatch: pyt
     run = only_run(tmp_path, group_by="id")
     calls: list[object] = []
 
-    def count(record: dict[str, Any]) -> list[dict[str, Any]]:
+    def count(record: dict[str, Any], named: Any = ()) -> list[dict[str, Any]]:
         calls.append(record)
-        return samples_in(record)
+        return samples_in(record, named)
 
     monkeypatch.setattr(tables, "samples_in", count)
     assert [row.group for row in rows(run)] == [str(2**60 + n) for n in range(4)]

@@ -157,12 +157,12 @@ def test_the_demo_run_rewards_truncated_samples_and_breaks_nothing(demo_index: P
 
 def test_a_run_whose_rewards_are_all_text_says_so(tmp_path: Path) -> None:
     usual = {"step": 0, "group_id": "a", "prompt": "Why?", "response": "So."}
-    rows = [json.dumps(usual | {"reward": f"0.{one}"}) for one in range(3)]
+    rows = [json.dumps(usual | {"reward": f"level {one}"}) for one in range(3)]
     (tmp_path / "run.jsonl").write_text("".join(f"{row}\n" for row in rows))
-    run = rolloupe.open(tmp_path / "run.jsonl", index_dir=tmp_path / "index").runs[0]
+    run = rolloupe.open(tmp_path / "run.jsonl", format="generic", index_dir=tmp_path / "index").runs[0]
     found = run.lint()
     assert [(one.rule, one.count) for one in found.broken] == [("text_reward", 3)] and found.is_broken
-    assert run.sample(found.broken[0].samples[0]).row.tags["reward"] == "0.0"
+    assert run.sample(found.broken[0].samples[0]).row.tags["reward"] == "level 0"
     assert "Rewards that are text, not numbers, do not count" in run.findings().note
 
 

@@ -25,18 +25,18 @@ from rolloupe.formats.generic.keys import (
     roles_of,
 )
 from rolloupe.formats.generic.row_tokens import holds_ids
-from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.formats.generic.tables import (
     PARQUET,
     TABLES,
     AnyRows,
     DocumentRows,
     LineRows,
+    MappedRecord,
     ParquetRows,
     ending_of,
     first_rows,
     is_read_whole,
-    mapped,
+    samples_of,
 )
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.documents.file_kinds import ByEnding
@@ -114,7 +114,9 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
         (
             "score keys",
             (
-                "the reward: a number; of an object `score`, else `reward`, `total` or the like, else its only "
+                "the reward: a number, also one in quotes; `correct`, `passed`, `true`, `yes`, `success`, `solved` and "
+                "the like as 1, `incorrect`, `failed`, `false`, `no` and the like as 0, where the word is a tag as "
+                "well; of an object `score`, else `reward`, `total` or the like, else its only "
                 "number; of a list with a number for each token the sum, and the list is the token series "
                 "`token_rewards`. Any other list is a problem"
             ),
@@ -157,12 +159,13 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
         "A row without any of the text and score keys is listed as a problem. Token ids without text are not decoded. "
         "Rows with other keys are read with `--map response=reply.text,reward=grade` (in Python `fields=`), which maps "
         'roles to keys, or `--map FILE`, a TOML file of lines such as `reward = "grade.total"`. The roles are '
-        f"{_listed(tuple(ROLES))}; a key with dots leads into objects, and by numbers into lists. Keys with a plus "
+        f"{_listed(tuple(ROLES))}; a key with dots leads into objects, by numbers into lists (`messages.0.content`), "
+        "and by names through a list of objects (`infos.r`, a number for each of as many responses). Keys with a plus "
         "between make a sample each: `response=chosen+rejected,reward=1+0` (a number stands for itself), or "
-        "`response=output_1+output_2,reward=preference`, where the reward names the better one. Words such as `pass` "
-        "and `fail` become 1 and 0. In a document, the map finds the objects that have its keys, as in results of "
-        "evalplus and BFCL. A document is read up to 256 MiB. `doctor` and `lint` name keys that may make other "
-        "groups. Of several objects on a line, and of one behind the torn rest of another, each is read."
+        "`response=output_1+output_2,reward=preference`, where the reward names the better one. In a document, the map "
+        "finds the objects that have its keys, in lists or by ids, as in results of evalplus and BFCL. A document is "
+        "read up to 256 MiB. `doctor` and `lint` name keys that may make other groups. Of several objects on a line, "
+        "and of one behind the torn rest of another, each is read."
     )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
@@ -265,7 +268,7 @@ def _samples(
 ) -> list[Record]:
     """The first sample of a record; of one that is too long to be seen whole, the score may follow its text."""
     try:
-        found = samples_in(record)[:1]
+        found = samples_of(record)[:1]
     except Unusable:
         return []
     fits = fits if is_whole else has_text
@@ -328,7 +331,7 @@ def _may_hold_samples(entry: FolderEntry, named: Fields, *, forced: bool) -> boo
     if key in _with_samples:
         return True
     records, seen_whole = _first_records(entry)
-    found = any(_samples(mapped(record, named), seen_whole, forced=forced) for record in records)
+    found = any(_samples(MappedRecord(record, named), seen_whole, forced=forced) for record in records)
     if found:
         _with_samples.add(key)
     return found or not (records or is_read_whole(entry.location))
@@ -370,7 +373,7 @@ def _with_unscored(
 def _answers(entry: FolderEntry, named: Fields, *, forced: bool) -> Iterator[tuple[str | None, bool]]:
     """The keys of the answers in the first samples of a file, and whether these have a score of any kind."""
     for record in _first_records(entry)[0]:
-        for sample in _samples(mapped(record, named), forced=forced, fits=lambda *_: True):
+        for sample in _samples(MappedRecord(record, named), forced=forced, fits=lambda *_: True):
             roles = roles_of(sample)
             answer = (roles.response or roles.messages) if has_answer(sample, roles) else None
             yield answer, "score" in candidates(tuple(sample)).by_role

@@ -12,7 +12,7 @@ from rolloupe.formats.generic.preferences import preference_map
 from rolloupe.formats.generic.row_tokens import holds_ids
 from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.field_map import as_pairs, is_verdict
+from rolloupe.formats.reading.field_map import as_pairs
 from rolloupe.formats.reading.records import Record, Unusable
 
 MAX_LEAVES = 200
@@ -106,7 +106,7 @@ def _as_score(rows: Sequence[dict[str, Any]], taken: set[str], response: str) ->
     beside = [path for path in numbers if path.rpartition(".")[0] == response.rpartition(".")[0]]
     if numbers := beside or numbers:
         return max(numbers, key=lambda path: (len(_OF_SCORE & words[path]), -len(path)))
-    verdicts = [path for path, values in _by_path(rows, str).items() if all(map(is_verdict, values))]
+    verdicts = [path for path, values in _by_path(rows, str).items() if all(map(fields.is_verdict, values))]
     return verdicts[-1] if verdicts else ""  # of several, the later ones test more
 
 
@@ -163,7 +163,7 @@ def _rows_within(record: Record, depth: int) -> Sequence[Record]:
 def _may_be_row(record: Record) -> bool:
     """Whether an object in a document has a text, and a number or a verdict."""
     has_text = any(isinstance(one, str) for one in record.values())
-    return has_text and any(isinstance(one, int | float) or is_verdict(one) for one in record.values())
+    return has_text and any(isinstance(one, int | float) or fields.is_verdict(one) for one in record.values())
 
 
 def _by_path(rows: Sequence[dict[str, Any]], kind: Any) -> dict[str, list[Any]]:

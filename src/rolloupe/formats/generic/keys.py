@@ -248,6 +248,7 @@ def roles_of(record: Record) -> Roles:
     if group is None and type(record.get("id")) is int and fields.is_messages(record.get("prompt")):
         group = "id"  # verifiers until September 2025: rollouts of one example share it
     score = _first(record, scores, _is_score)
+    response = response or (None if messages else _first(record, responses, _is_any))
     if score is None and (response or messages):
         verdicts = [key for key in found.outcomes if _is_verdict(key, record[key])]
         score = next((key for key in verdicts if isinstance(record[key], bool)), None) or next(iter(verdicts), None)
@@ -259,9 +260,9 @@ def roles_of(record: Record) -> Roles:
         prompt
         or _first(record, prompts, _is_any)
         or (_text_before(record, names("messages", ())) if response else None),
-        response or (None if messages else _first(record, responses, _is_any)),
+        response,
         messages,
-        score or _first(record, scores, _may_be_score),
+        score or _first(record, scores, _is_null),
         step,
         group,
         _first(record, [key for key in labels if key != response], _may_be_label) if labels else None,
@@ -450,7 +451,12 @@ def _is_response(value: object) -> bool:
 def _is_score(value: object) -> bool:
     if isinstance(value, list):
         return bool(value) and all(isinstance(entry, int | float) for entry in value)
-    return isinstance(value, int | float) or (isinstance(value, dict) and bool(fields.reward(value).metrics))
+    if isinstance(value, str):
+        return fields.score_in(value) is not None
+    if not isinstance(value, dict):
+        return isinstance(value, int | float)
+    found = fields.reward(value)
+    return bool(found.metrics) or found.value is not None
 
 
 def _is_verdict(key: str, value: object) -> bool:
@@ -458,12 +464,9 @@ def _is_verdict(key: str, value: object) -> bool:
     if isinstance(value, list):
         return bool(value) and all(_is_verdict(key, one) for one in value)
     is_usual = fold(key).removesuffix("s") in _VERDICTS or fold(key) in _VERDICTS
+    if isinstance(value, str):
+        return is_usual and fold(key) != "correct" and fields.score_in(value) in (0, 1)  # `correct` may be the answer
     return isinstance(value, bool) or (is_usual and isinstance(value, int | float) and 0 <= value <= 1)
-
-
-def _may_be_score(value: object) -> bool:
-    """Null, or a text in place of a number."""
-    return value is None or (isinstance(value, str) and isinstance(fields.number_in(value), float))
 
 
 def _may_be_label(value: object) -> bool:
@@ -473,6 +476,10 @@ def _may_be_label(value: object) -> bool:
 
 def _is_any(value: object) -> bool:
     return value is not None
+
+
+def _is_null(value: object) -> bool:
+    return value is None
 
 
 def _is_word(value: object) -> bool:

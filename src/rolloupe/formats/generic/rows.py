@@ -88,6 +88,8 @@ class NamedRows(RecordFormat):
     def _reward(self, roles: Roles, record: Record) -> fields.Reward:
         """The reward; of a list that has a number for each token the sum. Raises `Unusable` for any other list."""
         value = record.get(roles.score) if roles.score else None
+        if isinstance(value, str) and fields.tag(value) and not fields.is_shown_reward(value):
+            return fields.reward(value)._replace(tags={str(roles.score): value})
         if not isinstance(value, list):
             return fields.reward(value)
         if len(value) == 1:
@@ -95,9 +97,13 @@ class NamedRows(RecordFormat):
         rewards = tokens.read_floats(value)
         if rewards is not None and (self.scores_tokens or _is_of_tokens(len(value), roles, record)):
             return fields.Reward(tokens.nan_sum(rewards), {}, {})
+        what = f"`{roles.score}` has {len(value)} numbers for one response"
+        if not fields.joined(roles.texts(record)[1]).strip():
+            paths = "by their paths from the row, as in --map response=KEY,reward=LIST.0.KEY"
+            raise Unusable(f"{what}, which is empty. Next: name the text and its score {paths}")
         raise Unusable(
-            f"`{roles.score}` has {len(value)} numbers for one response, which has not so many tokens. Next: name the "
-            f"one that counts, as with --map reward={roles.score}.0"
+            f"{what}, which has not so many tokens. Next: name the one that counts, as with --map "
+            f"reward={roles.score}.0"
         )
 
     def _counts(self, roles: Roles, record: Record, found: row_tokens.RowTokens) -> tuple[int | None, int | None]:

@@ -4,10 +4,13 @@ A record may hold the responses of a group, or a whole batch: lists that run in 
 numbered members (`completion_0`, `reward_0`), a list of objects that are samples, or objects by their ids. What is no
 list of that length is shared. The texts and facts of a sample may also lie in objects of its record (`{"output":
 {"text": ..., "finish_reason": ...}}`).
+
+A person's field map goes before all of this: its keys lie in the record, or in the objects of a list below it or by
+their ids, and what they name is not divided otherwise.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +29,7 @@ from rolloupe.formats.generic.keys import (
 )
 from rolloupe.formats.generic.row_tokens import token_members
 from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.field_map import ROLES, Fields, has_mapped, renamed
 from rolloupe.formats.reading.records import Record, Uncut, Unusable
 
 MAX_SAMPLES = 100_000
@@ -38,6 +42,10 @@ COPIED_CHARS = 4
 """A character in a shared list of messages takes so much more: each sample makes a text of its own of it."""
 MAX_DEPTH = 4
 """Objects within one another."""
+LOOKED = 8
+"""So many objects of a list say whether it has the keys of a field map."""
+MAX_NAMED_DEPTH = 6
+"""Objects and lists within one another, below which the keys of a field map may lie."""
 
 _NUMBERED = re.compile(r"(?P<base>.*[^0-9_\-. ])[_\-. ]?(?P<number>[0-9]{1,5})")
 _OBJECTS = frozenset(
@@ -58,12 +66,87 @@ _LABELS = frozenset(LABELS)
 _NUMBERS = frozenset((int, float, bool))
 
 
-def samples_in(record: Record) -> list[Record]:
-    """Return the samples of a record; a record that is one sample, or none, alone.
+def samples_in(record: Record, named: Fields = ()) -> list[Record]:
+    """Return the samples of a record, under a field map if there is one; one that is a sample, or holds none, alone.
 
     Raises `Unusable` if responses and rewards differ in number, or if the samples share too much.
     """
-    return _samples(record, MAX_DEPTH)
+    if not named:
+        return _samples(record, MAX_DEPTH)
+    by_role = dict(named)
+    texts = [by_role[role] for role in ("response", "messages") if role in by_role]
+    keys = texts or ([by_role["reward"]] if "reward" in by_role else [*by_role.values()])
+    if has_mapped(record, keys):
+        return _named_samples(renamed(record, named), named)
+    found = _objects_with(record, keys, named, MAX_NAMED_DEPTH)
+    _check_size(0, len(found))
+    return [
+        _with_group(name, own) if name else own
+        for name, one in found or [("", record)]
+        for own in _named_samples(renamed(one, named), named)
+    ]
+
+
+def _named_samples(record: Record, named: Fields) -> list[Record]:
+    """The samples of a record with the members that a person named, which is not divided by any others."""
+    names = {ROLES[role] for role, _ in named}
+    key = next((name for name in ("response", "messages") if name in names and name in record), None)
+    value = record[key] if key else None
+    if _are_responses(value):
+        found = _parallel(record)
+    elif key:
+        found = [record] if _is_text(value) or type(value) is not list else None
+    else:
+        own = _lifted(record, MAX_DEPTH) if "reward" in names and not isinstance(record.get("reward"), list) else {}
+        found = [record] if has_answer(own, roles_of(own)) else None
+    return [_lifted(one, MAX_DEPTH) for one in found] if found else _samples(record, MAX_DEPTH)
+
+
+def _objects_with(
+    value: Any, keys: Collection[str], named: Fields, depth: int, *, in_list: bool = False
+) -> list[tuple[str, Record]]:
+    """The objects with one of some keys in a list, by their ids, or below, with the texts and numbers above them.
+
+    If they come from several lists, each has the name of its own.
+    """
+    if in_list and isinstance(value, dict) and has_mapped(value, keys):
+        return [("", value)]
+    if isinstance(value, dict):
+        are_objects = len(value) > 1 and all(type(one) is dict for one in value.values())
+        listed = [{"id": name} | one for name, one in value.items()] if are_objects else []
+    else:
+        listed = [one for one in value if type(one) is dict] if type(value) is list and _holds_objects(value) else []
+    having = sum(has_mapped(one, keys) for one in listed[:LOOKED])
+    if having and (type(value) is list or having * 2 > len(listed[:LOOKED])):
+        return [("", one) for one in listed]
+    if not depth:
+        return []
+    if not isinstance(value, dict):
+        return [one for own in listed for one in _objects_with(own, keys, named, depth - 1, in_list=True)]
+    below = {key: _objects_with(one, keys, named, depth - 1, in_list=in_list) for key, one in value.items()}
+    below = {key: found for key, found in below.items() if found}
+    shared = _shared_with(value, [own for found in below.values() for _, own in found], named)
+    return [
+        (name if len(below) == 1 else f"{key}/{name}".rstrip("/"), shared | own)
+        for key, found in below.items()
+        for name, own in found
+    ]
+
+
+def _shared_with(record: Record, below: list[Record], named: Fields) -> Record:
+    """The texts and numbers of a record that objects below it lack, but for its scores; and what a person named."""
+    about = candidates(tuple(record))
+    scores = {*about.by_role.get("score", ()), *about.outcomes}
+    asked = {one.partition(".")[0] for _, key in named for one in key.split("+")}
+    theirs = {key for own in below[:LOOKED] for key in own}
+    shared = {
+        key: value
+        for key, value in record.items()
+        if key not in theirs
+        and (key in asked or (key not in scores and (type(value) not in (dict, list) or _is_text(value))))
+    }
+    _check_size(_size_of(shared), len(below))
+    return shared
 
 
 def _samples(record: Record, depth: int) -> list[Record]:
@@ -209,7 +292,7 @@ def _is_group(record: Record) -> bool:
 
 def _by_id(record: Record, depth: int) -> list[Record] | None:
     """The samples of an object whose members are samples."""
-    first = next(iter(record.values()))
+    first = next(iter(record.values()), None)
     if not isinstance(first, dict) or not all(isinstance(one, dict) for one in record.values()):
         return None
     if candidates(tuple(record)).by_role.keys() & {"response", "messages"}:  # columns, as pandas writes them
@@ -241,14 +324,21 @@ def _by_group(record: Record, depth: int) -> list[Record] | None:
         return None
     _check_size(0, sum(map(len, listed)))
     return [
-        found for key, some in record.items() for own in some for found in _samples(_with_group(key, own), depth - 1)
+        found
+        for key, some in record.items()
+        if not any(len(other) > len(some) and some[:1] and some[0] in other for other in listed)  # else some of these
+        for own in some
+        for found in _samples(_with_group(key, own), depth - 1)
     ]
 
 
 def _with_group(key: str, record: Record) -> Record:
-    """A record in a group with this name, unless it has a prompt or a group itself."""
+    """A record in a group with this name, or with this name before that of its group; unless it has a prompt alone."""
     roles = roles_of(record)
-    return record if roles.prompt or roles.messages or roles.group else {"group": key} | record
+    if roles.group:
+        name = str(record[roles.group])
+        return record if name == key else record | {"group": f"{key}/{name}"}
+    return record if roles.prompt or roles.messages else {"group": key} | record
 
 
 def _within(record: Record, depth: int) -> list[Record] | None:

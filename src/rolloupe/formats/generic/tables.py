@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from rolloupe.formats.generic.groups import goes_by_prompt
 from rolloupe.formats.generic.rows import NamedRows
 from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.field_map import Fields, has_mapped, renamed
+from rolloupe.formats.reading.field_map import Fields
 from rolloupe.formats.reading.files import plain_name
 from rolloupe.formats.reading.jsonl import JsonlFormat, parse
 from rolloupe.formats.reading.records import Record, Uncut, Unusable
@@ -28,8 +27,6 @@ FIRST_BYTES = 2**20
 LOOKED_BYTES = 2**25
 """How much of a document is looked at that is one object."""
 FIRST_ROWS = 8
-MAX_MAPPED_DEPTH = 6
-"""Objects and lists within one another, in which a field map is applied."""
 HEAD_BYTES = 2**12
 KEPT_BYTES = 2**25
 
@@ -46,6 +43,14 @@ class OwnRecord(Record):
     """One of the samples of a record: it is not divided again."""
 
 
+class MappedRecord(Record):
+    """A record, and a person's field map for it."""
+
+    def __init__(self, record: Record, named: Fields) -> None:
+        super().__init__(record)
+        self.named = named
+
+
 class AnyRows(NamedRows):
     """Rows under usual names, or those of a person's field map; a row may hold several samples."""
 
@@ -56,7 +61,7 @@ class AnyRows(NamedRows):
 
     def prepared(self, run: RunInfo, record: Record) -> Record:
         """See `RecordFormat`."""
-        return mapped(record, run.reading.fields) if run.reading.fields else record
+        return MappedRecord(record, run.reading.fields) if run.reading.fields else record
 
     def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
         """See `RecordFormat`."""
@@ -81,8 +86,8 @@ class AnyRows(NamedRows):
             return [record]
         known, found = self._last
         if known is not record:
-            found = samples_in(record)
-            if len(found) > 1:
+            found = samples_of(record)
+            if len(found) > 1 or isinstance(record, MappedRecord):
                 self._last = record, found
         return found
 
@@ -104,7 +109,7 @@ class AnyRows(NamedRows):
         `read` makes the record of its bytes; in a table it follows from the `header`, too.
         """
         key = data, header, run.reading.fields
-        found = _divided.get_or_make(key, lambda: samples_in(self.prepared(run, read(data))), lambda _: len(data))
+        found = _divided.get_or_make(key, lambda: samples_of(self.prepared(run, read(data))), lambda _: len(data))
         number = int(locator.part or 0)
         if len(found) <= number or (len(found) > 1) != bool(locator.part):
             raise Unusable(f"its part {locator.part!r} is gone")
@@ -115,25 +120,9 @@ class AnyRows(NamedRows):
         return own, _numbered(row, number) if locator.part else row
 
 
-def mapped(record: Record, named: Fields) -> Record:
-    """Apply a field map: to the record, or to the objects within it that have the keys if it has not."""
-    if not named or has_mapped(record, named):
-        return renamed(record, named)
-    found = _mapped_within(record, named, MAX_MAPPED_DEPTH)
-    return renamed(record, named) if found is record else found
-
-
-def _mapped_within(value: Any, named: Fields, depth: int) -> Any:
-    """A value with a field map applied to the objects in it; the same one if none has the keys."""
-    if type(value) is dict:
-        if has_mapped(value, named):
-            return renamed(value, named)
-        found = {key: _mapped_within(one, named, depth - 1) if depth else one for key, one in value.items()}
-        return found if any(one is not value[key] for key, one in found.items()) else value
-    if depth and fields.is_messages(value):
-        listed = [_mapped_within(one, named, depth - 1) for one in value]
-        return listed if any(one is not old for one, old in zip(listed, value, strict=True)) else value
-    return value
+def samples_of(record: Record) -> list[Record]:
+    """Return the samples of a record, under its field map if it has one. Raises `Unusable`."""
+    return samples_in(record, record.named) if isinstance(record, MappedRecord) else samples_in(record)
 
 
 def _numbered(row: SampleRow, number: int) -> SampleRow:
@@ -165,7 +154,8 @@ class ParquetRows(AnyRows, ParquetFormat):
             return super().rows(source, record, start, length)
         except Uncut:
             lists = {key: value.tolist() for key, value in record.items() if isinstance(value, np.ndarray)}
-            return super().rows(source, record | lists, start, length)
+            record.update(lists)  # a new one would have no field map
+            return super().rows(source, record, start, length)
 
 
 class DocumentRows(AnyRows):

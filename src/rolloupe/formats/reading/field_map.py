@@ -1,21 +1,23 @@
 """The field map of `--map`: a person's mapping of roles to keys of a row, for the generic format.
 
 It stands on the command line (`--map prompt=request.text,reward=grade`) or in a file of TOML with a role on each line
-(`prompt = "request.text"`). A key with dots leads into objects, and by numbers into lists (`messages.0.content`); a key
-of the row that equals it literally, dots included, takes precedence.
+(`prompt = "request.text"`). A key with dots leads into objects, by numbers into lists (`messages.0.content`), and by
+names through a list of objects to the list of their members (`infos.r`); a key of the row that equals it literally,
+dots included, takes precedence.
 
 Several keys with a plus between make a list, and so several samples: `response=chosen+rejected,reward=1+0`, where a
 number that is no key stands for itself. One reward may also say which of several responses is the better
-(`response=output_1+output_2,reward=preference`), and a word may be a verdict (`pass`).
+(`response=output_1+output_2,reward=preference`).
 """
 
 import os
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from rolloupe import text
 from rolloupe.errors import BadQuery, UnreadablePath
 from rolloupe.storage import open_named
 
@@ -34,10 +36,6 @@ MAX_BYTES = 2**20
 MAX_LABEL_CHARS = 64
 MISSING = object()
 
-_VERDICTS: Final = {
-    **dict.fromkeys(("pass", "passed", "success", "correct", "true", "yes"), 1.0),
-    **dict.fromkeys(("fail", "failed", "failure", "incorrect", "wrong", "false", "no", "timeout", "error"), 0.0),
-}
 _NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.[0-9]{1,9})?")
 _LABELS = re.compile(r"[0-9]{1,9}|[A-Za-z]+")
 
@@ -61,11 +59,6 @@ def fields_in(value: str) -> Fields:
     if (match := _PAIRS.fullmatch(value)) is None or os.path.exists(value):
         return read_fields(Path(value))
     return checked_fields(dict(pair.split("=", 1) for pair in match[0].split(",")))
-
-
-def is_verdict(value: object) -> bool:
-    """Return whether a text says that something passed or failed, so that it may be mapped to a reward."""
-    return isinstance(value, str) and value.strip().lower() in _VERDICTS
 
 
 def as_pairs(fields: Mapping[str, str]) -> str:
@@ -92,15 +85,15 @@ def renamed(record: Record, fields: Fields) -> Record:
     names = {ROLES[role] for role, _ in fields}
     mapped_keys = {one for _, key in fields for one in ([key] if key in record else key.split("+"))}
     found = {ROLES[role]: value for role, key in fields if (value := mapped_value(record, key)) is not MISSING}
-    if "reward" in found:
-        texts = next((key for role, key in fields if role in ("response", "messages")), "")
-        found["reward"] = _rewards(found["reward"], texts.split("+") if texts not in record else [])
+    texts = next((key for role, key in fields if role in ("response", "messages")), "")
+    if "reward" in found and "+" in texts and texts not in record and not isinstance(found["reward"], list):
+        found["reward"] = choice(found["reward"], [label_of(key) for key in texts.split("+")])
     return {key: value for key, value in record.items() if key not in names and key not in mapped_keys} | found
 
 
-def has_mapped(record: Record, fields: Fields) -> bool:
-    """Return whether a row has a key of a field map."""
-    return any(member(record, one) is not MISSING for _, key in fields for one in (key, *key.split("+")))
+def has_mapped(record: Record, keys: Iterable[str]) -> bool:
+    """Return whether a row has one of some keys of a field map."""
+    return any(member(record, one) is not MISSING for key in keys for one in (key, *key.split("+")))
 
 
 def mapped_value(record: Record, key: str) -> Any:
@@ -115,15 +108,6 @@ def mapped_value(record: Record, key: str) -> Any:
 def _member_or_number(record: Record, key: str) -> Any:
     value = member(record, key)
     return float(key) if value is MISSING and _NUMBER.fullmatch(key) else value
-
-
-def _rewards(value: Any, keys: list[str]) -> Any:
-    """A reward: of a verdict 1 or 0; of one that names one of several responses a list with 1 for this one."""
-    if isinstance(value, list):
-        return [_rewards(one, []) for one in value]
-    if len(keys) < 2:
-        return _VERDICTS.get(value.strip().lower(), value) if isinstance(value, str) else value
-    return choice(value, [label_of(key) for key in keys])
 
 
 def choice(value: object, labels: Sequence[str]) -> list[float | None]:
@@ -150,8 +134,17 @@ def member(record: Record, key: str) -> Any:
     for part in key.split("."):
         if isinstance(value, dict) and part in value:
             value = value[part]
+        elif (
+            isinstance(value, list) and any(type(one) is dict and part in one for one in value) and _are_objects(value)
+        ):
+            value = [one and one.get(part) for one in value]
         elif isinstance(value, list) and part.isascii() and part.isdecimal() and int(part) < len(value):
             value = value[int(part)]
         else:
             return MISSING
     return value
+
+
+def _are_objects(value: list[Any]) -> bool:
+    """Whether a list holds objects or nulls alone, and not the messages of a conversation."""
+    return all(one is None or type(one) is dict for one in value) and not text.is_message(value[0])

@@ -77,7 +77,8 @@ _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 _DATE = re.compile(r".+-(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])", re.DOTALL)
 """A name that ends in a month and a day, as names of models do (`gpt-4-0613`)."""
 _AS_TEXT = re.compile(
-    r"(?:[a-z0-9_.]+\()?(?P<number>[+-]?(?:nan|inf|[0-9.]+(?:e[+-]?[0-9]+)?))(?:,.*)?\)?", re.IGNORECASE
+    r"(?P<call>[a-z0-9_.]+\()?(?P<number>[+-]?(?:nan|inf|[0-9.]+(?:e[+-]?[0-9]+)?))(?(call)(?:,.*)?\))",
+    re.IGNORECASE | re.DOTALL,
 )
 _DIGITS = re.compile(r"\s*[+-]?[0-9]{1,19}\s*", re.ASCII)
 
@@ -91,6 +92,13 @@ _WORDS: dict[Status, str] = {
     "pending": "pending running in_progress",
 }
 _STATUSES: dict[str, Status] = {word: common for common, words in _WORDS.items() for word in words.split()}
+
+
+_VERDICTS = {
+    **dict.fromkeys("correct pass passed true yes success solved resolved".split(), 1.0),
+    **dict.fromkeys("incorrect wrong fail failed failure false no timeout unsolved unresolved".split(), 0.0),
+}
+"""Words that are scores."""
 
 
 class Reward(NamedTuple):
@@ -132,6 +140,17 @@ def number_in(text: str) -> float | str:
         return float(match["number"]) if match else text
     except ValueError:
         return text
+
+
+def score_in(text: str) -> float | None:
+    """Read a score that is a text: a number, or a word for right or wrong; None for any other text."""
+    found = number_in(text) if len(text) <= MAX_TAG_CHARS else text
+    return _VERDICTS.get(found.strip().lower()) if isinstance(found, str) else found
+
+
+def is_verdict(value: object) -> bool:
+    """Return whether a value is a word for right or wrong."""
+    return isinstance(value, str) and value.strip().lower() in _VERDICTS
 
 
 def integer(value: object) -> int | None:
@@ -180,14 +199,15 @@ def tag(value: object) -> str | None:
 def reward(value: object) -> Reward:
     """Read a reward: a number; of an object `score`, `reward`, `total` or the like, else the only number, else None.
 
-    Numbers of an object are sample metrics `reward.NAME`, its short texts are tags.
+    A text counts as `score_in` says. Numbers of an object are sample metrics `reward.NAME`, its short texts are tags.
     """
     if not isinstance(value, dict):
-        return Reward(number(value), {}, {})
+        return Reward(score_in(value) if isinstance(value, str) else number(value), {}, {})
     parts = {key: found for key, member in value.items() if (found := number(member)) is not None}
     tags = {key: short for key, member in value.items() if (short := tag(member)) is not None}
     only = next(iter(parts.values())) if len(parts) == 1 else None
-    chosen = next((found for name in WHOLE for key, found in parts.items() if key.lower() == name), only)
+    texts = {key: found for key, short in tags.items() if (found := score_in(short)) is not None}
+    chosen = next((found for name in WHOLE for key, found in (parts | texts).items() if key.lower() == name), only)
     whole = len(parts) + len(tags) == len(value)
     return Reward(chosen, {f"reward.{key}": found for key, found in parts.items()}, tags, whole)
 
@@ -200,6 +220,8 @@ def reward_texts(record: dict[str, Any]) -> dict[str, str]:
 
 def is_shown_reward(value: object) -> bool:
     """Return whether reward, sample metrics and tags together show all of a reward."""
+    if isinstance(value, str):
+        return isinstance(number_in(value), float)
     return value is None or (reward(value).whole if isinstance(value, dict) else number(value) is not None)
 
 

@@ -166,7 +166,7 @@ class RecordFormat(Format):
             if fields.is_too_large(row.step):
                 raise Unusable(f"step {row.step} {TOO_LARGE}")
             if row.reward is None:
-                row.tags = fields.reward_texts(record) | row.tags
+                row.tags = fields.reward_texts(self.own_record(record, row)) | row.tags
             if not all(map(_is_exact, row.metrics.values())):
                 _keep_exact(row, self.own_record(record, row))
             if run.reading.group_by:
