@@ -11,7 +11,7 @@ import hashlib
 import os
 import threading
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -333,6 +333,22 @@ def write_parquet(
     return contents.nbytes
 
 
+def write_groups(path: Path, schema: pa.Schema, groups: Iterable[pa.Table]) -> None:
+    """Write tables as the row groups of a file, one after another, so that one alone is in memory."""
+    with (
+        atomic.replacing(path) as file,
+        pq.ParquetWriter(
+            file,
+            schema,
+            compression=ZSTD.name,
+            compression_level=ZSTD.compression_level,
+            use_dictionary=False,
+        ) as writer,
+    ):
+        for group in groups:
+            writer.write_table(group)
+
+
 def parquet_of(
     table: pa.Table,
     row_group_size: int | None = None,
@@ -389,9 +405,11 @@ def _all_rows(run: RunInfo, source: Source, meta: SegmentMeta, ended: threading.
 def _rows(run: RunInfo, source: Source, meta: SegmentMeta, ended: threading.Event) -> list[SampleRow]:
     """The readable rows of a segment with their texts."""
     rows: list[SampleRow] = []
+    prompt = ""
     with contextlib.suppress(OSError):
         for item in until(ended, by_name(run.format).scan(run, source, meta.start, meta.stop)):
             if isinstance(item, SampleRow) and len(rows) < meta.rows:
+                item.prompt = prompt = prompt if item.prompt == prompt else item.prompt  # a group has one in memory
                 rows.append(item)
     number(rows, meta.launches)
     return rows

@@ -1,17 +1,19 @@
 """The complete texts of a segment: a convenience for searches, which otherwise read the sources."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 
-from rolloupe.index.segments.kind import Backfilled, Beside, PartRecords, SegmentKind
-from rolloupe.index.segments.segment import SegmentMeta, write_parquet
+from rolloupe.index.segments.kind import Backfilled, Beside, PartRecords, SegmentKind, until
+from rolloupe.index.segments.segment import SegmentMeta, write_groups
 from rolloupe.model import SampleRow
 
 VERSION = 1
 TEXT = ".text.parquet"
 """The ending of the file names, for all versions."""
+GROUP_CHARS = 2**25
+"""The texts of a row group, which is built in memory. Samples may share a text of megabytes: then there are several."""
 CONTENTS = b"contents"
 """The key of the digest of the source that the texts are from: a file of the same name may be of other rows."""
 
@@ -41,9 +43,21 @@ def _is_written(path: Path, _: SegmentMeta, __: Beside) -> bool:
 
 
 def _write(path: Path, records: PartRecords) -> None:
-    contents = records.meta.fingerprint.contents
-    table = text_table_of(records.rows).replace_schema_metadata({CONTENTS: contents})
-    write_parquet(text_of(path), table)
+    schema = SCHEMA.with_metadata({CONTENTS: records.meta.fingerprint.contents})
+    groups = (text_table_of(some) for some in until(records.ended, _groups(records.rows)))
+    write_groups(text_of(path), schema, groups)
+
+
+def _groups(rows: Sequence[SampleRow]) -> Iterator[Sequence[SampleRow]]:
+    """The rows of each row group."""
+    first = chars = 0
+    for number, row in enumerate(rows):
+        chars += len(row.prompt) + len(row.response)
+        if chars >= GROUP_CHARS:
+            yield rows[first : number + 1]
+            first, chars = number + 1, 0
+    if first < len(rows):
+        yield rows[first:]
 
 
 TEXTS = SegmentKind("texts", VERSION, TEXT, is_budgeted=True, backfilled=Backfilled(_is_written, _write))
