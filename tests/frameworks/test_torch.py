@@ -120,7 +120,7 @@ def test_a_tensor_without_values_costs_itself_alone(tmp_path: Path) -> None:
     with pytest.warns(RecorderWarning, match="square"):
         record.sample(step=0, group=0, response="y", series={"square": torch.ones(2, 2), "a": [1.0]})
     record.close()
-    run = opened(tmp_path / "run")
+    run = opened(tmp_path / "run", told="of step 0 was left out")
     assert [series(run.sample(f"train/0/0/{index}")) for index in (0, 1)] == [{"a": [1.0]}] * 2
 
 

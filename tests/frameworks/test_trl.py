@@ -316,7 +316,7 @@ def test_another_trl_trains_on_and_it_is_told(told: dict[str, Any]) -> None:
     assert trainer.state.global_step == 3
     assert sum(recorder.failures.values()) == 3
     recorder.close()
-    assert len(opened(Path("run")).metrics("loss")) == 3
+    assert len(opened(Path("run"), told="calls were lost").metrics("loss")) == 3
 
 
 def test_nothing_that_a_hook_meets_reaches_training(told: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
