@@ -109,6 +109,46 @@ ADVISED: dict[str, Advised] = {
     "two responses counted from zero": Advised(
         [{"prompt": "Add.", "response_0": "One.", "response_1": "Two.", "better_response_id": 0}],
         "response=response_0+response_1,reward=better_response_id", [("", 1.0, "One."), ("", 0.0, "Two.")], 2),
+    "a list of a document whose score is a word": Advised(
+        {"config": {"model": "m"}, "summary": {"correct": 2, "accuracy": 0.7}, "cases": [
+            {"idx": n, "question": f"Q{n}", "predicted": str(n), "status": "correct" if n else "incorrect"}
+            for n in range(3)]},
+        "response=predicted,reward=status", [("", 0.0, "0"), ("", 1.0, "1")], 3),
+    "samples by their ids": Advised(
+        {f"{90 + n}": {"question": f"Q{n}", "precision": n or None, "metadata": {"width": 10}, "response": f"a {n}",
+                       "true_false": n == 1} for n in range(3)},
+        "reward=true_false", [("", 0.0, "a 0"), ("", 1.0, "a 1")], 3),
+    "samples by their ids with objects": Advised(
+        {str(n): {"query": f"Q{n}", "final": f"ls -a {n}", "summary": {"max_reward": n / 2, "turns_taken": 3}}
+         for n in range(3)},
+        "response=final,reward=summary.max_reward", [("", 0.0, "ls -a 0"), ("", 0.5, "ls -a 1")], 3),
+    "texts and objects with their scores": Advised(
+        [{"idx": n, "ys": ["Step a", "Step b"], "infos": [{"r": 0}, {"r": 1}], "usage": {"cost": 0.5}}
+         for n in range(3)],
+        "response=ys,reward=infos.r", [("", 0.0, "Step a"), ("", 1.0, "Step b"), ("", 0.0, "Step a")], 6),
+}  # fmt: skip
+
+UNSCORED: dict[str, tuple[Rows, list[str], list[str]]] = {
+    "counters and settings": (
+        [{"question": "Q", "final_answer": "It is.", "run": n + 1, "intensity": 0.5, "temperature": 1}
+         for n in range(6)],
+        ["no score under a usual name", "--map reward=KEY", "run, intensity, temperature"], ["reward=run"]),
+    "an input and an output": (
+        [{"review": "I love it.", "transferred_review": "I hate this place.", "attempt": n} for n in range(3)],
+        ["response=transferred_review shows the texts", "(attempt)"], ["reward=attempt"]),
+    "an object under the name of a response": (
+        [{"run": n, "response": {"conclusion": "YES", "confidence": 5, "evidence": f"As {n} shows."}}
+         for n in range(3)],
+        ["`response` is an object", "response=response.evidence shows", "(run, response.confidence)"],
+        ["under a usual name", "reward=response.conclusion"]),
+    "a text under the name of a reward": (
+        [{"prompt": "Q", "response": "a", "reward": "good"}] * 2, ["no score, as `reward` is a text"], ["usual name"]),
+    "a score that no line can read": (
+        [{"said": ["one text", "another"], "mark": 3}] * 2,
+        ["with the keys of a text and of its score; its numbers are mark"], ["reward=mark"]),
+    "answers of several models": (
+        [{"question": "Q", **{name: {"solution": name, "is_correct": True} for name in ("small", "mid", "large")}}] * 2,
+        ["--map response=small.solution,reward=small.is_correct", "the same keys lie in mid, large"], []),
 }  # fmt: skip
 
 ALONE: dict[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
@@ -166,6 +206,22 @@ def test_whoever_follows_the_advice_gets_all_samples(name: str, suffix: str, tmp
     assert [facts(one, group) for one, (group, _, _) in zip(found, advised.first, strict=False)] == expected
     if advised.prompt:
         assert {one.prompt_text for one in found} == {advised.prompt}
+
+
+@pytest.mark.parametrize("name", UNSCORED)
+def test_no_line_is_advised_that_takes_another_number_for_a_score(name: str, tmp_path: Path) -> None:
+    rows, said, unsaid = UNSCORED[name]
+    (note,) = discover([written(tmp_path / "run", rows, ".jsonl")]).notes
+    assert [one for one in said if one not in note.reason] == [], note.reason
+    assert [one for one in unsaid if one in note.reason] == [], note.reason
+
+
+def test_a_document_that_is_named_says_its_keys(tmp_path: Path) -> None:
+    folder = written(tmp_path / "run", {"model": "m", "layers": 3, "rope": {"factor": 0.5}}, ".json")
+    (note,) = discover([folder]).notes
+    assert "name one of them" in note.reason
+    (note,) = discover([folder / "data.json"]).notes
+    assert "(keys: model, layers, rope)" in note.reason and "layers, rope.factor" in note.reason
 
 
 @pytest.mark.parametrize("name", ALONE)

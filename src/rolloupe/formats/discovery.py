@@ -264,7 +264,9 @@ class _Walk:
         self._link_root = ""
         runs = self._ask(path, [one for one in self._formats if unreadable.is_asked(one, path.name)])
         if not runs:
-            reason = unreadable.reason_for(path.name, alone(path)) or "no format recognises what it holds"
+            reason = (
+                unreadable.reason_for(path.name, alone(path), is_named=True) or "no format recognises what it holds"
+            )
             self._note(str(path), reason)
         return runs
 

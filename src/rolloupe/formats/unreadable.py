@@ -45,7 +45,7 @@ _KINDS: dict[str, str] = {
         (".html .htm", f"pages: {_NO_FORMAT}"),
         (
             ".json .yaml .yml .toml",
-            "documents in which no samples were found. Next: --map response=KEY,reward=KEY names their keys in JSON",
+            "documents in which no samples were found. Next: name one of them: of JSON, doctor then lists its keys",
         ),
     )
     for ending in endings.split()
@@ -204,8 +204,8 @@ def reasons(entries: Iterable[FolderEntry], names: Collection[str]) -> list[str]
     return [f"{_listed(names)}: {reason}" for reason, names in by_reason.items()]
 
 
-def reason_for(name: str, location: Location) -> str | None:
-    """Say why one file is not read; None for an unknown kind."""
+def reason_for(name: str, location: Location, *, is_named: bool = False) -> str | None:
+    """Say why one file is not read, with its keys if a person has named it; None for an unknown kind."""
     if plain_name(name).endswith(_TEXTS) and (reason := _why_no_text(location)):
         return reason
     if plain_name(name).endswith(JSONL):
@@ -220,7 +220,7 @@ def reason_for(name: str, location: Location) -> str | None:
     if ending in _DAMAGE and not _shut(location) and (reason := _DAMAGE[ending](location)):
         return reason
     own = _of_document(location) if ending == ".json" else why_no_rows(location) or why_unread(location)
-    own = own or (_of_rows(location) if ending in TABLES else None)
+    own = own or (_of_rows(location, is_named=is_named) if ending in TABLES else None)
     if ending in _UNTOLD:
         return _of_another_name(location, name)
     return own or (_shut(location) or _KINDS[ending] if ending in _KINDS else None)
@@ -274,10 +274,11 @@ def _of_lines(location: Location) -> str:
     return why_no_sample(seen.objects)
 
 
-def _of_rows(location: Location) -> str | None:
-    """Why no run has a table or a document of rows; None for one that has no texts and numbers."""
-    records = first_rows(location)
-    may_be_log = any(has_text(record, roles_of(record)) for record in records) or (records and maps_to_text(records))
+def _of_rows(location: Location, *, is_named: bool) -> str | None:
+    """Why no run has a table or a document of rows; None for one without texts and numbers that nobody has named."""
+    if not (records := first_rows(location)):
+        return None
+    may_be_log = is_named or any(has_text(record, roles_of(record)) for record in records) or maps_to_text(records)
     return why_no_sample(records) if may_be_log else None
 
 

@@ -3,11 +3,11 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rolloupe import text
-from rolloupe.formats.generic.keys import has_sample, has_text, roles_of, words_of
+from rolloupe.formats.generic.keys import candidates, has_sample, has_text, roles_of, words_of
 from rolloupe.formats.generic.preferences import preference_map
 from rolloupe.formats.generic.row_tokens import holds_ids
 from rolloupe.formats.generic.shapes import samples_in
@@ -21,22 +21,28 @@ MAX_PROSE = 200
 """A document with a longer text of its own is a sample, not a list of them."""
 _DEPTH = 3
 _OF_TEXT = {
-    "response": {*"response completion output generation answer reply solution prediction generated decoded result "
-                 "assistant text content rollout said wrote a".split()},
+    "response": {*"response completion output generation answer reply solution prediction predicted generated decoded "
+                 "result assistant text content rollout said wrote a".split()},
     "prompt": {*"prompt question query problem instruction input task request user ask asked q in".split()},
 }  # fmt: skip
 _OF_SCORE = {*"reward score grade rating value points return ret correct acc accuracy pass passed success solved "
-             "valid r mark verdict".split()}  # fmt: skip
+             "resolved valid r mark verdict right true ok win won match f1 em judge judged judgement judgment "
+             "outcome".split()}  # fmt: skip
+"""Words in the names of scores. Other numbers may be counters or settings: a person chooses among them."""
+_OF_VERDICT = _OF_SCORE | {"status"}
 _NO_TEXT = {*"id ids idx index hash uid uuid name path file url type model version date time timestamp split source "
             "status reason key role env dataset task".split()}  # fmt: skip
 _NO_SCORE = {*"id ids idx index step steps iteration iter epoch group uid hash seed rank length len tokens token count "
              "num n time times timestamp ts seconds ms latency duration cost temperature lr loss kl entropy advantage "
-             "version year size turns turn position offset results used k diff searches option".split()}  # fmt: skip
+             "version year size turns turn position offset results used k diff searches option gold truth label target "
+             "expected choice run attempt trial".split()}  # fmt: skip
+_NO_VERDICTS = {"yes", "no", "true", "false", "timeout"}
+"""Words that may be an answer or a message as well as a verdict."""
 _space = re.compile(r"\s")
 
 
 def why_unread(records: Sequence[Record]) -> str:
-    """Say why the first rows of a file hold no sample, and what would read them."""
+    """Say why the first rows of a file hold no sample, and what would read them: a field map that was tried on them."""
     try:
         first = samples_in(records[0])[0]
     except Unusable as error:
@@ -48,27 +54,65 @@ def why_unread(records: Sequence[Record]) -> str:
         return "its rows hold ids of tokens and no text. Next: --format generic shows the ids"
     rows = _rows_of(records)
     proposed, roles = proposed_map(records), roles_of(rows[0])
-    keys = Counter(key for record in rows for key in record)
-    listed = ", ".join(key if len(key) <= 60 else f"{key[:60]}…" for key in list(keys)[:SHOWN_KEYS])
-    more = ", ..." if len(keys) > SHOWN_KEYS else ""
-    has_response = bool(roles.response or roles.messages) or "response" in proposed or "messages" in proposed
     missing = "no score" if has_text(rows[0], roles) else "no text" if roles.score else "neither text nor score"
-    what = f"its rows hold {missing} under a usual name (keys: {listed}{more})"
-    if (pairs := as_pairs(proposed)) and has_response and ("reward" in proposed or roles.score):
-        return f"{what}. Next: --map {pairs}, if these are the right keys"
-    if has_text(rows[0], roles) or has_response:
-        pairs = f" --map {pairs}" if pairs else ""
-        return f"{what}. Next: --format generic{pairs} shows the texts; --map reward=KEY names a score"
-    return f"{what}. Next: name the keys with --map response=KEY,reward=KEY"
+    keys = _shown(Counter(key for record in rows for key in record))
+    odd = _of_other_types(rows[0])
+    what = f"its rows hold {missing}{odd or ' under a usual name'} (keys: {keys})"
+    pairs = f"--map {as_pairs(proposed)}" if as_pairs(proposed) else ""
+    if pairs and _reads(records, proposed, scored=True):
+        return f"{what}. Next: {pairs}, if these are the right keys{_alternatives(rows[0], proposed)}"
+    numbers = _by_path([dict(_leaves(row)) for row in rows], int | float)
+    if _reads(records, proposed, scored=False):
+        shown = f"--format generic {pairs}".rstrip()
+        named = f"{pairs},reward=KEY" if pairs else "--map reward=KEY"
+        chosen = f"; {named} names a score, if one of its numbers is one ({_shown(numbers)})" if numbers else ""
+        return f"{what}. Next: {shown} shows the texts{chosen}"
+    among = f"; its numbers are {_shown(numbers)}" if numbers else ""
+    return f"{what}. Next: --map response=KEY,reward=KEY with the keys of a text and of its score{among}"
+
+
+def _shown(keys: Mapping[str, object]) -> str:
+    """Some of many keys, cut short."""
+    some = ", ".join(key if len(key) <= 60 else f"{key[:60]}…" for key in [*keys][:SHOWN_KEYS])
+    return f"{some}, ..." if len(keys) > SHOWN_KEYS else some
+
+
+def _of_other_types(row: Record) -> str:
+    """What to say of usual names whose values are not of the type that they usually have."""
+    by_role = candidates(tuple(row)).by_role
+    odd = [f"`{key}` is an object" for key in by_role.get("response", ())[:1] if isinstance(row[key], dict)]
+    odd += [f"`{key}` is a text" for key in by_role.get("score", ())[:1] if isinstance(row[key], str)]
+    return f", as {' and '.join(odd)}" if odd else ""
+
+
+def _alternatives(row: Record, proposed: Mapping[str, str]) -> str:
+    """What to say of other objects of a row that have the same keys as the one with the proposed response."""
+    before, _, key = (proposed.get("response") or proposed.get("reward", "")).partition(".")
+    keys = {path.partition(".")[2].partition(".")[0] for path in proposed.values() if path.startswith(f"{before}.")}
+    others = {name: 0 for name, one in row.items() if name != before and type(one) is dict and keys <= one.keys()}
+    return f"; the same keys lie in {_shown(others)}, which this line does not read" if key and others else ""
+
+
+def _reads(records: Sequence[Record], proposed: Mapping[str, str], *, scored: bool) -> bool:
+    """Whether a field map makes a sample of one of some records, with a response and, if `scored`, a finite reward."""
+    for record in records:
+        try:
+            found = samples_in(record, tuple(sorted(proposed.items())))[:SHOWN_KEYS]
+        except Unusable:
+            continue
+        for own in found:
+            roles = roles_of(own)
+            reward = fields.reward(own[roles.score]).value if roles.score else None
+            if fields.joined(roles.texts(own)[1]).strip() and not (scored and (reward is None or math.isnan(reward))):
+                return True
+    return False
 
 
 def maps_to_text(records: Sequence[Record]) -> bool:
     """Whether a field map may make samples of the first rows of a file, or of several rows texts without a score."""
-    proposed, rows = proposed_map(records), _rows_of(records)
-    roles = roles_of(rows[0])
-    if not ("response" in proposed or "messages" in proposed or (roles.response and "reward" in proposed)):
-        return False
-    return len(rows) > 1 or "reward" in proposed or roles.score is not None
+    proposed = proposed_map(records)
+    is_list = bool(proposed) and len(_rows_of(records)) > 1
+    return _reads(records, proposed, scored=True) or (is_list and _reads(records, proposed, scored=False))
 
 
 def proposed_map(records: Sequence[Record]) -> dict[str, str]:
@@ -78,11 +122,14 @@ def proposed_map(records: Sequence[Record]) -> dict[str, str]:
     roles = roles_of(records[0])
     if of_pair := preference_map(records, roles):
         return of_pair
+    if not (roles.response or roles.messages) and (of_lists := _map_of_lists(rows[0])):
+        return of_lists
     taken = {key for key in roles[:9] if key} | {*roles.counts.values()}
     found: dict[str, str] = {}
     texts = _by_path(rows, str)
     has_prompt = roles.prompt and any(record.get(roles.prompt) for record in records)
-    for role, known in (("response", roles.response or roles.messages), ("prompt", has_prompt)):
+    has_response = (roles.response and not isinstance(records[0][roles.response], dict)) or roles.messages
+    for role, known in (("response", has_response), ("prompt", has_prompt)):
         ranks = {
             path: _as_text(role, path, values) for path, values in texts.items() if not known and path not in taken
         }
@@ -94,19 +141,47 @@ def proposed_map(records: Sequence[Record]) -> dict[str, str]:
         found["response"] = path
     if roles.prompt and (path := _chat_within(records[0][roles.prompt], roles.prompt)):
         found["prompt"] = path
-    if not roles.score and (path := _as_score(rows, taken, found.get("response", ""))):
+    if not roles.score and (path := _as_score(rows, taken - {roles.status_key}, found.get("response", ""))):
         found["reward"] = path
     return found
 
 
+def _map_of_lists(row: Mapping[str, Any]) -> dict[str, str]:
+    """The map of a list of texts and of a score for each of these, a number or a member of an object; else empty."""
+    lists = {path: value for path, value in row.items() if isinstance(value, list) and len(value) > 1}
+    texts = [path for path, value in lists.items() if all(isinstance(one, str) for one in value)]
+    scores = {path: value for path, value in lists.items() if all(isinstance(one, int | float) for one in value)}
+    for path, value in lists.items():
+        if all(type(one) is dict for one in value) and not text.is_message(value[0]):
+            for key in [*value[0]][:MAX_LEAVES]:
+                if any(isinstance(one.get(key), int | float) for one in value):
+                    scores[f"{path}.{key}"] = value
+    for path in texts:
+        for score, value in scores.items():
+            if len(value) == len(lists[path]) and _OF_SCORE.intersection(words_of(score.rpartition(".")[2])):
+                return {"response": path, "reward": score}
+    return {}
+
+
 def _as_score(rows: Sequence[dict[str, Any]], taken: set[str], response: str) -> str:
-    """The member that fits best as a score: a number, else a verdict; empty without one."""
-    words = {path: {*words_of(path.rpartition(".")[2])} for path in _by_path(rows, int | float) if path not in taken}
-    numbers = [path for path in words if _NO_SCORE.isdisjoint(words[path])]
+    """The member that fits best as a score: a number whose name says so, else a verdict; empty without one."""
+    words = {path: {*words_of(path.rpartition(".")[2])} for row in rows for path in row if path not in taken}
+    numbers = [
+        path
+        for path in _by_path(rows, int | float)
+        if path in words and words[path] & _OF_SCORE and _NO_SCORE.isdisjoint(words[path])
+    ]
     beside = [path for path in numbers if path.rpartition(".")[0] == response.rpartition(".")[0]]
     if numbers := beside or numbers:
         return max(numbers, key=lambda path: (len(_OF_SCORE & words[path]), -len(path)))
-    verdicts = [path for path, values in _by_path(rows, str).items() if all(map(fields.is_verdict, values))]
+    verdicts = [
+        path
+        for path, values in _by_path(rows, str).items()
+        if path in words
+        and _NO_SCORE.isdisjoint(words[path])
+        and all(map(fields.is_verdict, values))
+        and (words[path] & _OF_VERDICT or not any(value.strip().lower() in _NO_VERDICTS for value in values))
+    ]
     return verdicts[-1] if verdicts else ""  # of several, the later ones test more
 
 
@@ -149,21 +224,22 @@ def _rows_of(records: Sequence[Record]) -> Sequence[Record]:
 
 def _rows_within(record: Record, depth: int) -> Sequence[Record]:
     """The first of the objects in a list, or by ids, that lie in a document; none if it has no such."""
-    members = [value for value in record.values() if isinstance(value, list | dict) and value]
+    members = [value for value in (record, *record.values()) if isinstance(value, list | dict) and value]
     for value in members:
         listed = value if isinstance(value, list) else [*value.values()] if len(value) > 1 else []
         if fields.is_messages(listed) and text.conversation(listed) is None:
             inner = _rows_within(listed[0], depth - 1) if depth else ()
             if inner or _may_be_row(listed[0]):
                 return inner or listed[:SHOWN_KEYS]
-    deeper = (_rows_within(value, depth - 1) for value in members if depth and isinstance(value, dict))
+    deeper = (_rows_within(value, depth - 1) for value in members[1:] if depth and isinstance(value, dict))
     return next((rows for rows in deeper if rows), ())
 
 
 def _may_be_row(record: Record) -> bool:
     """Whether an object in a document has a text, and a number or a verdict."""
-    has_text = any(isinstance(one, str) for one in record.values())
-    return has_text and any(isinstance(one, int | float) or fields.is_verdict(one) for one in record.values())
+    values = [*dict(_leaves(record)).values()]
+    has_text = any(isinstance(one, str) for one in values)
+    return has_text and any(isinstance(one, int | float) or fields.is_verdict(one) for one in values)
 
 
 def _by_path(rows: Sequence[dict[str, Any]], kind: Any) -> dict[str, list[Any]]:
@@ -181,6 +257,7 @@ def _as_text(role: str, path: str, values: list[str]) -> tuple[int, int, int] | 
     named = len(_OF_TEXT[role].intersection(words))
     length = sum(map(len, values)) // len(values)
     is_prose = any(_space.search(value.strip()) for value in values)
-    if not _NO_TEXT.isdisjoint(words) or not (named or is_prose):
+    other = _OF_TEXT["prompt" if role == "response" else "response"]
+    if not _NO_TEXT.isdisjoint(words) or not (named or (is_prose and other.isdisjoint(words))):
         return None
     return named, int(is_prose), length
