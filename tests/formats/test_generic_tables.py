@@ -79,7 +79,9 @@ def test_a_field_map_names_the_columns_of_tables(tmp_path: Path, kind: str) -> N
     assert discover([path.parent]).runs == []
     named = (("prompt", "q"), ("response", "a"), ("reward", "mark"))
     for place in (path, path.parent):
-        assert [row.reward for row in rows(only_run(place, fields=named))] == [1.0, -0.5, 0.0]
+        run = only_run(place, fields=named)
+        assert [row.reward for row in rows(run)] == [1.0, -0.5, 0.0]
+        assert [one.response_text for one in samples(run)] == [row["response"] for row in ROWS]
 
 
 @pytest.mark.parametrize("kind", ["csv", "json", "table.json"])

@@ -240,10 +240,11 @@ def test_lines_under_another_name_are_named(tmp_path: Path, name: str) -> None:
     assert [row.reward for row in rows(only_run(tmp_path / name))] == [0, 1, 0, 1]
 
 
-def test_files_of_several_epochs_that_share_a_step_are_said(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["epoch_{}_step_{}.jsonl", "epoch_{}/step_{}.jsonl"])
+def test_files_of_several_epochs_that_share_a_step_are_said(tmp_path: Path, name: str) -> None:
     for epoch in (1, 2):
         for step in (20, 40):
-            write(tmp_path / f"epoch_{epoch}_step_{step}.jsonl", {"prompt": "q", "response": "a", "reward": epoch})
+            write(tmp_path / name.format(epoch, step), {"prompt": "q", "response": "a", "reward": epoch})
     run = only_run(tmp_path)
     assert [row.step for row in rows(run)] == [20, 40, 20, 40]
     said = by_name("generic").losses(run)

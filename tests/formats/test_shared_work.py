@@ -8,6 +8,7 @@ import pytest
 
 from rolloupe.formats.generic.documents import rows_in
 from rolloupe.formats.generic.shapes import samples_in
+from rolloupe.formats.reading.field_map import Fields
 from rolloupe.formats.reading.jsonl import parse, value_of
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.model import SampleRow
@@ -56,7 +57,7 @@ def test_halves_of_surrogate_pairs_in_printed_objects_and_cells_become_replaceme
 def test_a_defect_at_one_row_of_a_document_costs_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from rolloupe.formats.generic import tables
 
-    def failing(record: dict[str, object]) -> list[dict[str, object]]:
+    def failing(record: dict[str, object], _named: Fields) -> list[dict[str, object]]:
         if record.get("response") == "bad":
             raise RecursionError
         return samples_in(record)

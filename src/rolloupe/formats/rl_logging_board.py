@@ -158,9 +158,9 @@ class RLLoggingBoard(LineRows):
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `RecordFormat`."""
-        stored, record = record, _unpadded(record)
-        sample = super().sample(record, row, locator)
-        own = self.own_record(record, row)
+        stored = self.own_record(record, row)
+        own = _unpadded(stored)
+        sample = super().sample(own, row, locator)
         sample.ref_turns, sample.ref_reward = self.references(own).turns, fields.number(own.get("ref_reward"))
         sample.series += [
             TokenSeries(name=name, values=tokens.packed(values), is_derived=True)

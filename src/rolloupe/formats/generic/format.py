@@ -25,18 +25,17 @@ from rolloupe.formats.generic.keys import (
     roles_of,
 )
 from rolloupe.formats.generic.row_tokens import holds_ids
+from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.formats.generic.tables import (
     PARQUET,
     TABLES,
     AnyRows,
     DocumentRows,
     LineRows,
-    MappedRecord,
     ParquetRows,
     ending_of,
     first_rows,
     is_read_whole,
-    samples_of,
 )
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.documents.file_kinds import ByEnding
@@ -224,12 +223,16 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
 
     def losses(self, run: RunInfo) -> list[Problem]:
         """See `Format`: steps of several epochs, whose samples stand together."""
-        if all(_EPOCH.search(name) is None for part in run.parts for name in _names(part.path, links_of(run))):
-            return []
+        links, reading = links_of(run), run.reading
+        places = [place for part in run.parts for place in _places(part.path, links)]
+        listed = [entry for place in places for entry in files(place, links, (*JSONL, *TABLES))]
+        named = [(entry, match["epoch"]) for entry in listed if (match := _EPOCH.search(entry.path, len(run.root)))]
+        numbered = fields.numbered_names(_bare(entry.name) for entry, _ in named)
         by_step: dict[tuple[str | None, int | None], dict[str, str]] = {}
-        for source in self.sources(run):
-            if match := _EPOCH.search(source.name):
-                by_step.setdefault((source.split, source.step), {})[match["epoch"]] = source.name
+        for entry, epoch in named:
+            if _may_hold_samples(entry, reading.fields, forced=bool(reading.format or reading.fields)):
+                source = _source(run, entry.location, numbered)
+                by_step.setdefault((source.split, source.step), {})[epoch] = source.name
         return [
             Problem(
                 source=min(names.values()),
@@ -263,12 +266,13 @@ def _samples(
     record: Record,
     is_whole: bool = True,
     *,
+    named: Fields = (),
     forced: bool = False,
     fits: Callable[[Record, Roles], bool] = has_sample,
 ) -> list[Record]:
     """The first sample of a record; of one that is too long to be seen whole, the score may follow its text."""
     try:
-        found = samples_of(record)[:1]
+        found = samples_in(record, named)[:1]
     except Unusable:
         return []
     fits = fits if is_whole else has_text
@@ -287,10 +291,6 @@ def _places(folder: str, link_root: str) -> list[str]:
     return [folder, *(below.path for below in _step_folders(folder, link_root))]
 
 
-def _names(place: str, link_root: str) -> Iterator[str]:
-    return (entry.name for entry in files(place, link_root, (*JSONL, *TABLES)))
-
-
 def _bare(name: str) -> str:
     """The name of a file without what says what kind it is."""
     name = plain_name(name)
@@ -303,7 +303,8 @@ def _source(run: RunInfo, location: Location, numbered: Collection[str] = ()) ->
     name = file.name if path == run.root else file.relative_to(run.root).as_posix()
     of_file = fields.step_in(_bare(file.name), numbered)
     of_folder = fields.step_of_folder(file.parent.name)
-    first, second = (of_folder, of_file) if "/" in name else (of_file, of_folder)
+    is_of_folder = "/" in name and not _EPOCH.fullmatch(file.parent.name)
+    first, second = (of_folder, of_file) if is_of_folder else (of_file, of_folder)
     step = second if first is None else first
     depends = "" if step == fields.step_in(_bare(file.name)) else str(step)  # on names of other files
     return Source(path=path, name=name, root=root, split=_split(run, name), step=step, depends=depends)
@@ -331,7 +332,7 @@ def _may_hold_samples(entry: FolderEntry, named: Fields, *, forced: bool) -> boo
     if key in _with_samples:
         return True
     records, seen_whole = _first_records(entry)
-    found = any(_samples(MappedRecord(record, named), seen_whole, forced=forced) for record in records)
+    found = any(_samples(record, seen_whole, named=named, forced=forced) for record in records)
     if found:
         _with_samples.add(key)
     return found or not (records or is_read_whole(entry.location))
@@ -373,7 +374,7 @@ def _with_unscored(
 def _answers(entry: FolderEntry, named: Fields, *, forced: bool) -> Iterator[tuple[str | None, bool]]:
     """The keys of the answers in the first samples of a file, and whether these have a score of any kind."""
     for record in _first_records(entry)[0]:
-        for sample in _samples(MappedRecord(record, named), forced=forced, fits=lambda *_: True):
+        for sample in _samples(record, named=named, forced=forced, fits=lambda *_: True):
             roles = roles_of(sample)
             answer = (roles.response or roles.messages) if has_answer(sample, roles) else None
             yield answer, "score" in candidates(tuple(sample)).by_role

@@ -152,6 +152,8 @@ def row_tokens(record: Record) -> RowTokens:
     is_whole = False
     for key, usual in names:
         value, what = record[key], _KINDS[usual]
+        if what == "ids" and type(value) is list and value and isinstance(value[0], dict):
+            what = "logprobs"  # objects of a token each
         if what in _ARRAYS:
             if what not in arrays and _is_flat(value):
                 arrays[what], keys[key] = value, what
@@ -166,10 +168,6 @@ def row_tokens(record: Record) -> RowTokens:
         elif what == "targets":
             if "loss_mask" not in arrays and _begins_with(value, int) and UNTRAINED in value:
                 arrays["loss_mask"], keys[key] = [int(one != UNTRAINED) for one in value], "loss_mask"
-        elif what == "ids" and isinstance(value[0], dict):
-            if "logprobs" not in arrays and (found := sampled_tokens(value)) is not None:
-                arrays["logprobs"], keys[key] = found.logprobs, "logprobs"
-                strings, ids, top = found.strings, found.ids, found.top
         elif what == "ids of the prompt":
             if len(ids) and not prompt_ids and _begins_with(value, int):
                 prompt_ids, keys[key] = value, what

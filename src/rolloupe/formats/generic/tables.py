@@ -30,8 +30,8 @@ FIRST_ROWS = 8
 HEAD_BYTES = 2**12
 KEPT_BYTES = 2**25
 
-_divided: Lru[tuple[bytes, bytes, Fields], list[Record]] = Lru(entries=2, total=KEPT_BYTES)
-"""The samples of records that hold several, by the bytes of the record: they are loaded one after another."""
+_prepared: Lru[tuple[bytes, bytes, Fields], Record] = Lru(entries=2, total=KEPT_BYTES)
+"""Prepared records by their bytes: samples of one are loaded one after another."""
 
 
 def ending_of(path: str) -> str:
@@ -39,16 +39,12 @@ def ending_of(path: str) -> str:
     return next((ending for ending in TABLES if plain_name(path).endswith(ending)), "")
 
 
-class OwnRecord(Record):
-    """One of the samples of a record: it is not divided again."""
+class DividedRecord(Record):
+    """A record that holds several samples, with these."""
 
-
-class MappedRecord(Record):
-    """A record, and a person's field map for it."""
-
-    def __init__(self, record: Record, named: Fields) -> None:
+    def __init__(self, record: Record, samples: list[Record]) -> None:
         super().__init__(record)
-        self.named = named
+        self.samples = samples
 
 
 class AnyRows(NamedRows):
@@ -56,19 +52,17 @@ class AnyRows(NamedRows):
 
     name = "generic"
     title = "rows with text and a score"
-    _last: tuple[Record, list[Record]] = ({}, [])
-    """The last record with several samples, and these: each of them asks for its own."""
 
     def prepared(self, run: RunInfo, record: Record) -> Record:
-        """See `RecordFormat`."""
-        return MappedRecord(record, run.reading.fields) if run.reading.fields else record
+        """See `RecordFormat`: the one sample in a record, or a record with its samples. Raises `Unusable`."""
+        samples = samples_in(record, run.reading.fields)
+        return samples[0] if len(samples) == 1 else DividedRecord(record, samples)
 
     def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
         """See `RecordFormat`."""
-        found = self._samples_in(record)
-        if len(found) == 1:
-            return [self.row(source, found[0], start, length)]
-        return [self._part(source, own, start, length, number) for number, own in enumerate(found)]
+        if not isinstance(record, DividedRecord):
+            return [self.row(source, record, start, length)]
+        return [self._part(source, own, start, length, number) for number, own in enumerate(record.samples)]
 
     def _part(self, source: Source, record: Record, start: int, length: int, number: int) -> Scanned:
         try:
@@ -78,18 +72,7 @@ class AnyRows(NamedRows):
 
     def own_record(self, record: Record, row: SampleRow) -> Record:
         """See `RecordFormat`."""
-        found = self._samples_in(record)
-        return found[int(row.part.rpartition(".")[2])] if len(found) > 1 else found[0]
-
-    def _samples_in(self, record: Record) -> list[Record]:
-        if isinstance(record, OwnRecord):
-            return [record]
-        known, found = self._last
-        if known is not record:
-            found = samples_of(record)
-            if len(found) > 1 or isinstance(record, MappedRecord):
-                self._last = record, found
-        return found
+        return record.samples[int(row.part.rpartition(".")[2])] if isinstance(record, DividedRecord) else record
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `RecordFormat`."""
@@ -109,20 +92,15 @@ class AnyRows(NamedRows):
         `read` makes the record of its bytes; in a table it follows from the `header`, too.
         """
         key = data, header, run.reading.fields
-        found = _divided.get_or_make(key, lambda: samples_of(self.prepared(run, read(data))), lambda _: len(data))
+        record = _prepared.get_or_make(key, lambda: self.prepared(run, read(data)), lambda _: len(data))
+        samples = record.samples if isinstance(record, DividedRecord) else [record]
         number = int(locator.part or 0)
-        if len(found) <= number or (len(found) > 1) != bool(locator.part):
+        if len(samples) <= number or (len(samples) > 1) != bool(locator.part):
             raise Unusable(f"its part {locator.part!r} is gone")
-        own = OwnRecord(found[number])
-        (row,) = self.rows_of(run, source, own, locator.start, locator.length)
+        (row,) = self.rows_of(run, source, samples[number], locator.start, locator.length)
         if not isinstance(row, SampleRow):
             raise Unusable("it is no sample")
-        return own, _numbered(row, number) if locator.part else row
-
-
-def samples_of(record: Record) -> list[Record]:
-    """Return the samples of a record, under its field map if it has one. Raises `Unusable`."""
-    return samples_in(record, record.named) if isinstance(record, MappedRecord) else samples_in(record)
+        return samples[number], _numbered(row, number) if locator.part else row
 
 
 def _numbered(row: SampleRow, number: int) -> SampleRow:
@@ -148,14 +126,13 @@ class LineRows(AnyRows, JsonlFormat):
 class ParquetRows(AnyRows, ParquetFormat):
     """Rows of Parquet files."""
 
-    def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
+    def prepared(self, run: RunInfo, record: Record) -> Record:
         """See `RecordFormat`."""
         try:
-            return super().rows(source, record, start, length)
+            return super().prepared(run, record)
         except Uncut:
             lists = {key: value.tolist() for key, value in record.items() if isinstance(value, np.ndarray)}
-            record.update(lists)  # a new one would have no field map
-            return super().rows(source, record, start, length)
+            return super().prepared(run, record | lists)
 
 
 class DocumentRows(AnyRows):

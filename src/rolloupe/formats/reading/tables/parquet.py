@@ -95,7 +95,7 @@ class ParquetFormat(RecordFormat):
 
     def _items(self, run: RunInfo, source: Source, record: Record, group: PlacedGroup, number: int) -> list[Scanned]:
         try:
-            return self._rows(run, source, record, group, number)
+            return self._rows(run, source, self.prepared(run, record), group, number)
         except Unusable as error:
             reason = str(error)
         except Exception as error:  # a defect must not cost the rows after it
@@ -104,9 +104,9 @@ class ParquetFormat(RecordFormat):
         return [Problem(source=source.name, reason=reason, start=group.facts.start, stop=group.facts.stop)]
 
     def _rows(self, run: RunInfo, source: Source, record: Record, group: PlacedGroup, number: int) -> list[Scanned]:
-        """The rows of a record, with the places of their samples. Raises `Unusable`."""
+        """The rows of a prepared record, with the places of their samples. Raises `Unusable`."""
         start, stop = group.facts.start, group.facts.stop
-        found = self.rows_of(run, source, self.prepared(run, record), group.first_row + number, 0)
+        found = self.rows_of(run, source, record, group.first_row + number, 0)
         for row in found:
             if not isinstance(row, Problem):
                 row.start, row.length = start, stop - start
@@ -137,8 +137,8 @@ class ParquetFormat(RecordFormat):
 
     def _read(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
         record, group, number = _record(source, locator, self.series_keys)
-        record = self.prepared(run, record)
         try:
+            record = self.prepared(run, record)
             rows = self._rows(run, source, record, group, number)
         except Unusable as error:
             raise changed(source, locator.start, str(error)) from None
