@@ -26,20 +26,20 @@ class Sample:
     prompt: tuple[Message, ...]
     response: tuple[Message, ...]
     reward: float | None
-    parts: dict[str, float]
     label: str
-    env: str
     is_cut: bool
-    slot: int
-    """The place of its group in the step."""
-    asked: int
-    """The number of its prompt among all prompts."""
     prompt_ids: list[int]
     ids: list[int]
     token_texts: list[str]
     logprobs: list[float]
     mask: list[int]
     advantage: float = 0.0
+    parts: dict[str, float] = field(default_factory=dict)
+    env: str = ""
+    slot: int = 0
+    """The place of its group in the step."""
+    asked: int = 0
+    """The number of its prompt among all prompts."""
 
     @property
     def question(self) -> str:
@@ -186,14 +186,10 @@ def _sample(
         step=step,
         group=group,
         place=place,
-        slot=0,
-        asked=0,
         prompt=prompt,
         response=response,
         reward=reward,
-        parts={},
         label=label,
-        env="",
         is_cut=rng.random() < 0.2,
         prompt_ids=[1, *[rng.randint(10, 30_000) for _ in asked]],
         ids=[rng.randint(10, 150_000) for _ in texts],

@@ -77,24 +77,29 @@ TORCH: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", [*ANY, *TABLES])
-def test_a_damaged_table_says_why(tmp_path: Path, name: str) -> None:
-    harm, reason = (ANY | TABLES)[name]
-    path = tmp_path / "completions_00001.parquet"
-    path.write_bytes(harm(table()))
-    said = why_no_table(Location(str(path), str(tmp_path)))
-    assert reason in said and "Next: " in said
-    assert reason_for(path.name, Location(str(path), str(tmp_path))) == said
+CASES = [
+    pytest.param(write, path, why, harm, reason, id=f"{path}, {name}")
+    for write, path, why, own in (
+        (table, "completions_00001.parquet", why_no_table, TABLES), (torch, "1.pt", why_no_torch, TORCH)
+    )
+    for name, (harm, reason) in (ANY | own).items()
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [*ANY, *TORCH])
-def test_a_damaged_dump_says_why(tmp_path: Path, name: str) -> None:
-    harm, reason = (ANY | TORCH)[name]
-    path = tmp_path / "1.pt"
-    path.write_bytes(harm(torch()))
-    said = why_no_torch(Location(str(path), str(tmp_path)))
+@pytest.mark.parametrize(("write", "name", "why", "harm", "reason"), CASES)
+def test_a_damaged_file_says_why(
+    tmp_path: Path,
+    write: Callable[[], bytes],
+    name: str,
+    why: Callable[[Location], str],
+    harm: Callable[[bytes], bytes],
+    reason: str,
+) -> None:
+    (tmp_path / name).write_bytes(harm(write()))
+    location = Location(str(tmp_path / name), str(tmp_path))
+    said = why(location)
     assert reason in said and "Next: " in said
-    assert reason_for(path.name, Location(str(path), str(tmp_path))) == said
+    assert reason_for(name, location) == said
 
 
 def test_a_whole_file_is_not_damaged(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ LOOKED_AT = 2**12
 AGAIN = "Next: copy it again, or have its writer write it again"
 WAIT = "Next: wait until its writer is done; if nobody writes it any more, copy it again"
 
-_LFS = "git lfs pull"
 _OTHERS: tuple[tuple[bytes, str, str], ...] = (
     (b"\x1f\x8b", "compressed by gzip", "Next: unpack it with gunzip"),
     (b"\x28\xb5\x2f\xfd", "compressed by zstd", "Next: unpack it with zstd -d"),
@@ -23,7 +22,7 @@ _OTHERS: tuple[tuple[bytes, str, str], ...] = (
     (b"\x89HDF", "HDF5", "Next: write its samples as JSON lines"),
     (b"\x93NUMPY", "an array of NumPy", "Next: write its samples as JSON lines"),
     (b"PAR1", "a Parquet file", "Next: name it .parquet"),
-    (LFS_POINTER, "a pointer of Git LFS in place of the file", f"Next: run {_LFS} in its repository"),
+    (LFS_POINTER, "a pointer of Git LFS in place of the file", "Next: run git lfs pull in its repository"),
     (b"<!DOCTYPE", "a web page, such as an error of a download", AGAIN),
     (b"<html", "a web page, such as an error of a download", AGAIN),
     (b"<?xml", "XML, such as an error of an object store", AGAIN),
