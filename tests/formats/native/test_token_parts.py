@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pyarrow as pa
@@ -168,3 +169,21 @@ def test_the_footer_is_read_as_pyarrow_reads_it(tmp_path: Path) -> None:
             assert group.largest_dictionary == max(
                 column.total_uncompressed_size for column in columns if column.has_dictionary_page
             )
+
+
+def test_a_row_group_is_decoded_once_for_the_rows_that_are_read_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "000001.parquet"
+    columns = {"uid": [str(n) for n in range(20)], "a": [[float(n)] for n in range(20)]}
+    pq.write_table(pa.table(columns), path, row_group_size=10)
+    opened = Mock(side_effect=pq.ParquetFile)
+    monkeypatch.setattr(pq, "ParquetFile", opened)
+    for row in range(20):
+        found = read_row(alone(path), row)
+        assert (found.uid, found.series["a"].tolist()) == (str(row), [float(row)])
+    assert opened.call_count == 2
+    columns["a"] = [[-1.0]] * 20
+    pq.write_table(pa.table(columns), tmp_path / "new", row_group_size=10)
+    (tmp_path / "new").replace(path)
+    assert read_row(alone(path), 3).series["a"].tolist() == [-1.0]

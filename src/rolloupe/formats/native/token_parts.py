@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from rolloupe.formats.reading.tables.parquet_footer import RowGroup, row_groups
+from rolloupe.lru import Lru
 from rolloupe.model import Location
-from rolloupe.storage import open_file
+from rolloupe.storage import open_file, open_state
 from rolloupe.tokens import Floats, most_tokens
 
 MAX_ROW_GROUP_BYTES = 512 * 2**20
@@ -23,6 +24,13 @@ MAX_VALUES = 2**25
 """Number of values to decode from a row group, whatever their size in the file: twice what is read of one sample."""
 
 MAX_COLUMNS = 4096
+
+
+_Stamp = tuple[Location, int, int, int]
+"""A file, its inode, its size, and when it changed."""
+_footers: Lru[_Stamp, list[RowGroup]] = Lru(entries=16, total=2**12)
+_groups: Lru[tuple[_Stamp, int], pa.Table] = Lru(entries=4, total=2**24)
+"""Samples that are read one after another lie in one row group, which the writer makes of a few MB."""
 
 
 class PartUnreadable(Exception):
@@ -47,12 +55,18 @@ def part_path(run_root: str, producer: str, part: int) -> Path:
 
 
 def read_row(location: Location, row: int) -> TokenRow:
-    """Read one row of a part. Raises `PartUnreadable`."""
+    """Read one row of a part; the row groups of the last ones are kept. Raises `PartUnreadable`."""
     with reading(location), open_file(location) as opened:
-        group, at = place_of(row_groups(opened), row)
-        opened.seek(0)
-        with pq.ParquetFile(opened) as file:
-            return _row(file.read_row_group(group, use_threads=False).slice(at, 1))
+        state = open_state(opened)
+        stamp = location, state.st_ino, state.st_size, state.st_mtime_ns
+        group, at = place_of(_footers.get_or_make(stamp, lambda: row_groups(opened), len), row)
+
+        def read() -> pa.Table:
+            opened.seek(0)
+            with pq.ParquetFile(opened) as file:
+                return file.read_row_group(group, use_threads=False)
+
+        return _row(_groups.get_or_make((stamp, group), read, lambda table: int(table.nbytes)).slice(at, 1))
 
 
 @contextlib.contextmanager
