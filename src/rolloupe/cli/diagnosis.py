@@ -165,6 +165,10 @@ def _examine(report: Diagnosis, opened: "list[Runs]", place: RunPaths) -> None:
     for number, run in enumerate(runs):
         report.doing = f"asking {run.id}"
         report.runs[number] = _findings(run)
+    for number, run in enumerate(runs):
+        if time.monotonic() - began < INDEX_SHARE * report.within_s:  # a hint, and so the first thing to do without
+            report.doing = f"looking at the groups of {run.id}"
+            report.runs[number] = replace(report.runs[number], group_doubts=run.group_doubts())
     report.doing = "measuring the index"
     report.index_bytes = runs.index_bytes()
 
@@ -185,5 +189,4 @@ def _findings(run: "Run") -> Findings:
         problem_count=run.problem_count(), problems=run.problems(),
         missing_bytes=0 if run.wait(0) else max(1, total - indexed), total_bytes=total,
         metrics=0 if splits else len(run.metric_names()), doubts=run.launch_doubts(),
-        group_doubts=run.group_doubts(),
     )  # fmt: skip

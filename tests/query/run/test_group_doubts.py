@@ -3,6 +3,7 @@
 import itertools
 import json
 import shlex
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ import rolloupe
 from rolloupe.cli import diagnosis
 from rolloupe.formats import by_name
 from rolloupe.formats.generic.format import Generic
-from rolloupe.query.run.group_doubts import MOST_ROWS
+from rolloupe.formats.generic.tables import LineRows
+from rolloupe.query.run.group_doubts import MOST_ROWS, MOST_S
 from tests.cli.support import rolloupe as command
 
 Rows = list[dict[str, Any]]
@@ -152,6 +154,19 @@ def test_doctor_and_lint_say_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with rolloupe.open(run, index_dir=tmp_path / "index") as opened:
         (broken,) = [one for one in opened.lint().broken if one.rule == "other_groups"]
     assert (broken.is_certain, broken.count) == (False, 1) and "--group-by item" in broken.text
+
+
+def test_a_slow_store_costs_no_more_than_a_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [{"step": 3, "item": n // 4, "response": "x", "reward": 1} for n in range(400)]
+    run = write(tmp_path / "run/log.jsonl", rows).parent
+
+    def slow(*args: Any) -> Any:
+        time.sleep(0.02)
+        return LineRows().record_at(*args)
+
+    monkeypatch.setattr(Generic, "record_at", reads := Mock(side_effect=slow))
+    assert "--group-by item" in doubts(run)[0]
+    assert reads.call_count <= MOST_S / 0.02 + 1
 
 
 def test_few_samples_are_read_of_a_large_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """What looks as if other keys made the groups of a run, from some samples of the newest step of each split."""
 
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -17,6 +18,8 @@ MOST_STEPS = 16
 MOST_ROWS = 512
 MOST_BYTES = 2**23
 """Of records, as they lie in files."""
+MOST_S = 0.5
+"""For a split: from a store or out of a compressed file, fewer samples are read in that time."""
 
 FIRST = f"""
 SELECT source, byte_start, byte_length, part FROM base WHERE split = ? AND step BETWEEN ? AND ?
@@ -54,14 +57,14 @@ def _rows(run: OpenRun, split: str, steps: list[int]) -> Iterator[GroupedRow]:
             break
         low = step
     pieces = snapshot.holding([split], low, steps[-1])
-    size = 0
+    size, until = 0, time.monotonic() + MOST_S
     try:
         places = database.ask(run, Question(pieces, FIRST, [split, low, steps[-1]]))
     except RolloupeError:  # the index is being rebuilt
         return
     for name, start, length, part in places:
         size += length
-        if size > MOST_BYTES or (source := run.source(name)) is None:
+        if size > MOST_BYTES or time.monotonic() > until or (source := run.source(name)) is None:
             return
         found = None
         with suppress(Exception):  # of a file that changes: its own problems say so
