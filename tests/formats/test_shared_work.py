@@ -79,3 +79,10 @@ def test_a_sample_of_a_record_is_not_divided_when_it_is_loaded(tmp_path: Path, e
     run = only_run(path)
     found = [one for one in items(run) if isinstance(one, SampleRow)]
     assert [one.row.response for one in samples(run)] == [one.response for one in found]
+
+
+def test_the_samples_of_many_tasks_take_time_in_proportion() -> None:
+    tasks = {f"t{n}": [{"response": f"{n} {k}", "reward": 0.5} for k in range(1 + n % 2)] for n in range(20_000)}
+    began = time.process_time()
+    assert len(samples_in(tasks)) == 30_000
+    assert time.process_time() - began < 5

@@ -75,7 +75,7 @@ def _of_object(value: Record) -> SampledTokens | None:
     logprobs, strings = value.get("token_logprobs"), value.get("tokens")
     if isinstance(logprobs, list):
         texts = strings if isinstance(strings, list) else []
-        return _named(logprobs, [(_text(one), _id(one)) for one in texts], value.get("top_logprobs"))
+        return _tokens(logprobs, [(_text(one), _id(one)) for one in texts], value.get("top_logprobs"))
     starts, ids, values = value.get("start_indices"), value.get("token_ids"), value.get("logprobs")
     if isinstance(starts, list) and isinstance(ids, list) and isinstance(values, list):
         return _of_flat(starts, ids, values, value.get("decoded_tokens"))
@@ -91,7 +91,7 @@ def _of_objects(entries: Sequence[Any]) -> SampledTokens | None:
         for one in objects
     ]
     has_top = any("top_logprobs" in one for one in objects)
-    return _named(logprobs, names, entries if has_top else None)
+    return _tokens(logprobs, names, entries if has_top else None)
 
 
 def _of_members(entries: Sequence[Any]) -> SampledTokens | None:
@@ -108,7 +108,7 @@ def _of_members(entries: Sequence[Any]) -> SampledTokens | None:
         else:
             logprobs.append(value if len(members) == 1 else None)
             names.append((key if len(members) == 1 else None, None))
-    return _named(logprobs, names, entries)
+    return _tokens(logprobs, names, entries)
 
 
 def _of_tuples(entries: Sequence[Any]) -> SampledTokens | None:
@@ -119,7 +119,7 @@ def _of_tuples(entries: Sequence[Any]) -> SampledTokens | None:
         return None
     logprob, token = places
     names = [(_text(one[2]) if len(one) == 3 else _text(one[token]), _id(one[token])) for one in listed]
-    return _named([one[logprob] for one in listed], names, None)
+    return _tokens([one[logprob] for one in listed], names, None)
 
 
 def _order(entries: Sequence[Any]) -> tuple[int, int] | None:
@@ -148,10 +148,10 @@ def _of_flat(starts: list[Any], ids: list[Any], values: list[Any], texts: object
         [[pieces[n] if isinstance(pieces[n], str) else str(ids[n]), values[n]] for n in range(start, stop)]
         for start, stop in pairwise(edges)
     ]
-    return _named([values[start] for start in starts], names, entries)
+    return _tokens([values[start] for start in starts], names, entries)
 
 
-def _named(logprobs: list[Any], names: Sequence[tuple[str | None, int | None]], top: object) -> SampledTokens | None:
+def _tokens(logprobs: list[Any], names: Sequence[tuple[str | None, int | None]], top: object) -> SampledTokens | None:
     if logprobs and all(fields.number(one) is None for one in logprobs):
         return None
     strings, ids = [text for text, _ in names], [number for _, number in names]

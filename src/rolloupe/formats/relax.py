@@ -13,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from rolloupe.formats.base import NO_ANNOTATIONS, Annotations
-from rolloupe.formats.generic.keys import Roles, candidates, kept, roles_of
+from rolloupe.formats.generic.keys import Roles, candidates, keep_by_keys, roles_of
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import alone, files, is_one_file, links_of, plain_name, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
@@ -413,7 +413,7 @@ def _metrics(record: Record) -> dict[str, float]:
     }
 
 
-@kept
+@keep_by_keys
 def _has_more(keys: tuple[str, ...]) -> bool:
     """Whether a row has facts under other usual names than those of Relax."""
     by_role = candidates(keys).by_role

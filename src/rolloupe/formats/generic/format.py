@@ -68,7 +68,7 @@ _digits = re.compile(r"[0-9]+")
 _NO_NAME = re.compile(r"data|(?:global|steps?|iter|iteration|rollout)?[0-9]*")
 
 
-def _listed(keys: tuple[str, ...]) -> str:
+def _names(keys: tuple[str, ...]) -> str:
     return ", ".join(f"`{key}`" for key in keys)
 
 
@@ -84,8 +84,8 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
         "array, objects one after another, an object with a list of samples, columns, samples by ids or lists of them, "
         "or one with `columns` and `data`, as pandas, `mlflow.log_table` and W&B write tables), whose rows hold "
         "a text or a list of messages (prompt: "
-        f"{_listed(PROMPTS)}; response: {_listed(RESPONSES)}; or `messages` alone) and a score ({_listed(SCORES)}; "
-        f"beside a response also {_listed(OUTCOMES)}). Names are known however they are written (`groupId`, `Group "
+        f"{_names(PROMPTS)}; response: {_names(RESPONSES)}; or `messages` alone) and a score ({_names(SCORES)}; "
+        f"beside a response also {_names(OUTCOMES)}). Names are known however they are written (`groupId`, `Group "
         "ID`); without a usual name, one that ends in a usual word counts (`decoded_completion`, `scalar_reward`)."
     )
     layout = (
@@ -97,10 +97,10 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
         "a sample may lie in objects (`input.prompt`, `output.text`, `meta.step`)."
     )
     identity = (
-        f"step = {_listed(STEPS)}, else the number in the name of the folder or the file (a last number, which "
+        f"step = {_names(STEPS)}, else the number in the name of the folder or the file (a last number, which "
         "may be a count, only after a word such as `gen`, with leading zeros, or if other files differ in it alone), "
-        f"else {_listed(WEAK_STEPS)}, else 0; group = "
-        f"{_listed(GROUPS)}, `uid` without its last two numbers, `id` if messages are stored "
+        f"else {_names(WEAK_STEPS)}, else 0; group = "
+        f"{_names(GROUPS)}, `uid` without its last two numbers, `id` if messages are stored "
         "beside it, else a hash of the prompt; index = `{file}:{byte offset}`, of several in a row with `.{number}`. "
         "Split `train`, or `eval/{name}` if the file or folder is named after an evaluation (`val_...`, "
         "`global_step_3_evals/gsm8k.jsonl`)."
@@ -135,7 +135,7 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
         ),
         ("`rollout_logprobs` as a list", "the token series `logprobs`; `logprobs` beside it are `trainer_logprobs`"),
         (
-            f"{_listed(LOSS_MASKS)}; `attention_mask`",
+            f"{_names(LOSS_MASKS)}; `attention_mask`",
             "the token series `loss_mask`, 0 for a token that was not trained; 0 for padding: no values there",
         ),
         (
@@ -158,7 +158,7 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
         "A row without any of the text and score keys is listed as a problem. Token ids without text are not decoded. "
         "Rows with other keys are read with `--map response=reply.text,reward=grade` (in Python `fields=`), which maps "
         'roles to keys, or `--map FILE`, a TOML file of lines such as `reward = "grade.total"`. The roles are '
-        f"{_listed(tuple(ROLES))}; a key with dots leads into objects, by numbers into lists (`messages.0.content`), "
+        f"{_names(tuple(ROLES))}; a key with dots leads into objects, by numbers into lists (`messages.0.content`), "
         "and by names through a list of objects (`infos.r`, a number for each of as many responses). Keys with a plus "
         "between make a sample each: `response=chosen+rejected,reward=1+0` (a number stands for itself), or "
         "`response=output_1+output_2,reward=preference`, where the reward names the better one. In a document, the map "
@@ -170,7 +170,7 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
         if is_one_file(path):
-            return self._found(path, stem(path.name), [alone(path)], "one file", "", forced=forced)
+            return self._runs_of(path, stem(path.name), [alone(path)], "one file", "", forced=forced)
         root = link_root or str(path.resolve())
         listed = [
             entry.location for entry in files(str(path), root) if forced or _may_hold_samples(entry, (), forced=False)
@@ -178,10 +178,10 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
         places = "" if listed else "in folders named by a step"
         listed += [entry.location for folder in _step_folders(str(path), root) for entry in files(folder.path, root)]
         number = f"{len(listed)} file{'s' if len(listed) != 1 else ''} of JSON lines {places}".rstrip()
-        found = self._found(path, path.name, listed, number, root, forced=forced)
+        found = self._runs_of(path, path.name, listed, number, root, forced=forced)
         return found or self._tables_in(path, root, forced=forced)
 
-    def _found(
+    def _runs_of(
         self, path: Path, name: str, listed: list[Location], what: str, links: str, *, forced: bool
     ) -> list[RunInfo]:
         fitting = next((roles_of(record) for record in _beginnings(listed)), None)
@@ -196,7 +196,7 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
         tables = [table for place in _places(str(folder), links) for table in files(place, links, TABLES)]
         listed = [table.location for table in tables if forced or _may_hold_samples(table, (), forced=False)]
         kinds = " and ".join(sorted({ending_of(place.path)[1:] for place in listed}))
-        return self._found(folder, folder.name, listed, f"{len(listed)} files of {kinds}", links, forced=forced)
+        return self._runs_of(folder, folder.name, listed, f"{len(listed)} files of {kinds}", links, forced=forced)
 
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`."""

@@ -110,13 +110,13 @@ def _merged(rows: Sequence[GroupedRow]) -> str:
     if several := [[*names] for names in models.values() if len(names) > 1]:
         return (
             f"{len(several)} of {len(models)} groups that were looked at hold samples of several models "
-            f"({_listed(several[0])}). Next: open the run with --group-by {_pair(of, model)}, which keeps them apart"
+            f"({_first(several[0])}). Next: open the run with --group-by {_pair(of, model)}, which keeps them apart"
         )
     several = [[*names] for names in places.values() if len({_without_parts(name) for name in names}) > 1]
     if not several:
         return ""
     return (
-        f"{_listed(several[0])} share {len(several)} of {len(places)} groups that were looked at: their samples are "
+        f"{_first(several[0])} share {len(several)} of {len(places)} groups that were looked at: their samples are "
         f"shown together. Next: open the run with --group-by {_pair(of, 'file')}, if they are no parts of one log"
     )
 
@@ -125,7 +125,7 @@ def _pair(*keys: str) -> str:
     return shlex.quote(",".join(keys))
 
 
-def _listed(names: Sequence[str]) -> str:
+def _first(names: Sequence[str]) -> str:
     shown = ", ".join(names[:NAMED_FILES])
     return f"{shown} and {len(names) - NAMED_FILES} more" if len(names) > NAMED_FILES else shown
 

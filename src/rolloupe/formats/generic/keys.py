@@ -158,15 +158,15 @@ class Roles(NamedTuple):
 
     def texts(self, record: Record) -> tuple[Any, Any]:
         """Prompt and response; of messages alone, the response begins at the first assistant message."""
-        prompt = _unpacked(record.get(self.prompt)) if self.prompt else None
+        prompt = _unpack(record.get(self.prompt)) if self.prompt else None
         if self.messages is None:
             if self.response or not isinstance(prompt, list):
-                return prompt, _unpacked(record.get(self.response)) if self.response else None
+                return prompt, _unpack(record.get(self.response)) if self.response else None
             first = text.answer_at(prompt)  # a whole conversation under the name of a prompt
             return (prompt[:first], prompt[first:]) if first < len(prompt) else (prompt, None)
-        messages = _unpacked(record[self.messages])
+        messages = _unpack(record[self.messages])
         if self.response:
-            return (prompt if self.prompt else messages), _unpacked(record.get(self.response))
+            return (prompt if self.prompt else messages), _unpack(record.get(self.response))
         first = text.answer_at(messages)
         return messages[:first], messages[first:]
 
@@ -242,7 +242,7 @@ def roles_of(record: Record) -> Roles:
     )
     prompt, response = _first(record, prompts, _is_text), _first(record, responses, _is_response)
     messages = None if prompt and response else _first(record, names("messages", ()), _is_conversation)
-    if response is None and (messages is None or not text.answers_in(_unpacked(record[messages]))):
+    if response is None and (messages is None or not text.answers_in(_unpack(record[messages]))):
         response = _first(record, found.weak_responses, _is_response)
     group = _first(record, names("group", ()), _is_name)
     if group is None and type(record.get("id")) is int and fields.is_messages(record.get("prompt")):
@@ -291,7 +291,7 @@ def _counts(record: Record, counts: dict[str, Names]) -> dict[str, str]:
     return {what: key for what, keys in counts.items() if (key := _first(record, keys, _is_count))}
 
 
-def kept(of_keys: Callable[[Names], T]) -> Callable[[Names], T]:
+def keep_by_keys(of_keys: Callable[[Names], T]) -> Callable[[Names], T]:
     """Keep what follows from the keys of a row for the rows after it, unless the keys are many or long."""
     known: dict[Names, T] = {}
 
@@ -308,7 +308,7 @@ def kept(of_keys: Callable[[Names], T]) -> Callable[[Names], T]:
     return kept_of
 
 
-@kept
+@keep_by_keys
 def candidates(keys: Names) -> NamedKeys:
     """Sort the keys of a row by the roles that their names tell."""
     plain: dict[str, list[str]] = {}
@@ -319,33 +319,33 @@ def candidates(keys: Names) -> NamedKeys:
             if folded.endswith("s"):
                 plain.setdefault(folded[:-1], []).append(key)
                 plain.setdefault(folded.removesuffix("es"), []).append(key)
-    by_role = {role: _named(usual, plain) for role, usual in _ROLES.items()}
+    by_role = {role: _keys_called(usual, plain) for role, usual in _ROLES.items()}
     placed = {key for names in by_role.values() for key in names}
     for role, endings in _ENDINGS.items():
         if not by_role[role]:
             by_role[role] = _ending_in(endings, [key for key in keys if key not in placed])
     if not (by_role["response"] or by_role["messages"]):
-        by_role["response"] = _named(WEAK_RESPONSES, plain)
+        by_role["response"] = _keys_called(WEAK_RESPONSES, plain)
     if not by_role["score"]:
         parts = [key for key in keys if key not in placed and not _OF_ANOTHER.intersection(words := {*words_of(key)})
                  and words & {"reward", "score"}]  # fmt: skip
         by_role["score"] = tuple(parts) if len(parts) == 1 else ()
-    elif len(by_role["score"]) > 1 and not _named(SCORES, plain):
+    elif len(by_role["score"]) > 1 and not _keys_called(SCORES, plain):
         by_role["score"] = ()  # several parts of a reward, of which none is the whole
-    outcomes = _named(OUTCOMES, plain) or tuple(key for key in keys if not _OF_OUTCOMES.isdisjoint(words_of(key)))
+    outcomes = _keys_called(OUTCOMES, plain) or tuple(key for key in keys if not _OF_OUTCOMES.isdisjoint(words_of(key)))
     return NamedKeys(
         {role: names for role, names in by_role.items() if names},
         tuple(key for key in outcomes if key not in placed),
-        _named(TRUNCATED, plain),
-        _named(WEAK_RESPONSES, plain),
-        _named(WEAK_STEPS, plain),
-        _named(WEAK_GROUPS, plain),
-        {what: names for what, usual in COUNTS.items() if (names := _named(usual, plain))},
+        _keys_called(TRUNCATED, plain),
+        _keys_called(WEAK_RESPONSES, plain),
+        _keys_called(WEAK_STEPS, plain),
+        _keys_called(WEAK_GROUPS, plain),
+        {what: names for what, usual in COUNTS.items() if (names := _keys_called(usual, plain))},
         any(by_role[role] for role in ("prompt", "response", "messages", "score")),
     )
 
 
-def _named(usual: Iterable[str], plain: dict[str, list[str]]) -> Names:
+def _keys_called(usual: Iterable[str], plain: dict[str, list[str]]) -> Names:
     """The keys with one of these names, each once."""
     found = (key for name in usual for key in sorted(plain.get(_folded(name), ()), key=lambda key: key != name))
     return tuple(dict.fromkeys(found))
@@ -431,7 +431,7 @@ def is_prompt_alone(record: Record) -> bool:
     return found.by_role.keys().isdisjoint(("response", "messages")) and "prompt" in found.by_role
 
 
-def _unpacked(value: object) -> Any:
+def _unpack(value: object) -> Any:
     """The messages of a value that is a conversation, however it is stored; any other value unchanged."""
     return value if (messages := text.conversation(value)) is None else messages
 

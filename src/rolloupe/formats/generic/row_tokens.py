@@ -13,7 +13,7 @@ from rolloupe.formats.alternatives import (
     alternatives_of,
     sampled_tokens,
 )
-from rolloupe.formats.generic.keys import MAX_NAME_CHARS, candidates, fold, kept
+from rolloupe.formats.generic.keys import MAX_NAME_CHARS, candidates, fold, keep_by_keys
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.trainers.token_rows import ids_of
@@ -78,7 +78,7 @@ def needs_length(key: str) -> bool:
     return _USUAL.get(fold(key), key) not in _WITH_VALUES
 
 
-@kept
+@keep_by_keys
 def token_members(keys: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     """The keys of a row that may hold tokens, with their usual names, in the order in which they count."""
     named = ((key, _USUAL[folded]) for key in keys if len(key) < MAX_NAME_CHARS and (folded := fold(key)) in _USUAL)
@@ -202,7 +202,7 @@ def _begins_with(value: list[Any] | tokens.Floats, kind: type) -> bool:
     return kind is int if isinstance(value, np.ndarray) else type(value[0]) is kind
 
 
-@kept
+@keep_by_keys
 def _answers(keys: tuple[str, ...]) -> tuple[str, ...]:
     return candidates(keys).by_role.get("response", ())
 

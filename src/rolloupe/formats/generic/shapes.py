@@ -24,7 +24,7 @@ from rolloupe.formats.generic.keys import (
     has_answer,
     has_text,
     is_weak_response,
-    kept,
+    keep_by_keys,
     roles_of,
 )
 from rolloupe.formats.generic.row_tokens import token_members
@@ -77,29 +77,29 @@ def samples_in(record: Record, named: Fields = ()) -> list[Record]:
     texts = [by_role[role] for role in ("response", "messages") if role in by_role]
     keys = texts or ([by_role["reward"]] if "reward" in by_role else [*by_role.values()])
     if has_mapped(record, keys):
-        return _named_samples(renamed(record, named), named)
+        return _samples_under(renamed(record, named), named)
     found = _objects_with(record, keys, named, MAX_NAMED_DEPTH)
     _check_size(0, len(found))
     return [
-        _with_group(name, own) if name else own
-        for name, one in found or [("", record)]
-        for own in _named_samples(renamed(one, named), named)
+        _with_group(name, sample) if name else sample
+        for name, own in found or [("", record)]
+        for sample in _samples_under(renamed(own, named), named)
     ]
 
 
-def _named_samples(record: Record, named: Fields) -> list[Record]:
+def _samples_under(record: Record, named: Fields) -> list[Record]:
     """The samples of a record with the members that a person named, which is not divided by any others."""
     names = {ROLES[role] for role, _ in named}
     key = next((name for name in ("response", "messages") if name in names and name in record), None)
     value = record[key] if key else None
     if _are_responses(value):
-        found = _parallel(record)
+        found = _in_columns(record)
     elif key:
         found = [record] if _is_text(value) or type(value) is not list else None
     else:
-        own = _lifted(record, MAX_DEPTH) if "reward" in names and not isinstance(record.get("reward"), list) else {}
+        own = _lift(record, MAX_DEPTH) if "reward" in names and not isinstance(record.get("reward"), list) else {}
         found = [record] if has_answer(own, roles_of(own)) else None
-    return [_lifted(one, MAX_DEPTH) for one in found] if found else _samples(record, MAX_DEPTH)
+    return [_lift(sample, MAX_DEPTH) for sample in found] if found else _samples(record, MAX_DEPTH)
 
 
 def _objects_with(
@@ -112,18 +112,18 @@ def _objects_with(
     if in_list and isinstance(value, dict) and has_mapped(value, keys):
         return [("", value)]
     if isinstance(value, dict):
-        are_objects = len(value) > 1 and all(type(one) is dict for one in value.values())
-        listed = [{"id": name} | one for name, one in value.items()] if are_objects else []
+        are_objects = len(value) > 1 and all(type(own) is dict for own in value.values())
+        listed = [{"id": name} | own for name, own in value.items()] if are_objects else []
     else:
-        listed = [one for one in value if type(one) is dict] if type(value) is list and _holds_objects(value) else []
-    having = sum(has_mapped(one, keys) for one in listed[:LOOKED])
+        listed = [own for own in value if type(own) is dict] if type(value) is list and _holds_objects(value) else []
+    having = sum(has_mapped(own, keys) for own in listed[:LOOKED])
     if having and (type(value) is list or having * 2 > len(listed[:LOOKED])):
-        return [("", one) for one in listed]
+        return [("", own) for own in listed]
     if not depth:
         return []
     if not isinstance(value, dict):
-        return [one for own in listed for one in _objects_with(own, keys, named, depth - 1, in_list=True)]
-    below = {key: _objects_with(one, keys, named, depth - 1, in_list=in_list) for key, one in value.items()}
+        return [inner for own in listed for inner in _objects_with(own, keys, named, depth - 1, in_list=True)]
+    below = {key: _objects_with(own, keys, named, depth - 1, in_list=in_list) for key, own in value.items()}
     below = {key: found for key, found in below.items() if found}
     shared = _shared_with(value, [own for found in below.values() for _, own in found], named)
     return [
@@ -137,7 +137,7 @@ def _shared_with(record: Record, below: list[Record], named: Fields) -> Record:
     """The texts and numbers of a record that objects below it lack, but for its scores; and what a person named."""
     about = candidates(tuple(record))
     scores = {*about.by_role.get("score", ()), *about.outcomes}
-    asked = {one.partition(".")[0] for _, key in named for one in key.split("+")}
+    asked = {name.partition(".")[0] for _, key in named for name in key.split("+")}
     theirs = {key for own in below[:LOOKED] for key in own}
     shared = {
         key: value
@@ -150,11 +150,11 @@ def _shared_with(record: Record, below: list[Record], named: Fields) -> Record:
 
 
 def _samples(record: Record, depth: int) -> list[Record]:
-    found = _numbered(record)
+    found = _by_number(record)
     if not found and _may_hold_several(record):
-        ways = (_by_group, _listed, _within, _by_id) if depth else ()
-        found = next((some for way in ways if (some := way(record, depth))), None)
-        found = found or [_lifted(one, depth) for one in _parallel(record) or [record]]
+        ways = (_by_group, _in_list, _within, _by_id) if depth else ()
+        found = next((samples for way in ways if (samples := way(record, depth))), None)
+        found = found or [_lift(sample, depth) for sample in _in_columns(record) or [record]]
     return found or [record]
 
 
@@ -171,9 +171,9 @@ def _may_hold_several(record: Record) -> bool:
     return False
 
 
-def _numbered(record: Record) -> list[Record] | None:
+def _by_number(record: Record) -> list[Record] | None:
     """The samples of `completion_0`, `reward_0`, `completion_1`, ..."""
-    members = _numbered_members(tuple(record))
+    members = _members_by_number(tuple(record))
     if not members:
         return None
     by_role = candidates(tuple(members)).by_role
@@ -189,11 +189,11 @@ def _numbered(record: Record) -> list[Record] | None:
     shared = {key: value for key, value in record.items() if key not in cut}
     numbers = sorted(members[base])
     lists = {name: [record.get(keys.get(number, "")) for number in numbers] for name, keys in columns.items()}
-    return _cut(shared, lists, {})
+    return _divide(shared, lists, {})
 
 
-@kept
-def _numbered_members(keys: Names) -> dict[str, dict[int, str]]:
+@keep_by_keys
+def _members_by_number(keys: Names) -> dict[str, dict[int, str]]:
     """The keys that end in numbers, by their names without these."""
     found: dict[str, dict[int, str]] = {}
     for key in keys:
@@ -203,13 +203,14 @@ def _numbered_members(keys: Names) -> dict[str, dict[int, str]]:
     return {name: numbers for name, numbers in found.items() if name not in known}
 
 
-def _listed(record: Record, depth: int) -> list[Record] | None:
+def _in_list(record: Record, depth: int) -> list[Record] | None:
     """The samples of a list of objects, each with what they share."""
     for key, value in _lists_of_samples(record, depth):
         others = {name: other for name, other in record.items() if name != key}
-        is_answered = _has_own_answer(value[0], depth)
+        first = _with_response(_lift(value[0], depth - 1))
+        is_answered = has_answer(first, roles_of(first))
         answer = {"response": ""} if is_answered and "response" not in others else {}  # so that `answer` is a label
-        others = _with_prompt(_lifted(answer | others, depth - 1))
+        others = _with_prompt(_lift(answer | others, depth - 1))
         others = {name: other for name, other in others.items() if name not in answer}
         lists = {name: other for name, other in others.items() if _is_column(name, other, len(value))}
         left = {roles_of(others).score}
@@ -224,12 +225,12 @@ def _listed(record: Record, depth: int) -> list[Record] | None:
         }
         size = _size_of(shared)
         _check_size(size, len(value))
-        found = []
+        samples: list[Record] = []
         for number, own in enumerate(value):
-            members = _with_response(own)
-            found += _samples(shared | {name: other[number] for name, other in lists.items()} | members, depth - 1)
-            _check_size(size, len(found))
-        return found
+            of_lists = {name: other[number] for name, other in lists.items()}
+            samples += _samples(shared | of_lists | _with_response(own), depth - 1)
+            _check_size(size, len(samples))
+        return samples
     return None
 
 
@@ -240,11 +241,6 @@ def _with_prompt(record: Record) -> Record:
     if messages is None or roles.prompt or text.answers_in(messages):
         return record
     return {"prompt" if key == roles.messages else key: value for key, value in record.items()}
-
-
-def _has_own_answer(record: Record, depth: int) -> bool:
-    inner = _with_response(_lifted(record, depth - 1))
-    return has_answer(inner, roles_of(inner))
 
 
 def _is_list_of_objects(value: object) -> bool:
@@ -268,13 +264,13 @@ def _holds_objects(listed: list[Any]) -> bool:
 def _are_samples(scores: object, key: str, listed: list[Any], depth: int) -> bool:
     """Whether the objects in a list are samples, and not steps or alternatives; their record has the `scores`."""
     first = listed[0]
-    if not all(isinstance(one, dict) for one in listed):
+    if not all(isinstance(own, dict) for own in listed):
         return False
     if _is_group(first) or (depth > 1 and any(_lists_of_samples(first, depth - 1))):
         return True
     if fold(key) in _OF_ONE:
         return False
-    first = _with_response(_lifted(first, depth - 1))
+    first = _with_response(_lift(first, depth - 1))
     roles = roles_of(first)
     if not has_answer(first, roles) or roles.score is not None:
         return roles.score is not None and has_answer(first, roles)
@@ -284,51 +280,52 @@ def _are_samples(scores: object, key: str, listed: list[Any], depth: int) -> boo
 def _is_group(record: Record) -> bool:
     """Whether an element of a list holds the responses and rewards of a group itself."""
     try:
-        found = _parallel(record) or _numbered(record)
+        samples = _in_columns(record) or _by_number(record)
     except Unusable:
         return False
-    return bool(found and (len(found) > 1 or roles_of(found[0]).score is not None))
+    return bool(samples and (len(samples) > 1 or roles_of(samples[0]).score is not None))
 
 
 def _by_id(record: Record, depth: int) -> list[Record] | None:
     """The samples of an object whose members are samples."""
     first = next(iter(record.values()), None)
-    if not isinstance(first, dict) or not all(isinstance(one, dict) for one in record.values()):
+    if not isinstance(first, dict) or not all(isinstance(own, dict) for own in record.values()):
         return None
     if candidates(tuple(record)).by_role.keys() & {"response", "messages"}:  # columns, as pandas writes them
         rows = first.keys()
         columns = {
-            key: [[value] if text.is_message(value) else value for value in one.values()]
-            for key, one in record.items()
-            if one.keys() == rows
+            key: [[value] if text.is_message(value) else value for value in column.values()]
+            for key, column in record.items()
+            if column.keys() == rows
         }
-        return _parallel(columns) if rows and len(columns) == len(record) else None
+        return _in_columns(columns) if rows and len(columns) == len(record) else None
     listed = [*record.values()]
     if not _holds_objects(listed) or not _are_alike(listed) or not _are_samples(None, "", listed, depth):
         return None
     _check_size(0, len(record))
     return [
-        found if len(some) == 1 else _with_group(key, found)
+        sample if len(samples) == 1 else _with_group(key, sample)
         for key, own in record.items()
-        for some in [_samples({"id": key} | own, depth - 1)]
-        for found in some
+        for samples in [_samples({"id": key} | own, depth - 1)]
+        for sample in samples
     ]
 
 
 def _by_group(record: Record, depth: int) -> list[Record] | None:
     """The samples of an object whose members are lists of samples, such as those of a task each."""
     listed = [*record.values()]
-    if len(listed) < 2 or not all(type(one) is list and (not one or _holds_objects(one)) for one in listed):
+    if len(listed) < 2 or not all(type(some) is list and (not some or _holds_objects(some)) for some in listed):
         return None
-    if not any(listed) or not all(_are_samples(None, "", one, depth) for one in listed if one):
+    if not any(listed) or not all(_are_samples(None, "", some, depth) for some in listed if some):
         return None
     _check_size(0, sum(map(len, listed)))
+    longest = max(listed, key=len) if len(listed) <= LOOKED else []
     return [
-        found
+        sample
         for key, some in record.items()
-        if not any(len(other) > len(some) and some[:1] and some[0] in other for other in listed)  # else some of these
+        if not (len(some) < len(longest) and some and some[0] in longest)  # such as the failed ones, beside all
         for own in some
-        for found in _samples(_with_group(key, own), depth - 1)
+        for sample in _samples(_with_group(key, own), depth - 1)
     ]
 
 
@@ -344,10 +341,10 @@ def _with_group(key: str, record: Record) -> Record:
 def _within(record: Record, depth: int) -> list[Record] | None:
     """The samples of the objects in a record without a text, which share what is neither an object nor a list."""
     parts = {
-        key: found
+        key: samples
         for key, value in record.items()
-        if type(value) is dict and value and all(type(one) is dict or type(one) is list for one in value.values())
-        if (found := _by_group(value, depth - 1) or _within(value, depth - 1) or _by_id(value, depth - 1))
+        if type(value) is dict and value and all(type(own) is dict or type(own) is list for own in value.values())
+        if (samples := _by_group(value, depth - 1) or _within(value, depth - 1) or _by_id(value, depth - 1))
     } if depth > 1 else {}  # fmt: skip
     if not parts or has_text(record, roles_of(record)):
         return None
@@ -355,19 +352,19 @@ def _within(record: Record, depth: int) -> list[Record] | None:
     shared.pop(roles_of(shared).score or "", None)
     _check_size(_size_of(shared), sum(map(len, parts.values())))
     return [
-        shared | (one if len(parts) == 1 or "group" not in one else one | {"group": f"{key}/{one['group']}"})
-        for key, some in parts.items()
-        for one in some
+        shared | (own if len(parts) == 1 or "group" not in own else own | {"group": f"{key}/{own['group']}"})
+        for key, samples in parts.items()
+        for own in samples
     ]
 
 
 def _are_alike(listed: list[Record]) -> bool:
     """Whether most objects share a member with the first, as samples do; those that make up one sample do not."""
     first = listed[0].keys()
-    return 2 * sum(not first.isdisjoint(one) for one in listed) > len(listed)
+    return 2 * sum(not first.isdisjoint(other) for other in listed) > len(listed)
 
 
-def _parallel(record: Record) -> list[Record] | None:
+def _in_columns(record: Record) -> list[Record] | None:
     """The samples of lists that run in parallel."""
     named = candidates(tuple(record))
     by_role = named.by_role
@@ -379,7 +376,7 @@ def _parallel(record: Record) -> list[Record] | None:
         response = next((key for key in weak if _are_responses(record[key])), None)
     if response is None:
         nested = next((key for key in names if _length(record[key]) == 1 and _are_responses(record[key][0])), None)
-        return None if nested is None else _parallel(record | {nested: record[nested][0]})
+        return None if nested is None else _in_columns(record | {nested: record[nested][0]})
     count = len(record[response])
     is_batch = response in by_role.get("messages", ()) or any(
         _are_responses(record[key]) and len(record[key]) == count for key in by_role.get("prompt", ())
@@ -393,23 +390,23 @@ def _parallel(record: Record) -> list[Record] | None:
     }
     inner = {key: columns for key, value in record.items() if (columns := _inner_columns(value, count))}
     shared = {key: value for key, value in record.items() if key not in lists and inner.get(key) != value}
-    return _cut(shared, lists, inner)
+    return _divide(shared, lists, inner)
 
 
 def _inner_columns(value: object, count: int) -> dict[str, list[Any]]:
     """The lists in an object that have an element for each sample: all of them, or those of facts about samples."""
     if type(value) is not dict:
         return {}
-    columns = {name: one for name, one in value.items() if _length(one) == count}
+    columns = {name: column for name, column in value.items() if _length(column) == count}
     if not columns or len(columns) == len(value):
         return columns
     named = candidates(tuple(value))
     facts = {key for role in ("score", "advantage", "status_key") for key in named.by_role.get(role, ())}
     facts.update(named.outcomes, named.truncated, *named.counts.values())
-    return {name: one for name, one in columns.items() if name in facts}
+    return {name: column for name, column in columns.items() if name in facts}
 
 
-def _cut(shared: Record, lists: dict[str, list[Any]], inner: dict[str, dict[str, list[Any]]]) -> list[Record]:
+def _divide(shared: Record, lists: dict[str, list[Any]], inner: dict[str, dict[str, list[Any]]]) -> list[Record]:
     """A sample for each place in parallel lists. Raises `Unusable` if they have no reward each."""
     count = len(next(iter(lists.values())))
     _check_size(_size_of(shared), count)
@@ -436,8 +433,8 @@ def _size_of(shared: Record) -> int:
     while inner:
         value = inner.pop()
         own = value.values() if isinstance(value, dict) else value
-        size += MEMBER_CHARS * len(own) + sum(COPIED_CHARS * len(one) for one in own if isinstance(one, str))
-        inner += [one for one in own if isinstance(one, dict | list)]
+        size += MEMBER_CHARS * len(own) + sum(COPIED_CHARS * len(member) for member in own if isinstance(member, str))
+        inner += [member for member in own if isinstance(member, dict | list)]
     return size
 
 
@@ -461,7 +458,7 @@ def _are_responses(value: object) -> bool:
     """Whether a value is a list of texts or of conversations, as the responses of a group are."""
     if type(value) is not list or not value:
         return False
-    return all(one is None or _is_text(one) for one in value) and any(map(_is_text, value))
+    return all(entry is None or _is_text(entry) for entry in value) and any(map(_is_text, value))
 
 
 def _is_text(value: object) -> bool:
@@ -484,31 +481,31 @@ def _length(value: object) -> int | None:
     return None
 
 
-def _lifted(record: Record, depth: int) -> Record:
+def _lift(record: Record, depth: int) -> Record:
     """A record with the members of its objects that it lacks in a role."""
     if not depth or not any(type(value) is dict and fold(key) in _OBJECTS for key, value in record.items()):
         return record
-    found = dict(record)
+    lifted = dict(record)
     for key, value in record.items():
         if type(value) is not dict or fold(key) not in _OBJECTS:
             continue
         if key in _texts_of(tuple(record)) and text.conversation(value) is not None:  # a text, with facts beside it
             if not text.is_message(value) and "choices" not in value:
-                beside = _lacking(found, value, first=3)
-                found |= {"label" if is_weak_response(name) else name: member for name, member in beside.items()}
+                beside = _lacking(lifted, value, first=3)
+                lifted |= {"label" if is_weak_response(name) else name: member for name, member in beside.items()}
             continue
-        inner = _lifted(value, depth - 1)
+        inner = _lift(value, depth - 1)
         if fold(key) in _ANSWERS:
             inner = _with_response(inner, names=(*_TEXTS, *candidates(tuple(inner)).weak_responses))
-        del found[key]
-        taken = _lacking(found, inner)
-        found |= taken
+        del lifted[key]
+        taken = _lacking(lifted, inner)
+        lifted |= taken
         if left := {name: member for name, member in inner.items() if name not in taken}:
-            found[key] = left if len(left) < len(value) else value
-    return found
+            lifted[key] = left if len(left) < len(value) else value
+    return lifted
 
 
-@kept
+@keep_by_keys
 def _texts_of(keys: Names) -> frozenset[str]:
     """The keys of a row that name its texts or messages."""
     by_role = candidates(keys).by_role

@@ -66,7 +66,7 @@ class AnyRows(NamedRows):
 
     def _part(self, source: Source, record: Record, start: int, length: int, number: int) -> Scanned:
         try:
-            return _numbered(self.row(source, record, start, length), number)
+            return _number(self.row(source, record, start, length), number)
         except Unusable as error:
             return Problem(source=source.name, reason=f"sample {number}: {error}", start=start, stop=start + length)
 
@@ -100,10 +100,10 @@ class AnyRows(NamedRows):
         (row,) = self.rows_of(run, source, samples[number], locator.start, locator.length)
         if not isinstance(row, SampleRow):
             raise Unusable("it is no sample")
-        return samples[number], _numbered(row, number) if locator.part else row
+        return samples[number], _number(row, number) if locator.part else row
 
 
-def _numbered(row: SampleRow, number: int) -> SampleRow:
+def _number(row: SampleRow, number: int) -> SampleRow:
     """The row of one of several samples in a record."""
     if not row.prompt and goes_by_prompt(row):
         row.group = row.index  # responses without a prompt, which one record holds
