@@ -16,6 +16,8 @@ from rolloupe.formats.generic.keys import (
     RESPONSES,
     SCORES,
     STEPS,
+    WEAK_GROUPS,
+    WEAK_RESPONSES,
     WEAK_STEPS,
     Roles,
     candidates,
@@ -84,24 +86,28 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
         "array, objects one after another, an object with a list of samples, columns, samples by ids or lists of them, "
         "or one with `columns` and `data`, as pandas, `mlflow.log_table` and W&B write tables), whose rows hold "
         "a text or a list of messages (prompt: "
-        f"{_names(PROMPTS)}; response: {_names(RESPONSES)}; or `messages` alone) and a score ({_names(SCORES)}; "
-        f"beside a response also {_names(OUTCOMES)}). Names are known however they are written (`groupId`, `Group "
-        "ID`); without a usual name, one that ends in a usual word counts (`decoded_completion`, `scalar_reward`)."
+        f"{_names(PROMPTS)}; response: {_names(RESPONSES)}, else {_names(WEAK_RESPONSES)}; or `messages` alone) and a "
+        f"score ({_names(SCORES)}; beside a response also {_names(OUTCOMES)}, true or false before a number). Names "
+        "are known however they are written (`groupId`, `Group ID`); without a usual name, one that ends in a usual "
+        "word counts (`decoded_completion`, `scalar_reward`)."
     )
     layout = (
         "One file, a folder of files, or a folder whose folders are named by a step or a rank (`global_step_3_evals/`, "
         "`12/`, `rank_0/`) and hold such files. Files without samples (`aggregated_results.jsonl`) and inputs of "
-        "NeMo-Gym are left out. "
+        "NeMo-Gym are left out; not so a file of the same answers whose score is no number, or whose name differs from "
+        "those of others in numbers alone. "
         "A row may hold several samples: lists of equal length (`completions`, `rewards`), numbered members "
-        "(`completion_0`, `reward_0`), a list of objects. What is no list of that length is shared by them. Parts of "
-        "a sample may lie in objects (`input.prompt`, `output.text`, `meta.step`)."
+        "(`completion_0`, `reward_0`), of which some may be missing, a list of objects. What is no list of that length "
+        "is shared by them. Parts of a sample may lie in objects (`input.prompt`, `output.text`, `meta.step`), also "
+        "beside a conversation (`input.messages`, `input.label`)."
     )
     identity = (
-        f"step = {_names(STEPS)}, else the number in the name of the folder or the file (a last number, which "
-        "may be a count, only after a word such as `gen`, with leading zeros, or if other files differ in it alone), "
-        f"else {_names(WEAK_STEPS)}, else 0; group = "
-        f"{_names(GROUPS)}, `uid` without its last two numbers, `id` if messages are stored "
-        "beside it, else a hash of the prompt; index = `{file}:{byte offset}`, of several in a row with `.{number}`. "
+        f"step = {_names(STEPS)}, else the number in the name of the folder or the file, else {_names(WEAK_STEPS)}, "
+        "else 0. In a name, the number after a word such as `step` counts, that of an epoch last; any other last "
+        "number, which may be a count, only after a word such as `gen`, with leading zeros, or if other files differ "
+        f"in it alone, and no date (`-0613`). group = {_names(GROUPS)}, `uid` without its last two numbers, a number "
+        f"`id` beside a prompt of messages; without a prompt {_names(WEAK_GROUPS)}, or the row if it holds several "
+        "samples; else a hash of the prompt. index = `{file}:{byte offset}`, of several in a row with `.{number}`. "
         "Split `train`, or `eval/{name}` if the file or folder is named after an evaluation (`val_...`, "
         "`global_step_3_evals/gsm8k.jsonl`)."
     )
@@ -135,7 +141,7 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
         ),
         ("`rollout_logprobs` as a list", "the token series `logprobs`; `logprobs` beside it are `trainer_logprobs`"),
         (
-            f"{_names(LOSS_MASKS)}; `attention_mask`",
+            f"{_names(LOSS_MASKS)}, `labels` with -100; `attention_mask`",
             "the token series `loss_mask`, 0 for a token that was not trained; 0 for padding: no values there",
         ),
         (
@@ -155,7 +161,8 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
         ("any other key", "extra"),
     )
     limits = (
-        "A row without any of the text and score keys is listed as a problem. Token ids without text are not decoded. "
+        "A row without any of the text and score keys is listed as a problem, as is a prompt without a response, "
+        "tokens, a score or a status. Token ids without text are not decoded. "
         "Rows with other keys are read with `--map response=reply.text,reward=grade` (in Python `fields=`), which maps "
         'roles to keys, or `--map FILE`, a TOML file of lines such as `reward = "grade.total"`. The roles are '
         f"{_names(tuple(ROLES))}; a key with dots leads into objects, by numbers into lists (`messages.0.content`), "
@@ -349,10 +356,10 @@ def _first_records(entry: FolderEntry) -> tuple[tuple[Record, ...], bool]:
 def _with_unscored(
     certain: list[FolderEntry], listed: list[FolderEntry], named: Fields, *, forced: bool
 ) -> list[FolderEntry]:
-    """Files with samples, and those beside them whose rows have the same answers and no score, or a score alone.
+    """Files with samples, and those beside them that hold more of them, such as tries that failed.
 
-    So are tries that failed. Unless a person has named keys or the format, their score is no number, or their names
-    differ in numbers alone.
+    Rows of these have the same answers, and a score that is no number; or their names differ from the others in
+    numbers alone, and the rows have an answer or a score. If a person named keys or the format, the answers suffice.
     """
     known = {entry.path for entry in certain}
     if not certain or len(known) == len(listed):
