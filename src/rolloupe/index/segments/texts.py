@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from rolloupe.index.segments.kind import Backfilled, Beside, PartRecords, SegmentKind, until
-from rolloupe.index.segments.segment import SegmentMeta, write_groups
+from rolloupe.index.segments.segment import SegmentMeta, write_groups, write_parquet
 from rolloupe.model import SampleRow
 
 VERSION = 1
@@ -44,8 +44,11 @@ def _is_written(path: Path, _: SegmentMeta, __: Beside) -> bool:
 
 def _write(path: Path, records: PartRecords) -> None:
     schema = SCHEMA.with_metadata({CONTENTS: records.meta.fingerprint.contents})
-    groups = (text_table_of(some) for some in until(records.ended, _groups(records.rows)))
-    write_groups(text_of(path), schema, groups)
+    groups = [*_groups(records.rows)]
+    if len(groups) == 1:
+        write_parquet(text_of(path), text_table_of(groups[0]).cast(schema))
+    else:
+        write_groups(text_of(path), schema, map(text_table_of, until(records.ended, groups)))
 
 
 def _groups(rows: Sequence[SampleRow]) -> Iterator[Sequence[SampleRow]]:
