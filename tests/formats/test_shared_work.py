@@ -1,17 +1,23 @@
 """Small records of plain logs that ask for much work, and what they must not cost the rows beside them."""
 
 import json
+import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from rolloupe.formats import by_name
+from rolloupe.formats.generic import tables
 from rolloupe.formats.generic.documents import rows_in
 from rolloupe.formats.generic.shapes import samples_in
+from rolloupe.formats.reading import jsonl
 from rolloupe.formats.reading.field_map import Fields
 from rolloupe.formats.reading.jsonl import parse, value_of
 from rolloupe.formats.reading.records import Unusable
-from rolloupe.model import SampleRow
+from rolloupe.lru import Lru
+from rolloupe.model import Locator, Problem, Sample, SampleRow
 from tests.formats.support import items, only_run, samples
 
 GOOD = {"prompt": "p", "response": "r", "reward": 1.0}
@@ -86,3 +92,57 @@ def test_the_samples_of_many_tasks_take_time_in_proportion() -> None:
     began = time.process_time()
     assert len(samples_in(tasks)) == 30_000
     assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("ending", [".json", ".jsonl"])
+@pytest.mark.parametrize("kept", [2**26, 0])
+def test_a_record_is_read_and_hashed_once_for_all_samples_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, kept: int
+) -> None:
+    if not kept and ending == ".jsonl":
+        pytest.skip("a line is never larger than what is kept")
+    monkeypatch.setattr(tables, "_prepared", Lru(2, kept))
+    record = {"prompt": "?", "responses": [str(one) for one in range(50)], "rewards": [1.0] * 50, "logprobs": [-1.0]}
+    path = tmp_path / f"run{ending}"
+    path.write_text(json.dumps(record, indent=1 if ending == ".json" else None), "utf-8")
+    run = only_run(path)
+    rows = [one for one in items(run) if isinstance(one, SampleRow)]
+    (source,) = by_name(run.format).sources(run)
+    places = [Locator(source=source.name, start=row.start, length=row.length, part=row.part) for row in rows]
+    seen: list[bytes] = []
+    read = {name: getattr(tables, name) for name in ("row_in", "parse")}
+
+    def counted(name: str) -> Any:
+        def call(data: bytes, *more: Any) -> Any:
+            seen.append(data)
+            return read[name](data, *more)
+
+        return call
+
+    for name in read:
+        monkeypatch.setattr(tables, name, counted(name))
+    found = list(by_name(run.format).samples_at(run, source, places))
+    assert [one.response_text for one in found if isinstance(one, Sample)] == [row.response for row in rows]
+    assert len(rows) == 50 and len(seen) == 1
+    assert not any(isinstance(one, Problem) for one in by_name(run.format).token_arrays(run, source, places))
+
+
+def test_samples_of_one_line_are_given_the_same_bytes(tmp_path: Path) -> None:
+    """So their hash is computed once, and no comparison looks at them."""
+    path = tmp_path / "run.jsonl"
+    lines = [b'{"a": 1}', b'{"b": 22}']
+    path.write_bytes(b"\n".join(lines))
+    places = [Locator(source="", start=0, length=8, part=str(part)) for part in range(3)]
+    places += [Locator(source="", start=9, length=9, part=str(part)) for part in range(2)]
+    with path.open("rb") as file:
+        read = list(jsonl._lines_of(file, places))
+    assert read == [lines[0]] * 3 + [lines[1]] * 2 and len({id(one) for one in read}) == 2
+
+
+def test_a_document_that_changed_is_divided_again(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    for answer in ("aa", "bb"):
+        path.write_text(json.dumps({"prompt": "?", "responses": [answer, "c"], "rewards": [1, 0]}, indent=1), "utf-8")
+        os.utime(path, ns=(0, ord(answer[0])))
+        run = only_run(path)
+        assert [one.response_text for one in samples(run)] == [answer, "c"]

@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from itertools import groupby
+from typing import TypeVar
 
 import numpy as np
 
-from rolloupe.formats.base import changed
+from rolloupe import tokens
+from rolloupe.formats.base import NO_ANNOTATIONS, Annotations, changed, no_sample, no_tokens
 from rolloupe.formats.generic.documents import DELIMITED, MAX_BYTES, header_of, is_document, row_in, rows_in
 from rolloupe.formats.generic.groups import goes_by_prompt
 from rolloupe.formats.generic.rows import NamedRows
 from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.field_map import Fields
 from rolloupe.formats.reading.files import plain_name
 from rolloupe.formats.reading.jsonl import JsonlFormat, parse
 from rolloupe.formats.reading.records import Record, Uncut, Unusable
@@ -20,6 +22,9 @@ from rolloupe.formats.reading.tables.parquet import ParquetFormat
 from rolloupe.lru import Lru
 from rolloupe.model import Location, Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source, Texts
 from rolloupe.storage import path_state
+from rolloupe.tokens import SampleTokens
+
+T = TypeVar("T")
 
 PARQUET = ".parquet"
 TABLES = (PARQUET, ".json", *DELIMITED)
@@ -28,10 +33,11 @@ LOOKED_BYTES = 2**25
 """How much of a document is looked at that is one object."""
 FIRST_ROWS = 8
 HEAD_BYTES = 2**12
-KEPT_BYTES = 2**25
+KEPT_BYTES = 2**26
+"""A line may have as many."""
 
-_prepared: Lru[tuple[bytes, bytes, Fields], Record] = Lru(entries=2, total=KEPT_BYTES)
-"""Prepared records by their bytes: samples of one are loaded one after another."""
+_prepared: Lru[tuple[object, ...], Record] = Lru(entries=2, total=KEPT_BYTES)
+"""Prepared records by their bytes, or by their places: samples of one are loaded one after another."""
 
 
 def ending_of(path: str) -> str:
@@ -78,21 +84,8 @@ class AnyRows(NamedRows):
         """See `RecordFormat`."""
         return super().sample(self.own_record(record, row), row, locator)
 
-    def part_of(
-        self,
-        run: RunInfo,
-        source: Source,
-        locator: Locator,
-        data: bytes,
-        read: Callable[[bytes], Record],
-        header: bytes = b"",
-    ) -> tuple[Record, SampleRow]:
-        """Read one of the samples in the bytes of a record: its own record, and its row. Raises `Unusable`.
-
-        `read` makes the record of its bytes; in a table it follows from the `header`, too.
-        """
-        key = data, header, run.reading.fields
-        record = _prepared.get_or_make(key, lambda: self.prepared(run, read(data)), lambda _: len(data))
+    def part_of(self, run: RunInfo, source: Source, locator: Locator, record: Record) -> tuple[Record, SampleRow]:
+        """One of the samples that a prepared record holds: its own record, and its row. Raises `Unusable`."""
         samples = record.samples if isinstance(record, DividedRecord) else [record]
         number = int(locator.part or 0)
         if len(samples) <= number or (len(samples) > 1) != bool(locator.part):
@@ -117,10 +110,16 @@ class LineRows(AnyRows, JsonlFormat):
     def _parsed(self, run: RunInfo, source: Source, data: bytes, locator: Locator) -> tuple[Record, SampleRow]:
         if not locator.part:
             return super()._parsed(run, source, data, locator)
+        key = data, run.reading.fields  # whoever reads many in order gives the same bytes: their hash is known
         try:
-            return self.part_of(run, source, locator, data, parse)
+            record = _prepared.get_or_make(key, lambda: self.prepared(run, parse(data)), lambda _: len(data))
+            return self.part_of(run, source, locator, record)
         except Unusable as error:
             raise changed(source, locator.start, str(error)) from None
+
+    def samples_at(self, run: RunInfo, source: Source, places: Sequence[Locator]) -> Iterator[Sample | Problem]:
+        """See `Format`."""
+        return self.samples_in_order(run, source, places, self.annotate)
 
 
 class ParquetRows(AnyRows, ParquetFormat):
@@ -180,16 +179,59 @@ class DocumentRows(AnyRows):
         """See `Format`."""
         return self._read(run, source, locator)
 
+    def token_arrays(
+        self,
+        run: RunInfo,
+        source: Source,
+        places: Sequence[Locator],
+        annotations: Annotations = NO_ANNOTATIONS,  # noqa: ARG002
+    ) -> Iterator[SampleTokens | Problem]:
+        """See `Format`. Nothing annotates such files."""
+        return self._in_order(run, source, places, tokens.tokens_of, no_tokens)
+
+    def samples_at(self, run: RunInfo, source: Source, places: Sequence[Locator]) -> Iterator[Sample | Problem]:
+        """See `Format`."""
+        return self._in_order(run, source, places, lambda sample: sample, no_sample)
+
+    def _in_order(
+        self,
+        run: RunInfo,
+        source: Source,
+        places: Sequence[Locator],
+        of: Callable[[Sample], T],
+        failed: Callable[[Source, Locator, Exception], Problem],
+    ) -> Iterator[T | Problem]:
+        """Read each record once, however large it is and however many samples it holds."""
+        for _, several in groupby(places, lambda one: (one.start, one.length)):
+            whole: Record | None = None
+            for place in several:
+                try:
+                    whole = self._whole(run, source, place) if whole is None else whole
+                    record, row = self.part_of(run, source, place, whole)
+                    yield of(self.sample(record, row, place))
+                except Exception as error:  # must not cost the samples after it
+                    yield failed(source, place, error)
+
     def _read(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
+        try:
+            state = path_state(source.path)
+            place = locator.start, locator.length, state.st_ino, state.st_size, state.st_mtime_ns
+            key = source.location, place, run.reading.fields
+            whole = _prepared.get_or_make(key, lambda: self._whole(run, source, locator), lambda _: locator.length)
+            return self.part_of(run, source, locator, whole)
+        except Unusable as error:
+            raise changed(source, locator.start, str(error)) from None
+        except OSError as error:
+            raise changed(source, locator.start, error.strerror or str(error)) from None
+
+    def _whole(self, run: RunInfo, source: Source, locator: Locator) -> Record:
+        """The prepared record at a place. Raises `Unusable`, and `SourceChanged`."""
         data = self.read(source, locator.start, locator.length)
         if len(data) < locator.length:
             raise changed(source, locator.start, "the file ends before it")
-        try:
-            ending = ending_of(source.path)
-            header = header_of(self.read(source, 0, FIRST_BYTES), ending)
-            return self.part_of(run, source, locator, data, lambda data: row_in(data, header, ending), header)
-        except Unusable as error:
-            raise changed(source, locator.start, str(error)) from None
+        ending = ending_of(source.path)
+        header = header_of(self.read(source, 0, FIRST_BYTES), ending)
+        return self.prepared(run, row_in(data, header, ending))
 
 
 def is_read_whole(location: Location) -> bool:

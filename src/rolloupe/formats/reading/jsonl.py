@@ -694,7 +694,7 @@ def _read_in_order(
         return
     with open_binary(source.location, RAW_BUFFER_BYTES) as file:
         expect(file, [(place.start - 1, place.start + place.length + 1) for place in places])
-        found = _lines_in_order(file, places) if is_decoded(file) else (_line_of(file, one) for one in places)
+        found = _lines_in_order(file, places) if is_decoded(file) else _lines_of(file, places)
         for place, data in zip(places, found, strict=True):
             try:
                 yield read(_data_at(source, data, place), place)
@@ -719,6 +719,15 @@ def _lines_in_order(file: BufferedReader, places: Sequence[Locator]) -> Iterator
         while line is not None and line.start < place.start and line.stop <= place.start:
             line = next(following, None)
         yield _within(line, place) if line is not None else None
+
+
+def _lines_of(file: BufferedReader, places: Sequence[Locator]) -> Iterator[bytes | None]:
+    """Yield the line at each place: one line for all samples that it holds."""
+    before, data = (-1, -1), None
+    for place in places:
+        if (place.start, place.length) != before:
+            before, data = (place.start, place.length), _line_of(file, place)
+        yield data
 
 
 def _line_of(file: BufferedReader, place: Locator) -> bytes | None:

@@ -41,3 +41,7 @@ class ByEnding(Format):
     ) -> Iterator[SampleTokens | Problem]:
         """See `Format`."""
         return self.reader_of(source).token_arrays(run, source, places, annotations)
+
+    def samples_at(self, run: RunInfo, source: Source, places: Sequence[Locator]) -> Iterator[Sample | Problem]:
+        """See `Format`."""
+        return self.reader_of(source).samples_at(run, source, places)
