@@ -4,7 +4,7 @@ import re
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any, NamedTuple
 
 from rolloupe.formats.generic.keys import MAX_NAME_CHARS, fold, roles_of, words_of
@@ -14,6 +14,8 @@ from rolloupe.formats.reading.records import Record
 from rolloupe.model import SampleRow
 
 NAMED_FILES = 3
+MAX_KEYS = 200
+"""Of a row, so many keys may name its group."""
 _REGULAR = 0.75
 """Of the values of a key that names groups, so many occur equally often."""
 _SUBJECTS = frozenset(
@@ -154,7 +156,7 @@ def _unnamed(rows: Sequence[GroupedRow], of_prompts: Groups) -> str:
 def _candidates(rows: Sequence[GroupedRow]) -> Iterator[tuple[str, Groups]]:
     """The keys whose values may name groups, with these: first those whose names say so, then the finest."""
     found = []
-    for key in _names(rows[0].record):
+    for key in islice(_names(rows[0].record), MAX_KEYS):
         words = {*words_of(key)}
         if words & _NO_GROUP:
             continue
