@@ -33,7 +33,6 @@ EXCEPTIONS = {
     "formats/reading/files.py": "asks the entries of a listing that storage made",
     "formats/reading/tables/zip_archives.py": "opens members of an archive that storage opened",
     "formats/testing.py": "makes runs and damages them",
-    "cli/commands/export.py": "the report that it copies to the standard output",
     "cli/commands/query.py": "the file that --to names",
     "cli/frame.py": "the standard output, and the file that --to names",
     "export/convert.py": "the folder that it writes",

@@ -40,7 +40,7 @@ from rolloupe.formats.reading.trackers.wandb import WandbLog
 from rolloupe.formats.registry import by_name
 from rolloupe.lru import Lru
 from rolloupe.model import Location, RunInfo
-from rolloupe.storage import file_state, is_below, is_file, is_folder
+from rolloupe.storage import file_state, is_below, is_file, is_folder, stamp_of_state
 
 FOLDERS = frozenset((
     "events", "lightning_logs", "logs", "metrics", "runs", "swanlog", "tb", "tb_logs", "tensorboard",
@@ -232,8 +232,7 @@ def stamps_of(file: CurveFile) -> list[tuple[object, ...]]:
         beside = [side_file(one, ending) for ending in SIDE_FILES] if file.kind in DATABASES else []
         for place in (one, *beside):
             with contextlib.suppress(OSError):
-                state = file_state(place)
-                found.append((place.path, state.st_ino, state.st_size, state.st_mtime_ns))
+                found.append((place.path, *stamp_of_state(file_state(place))))
     return found
 
 

@@ -28,7 +28,7 @@ from rolloupe.index.schedule import Schedule
 from rolloupe.index.segments.derived_values import derived_of
 from rolloupe.index.segments.files import discard, is_readable
 from rolloupe.index.segments.kind import EndedEarly, Stage
-from rolloupe.index.segments.launches import LaunchPlaces, StepBlock, agreed, launches_of, older_steps
+from rolloupe.index.segments.launches import LaunchPlaces, StepBlock, launches_of, older_steps, places_of
 from rolloupe.index.segments.segment import has_columns, scan
 from rolloupe.index.segments.text_budget import Budget
 from rolloupe.index.shards import OwnParts, RunShard
@@ -215,7 +215,7 @@ class OpenRun:
     def launch_doubts(self) -> list[str]:
         """What looks as if the run was resumed over its own files, but only a person can tell: a sentence each."""
         launches, doubts = {**self._launches}, []
-        known = agreed(launches, {**self._last_steps})
+        known = places_of(launches, {**self._last_steps})
         for name, found in sorted(launches.items()):
             places = {**found.doubtful, **found.certain}
             left = sorted(places.keys() - {*known.get(name, ())})
@@ -561,7 +561,7 @@ class OpenRun:
             blocks = self.catalog.blocks(name)
             if blocks is not None:
                 self._launches[name] = launches_of(blocks)
-        marked = self._sources.mark(agreed(self._launches, self._last_steps))
+        marked = self._sources.mark(places_of(self._launches, self._last_steps))
         if marked:
             self._schedule.again(marked)
             self._index_new()

@@ -20,6 +20,7 @@ from rolloupe.storage.places import (
     open_state,
     path_state,
     real_path,
+    stamp_of_state,
     trouble_at,
 )
 
@@ -48,5 +49,6 @@ __all__ = [
     "place_of",
     "printable",
     "real_path",
+    "stamp_of_state",
     "trouble_at",
 ]

@@ -135,6 +135,11 @@ def path_state(path: str | Path, *, follow: bool = True) -> os.stat_result:
     return tree.path_state(os.fspath(path))
 
 
+def stamp_of_state(state: os.stat_result) -> tuple[int, int, int]:
+    """Return what changes whenever somebody writes a file, of its state."""
+    return state.st_ino, state.st_size, state.st_mtime_ns
+
+
 def is_file(path: str | Path) -> bool:
     """Tell whether a path leads to a regular file."""
     return _is(path, stat.S_ISREG) if is_remote(path) else local.is_file(path)

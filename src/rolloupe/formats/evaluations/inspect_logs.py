@@ -24,7 +24,7 @@ from rolloupe.formats.reading.jsonl import parse
 from rolloupe.formats.reading.records import Record, References, Unusable
 from rolloupe.formats.reading.trainer_files import merged_metrics
 from rolloupe.model import Location, Locator, MetricRow, RunInfo, RunPart, Sample, SampleRow, Source, Status
-from rolloupe.storage import path_state
+from rolloupe.storage import path_state, stamp_of_state
 
 ARCHIVE, DOCUMENT = ".eval", ".json"
 SAMPLES = "samples"
@@ -226,8 +226,7 @@ def _spec(location: Location) -> Record | None:
 def _header(location: Location) -> Record:
     """A log without its samples; of an archive in the making its beginning, of an unreadable file nothing."""
     try:
-        state = path_state(location.path)
-        return _header_of(location, state.st_ino, state.st_size, state.st_mtime_ns)
+        return _header_of(location, *stamp_of_state(path_state(location.path)))
     except OSError:
         return {}
 

@@ -21,7 +21,7 @@ from rolloupe.formats.reading.stream import open_binary
 from rolloupe.formats.reading.tables.parquet import ParquetFormat
 from rolloupe.lru import Lru
 from rolloupe.model import Location, Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source, Texts
-from rolloupe.storage import path_state
+from rolloupe.storage import path_state, stamp_of_state
 from rolloupe.tokens import SampleTokens
 
 T = TypeVar("T")
@@ -257,8 +257,7 @@ def _begins_document(location: Location, inode: int, size: int) -> bool:  # noqa
 def first_rows(location: Location) -> tuple[Record, ...]:
     """Return the first rows of a table, long values cut short; nothing of an unreadable file."""
     try:
-        state = path_state(location.path)
-        return _first_rows(location, state.st_ino, state.st_size, state.st_mtime_ns)
+        return _first_rows(location, *stamp_of_state(path_state(location.path)))
     except OSError:
         return ()
 

@@ -9,7 +9,7 @@ from rolloupe.formats.reading.jsonl import parse
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.reading.trainer_files import lines_of, records
 from rolloupe.model import Location, Problem, Source
-from rolloupe.storage import path_state
+from rolloupe.storage import path_state, stamp_of_state
 
 DROPPED = "recorder/token_series_dropped"
 """A trainer metric: the number of series that a process has dropped since its start."""
@@ -35,10 +35,9 @@ ONE = {
 def dropped(source: Source) -> list[Problem]:
     """Return the token series that the producer of a metrics file dropped."""
     try:
-        state = path_state(source.path)
+        count = _dropped(source.location, *stamp_of_state(path_state(source.path)))
     except OSError:
         return []
-    count = _dropped(source.location, state.st_ino, state.st_size, state.st_mtime_ns)
     reason = f"{count:,} token series were not written, for the recorder had no room: their samples say which"
     return [Problem(source=source.name, reason=reason, transient=True)] if count else []
 
@@ -46,10 +45,9 @@ def dropped(source: Source) -> list[Problem]:
 def lost(source: Source) -> list[Problem]:
     """Return what a producer's file of losses says, by step and reason."""
     try:
-        state = path_state(source.path)
+        reasons = _lost(source.location, *stamp_of_state(path_state(source.path)))
     except OSError:
         return []
-    reasons = _lost(source.location, state.st_ino, state.st_size, state.st_mtime_ns)
     return [Problem(source=source.name, reason=reason, transient=True) for reason in reasons]
 
 

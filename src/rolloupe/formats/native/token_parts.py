@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rolloupe.formats.reading.tables.parquet_footer import RowGroup, row_groups
 from rolloupe.lru import Lru
 from rolloupe.model import Location
-from rolloupe.storage import open_file, open_state
+from rolloupe.storage import open_file, open_state, stamp_of_state
 from rolloupe.tokens import Floats, most_tokens
 
 MAX_ROW_GROUP_BYTES = 512 * 2**20
@@ -57,8 +57,7 @@ def part_path(run_root: str, producer: str, part: int) -> Path:
 def read_row(location: Location, row: int) -> TokenRow:
     """Read one row of a part; the row groups of the last ones are kept. Raises `PartUnreadable`."""
     with reading(location), open_file(location) as opened:
-        state = open_state(opened)
-        stamp = location, state.st_ino, state.st_size, state.st_mtime_ns
+        stamp = location, *stamp_of_state(open_state(opened))
         group, at = place_of(_footers.get_or_make(stamp, lambda: row_groups(opened), len), row)
 
         def read() -> pa.Table:

@@ -15,7 +15,7 @@ from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.formats.reading.stream import is_decoded, open_binary
 from rolloupe.formats.reading.trainer_files import MAX_BYTES, document, read_bytes
 from rolloupe.model import Problem, RunInfo, Scanned, Source
-from rolloupe.storage import path_state
+from rolloupe.storage import path_state, stamp_of_state
 
 MAX_LISTED = 100
 """Maximum number of problems to list for one file."""
@@ -38,8 +38,7 @@ _NO_RUN = RunInfo(name="", root="", format="", reason="", parts=())
 def damage(source: Source) -> list[Problem]:
     """List the damage in a file of JSON lines, or in a JSON document. A missing file has none."""
     try:
-        state = path_state(source.path)
-        return list(_damage(source, state.st_ino, state.st_size, state.st_mtime_ns))
+        return list(_damage(source, *stamp_of_state(path_state(source.path))))
     except FileNotFoundError:
         return []
     except OSError as error:

@@ -27,7 +27,7 @@ from rolloupe.formats.reading.jsonl import (
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.reading.stream import damage_of, is_decoded, open_binary
 from rolloupe.model import Location
-from rolloupe.storage import fetch_beginnings, path_state
+from rolloupe.storage import fetch_beginnings, path_state, stamp_of_state
 
 FIRST_BYTES = 64 * 2**10
 MAX_BYTES = 2**20
@@ -64,8 +64,7 @@ class Peek(NamedTuple):
 def look(location: Location) -> Peek:
     """Look into a file; `trouble` names what cannot be read."""
     try:
-        state = path_state(location.path)
-        return _look(location, state.st_ino, state.st_size, state.st_mtime_ns)
+        return _look(location, *stamp_of_state(path_state(location.path)))
     except OSError as error:
         return Peek(trouble=why_shut(error))
 

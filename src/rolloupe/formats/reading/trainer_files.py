@@ -15,7 +15,7 @@ from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.lru import Lru
 from rolloupe.model import Checkpoint, Location, MetricRow, RunFile, Source
-from rolloupe.storage import file_state, is_folder, path_state
+from rolloupe.storage import file_state, is_folder, path_state, stamp_of_state
 
 MAX_BYTES = 256 * 2**20
 SMALL_BYTES = 64 * 2**10
@@ -74,10 +74,9 @@ def kept_records(location: Location | None) -> list[Record]:
     if location is None:
         return []
     try:
-        state = file_state(location)
+        key = location, *stamp_of_state(file_state(location))
     except OSError:
         return []
-    key = location, state.st_ino, state.st_size, state.st_mtime_ns
     return _kept.get_or_make(key, lambda: [*records(location)], lambda found: 1 + sum(map(len, found)))
 
 

@@ -11,7 +11,7 @@ from rolloupe.formats.reading.pickles import UnreadablePickle, Window, beginning
 from rolloupe.formats.reading.pickles.torch_files import LEGACY, ZIP
 from rolloupe.lru import Lru
 from rolloupe.model import Location
-from rolloupe.storage import open_file, path_state
+from rolloupe.storage import open_file, path_state, stamp_of_state
 
 BEGINNINGS = (2**17, 2**22)
 """Bytes to look at: more of them only if the first ones do not tell."""
@@ -37,7 +37,7 @@ def kind_of(location: Location) -> str:
     """Return which framework wrote a dump of samples, `TRAIN` for a dump of train data, empty for anything else."""
     try:
         state = path_state(location.path)
-        key = location, (state.st_ino, state.st_size, state.st_mtime_ns)
+        key = location, stamp_of_state(state)
         known = _looks.get(key)
         if known is None:
             known = _look(location, state.st_size)

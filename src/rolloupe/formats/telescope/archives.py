@@ -18,7 +18,7 @@ from rolloupe.formats.reading.trainer_files import read_json
 from rolloupe.formats.telescope.tables import KINDS, MAX_SAMPLES, Kind, name_of
 from rolloupe.lru import Lru
 from rolloupe.model import Location, RunInfo, Source
-from rolloupe.storage import is_file, path_state
+from rolloupe.storage import is_file, path_state, stamp_of_state
 
 STEPS, EVENTS, AFTERWARDS = "steps", "events", "evals_after_training"
 FOLDERS = (STEPS, EVENTS, AFTERWARDS)
@@ -150,10 +150,9 @@ def _archive(location: Location, name: str) -> Archive:
 
 def _state(path: str) -> tuple[int, int, int]:
     try:
-        state = path_state(path)
+        return stamp_of_state(path_state(path))
     except OSError:
         return 0, 0, 0
-    return state.st_ino, state.st_size, state.st_mtime_ns
 
 
 def merged(run: RunInfo) -> Merged:

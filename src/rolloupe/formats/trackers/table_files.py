@@ -28,7 +28,7 @@ from rolloupe.formats.trackers.completion_tables import samples_of_table
 from rolloupe.formats.trackers.logged_samples import Placed, TrackerSamples
 from rolloupe.lru import Lru
 from rolloupe.model import Location, Locator, Problem, RunFile, RunInfo, RunPart, Scanned, Source
-from rolloupe.storage import is_folder, open_file, path_state
+from rolloupe.storage import is_folder, open_file, path_state, stamp_of_state
 
 MAX_BYTES = 256 * 2**20
 """Of one table; W&B cuts them at 10,000 rows."""
@@ -272,8 +272,7 @@ def _end_of_rows(file: Any, size: int) -> int:
 
 
 def _stamp(location: Location) -> Stamp:
-    state = path_state(location.path)
-    return state.st_ino, state.st_size, state.st_mtime_ns
+    return stamp_of_state(path_state(location.path))
 
 
 def _document(location: Location, *stamp: int) -> Any:

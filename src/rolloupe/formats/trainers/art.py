@@ -35,7 +35,7 @@ from rolloupe.formats.reading.tables.parquet import ParquetFormat
 from rolloupe.formats.reading.trackers.metric_lines import metrics_of
 from rolloupe.formats.reading.trainer_files import read_bytes, read_text
 from rolloupe.model import Location, Locator, MetricRow, Problem, RunInfo, RunPart, Sample, SampleRow, Scanned, Source
-from rolloupe.storage import file_state, is_file, path_state
+from rolloupe.storage import file_state, is_file, path_state, stamp_of_state
 
 TRAJECTORIES = "trajectories"
 HISTORY = "history.jsonl"
@@ -139,8 +139,7 @@ class _Yaml(_Trajectories, NumberedFormat):
 
     def numbered(self, location: Location, within: str) -> Iterator[tuple[int, Record | Unusable]]:  # noqa: ARG002
         """See `NumberedFormat`."""
-        state = file_state(location)
-        yield from enumerate(_yaml_trajectories(location, state.st_ino, state.st_size, state.st_mtime_ns))
+        yield from enumerate(_yaml_trajectories(location, *stamp_of_state(file_state(location))))
 
 
 _READERS: dict[str, RecordFormat] = {PARQUET: _Parquet(), LINES: _GroupLines(), YAML: _Yaml()}

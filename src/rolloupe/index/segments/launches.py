@@ -60,14 +60,14 @@ def blocks_of(rows: Sequence[SampleRow]) -> list[StepBlock]:
     blocks: list[StepBlock] = []
     last = -1
     for begin, end in pairwise(cuts):
-        found = rows[begin:end]
-        if found[0].start < last or found[0].launch:
+        own = rows[begin:end]
+        if own[0].start < last or own[0].launch:
             return []
-        last = found[-1].start
-        names = _names(found)
-        prompts = sum(map(attrgetter("prompt_hash"), found)) % SUMS
+        last = own[-1].start
+        names = _names(own)
+        prompts = sum(map(attrgetter("prompt_hash"), own)) % SUMS
         ids = sum(map(zlib.crc32, names))
-        blocks.append(StepBlock(*steps[begin], found[0].start, len(found), prompts, ids, len({*names}) == len(found)))
+        blocks.append(StepBlock(*steps[begin], own[0].start, len(own), prompts, ids, len({*names}) == len(own)))
     return blocks
 
 
@@ -135,12 +135,12 @@ def _verdict(
     after: dict[int, StepBlock] = {}
     before = step
     for at in range(place, len(members)):
-        one = members[at]
-        if one.step < (step if is_far else before):
+        block = members[at]
+        if block.step < (step if is_far else before):
             break
-        after[one.step] = _sum(after[one.step], one) if one.step in after else one
-        before = one.step
-    pairs = [(known[one], after[one]) for one in after.keys() & known.keys() if one != last]
+        after[block.step] = _sum(after[block.step], block) if block.step in after else block
+        before = block.step
+    pairs = [(known[both], after[both]) for both in after.keys() & known.keys() if both != last]
     whole = [(old, new) for old, new in pairs if (old.rows, old.prompts) == (new.rows, new.prompts)]
     if any(old.is_named and new.is_named and old.ids == new.ids for old, new in whole):
         return True
@@ -157,20 +157,22 @@ def _sum(a: StepBlock, b: StepBlock) -> StepBlock:
     )  # fmt: skip
 
 
-def agreed(found: Mapping[str, LaunchPlaces], last_steps: Mapping[tuple[str, str], int]) -> dict[str, tuple[int, ...]]:
+def places_of(
+    found: Mapping[str, LaunchPlaces], last_steps: Mapping[tuple[str, str], int]
+) -> dict[str, tuple[int, ...]]:
     """The places of launches by source, where all sources of a split that hold such steps have as many.
 
     `last_steps` has the last step of each source in each split: ranks with files of their own resume together.
     """
     places: dict[str, tuple[int, ...]] = {}
-    for name, one in found.items():
+    for name, own in found.items():
         first: dict[str, int] = {}
-        for split, step in one.certain.values():
+        for split, step in own.certain.values():
             first[split] = min(step, first.get(split, step))
         rivals = {other for (other, split), last in last_steps.items() if last >= first.get(split, last + 1)}
         counts = {len(found[other].certain) if other in found else 0 for other in rivals}
-        if counts == {len(one.certain)}:
-            places[name] = tuple(sorted(one.certain))
+        if counts == {len(own.certain)}:
+            places[name] = tuple(sorted(own.certain))
     return places
 
 
@@ -194,7 +196,7 @@ def older_steps(times: Mapping[int, float]) -> list[int]:
     left = steps[newest + 1 :]
     if not left:
         return []
-    last = max(times[one] for one in left)
+    last = max(times[step] for step in left)
     begin = newest
     while begin and last < times[steps[begin - 1]] <= times[steps[begin]]:
         begin -= 1

@@ -13,7 +13,7 @@ from rolloupe.formats.reading.stream import open_binary
 from rolloupe.formats.reading.trainer_files import document, read_bytes
 from rolloupe.lru import Lru
 from rolloupe.model import Location
-from rolloupe.storage import file_state, path_state
+from rolloupe.storage import file_state, path_state, stamp_of_state
 
 MAX_BYTES = 256 * 2**20
 HEAD_BYTES = 2**11
@@ -30,8 +30,7 @@ def beginning(location: Location, *, is_list: bool = False) -> Record:
     Of the last of them, the value has only the right type.
     """
     try:
-        state = path_state(location.path)
-        return _beginning(location, is_list, state.st_ino, state.st_size, state.st_mtime_ns)
+        return _beginning(location, is_list, *stamp_of_state(path_state(location.path)))
     except OSError:
         return {}
 
@@ -95,8 +94,7 @@ _documents: Lru[tuple[Location, str, int, int, int], ListDocument] = Lru(entries
 
 def list_document(location: Location, key: str) -> ListDocument:
     """Return a document, decoded once until it changes. Raises `Unusable` and OSError."""
-    state = file_state(location)
-    stamp = state.st_ino, state.st_size, state.st_mtime_ns
+    stamp = stamp_of_state(file_state(location))
     return _documents.get_or_make((location, key, *stamp), lambda: _read(location, key), lambda one: one.size_bytes)
 
 

@@ -15,7 +15,7 @@ from rolloupe.formats.reading.codecs import MAX_RATIO, MAX_WINDOW_LOG
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.reading.tables.zip_archives import opened_archive
 from rolloupe.model import Location
-from rolloupe.storage import file_state
+from rolloupe.storage import file_state, stamp_of_state
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -39,8 +39,7 @@ class Members:
 
     def __init__(self, location: Location) -> None:
         """Read the directory, once until the file changes. Raises `Unusable` and OSError."""
-        state = file_state(location)
-        self._infos = _directory(location, state.st_ino, state.st_size, state.st_mtime_ns)
+        self._infos = _directory(location, *stamp_of_state(file_state(location)))
         self._file = opened_archive(location, MAX_DIRECTORY_BYTES)
         self._left = max(FREE_BYTES, MAX_RATIO * self._file.seek(0, 2))
 

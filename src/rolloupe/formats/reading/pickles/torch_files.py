@@ -19,7 +19,7 @@ from rolloupe.formats.reading.pickles.values import Order, StorageRef
 from rolloupe.formats.reading.pickles.window import UnreadablePickle, Window
 from rolloupe.lru import Lru
 from rolloupe.model import Location
-from rolloupe.storage import open_file, open_state
+from rolloupe.storage import open_file, open_state, stamp_of_state
 
 MAX_MEMBERS = 2**17
 MAX_DIRECTORY_BYTES = 2**25
@@ -89,8 +89,7 @@ def torch_file(location: Location) -> TorchFile:
 
 def stamp_of(file: BinaryIO) -> Stamp:
     """Return what changes when a file is written."""
-    state = open_state(file)
-    return state.st_ino, state.st_size, state.st_mtime_ns
+    return stamp_of_state(open_state(file))
 
 
 class _FileReader:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from rolloupe.formats.reading.codecs import FREE_BYTES, MAX_RATIO
 from rolloupe.formats.reading.tables.parquet_footer import RowGroup, dictionary_bytes, page_bytes, row_groups
 from rolloupe.model import Location
-from rolloupe.storage import open_file, path_state
+from rolloupe.storage import open_file, path_state, stamp_of_state
 
 MAX_COLUMNS = 4096
 FREE_ROWS = 2**14
@@ -57,8 +57,7 @@ class PlacedGroup(NamedTuple):
 
 def stamp_of(location: Location) -> Stamp:
     """What changes with a file; whoever then reads it checks where it lies."""
-    state = path_state(location.path)
-    return state.st_ino, state.st_size, state.st_mtime_ns
+    return stamp_of_state(path_state(location.path))
 
 
 class LargePages(ValueError):

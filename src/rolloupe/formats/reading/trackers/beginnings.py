@@ -12,7 +12,7 @@ from rolloupe.formats.reading.trackers.curves import TRAINER_STEPS, LoggedRow, L
 from rolloupe.formats.reading.trackers.sqlite import SIDE_FILES, BadDatabase, side_file
 from rolloupe.formats.reading.trackers.trackio import ProjectRun
 from rolloupe.model import Location
-from rolloupe.storage import path_state
+from rolloupe.storage import path_state, stamp_of_state
 
 HEAD_BYTES = 64 * 2**10
 LOOKED_ROWS = 8
@@ -32,8 +32,7 @@ class Beginning(LoggedRun):
 def begins_as(kind: str, location: Location) -> Beginning:
     """Look at the beginning of a file of some kind; a file that cannot be read fits nothing."""
     try:
-        state = path_state(location.path)
-        return _begins_as(kind, location, state.st_ino, state.st_size, state.st_mtime_ns)
+        return _begins_as(kind, location, *stamp_of_state(path_state(location.path)))
     except OSError:
         return _NOTHING
 
@@ -65,8 +64,7 @@ def database_configs(location: Location) -> dict[str, dict[str, Any]]:
 
 def states_of(location: Location) -> tuple[int, ...]:
     """Return what changes with a row of a database, also in the files beside it."""
-    state = path_state(location.path)
-    found = [state.st_ino, state.st_size, state.st_mtime_ns]
+    found = [*stamp_of_state(path_state(location.path))]
     for ending in SIDE_FILES:
         with contextlib.suppress(OSError):
             beside = path_state(side_file(location, ending).path)

@@ -19,7 +19,7 @@ import apsw
 
 from rolloupe.lru import Lru
 from rolloupe.model import Location
-from rolloupe.storage import file_state, open_file
+from rolloupe.storage import file_state, open_file, stamp_of_state
 
 MAGIC = b"SQLite format 3\0"
 
@@ -139,8 +139,7 @@ def _is_unfinished(location: Location) -> bool:
 
 def _stamp(location: Location) -> tuple[int, int, int]:
     """What changes when rows are moved into a database from its `-wal`, or written into one without it."""
-    state = file_state(location)
-    return state.st_ino, state.st_size, state.st_mtime_ns
+    return stamp_of_state(file_state(location))
 
 
 def _read(location: Location, read: Callable[[apsw.Connection], T], seconds: float) -> T:
