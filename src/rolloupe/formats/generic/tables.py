@@ -97,7 +97,7 @@ class AnyRows(NamedRows):
 
 
 def _number(row: SampleRow, number: int) -> SampleRow:
-    """The row of one of several samples in a record."""
+    """Number the row of one of several samples in a record."""
     if not row.prompt and goes_by_prompt(row):
         row.group = row.index  # responses without a prompt, which one record holds
     row.index, row.ordinal, row.part = f"{row.index}.{number}", row.start + number, str(number)

@@ -6,7 +6,7 @@ import { useSession } from "../../state/useSession";
 import { Icon } from "../../ui/controls/Icon";
 import { Popover } from "../../ui/overlay/Popover";
 import { Text } from "../../ui/text/Text";
-import { AddRuns, RunEditor, RunName } from "../runs";
+import { AddRuns, RunEditor, RunName, TakeOut } from "../runs";
 import style from "./Compare.module.css";
 
 export function ComparedRuns({ compared }: { compared: readonly RunItem[] }) {
@@ -58,17 +58,7 @@ function Compared({ item, isFirst }: { item: RunItem; isFirst: boolean }) {
       >
         {(close) => <RunEditor item={item} done={close} />}
       </Popover>
-      {!isFirst && (
-        <button
-          type="button"
-          class={`action ${style["icon"]}`}
-          aria-label={`Take ${name} out`}
-          title="Take it out"
-          onClick={() => session.overlays.toggle(item.id)}
-        >
-          ×
-        </button>
-      )}
+      {!isFirst && <TakeOut item={item} from="" class={style["icon"]} />}
     </>
   );
 }

@@ -12,6 +12,7 @@ import { harmless } from "../../lib/text/invisible";
 import { colourOf, nameOf } from "../../state/marks";
 import { choose, ownCharts } from "../../state/browser/settings";
 import { boundsOf, type Curve, CurveChart, kindOf, rewardOf } from "../charts";
+import { TakeOut } from "../runs";
 import { PaneChart } from "./PaneChart";
 import { useFollowed } from "../../ui/hooks/useFollowed";
 import style from "./Charts.module.css";
@@ -180,7 +181,6 @@ function Line({
   none?: string;
   isOver?: boolean;
 }) {
-  const session = useSession();
   const name = nameOf(item);
   return (
     <li>
@@ -189,17 +189,7 @@ function Line({
         {name}
       </span>
       <b>{score(value, none)}</b>
-      {isOver && (
-        <button
-          type="button"
-          class="action"
-          aria-label={`Take ${name} out of the chart`}
-          title="Take it out"
-          onClick={() => session.overlays.toggle(item.id)}
-        >
-          ×
-        </button>
-      )}
+      {isOver && <TakeOut item={item} from=" of the chart" />}
     </li>
   );
 }

@@ -8,3 +8,4 @@ export { RunEditor } from "./picker/RunEditor";
 export { RunName } from "./picker/RunName";
 export { RunPicker } from "./picker/RunPicker";
 export { OnlyRun } from "./OnlyRun";
+export { TakeOut } from "./picker/TakeOut";

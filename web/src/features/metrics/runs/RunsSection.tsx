@@ -9,7 +9,7 @@ import { colourOf, nameOf } from "../../../state/marks";
 import { useSession } from "../../../state/useSession";
 import { useFollowed } from "../../../ui/hooks/useFollowed";
 import { Text } from "../../../ui/text/Text";
-import { AddRuns, OnlyRun } from "../../runs";
+import { AddRuns, OnlyRun, TakeOut } from "../../runs";
 import { GroupSelect } from "../groups/GroupSelect";
 import { groupOf, hiddenRuns, pageAsked, setOption, withHidden } from "../choice";
 import { pointsOf } from "../points/points";
@@ -122,17 +122,7 @@ function Row({ item, isFirst, isAlone, isGrouped, steps, last, differences }: Pr
       {!isAlone && (
         <p class={style["differences"]}>
           <span title={differences?.whole}>{differences?.short}</span>
-          {!isFirst && (
-            <button
-              type="button"
-              class="action"
-              aria-label={`Take ${name} out of the charts`}
-              title="Take it out"
-              onClick={() => session.overlays.toggle(item.id)}
-            >
-              ×
-            </button>
-          )}
+          {!isFirst && <TakeOut item={item} from=" of the charts" />}
         </p>
       )}
     </li>

@@ -1,0 +1,21 @@
+/** The button that takes a run out of those beside the run of the page. */
+
+import type { RunItem } from "../../../api/types.gen";
+import { nameOf } from "../../../state/marks";
+import { useSession } from "../../../state/useSession";
+
+/** `from`: what it is taken out of, for a reader of the screen. */
+export function TakeOut({ item, from, class: name }: { item: RunItem; from: string; class?: string | undefined }) {
+  const session = useSession();
+  return (
+    <button
+      type="button"
+      class={`action ${name ?? ""}`}
+      aria-label={`Take ${nameOf(item)} out${from}`}
+      title="Take it out"
+      onClick={() => session.overlays.toggle(item.id)}
+    >
+      ×
+    </button>
+  );
+}
