@@ -201,6 +201,7 @@ build/docs-tools/.made: pyproject.toml | .venv/.made
 install: .venv/.installed web
 
 dev: .venv/.dev web
+	@echo "The command is .venv/bin/rolloupe."
 
 browser: .venv/.made
 	@$(PY) tests/chromium.py || ( $(call apt,chromium-headless-shell) ) || ( $(call apt,chromium) ) || true

@@ -969,6 +969,10 @@ class Run:
         """Return what looks as if other keys made the groups of the run, with the option that makes them."""
         return queries.group_doubts(self._ready())
 
+    def reward_doubts(self) -> list[str]:
+        """Return what looks as if rewards were none: text in their place, or a counter that a field map names."""
+        return queries.reward_doubts(self._ready())
+
     def read(self, file: str, start: int, stop: int) -> bytes:
         """Read bytes `start` to `stop` of one of the run's files, for example the range of a `Problem`.
 

@@ -57,6 +57,8 @@ class Findings:
     """What looks as if the run was resumed over its own files."""
     group_doubts: "Sequence[str]" = ()
     """What looks as if other keys made its groups."""
+    reward_doubts: "Sequence[str]" = ()
+    """What looks as if its rewards were none."""
     metrics: int = 0
     """Number of the trainer's metrics, counted for a run without samples."""
     is_counted: bool = True
@@ -189,4 +191,5 @@ def _findings(run: "Run") -> Findings:
         problem_count=run.problem_count(), problems=run.problems(),
         missing_bytes=0 if run.wait(0) else max(1, total - indexed), total_bytes=total,
         metrics=0 if splits else len(run.metric_names()), doubts=run.launch_doubts(),
+        reward_doubts=run.reward_doubts(),
     )  # fmt: skip

@@ -170,7 +170,7 @@ class Relax(JsonlFormat):
         named = f"{len(listed)} file{'s' if len(listed) > 1 else ''} named {{step}}.jsonl, {_keys_seen(looks)}"
         if forced and not listed:
             parts = [RunPart(entry.path, split) for entry in files(str(folder), links, (".jsonl",))]
-            named = f"{len(parts)} files read as a person asked"
+            named = f"{len(parts)} files, read as --format says"
         elif not forced and not _fits(looks, placed=False):
             return []
         return [self._run(folder, _name_of(folder), named, parts, links)] if parts else []

@@ -34,6 +34,7 @@ from rolloupe.query.run.config_differences import ConfigDifferences, config_diff
 from rolloupe.query.run.group_doubts import group_doubts
 from rolloupe.query.run.landmarks import Landmarks, Resumed, Saved, landmarks
 from rolloupe.query.run.problems import problem_count, problems
+from rolloupe.query.run.reward_doubts import reward_doubts, text_rewards
 from rolloupe.query.run.tracker_curves import CurveSource
 from rolloupe.query.run.trainer_files import (
     MetricPoint,
@@ -332,6 +333,7 @@ __all__ = [
     "report_files",
     "response_of",
     "responses",
+    "reward_doubts",
     "rule_of",
     "run_groups",
     "runs_catalogue",
@@ -350,6 +352,7 @@ __all__ = [
     "step_words",
     "steps",
     "table",
+    "text_rewards",
     "texts_of_response",
     "token_alternatives",
     "token_page",

@@ -92,6 +92,7 @@ def _record(report: Diagnosis) -> dict[str, Any]:
                 "superseded": {split.name: split.superseded for split in run.splits if split.superseded},
                 "launch_doubts": list(run.doubts),
                 "group_doubts": list(run.group_doubts),
+                "reward_doubts": list(run.reward_doubts),
                 "problem_count": run.problem_count,
                 "problems": [
                     {"file": one.source, "start": one.start, "stop": one.stop, "reason": one.reason}
@@ -158,6 +159,8 @@ def _print_run(console: "Console", run: Findings, most: int | None) -> None:
         console.print(line(f"    perhaps several launches: {doubt}", "yellow"), soft_wrap=True)
     for doubt in run.group_doubts:
         console.print(line(f"    perhaps other groups: {doubt}", "yellow"), soft_wrap=True)
+    for doubt in run.reward_doubts:
+        console.print(line(f"    rewards: {doubt}", "yellow"), soft_wrap=True)
     count = run.problem_count
     if count:
         console.print(line(f"    {_count(count, 'problem')}", "red"))
@@ -165,7 +168,10 @@ def _print_run(console: "Console", run: Findings, most: int | None) -> None:
             console.print(line(f"      {place(problem)}: {problem.reason}"), soft_wrap=True)
         _say_left(console, count, most)
     else:
-        console.print(line("    no problems" + (" so far" if run.missing_bytes else ""), "green"))
+        count = sum(split.reward.excluded for split in run.splits)
+        unscored = f": every record was read, but {_count(count, 'sample')} had no finite reward" if count else ""
+        so_far = " so far" if run.missing_bytes else ""
+        console.print(line(f"    no problems{so_far}{unscored}", "yellow" if count else "green"), soft_wrap=True)
 
 
 def _criterion(judge: "Judge") -> str:

@@ -7,7 +7,7 @@ import click
 from rolloupe.cli import options
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
 from rolloupe.cli.json_output import dumps
-from rolloupe.cli.terminal import number, print_table, tell, without_samples
+from rolloupe.cli.terminal import line, number, output, print_table, tell, without_samples
 
 if TYPE_CHECKING:
     from rolloupe.api import Run
@@ -85,3 +85,6 @@ def _print(runs: "list[Run]") -> None:
         if not splits:
             rows.append([run.id, run.format, problems, *["-"] * 7, without_samples(len(run.metric_names()))])
     print_table(("run", "format", "problems", *numbers[:-1], "split"), rows, numbers=numbers)
+    for run in runs:
+        for doubt in run.reward_doubts():
+            output().print(line(f"{run.id}: {doubt}", "yellow"), soft_wrap=True)

@@ -66,6 +66,7 @@ MAX_STEP_FOLDERS = 100_000
 
 _RANK = re.compile(r"(?:rank|worker|gpu|node|proc|process|host|shard|part|dp)[_\-]?[0-9]{1,5}", re.IGNORECASE)
 _EPOCH = re.compile(r"(?:^|[^a-z])epoch[_\-.=]?(?P<epoch>[0-9]{1,9})", re.IGNORECASE)
+_KINDS = {".parquet": "Parquet", ".json": "JSON", ".csv": "CSV", ".tsv": "TSV"}
 _digits = re.compile(r"[0-9]+")
 _NO_NAME = re.compile(r"data|(?:global|steps?|iter|iteration|rollout)?[0-9]*")
 
@@ -194,7 +195,7 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
         fitting = next((roles_of(record) for record in _beginnings(listed)), None)
         if not listed or not (fitting or forced):
             return []
-        reason = f"{what}, {fitting.described() if fitting else 'read as a person asked'}"
+        reason = f"{what}, {fitting.described() if fitting else 'read as --map or --format says'}"
         parts = (RunPart(str(path)),)
         return [RunInfo(name=name, root=str(path), format=self.name, reason=reason, parts=parts, link_root=links)]
 
@@ -202,8 +203,9 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
         """The run of a folder without JSON lines of samples."""
         tables = [table for place in _places(str(folder), links) for table in files(place, links, TABLES)]
         listed = [table.location for table in tables if forced or _may_hold_samples(table, (), forced=False)]
-        kinds = " and ".join(sorted({ending_of(place.path)[1:] for place in listed}))
-        return self._runs_of(folder, folder.name, listed, f"{len(listed)} files of {kinds}", links, forced=forced)
+        kinds = " and ".join(sorted({_KINDS[ending_of(place.path)] for place in listed}))
+        number = f"{len(listed)} {kinds} file{'s' if len(listed) != 1 else ''}"
+        return self._runs_of(folder, folder.name, listed, number, links, forced=forced)
 
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`."""

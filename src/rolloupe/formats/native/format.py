@@ -115,7 +115,7 @@ class Native(JsonlFormat):
         if marker is None:
             return []
         version = fields.integer(marker.get("version"))
-        reason = f"{MARKER} says so" if _marker(path, links) else "read as a person asked"
+        reason = f"{MARKER} says so" if _marker(path, links) else "read as --format says"
         if version is None or version > VERSION:
             reason = f"{MARKER} says version {version}, and {VERSION} is the last one known here: update Rolloupe"
         parts = (RunPart(str(path)),)

@@ -143,7 +143,7 @@ class PrimeRL(JsonlFormat):
             if found and (named or _fits(looks)):
                 return [self._run(path, folder, _described(found, looks), links)]
         plain = [entry.path for entry in files(str(path), links)] if forced else []
-        return [self._run(path, path, "read as a person asked", links)] if plain else []
+        return [self._run(path, path, "read as --format says", links)] if plain else []
 
     def _run(self, path: Path, folder: Path, what: str, links: str) -> RunInfo:
         root = path.parent if path.name == EXPORTS else path

@@ -117,7 +117,7 @@ class PrimeRLTraces(JsonlFormat):
                 number = f"{len(found)} chunk{'s' if len(found) > 1 else ''} of a stream of episodes"
                 return [self._run(path, folder, number, links)]
         plain = [entry.path for entry in files(str(path), links)] if forced else []
-        return [self._run(path, path, "read as a person asked", links)] if plain else []
+        return [self._run(path, path, "read as --format says", links)] if plain else []
 
     def _run(self, root: Path, part: Path, reason: str, links: str) -> RunInfo:
         parts = (RunPart(os.path.realpath(part)),)

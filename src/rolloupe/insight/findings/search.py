@@ -23,8 +23,7 @@ from rolloupe.insight.findings.selection import PREFERENCE, Evidence, choose
 from rolloupe.insight.findings.trend import Trend, class_of, follows, prevalence_of, trend_of
 from rolloupe.insight.findings.words import also_of, note_of, sentence_of
 from rolloupe.insight.one_look import one_at_a_time
-from rolloupe.insight.text_rewards import text_rewards
-from rolloupe.query import FeatureWindow
+from rolloupe.query import FeatureWindow, text_rewards
 
 MAX_DRIFT = 3
 NEARLY_SAME = 0.9

@@ -11,8 +11,7 @@ from rolloupe.features import Floats, Grouping
 from rolloupe.index import OpenRun, SeriesStats
 from rolloupe.index.features.blocks import LARGEST
 from rolloupe.insight.lint.records import LintQuery
-from rolloupe.insight.text_rewards import text_rewards
-from rolloupe.query import GROUP, IDENTITY, TEXT, SampleQuery
+from rolloupe.query import GROUP, IDENTITY, TEXT, SampleQuery, text_rewards
 
 Mask = NDArray[np.bool_]
 
