@@ -1,4 +1,4 @@
-"""Writes what lies behind the numbers, newest step first, as far as there is room.
+"""Writes what lies behind the numbers, newest step first, while there is room.
 
 These are texts and derived metrics, tokens, and features.
 """
@@ -110,7 +110,7 @@ class Backfill:
         sources: Mapping[str, Source],
         go_on: Callable[[], bool],
     ) -> bool:
-        """Write the kinds that pending segments lack, as far as there is room; False if `go_on` ends the writing."""
+        """Write the kinds that pending segments lack, while there is room; False if `go_on` ends the writing."""
         whole = True
         for segment in pending:
             source = sources.get(segment.meta.source)

@@ -91,7 +91,7 @@ class Packs:
         return [path for path in reversed(self._planned) if path not in good and path not in self._tried]
 
     def write(self, go_on: Callable[[], bool]) -> None:
-        """Write missing packs, one at a time, as far as there is room, until `go_on` returns False."""
+        """Write missing packs, one at a time, while there is room, until `go_on` returns False."""
         if all(self._write(path, None, go_on) for path in self.pending()):
             self._tidy()
 

@@ -99,7 +99,7 @@ def take_of(location: Location, state: FileState) -> Fingerprint:
 
 
 def still_holds(location: Location, print_: Fingerprint, now: FileState) -> bool:
-    """True if the file still has the scanned bytes, as far as a few reads can show."""
+    """True if the file still has the scanned bytes in the few places that are read."""
     if now == print_.state:
         return True
     if now.size < print_.stop:

@@ -249,7 +249,7 @@ class OpenRun:
 
     @property
     def is_shard(self) -> bool:
-        """True while only a shard of the run is indexed: other shards were not, as far as this process knows."""
+        """True while only a shard of the run is indexed: of other shards this process knows nothing."""
         return self._own.is_shard
 
     @property

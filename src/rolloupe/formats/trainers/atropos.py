@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rolloupe import tokens
+from rolloupe import text, tokens
 from rolloupe.formats.generic.keys import candidates
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import links_of, stem
@@ -69,10 +69,6 @@ class Atropos(JsonlFormat):
         others = candidates(tuple(record)).by_role.keys() & _TOLD_ELSEWHERE  # in any other log of groups
         return not others and all(isinstance(record.get(key), list) for key in _OWN)
 
-    def may_cut(self, key: str) -> bool:  # noqa: ARG002
-        """See `RecordFormat`."""
-        return False
-
     def prepared(self, run: RunInfo, record: Record) -> Record:
         """See `RecordFormat`: with the texts of ids if it has no messages."""
         if not self.fits(record) or isinstance(record.get(MESSAGES), list):
@@ -103,7 +99,7 @@ class Atropos(JsonlFormat):
             prompt_tokens=first if ids else None,
             response_tokens=len(ids) - first if ids else None,
             total_tokens=len(ids) or None,
-            turns=max(1, sum(one.get("role") == "assistant" for one in fields.chat(response) or ())),
+            turns=max(1, text.answers_in(fields.chat(response) or ())),
             has_series=bool(tokens.length(_at(record, MASKS, number))),
             prompt=fields.joined(prompt),
             response=fields.joined(response, thoughts=True),
@@ -161,5 +157,5 @@ def _texts(record: Record, number: int) -> tuple[Any, Any]:
     if not fields.is_messages(messages):
         found = _at(record, TEXTS, number)
         return found if found is not None else ([], messages or "")
-    first = next((n for n, one in enumerate(messages) if one.get("role") in ("assistant", "agent")), len(messages))
+    first = text.answer_at(messages)
     return messages[:first], messages[first:]

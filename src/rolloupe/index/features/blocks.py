@@ -69,7 +69,7 @@ class BlockPlan(NamedTuple):
 
 
 def blocks_of(table: pa.Table, share: ScanShare) -> Iterator[BlockPlan]:
-    """Yield the blocks of a segment's samples that have a reward, as far as a share of its groups goes.
+    """Yield the blocks of a segment's samples that have a reward, up to a share of its groups.
 
     A sample that the file has twice counts once: the same index in a group, as long, and with the same reward.
     `table` has the `COLUMNS` of the segment's numbers.

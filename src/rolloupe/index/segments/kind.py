@@ -69,7 +69,7 @@ class Beside(NamedTuple):
 
 
 class PartRecords:
-    """The records of a segment, read from their source as far as a kind needs them."""
+    """The records of a segment, of which a kind reads what it needs from their source."""
 
     def __init__(
         self,

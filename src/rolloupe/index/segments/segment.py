@@ -106,7 +106,7 @@ class SegmentMeta(Struct, kw_only=True, gc=False):
     annotates_discarded: bool = False
     """True if its annotations tell whether samples were trained on."""
     has_series: bool = True
-    """False if no sample has token series, as far as the scan can tell."""
+    """False if the scan saw no token series in any sample."""
     annotated_series: Sequence[str] = ()
     """The token series for which its annotations hold values."""
     scores: bool = False

@@ -117,7 +117,7 @@ def _write(path: Path, records: PartRecords) -> DerivedMeta:
 
 
 def _rows_of(path: Path) -> list[SampleRow]:
-    """The rows of a segment, as far as statistics need them."""
+    """The rows of a segment, with what statistics need of them."""
     names = ("split", "step", "launch", "discarded", "advantage", "byte_start", "byte_length", "part")
     with pq.ParquetFile(path) as file:
         columns = [column.to_pylist() for column in file.read(columns=list(names), use_threads=False).select(names)]
