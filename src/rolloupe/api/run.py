@@ -769,8 +769,10 @@ class Run:
             run = self._ready_for(reports.columns_of(by))
 
         def insight() -> ReportedInsight | None:
-            aside = {name: one.why for name, one in self.findings_aside().items()} if findings else {}
-            return insight_of(self._ready(derived=True), query.splits, aside) if findings else None
+            if not findings:
+                return None
+            aside = {name: verdict.why for name, verdict in self.findings_aside().items()}
+            return insight_of(self._ready(derived=True), query.splits, aside)
 
         place = own_place(target) if isinstance(target, str | Path) else target
         return reports.write(

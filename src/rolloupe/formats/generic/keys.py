@@ -216,7 +216,7 @@ class Roles(NamedTuple):
         if key in row.metrics or key in row.tags or key in (self.prompt, self.response, self.messages, self.label):
             return True
         if key == self.score:
-            return isinstance(value, list) or fields.is_shown_reward(value)
+            return fields.is_shown_reward(value)
         if key in (self.step, self.weak_step, self.group, self.env, "uid"):
             return fields.name(value) is not None
         if key == "metrics":

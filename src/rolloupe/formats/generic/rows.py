@@ -134,8 +134,7 @@ class NamedRows(RecordFormat):
         sample.extra = {
             key: fields.showable(value)
             for key, value in record.items()
-            if key not in placed
-            and (key in unplaced or not roles.shows(key, value, row) or _is_list_of(roles.score, key, value))
+            if key not in placed and (key in unplaced or not roles.shows(key, value, row))
         }
         return sample
 
@@ -161,10 +160,6 @@ def _turn_count(response: object, prompt: str) -> int:
     if messages is None:
         return text.bare_answers(response, prompt) if isinstance(response, str) else 1
     return max(1, text.answers_in(messages)) if messages else 0
-
-
-def _is_list_of(score: str | None, key: str, value: object) -> bool:
-    return key == score and isinstance(value, list)
 
 
 def _tokens(roles: Roles, record: Record) -> row_tokens.RowTokens:

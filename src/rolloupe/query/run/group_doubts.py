@@ -14,7 +14,7 @@ from rolloupe.query.engine.database import Question
 
 MOST_SPLITS = 4
 MOST_STEPS = 16
-"""Of a split, the newest steps, as far as they have no more samples than are read."""
+"""Of a split, the newest steps that together have no more samples than are read."""
 MOST_ROWS = 512
 MOST_BYTES = 2**23
 """Of records, as they lie in files."""
@@ -40,9 +40,8 @@ def group_doubts(run: OpenRun) -> list[str]:
         steps.setdefault(split, []).append(step)
     found: dict[str, None] = {}
     for split in sorted(steps, key=lambda name: (name != "train", name))[:MOST_SPLITS]:
-        rows = sorted(
-            _rows(run, split, sorted(steps[split])), key=lambda one: (one.row.step, one.file, one.row.ordinal)
-        )
+        read = _rows(run, split, sorted(steps[split]))
+        rows = sorted(read, key=lambda grouped: (grouped.row.step, grouped.file, grouped.row.ordinal))
         found |= dict.fromkeys(doubts_of_rows(rows, is_guessed=run.format.takes_field_map))
     return [*found]
 
