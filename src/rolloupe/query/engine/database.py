@@ -34,6 +34,7 @@ from rolloupe.query.engine.relation import (
     definition,
     literal,
     quote,
+    used_in,
 )
 from rolloupe.query.engine.time_limit import TimeLimit
 from rolloupe.query.engine.token_words import knows_words, words_of
@@ -201,7 +202,8 @@ def _answer(
     import duckdb
 
     folder = run.catalog.folder.resolve()
-    base = TableReading(folder, question.pieces, question.named)
+    used = used_in(question.sql) | {column.name for column in question.named}
+    base = TableReading(folder, question.pieces, question.named, used=used)
     tokens = {
         one.name: _with_token(run, base, text) for one in question.named if (text := token_text(one.name)) is not None
     }

@@ -3,6 +3,7 @@
 Builds SQL and runs nothing. The table is called `rows`.
 """
 
+import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
@@ -78,6 +79,11 @@ FILE, ROW = "~file", "~row"
 PLACE = (quote(FILE), quote(ROW))
 
 
+MANY_COLUMNS = 2_000
+"""For `SELECT *`, DuckDB takes a time that grows with the square of the columns: of so many, those in use are named."""
+
+_QUOTED = re.compile(r'"((?:[^"]|"")*)"')
+
 PLACE_WORD = "~place"
 """The name of a column with words for the places of samples in their files, by which scores refer to them."""
 
@@ -96,12 +102,20 @@ class RowPlace(NamedTuple):
 
 
 class TableReading:
-    """The pieces of one table, `named` columns that some or all may lack, and the prefix of tables in memory."""
+    """The pieces of one table, `named` columns that some or all may lack, and the prefix of tables in memory.
+
+    With `used`, of many columns only these are read.
+    """
 
     def __init__(
-        self, folder: Path, pieces: Sequence[Piece], named: Sequence[Column] = (), prefix: str = "tail"
+        self,
+        folder: Path,
+        pieces: Sequence[Piece],
+        named: Sequence[Column] = (),
+        prefix: str = "tail",
+        used: Collection[str] | None = None,
     ) -> None:
-        self.pieces, self.named = pieces, named
+        self.pieces, self.named, self._used = pieces, named, used
         self._folder = folder  # the index of the run, resolved
         self._prefix = prefix
         self._is_derived = any(column.name.startswith(DERIVED_COLUMNS) for column in named)
@@ -133,28 +147,40 @@ class TableReading:
         """The rows of segments, numbered from `first` on; empty without segments."""
         paths = [piece.path for piece in pieces if piece.path is not None]
         alike = len({(tuple(piece.metrics), tuple(piece.tags)) for piece in pieces}) == 1
-        return self._rows(paths, list(map(derived_of, paths)) if derived else [], first, alike=alike)
+        columns = "*" if alike else self._columns(pieces)
+        return self._rows(paths, list(map(derived_of, paths)) if derived else [], first, columns, alike=alike)
 
     def _packed(self, packs: Sequence[Pack], first: int, where: str = "") -> str:
         """The rows of packs: see `_segments`."""
         derived = [pack.derived for pack in packs if self._is_derived and pack.derived is not None]
-        rows = self._rows([pack.path for pack in packs], derived, first)
+        members = [piece for pack in packs for piece in self.plan.packed[pack]]
+        rows = self._rows([pack.path for pack in packs], derived, first, self._columns(members, PIECE))
         return f"SELECT * EXCLUDE ({quote(PIECE)}) FROM ({rows}) {where}" if packs else ""
 
-    def _rows(self, paths: Sequence[Path], derived: Sequence[Path], first: int, *, alike: bool = False) -> str:
+    def _columns(self, pieces: Sequence[Piece], *others: str) -> str:
+        """The columns to read of some pieces."""
+        if self._used is None or sum(map(len, _names(pieces))) <= MANY_COLUMNS:
+            return "*"
+        return ", ".join(map(quote, (*sorted(FIXED), *others, *filter(self.uses, _more(pieces)))))
+
+    def _rows(
+        self, paths: Sequence[Path], derived: Sequence[Path], first: int, columns: str, *, alike: bool = False
+    ) -> str:
         """The rows of some files; files of derived metrics have the same rows, in the same order."""
         if not paths:
             return ""
-        numbers = f"SELECT *, {_place(first)} FROM {self._files(paths, alike=alike)}"
+        numbers = f"SELECT {columns}, {_place(first)} FROM {self._files(paths, alike=alike)}"
         if not derived:
             return numbers
         return f"SELECT * FROM ({numbers}) POSITIONAL JOIN (SELECT * FROM {self._files(derived)})"
 
     def more(self) -> list[str]:
         """The columns of sample metrics and tags."""
-        metrics = dict.fromkeys(name for piece in self.pieces for name in piece.metrics)
-        tags = dict.fromkeys(name for piece in self.pieces for name in piece.tags)
-        return [*map(metric_column, metrics), *map(tag_column, tags)]
+        return _more(self.pieces)
+
+    def uses(self, column: str) -> bool:
+        """Whether the statement uses a column."""
+        return self._used is None or column in self._used or column in FIXED
 
     def place(self, file: int, row: int) -> RowPlace:
         """The row that `PLACE` names."""
@@ -197,6 +223,24 @@ class TableReading:
         return f"read_parquet([{names}], union_by_name = {str(not alike).lower()})"
 
 
+def used_in(sql: str) -> set[str]:
+    """The columns that a statement uses, with more: names of sample metrics and tags need quotes."""
+    return {name.replace('""', '"') for name in _QUOTED.findall(sql)}
+
+
+def _names(pieces: Sequence[Piece]) -> tuple[dict[str, None], dict[str, None]]:
+    """The names of sample metrics and of tags."""
+    return (
+        dict.fromkeys(name for piece in pieces for name in piece.metrics),
+        dict.fromkeys(name for piece in pieces for name in piece.tags),
+    )
+
+
+def _more(pieces: Sequence[Piece]) -> list[str]:
+    metrics, tags = _names(pieces)
+    return [*map(metric_column, metrics), *map(tag_column, tags)]
+
+
 def _place(first: int) -> str:
     return f"{first} + file_index::BIGINT AS {PLACE[0]}, file_row_number AS {PLACE[1]}"
 
@@ -208,14 +252,14 @@ def _numbered(table: pa.Table, file: int) -> pa.Table:
 
 def definition(base: TableReading, annotations: TableReading, scores: TableReading, overlay: AnnotationOverlay) -> str:
     """The definition of `rows`, and of `base`: without annotations, and including re-recorded steps."""
-    known = {*FIXED, *base.more(), *(column.name for column in base.named)}
-    noted = _columns_in(annotations, (*ANNOTATED, *annotations.more()), overlay)
-    scored = _columns_in(scores, scores.more(), overlay)
+    noted = _columns_in(annotations, (*ANNOTATED, *annotations.more()), overlay, base)
+    scored = _columns_in(scores, scores.more(), overlay, base)
     computed = [made for column in base.named if (made := _computed(column.name))]
     replaced = f" REPLACE ({', '.join(computed)})" if computed else ""
     current = f"SELECT *{replaced} FROM base{where_current(base.pieces)}"
     if not (noted or scored):
         return f"base AS ({base.sql()}), rows AS ({current})"
+    known = {*FIXED, *base.more(), *(column.name for column in base.named)}
     wanted = f"FROM ({current}) SEMI JOIN places USING ({', '.join(PLACE)})" if overlay.places else current
     parts = [f"base AS ({base.sql()})", f"wanted AS ({wanted})"]
     parts.append(_noted(annotations, noted, known) if noted else "noted AS (FROM wanted)")
@@ -223,8 +267,9 @@ def definition(base: TableReading, annotations: TableReading, scores: TableReadi
     return ", ".join(parts)
 
 
-def _columns_in(table: TableReading, names: Sequence[str], overlay: AnnotationOverlay) -> list[str]:
-    return [name for name in names if name in {*overlay.columns}] if table.pieces else []
+def _columns_in(table: TableReading, names: Sequence[str], overlay: AnnotationOverlay, base: TableReading) -> list[str]:
+    wanted = {name for name in overlay.columns if base.uses(name)}
+    return [name for name in names if name in wanted] if table.pieces else []
 
 
 def _noted(annotations: TableReading, columns: Sequence[str], known: Collection[str]) -> str:
