@@ -126,6 +126,9 @@ ADVISED: dict[str, Advised] = {
         [{"idx": n, "ys": ["Step a", "Step b"], "infos": [{"r": 0}, {"r": 1}], "usage": {"cost": 0.5}}
          for n in range(3)],
         "response=ys,reward=infos.r", [("", 0.0, "Step a"), ("", 1.0, "Step b"), ("", 0.0, "Step a")], 6),
+    "usual texts and objects with their scores": Advised(
+        [{"question": "Add.", "completions": ["Step a", "Step b"], "infos": [{"r": 0}, {"r": 1}]}] * 2,
+        "reward=infos.r", [("", 0.0, "Step a"), ("", 1.0, "Step b")], 4, "Add."),
 }  # fmt: skip
 
 UNSCORED: dict[str, tuple[Rows, list[str], list[str]]] = {

@@ -62,6 +62,18 @@ def test_samples_by_their_ids_are_found_by_the_keys_of_their_members(tmp_path: P
     assert [row.tags["id"] for row in rows(run)] == ["40", "41", "42"]
 
 
+def test_each_line_may_be_one_sample_by_its_id(tmp_path: Path) -> None:
+    lines = [{f"task {n}": {"asked": "Q", "said": f"a {n}", "mark": n}} for n in range(2)]
+    found = read(tmp_path / "run", lines, "response=said,prompt=asked,reward=mark", lines=True)
+    assert found == [("Q", "a 0", 0), ("Q", "a 1", 1)]
+
+
+def test_no_line_is_advised_for_a_list_that_a_person_has_named(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_text(json.dumps({"question": "Q", "response": "a", "marks": [1, 2]}) + "\n")
+    (problem,) = items(only_run(tmp_path, fields=fields_in("reward=marks")))
+    assert isinstance(problem, Problem) and "--map reward=KEY.0" in problem.reason
+
+
 def test_what_a_person_names_outdoes_the_lists_of_a_row(tmp_path: Path) -> None:
     line = {
         "question": "Q", "first": "one text", "second": "another",
@@ -85,7 +97,8 @@ def test_a_line_about_several_scores_is_true(tmp_path: Path) -> None:
     assert (row.response, row.reward) == ("a", 2)
     (tmp_path / "log.jsonl").write_text(json.dumps(line).replace('"a"', '""') + "\n")
     (problem,) = items(only_run(tmp_path))
-    assert isinstance(problem, Problem) and "reward=scores.0" not in problem.reason
+    assert isinstance(problem, Problem) and "its texts are question" in problem.reason
+    assert "reward=scores.0" not in problem.reason
 
 
 def test_a_row_without_the_key_is_not_read_from_an_object_in_it(tmp_path: Path) -> None:

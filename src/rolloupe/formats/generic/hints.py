@@ -122,8 +122,9 @@ def proposed_map(records: Sequence[Record]) -> dict[str, str]:
     roles = roles_of(records[0])
     if of_pair := preference_map(records, roles):
         return of_pair
-    if not (roles.response or roles.messages) and (of_lists := _map_of_lists(rows[0])):
-        return of_lists
+    is_open = not roles.messages and (not roles.response or isinstance(records[0][roles.response], list))
+    if is_open and (of_lists := _map_of_lists(rows[0])):
+        return {role: key for role, key in of_lists.items() if key not in (roles.response, roles.score)}
     taken = {key for key in roles[:9] if key} | {*roles.counts.values()}
     found: dict[str, str] = {}
     texts = _by_path(rows, str)

@@ -449,12 +449,12 @@ def _is_response(value: object) -> bool:
 
 
 def _is_score(value: object) -> bool:
+    if isinstance(value, int | float):
+        return True
     if isinstance(value, list):
         return bool(value) and all(isinstance(entry, int | float) for entry in value)
     if isinstance(value, str):
         return fields.score_in(value) is not None
-    if not isinstance(value, dict):
-        return isinstance(value, int | float)
     found = fields.reward(value)
     return bool(found.metrics) or found.value is not None
 

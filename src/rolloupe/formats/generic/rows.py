@@ -11,6 +11,7 @@ from rolloupe.formats.reading.files import stem
 from rolloupe.formats.reading.records import Record, RecordFormat, References, Unusable, step_of
 from rolloupe.model import Locator, Sample, SampleRow, Source
 
+SHOWN_TEXTS = 12
 _UID = re.compile(r"(?P<group>.+)_[0-9]+_[0-9]+", re.DOTALL)
 
 
@@ -99,11 +100,13 @@ class NamedRows(RecordFormat):
             return fields.Reward(tokens.nan_sum(rewards), {}, {})
         what = f"`{roles.score}` has {len(value)} numbers for one response"
         if not fields.joined(roles.texts(record)[1]).strip():
+            texts = [key for key, one in record.items() if isinstance(one, str) and one.strip()]
             paths = "by their paths from the row, as in --map response=KEY,reward=LIST.0.KEY"
-            raise Unusable(f"{what}, which is empty. Next: name the text and its score {paths}")
+            among = f"; its texts are {', '.join(texts[:SHOWN_TEXTS])}" if texts else ""
+            raise Unusable(f"{what}, which is empty. Next: name the text and its score {paths}{among}")
+        key = "KEY" if roles.score == "reward" else roles.score  # a person may have named a list of another name
         raise Unusable(
-            f"{what}, which has not so many tokens. Next: name the one that counts, as with --map "
-            f"reward={roles.score}.0"
+            f"{what}, which has not so many tokens. Next: name the one that counts, as with --map reward={key}.0"
         )
 
     def _counts(self, roles: Roles, record: Record, found: row_tokens.RowTokens) -> tuple[int | None, int | None]:

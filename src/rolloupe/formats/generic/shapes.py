@@ -112,7 +112,8 @@ def _objects_with(
     if in_list and isinstance(value, dict) and has_mapped(value, keys):
         return [("", value)]
     if isinstance(value, dict):
-        are_objects = len(value) > 1 and all(type(own) is dict for own in value.values())
+        is_whole = depth == MAX_NAMED_DEPTH  # which may hold one sample by its id
+        are_objects = (is_whole or len(value) > 1) and all(type(own) is dict for own in value.values())
         listed = [{"id": name} | own for name, own in value.items()] if are_objects else []
     else:
         listed = [own for own in value if type(own) is dict] if type(value) is list and _holds_objects(value) else []
