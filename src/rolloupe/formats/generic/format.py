@@ -285,13 +285,13 @@ def _samples(
     except Unusable:
         return []
     fits = fits if is_whole else has_text
-    return [one for one in found if fits(one, roles_of(one)) and (forced or not is_foreign(record))]
+    return [sample for sample in found if fits(sample, roles_of(sample)) and (forced or not is_foreign(record))]
 
 
 def _step_folders(folder: str, link_root: str) -> list[FolderEntry]:
     """The folders of steps, and those of ranks, whose files are of one run."""
     listed = folders(folder, link_root)
-    named = (one for one in listed if fields.step_of_folder(one.name) is not None or _RANK.fullmatch(one.name))
+    named = (below for below in listed if _RANK.fullmatch(below.name) or fields.step_of_folder(below.name) is not None)
     return [*islice(named, MAX_STEP_FOLDERS)]
 
 

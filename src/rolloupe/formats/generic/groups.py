@@ -67,7 +67,7 @@ def group_doubts(rows: Sequence[GroupedRow], *, is_guessed: bool) -> list[str]:
         found = [_unnamed(rows, of_prompts)]
     else:
         found = [_mixed(rows, of_prompts) if is_guessed else ""]
-    return [one for one in (*found, _merged(rows) if is_guessed else "") if one]
+    return [doubt for doubt in (*found, _merged(rows) if is_guessed else "") if doubt]
 
 
 def goes_by_prompt(row: SampleRow) -> bool:
@@ -78,8 +78,8 @@ def goes_by_prompt(row: SampleRow) -> bool:
 def _mixed(rows: Sequence[GroupedRow], of_prompts: Groups) -> str:
     """What to say of groups with different prompts; empty for none, and for the turns of conversations."""
     members: dict[Hashable, list[GroupedRow]] = defaultdict(list)
-    for one in rows:
-        members[one.row.split, one.row.step, one.row.group].append(one)
+    for grouped in rows:
+        members[grouped.row.split, grouped.row.step, grouped.row.group].append(grouped)
     several = [some for some in members.values() if len(some) > 1]
     mixed = [some for some in several if _differ([row.prompt for _, row, _ in some])]
     if not mixed:
@@ -167,7 +167,7 @@ def _candidates(rows: Sequence[GroupedRow]) -> Iterator[tuple[str, Groups]]:
         distinct, is_named = len({*values}), bool(words & _SUBJECTS)
         if distinct > 1 and _is_regular(groups, rows) and (is_named or _may_be_groups(groups, rows, words)):
             found.append((not is_named, -distinct, key, groups))
-    yield from ((key, groups) for _, _, key, groups in sorted(found, key=lambda one: one[:2]))
+    yield from ((key, groups) for _, _, key, groups in sorted(found, key=lambda ranked: ranked[:2]))
 
 
 def _names(record: Record) -> Iterator[str]:

@@ -359,7 +359,7 @@ def _ending_in(endings: Sequence[str], keys: Iterable[str]) -> Names:
         last = words[-1].removesuffix("s") if len(words) > 1 else ""
         if last in endings and _OF_ANOTHER.isdisjoint(words[:-1]):
             found.append((endings.index(last), key))
-    return tuple(key for _, key in sorted(found, key=lambda one: one[0]))
+    return tuple(key for _, key in sorted(found, key=lambda ranked: ranked[0]))
 
 
 def fold(key: str) -> str:
@@ -462,7 +462,7 @@ def _is_score(value: object) -> bool:
 def _is_verdict(key: str, value: object) -> bool:
     """True or false, or under a usual name a share; of a group that of each."""
     if isinstance(value, list):
-        return bool(value) and all(_is_verdict(key, one) for one in value)
+        return bool(value) and all(_is_verdict(key, verdict) for verdict in value)
     is_usual = fold(key).removesuffix("s") in _VERDICTS or fold(key) in _VERDICTS
     if isinstance(value, str):
         return is_usual and fold(key) != "correct" and fields.score_in(value) in (0, 1)  # `correct` may be the answer

@@ -167,7 +167,7 @@ def row_tokens(record: Record) -> RowTokens:
             continue
         elif what == "targets":
             if "loss_mask" not in arrays and _begins_with(value, int) and UNTRAINED in value:
-                arrays["loss_mask"], keys[key] = [int(one != UNTRAINED) for one in value], "loss_mask"
+                arrays["loss_mask"], keys[key] = [int(target != UNTRAINED) for target in value], "loss_mask"
         elif what == "ids of the prompt":
             if len(ids) and not prompt_ids and _begins_with(value, int):
                 prompt_ids, keys[key] = value, what
@@ -194,7 +194,7 @@ def _is_flat(value: object) -> bool:
     if isinstance(value[0], float | int):
         return True
     value = tokens.inner(value)
-    first = next((one for one in value if one is not None), 0) if isinstance(value, list) else 0
+    first = next((number for number in value if number is not None), 0) if isinstance(value, list) else 0
     return bool(value) and isinstance(first, int | float | str)
 
 
@@ -301,13 +301,13 @@ def placed_row(found: RowTokens, prompt: int | None, pad: str = "") -> AlignedRo
     masks = found.masks()
     extent = extent_of(found, prompt, pad)
     (start, stop), padded = extent.span, len(found.pieces)
-    read = {name: tokens.read_floats(tokens.inner(one)) for name, one in found.arrays.items() if name not in MASKS}
+    read = {key: tokens.read_floats(tokens.inner(value)) for key, value in found.arrays.items() if key not in MASKS}
     read |= masks
-    arrays = {name: one for name in found.arrays if (one := read.get(name)) is not None and len(one)}
+    arrays = {name: array for name in found.arrays if (array := read.get(name)) is not None and len(array)}
     lost = found.arrays.keys() - arrays.keys()
     notes = [f"{name} holds something else than flags, and is not used" for name in MASKS if name in lost]
     if stop - start < padded:
-        arrays = {name: one[start:stop] if len(one) == padded else one for name, one in arrays.items()}
+        arrays = {name: array[start:stop] if len(array) == padded else array for name, array in arrays.items()}
         notes.append(
             f"response_tokens: shown up to the padding, {stop - start} of {padded}"
             if pad

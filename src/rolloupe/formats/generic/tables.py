@@ -146,17 +146,17 @@ class DocumentRows(AnyRows):
         with open_binary(source.location) as file:
             data = file.read(MAX_BYTES)
             is_whole = not file.read(1)
-        for one in rows_in(data, ending_of(source.path)):
-            if one.start >= stop:
+        for placed in rows_in(data, ending_of(source.path)):
+            if placed.start >= stop:
                 return
-            if one.start < start:
+            if placed.start < start:
                 continue
-            at_end = one.stop >= len(data)
-            reason = one.reason
-            if one.record is not None and (is_whole or not at_end):
+            at_end = placed.stop >= len(data)
+            reason = placed.reason
+            if placed.record is not None and (is_whole or not at_end):
                 try:
                     yield from self.rows_of(
-                        run, source, self.prepared(run, one.record), one.start, one.stop - one.start
+                        run, source, self.prepared(run, placed.record), placed.start, placed.stop - placed.start
                     )
                     continue
                 except Unusable as error:
@@ -164,7 +164,7 @@ class DocumentRows(AnyRows):
                 except Exception as error:  # a defect of ours must not cost the rows after it
                     reason = self.failure(error)
             reason = reason or f"more than {MAX_BYTES // 2**20} MiB: the rows from here on are not read"
-            yield Problem(source=source.name, reason=reason, start=one.start, stop=one.stop, transient=at_end)
+            yield Problem(source=source.name, reason=reason, start=placed.start, stop=placed.stop, transient=at_end)
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
         """See `Format`."""
@@ -202,7 +202,7 @@ class DocumentRows(AnyRows):
         failed: Callable[[Source, Locator, Exception], Problem],
     ) -> Iterator[T | Problem]:
         """Read each record once, however large it is and however many samples it holds."""
-        for _, several in groupby(places, lambda one: (one.start, one.length)):
+        for _, several in groupby(places, lambda place: (place.start, place.length)):
             whole: Record | None = None
             for place in several:
                 try:
@@ -272,8 +272,8 @@ def _first_rows(location: Location, inode: int, size: int, mtime_ns: int) -> tup
         if (
             ending not in DELIMITED
             and data.lstrip()[:1] == b"{"
-            and not any(one.record for one in rows_in(data, ending))
+            and not any(placed.record for placed in rows_in(data, ending))
         ):
             data += file.read(LOOKED_BYTES - len(data))  # one object, whose list may be long
-    found = (one.record for one in rows_in(data, ending) if one.record is not None)
+    found = (placed.record for placed in rows_in(data, ending) if placed.record is not None)
     return tuple(fields.showable(record) for record, _ in zip(found, range(FIRST_ROWS), strict=False))
