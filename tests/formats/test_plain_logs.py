@@ -348,6 +348,7 @@ ONE_SAMPLE: dict[str, dict[str, Any]] = {
         "output": {"response": "a"},
         "score": 1,
     },
+    "a verdict on a whole conversation": {"input": {"conversations": MESSAGES, "target": "7"}, "is_correct": True},
     "a text as messages": {"messages": "q", "completion": "a", "reward": 1, "label": "7"},
     "an answer of a weak name": {"question": "q", "response": {"answer": "a"}, "reward": 1, "target": "7"},
     "a label before an answer of another name": {

@@ -249,7 +249,7 @@ def roles_of(record: Record) -> Roles:
         group = "id"  # verifiers until September 2025: rollouts of one example share it
     score = _first(record, scores, _is_score)
     response = response or (None if messages else _first(record, responses, _is_any))
-    if score is None and (response or messages):
+    if score is None and found.outcomes and (response or messages or _holds_answer(record, prompt)):
         verdicts = [key for key in found.outcomes if _is_verdict(key, record[key])]
         score = next((key for key in verdicts if isinstance(record[key], bool)), None) or next(iter(verdicts), None)
     step = _first(record, steps, _is_integer)
@@ -280,6 +280,12 @@ def _first(record: Record, keys: Iterable[str], fits: Test) -> str | None:
         if fits(record[key]):
             return key
     return None
+
+
+def _holds_answer(record: Record, prompt: str | None) -> bool:
+    """Whether a whole conversation stands under the name of a prompt."""
+    messages = text.conversation(record[prompt]) if prompt else None
+    return messages is not None and text.answers_in(messages) > 0
 
 
 def _text_before(record: Record, messages: Names) -> str | None:
