@@ -383,7 +383,7 @@ def seen_by_bob(folder: Path, hidden: list[str]) -> list[tuple[str, str]]:
         relax_run(folder / "runs" / "secret" / name, steps=1)
     access = access_file(folder, folder / "runs" / "secret")
     with Library([folder / "runs"], index_dir=folder / "index", hides_runs=True) as library:
-        assert len(library.runs) == 3 + len(hidden)
+        assert len(library.runs) == 3 + len(hidden) and all(run.wait(30) for run in library.runs)
         app = team_app(library, access, state_dir=str(folder / "state"))
         runs = get_as(app, "bob", "/api/runs").json["runs"]
         hides = get_as(app, "bob", "/api/runs/same/steps?split=train")
