@@ -53,8 +53,8 @@ class RLLoggingBoard(LineRows):
         "many runs. A folder `eval_X` beside `X` or `train_X` becomes the split `eval/X` of that run."
     )
     identity = (
-        "step = `step`; group as in plain JSON lines, of the prompt without padding; index = `{file}:{byte offset}`, the "
-        "file without `.jsonl`. Split `train`, or `eval/X`."
+        "step = `step`; group as in plain JSON lines, of the prompt without padding; index = `{file}:{byte offset}`, "
+        "the file without `.jsonl`. Split `train`, or `eval/X`."
     )
     reads = (
         ("`prompt`, `response`", f"turns; the pad token `{PAD_TOKEN}` is dropped"),
