@@ -123,6 +123,9 @@ POST: tuple[tuple[str, Endpoint, str], ...] = (
 )
 """Each with the role that a team's server requires; GET, which changes nothing, requires `reader`."""
 
+FOR_ADMINS = {"/api/cache/stats"}
+"""GET that says something of the whole server: of a team, only an admin sees that."""
+
 ERRORS: dict[type[RolloupeError], tuple[int, str]] = {
     NotFound: (404, "Go back to the list: it may have changed since."),
     BadQuery: (400, "Change the address, or start over at the list of runs."),
@@ -153,7 +156,10 @@ class App:
         ]
         inner = Starlette(
             routes=[
-                *(Route(path, caught(endpoint), methods=["GET"]) for path, endpoint in GET),
+                *(
+                    Route(path, caught(endpoint, "admin" if path in FOR_ADMINS else "reader"), methods=["GET"])
+                    for path, endpoint in GET
+                ),
                 *(Route(path, caught(endpoint, role), methods=["POST"]) for path, endpoint, role in POST),
                 *([] if settings.team else login_routes),
                 Route("/{path:path}", caught(static_app.shell), methods=["GET"]),

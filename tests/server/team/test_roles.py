@@ -59,6 +59,13 @@ def test_only_an_admin_clears_the_cache(app: App) -> None:
     assert ask_as(app, "root", "POST", "/api/cache/clear").status == 200
 
 
+def test_only_an_admin_sees_the_figures_of_the_server(app: App) -> None:
+    for name in ("rita", "ada"):
+        answer = get_as(app, name, "/api/cache/stats")
+        assert answer.status == 403 and answer.json.keys() == {"error", "next"}
+    assert {"index_bytes", "index_dir", "hits"} <= get_as(app, "root", "/api/cache/stats").json.keys()
+
+
 @pytest.mark.parametrize(("name", "role"), [("rita", "reader"), ("ada", "writer"), ("root", "admin")])
 def test_the_page_learns_who_one_is(app: App, name: str, role: str) -> None:
     state = get_as(app, name, "/api/state").json

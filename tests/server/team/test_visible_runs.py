@@ -334,11 +334,6 @@ def test_a_question_waits_for_a_hidden_run_as_for_one_that_is_not_there(
     assert min(waited) > 2 * context.SEARCH_S
 
 
-def test_the_size_of_the_index_is_that_of_the_runs_one_sees(app: App) -> None:
-    sizes = [get_as(app, name, "/api/cache/stats").json["index_bytes"] for name in ("bob", "ada")]
-    assert 0 < sizes[0] < sizes[1]
-
-
 NAME_NO_RUN = {"/api/runs", "/api/configs", "/api/catalogue", "/api/cache/stats", "/api/state", "/api/events"}
 
 

@@ -5,7 +5,6 @@ import { useEffect, useState } from "preact/hooks";
 import { type ApiError, clearCache, getCacheStats } from "../../api";
 import type { CacheStats } from "../../api/types.gen";
 import { figure, size } from "../../lib/numbers/numbers";
-import { isAdmin } from "../../state/team/people";
 import { startAgain } from "../../state/start";
 import { asApiError } from "../../state/browser/login";
 import { Failure } from "../../ui/layout/EmptyState";
@@ -57,13 +56,11 @@ export function Cache() {
             </div>
           </dl>
           <div class={style["act"]}>
-            {isAdmin.value && (
-              <button type="button" class="button" onClick={() => void clear()}>
-                Clear
-              </button>
-            )}
+            <button type="button" class="button" onClick={() => void clear()}>
+              Clear
+            </button>
             <span class={style["note"]} role="status">
-              {message || (isAdmin.value ? CLEARS : "")}
+              {message || CLEARS}
             </span>
           </div>
         </>

@@ -2,7 +2,7 @@
 
 import { statePlace, storageProblem } from "../../state/marks";
 import { program } from "../../state/runs";
-import { isTeam, logout, mayWrite, role, user } from "../../state/team/people";
+import { isAdmin, isTeam, logout, mayWrite, role, user } from "../../state/team/people";
 import { chooseRender, promptAfter } from "../../state/browser/textOptions";
 import { choose, PAD_CHARS, settings } from "../../state/browser/settings";
 import { Segments } from "../../ui/controls/Segments";
@@ -103,7 +103,7 @@ export function SettingsPage() {
             </span>
           </label>
         </section>
-        <Cache />
+        {isAdmin.value && <Cache />}
         <section class={style["section"]} aria-label="What you add">
           <h2>What you add</h2>
           {isTeam.value && (
