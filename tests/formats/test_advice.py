@@ -150,7 +150,8 @@ UNSCORED: dict[str, tuple[Rows, list[str], list[str]]] = {
         [{"said": ["one text", "another"], "mark": 3}] * 2,
         ["with the keys of a text and of its score; its numbers are mark"], ["reward=mark"]),
     "answers of several models": (
-        [{"question": "Q", **{name: {"solution": name, "is_correct": True} for name in ("small", "mid", "large")}}] * 2,
+        [{"question": "Q", "tags": ["x"]}
+         | {name: {"solution": name, "is_correct": True} for name in ("small", "mid", "large")}] * 2,
         ["--map response=small.solution,reward=small.is_correct", "the same keys lie in mid, large"], []),
 }  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shlex
 import time
 from pathlib import Path
 from typing import Any
@@ -396,6 +397,12 @@ OF_A_GROUP: dict[str, dict[str, Any]] = {
         "meta": {"answer": "7"},
         "samples": [{"reply": t, "reward": t == "a", "meta": {"n": 1}} for t in "ab"],
     },
+    "answers of several models": {
+        "question": "q",
+        "answer": "7",
+        "small": {"solution": "a", "is_correct": True},
+        "large": {"solution": "b", "is_correct": False},
+    },
     "lists of one name": {
         "completions": [
             {
@@ -414,7 +421,7 @@ def test_a_record_of_a_group_keeps_its_prompt_and_facts(tmp_path: Path, name: st
     assert read(tmp_path) == [("q", "a", 1.0), ("q", "b", 0.0)]
     loaded = samples(only_run(tmp_path))
     assert [one.label for one in loaded] == [
-        "7" if name in ("capitals", "a label above", "lists of one name") else ""
+        "7" if name in ("capitals", "a label above", "answers of several models", "lists of one name") else ""
     ] * 2
     if name == "facts in lists":
         assert [one.row.status for one in loaded] == ["completed", "truncated"]
@@ -479,3 +486,61 @@ def test_files_that_are_read_as_a_person_asked_are_not_called_unread(tmp_path: P
     found = discover([tmp_path], Reading(format="generic"))
     assert [run.root for run in found.runs] == [str(tmp_path)] and found.notes == []
     assert len(rows(found.runs[0])) == 2
+
+
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        (
+            {"prompt": "q", "completions": ["a", 5, None], "rewards": [1, 0, 0.5]},
+            [("q", "a", 1.0), ("q", "5", 0.0), ("q", "", 0.5)],
+        ),
+        (
+            {"prompt": {"0": "p", "1": "q"}, "response": {"1": "b", "0": "a"}, "reward": {"0": 0, "1": 1}},
+            [("p", "a", 0.0), ("q", "b", 1.0)],
+        ),
+        (
+            {"prompt": "q", "completion_0": "a", "completion_2": "c", "reward_0": 0, "reward_1": 0.1, "reward_2": 0.2},
+            [("q", "a", 0.0), ("q", "", 0.1), ("q", "c", 0.2)],
+        ),
+        (
+            {"prompt": "q", "response_0": "a", "response_1": None, "reward_0": 1, "reward_1": 0},
+            [("q", "a", 1.0), ("q", "", 0.0)],
+        ),
+    ],
+)
+def test_members_of_a_group_that_are_no_texts_keep_their_places(
+    tmp_path: Path, record: dict[str, Any], expected: list[tuple[str, str, float]]
+) -> None:
+    write(tmp_path / "x.jsonl", record)
+    assert read(tmp_path) == expected
+
+
+@pytest.mark.parametrize("bad", [None, {"error": "timeout"}])
+@pytest.mark.parametrize("place", [0, 1, 3])
+def test_one_bad_member_costs_no_other(tmp_path: Path, bad: Any, place: int) -> None:
+    good: list[Any] = [{"question": f"q{n}", "response": f"r{n}", "reward": 1} for n in range(3)]
+    listed = [*good[:place], bad, *good[place:]]
+    write(tmp_path / "list.jsonl", {"samples": listed})
+    (tmp_path / "ids").mkdir()
+    (tmp_path / "ids" / "x.json").write_text(
+        json.dumps({"version": 2} | {f"id{n}": one for n, one in enumerate(listed)})
+    )
+    for folder in (tmp_path, tmp_path / "ids"):
+        found = [one for run in discover([folder]).runs if run.root == str(folder) for one in items(run)]
+        assert [one.response for one in found if isinstance(one, SampleRow) and one.response] == ["r0", "r1", "r2"]
+        assert len(found) == 4
+
+
+def test_numbers_that_are_not_one_a_response_are_refused_by_name(tmp_path: Path) -> None:
+    uneven = {"prompt": "q", "completions": ["a", "b"], "rewards": [1, 0], "advantages": [1, 2, 3]}
+    write(tmp_path / "x.jsonl", uneven, {"prompt": "q", "completion": "a", "reward": 1})
+    (problem,) = [one for one in items(only_run(tmp_path)) if isinstance(one, Problem)]
+    assert "2 responses, but 3 numbers (`advantages`)" in problem.reason
+
+
+def test_what_is_advised_can_be_pasted(tmp_path: Path) -> None:
+    strange = {"prompt": "q", "response": "a", "$(touch here) reward": [1, 0, 1]}
+    write(tmp_path / "x.jsonl", strange, {"prompt": "q", "response": "a", "reward": 1})
+    (problem,) = [one for one in items(only_run(tmp_path)) if isinstance(one, Problem)]
+    assert shlex.split(problem.reason.partition("Next: ")[2])[-1] == "reward=$(touch here) reward.0"

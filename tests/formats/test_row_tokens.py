@@ -241,3 +241,26 @@ def test_a_million_tokens_and_deep_nesting(tmp_path: Path, base: dict[str, Any])
     for _ in range(500):
         deep = [deep]
     assert shown(sample_of(tmp_path, base, logprobs=deep, loss_mask=deep)) == {}
+
+
+def test_texts_of_numbers_are_numbers_and_other_texts_stay(tmp_path: Path) -> None:
+    sample = sample_of(tmp_path, OTHER, response_tokens=["a", "b", "c"], logprobs=[-0.1, "-.2", None])
+    assert shown(sample) == {"logprobs": "[-0.1, -0.2, nan]"}
+    sample = sample_of(tmp_path, OTHER, response_tokens=["a", "b", "c"], logprobs=["a", "b", "c"])
+    assert shown(sample) == {} and sample.extra["logprobs"] == ["a", "b", "c"]
+
+
+def test_a_mask_that_counts_more_tokens_than_there_are_is_told_of(tmp_path: Path) -> None:
+    sample = sample_of(tmp_path, OTHER, input_ids=[1, 2, 3], attention_mask=[1] * 7, advantages=[0.5, 0.5])
+    assert shown(sample) == {"advantages": "[0.5, 0.5]"} and "attention_mask has 7" in "".join(sample.notes)
+
+
+@pytest.mark.parametrize("targets", [[-100, None, 3], [-100.0, -100.0, 3.0], [[-100, -100, 3]]])
+def test_a_target_that_is_no_id_is_not_trained(tmp_path: Path, targets: list[Any]) -> None:
+    sample = sample_of(tmp_path, OTHER, input_ids=[1, 2, 3], logprobs=[-1, -2, -3], labels=targets)
+    assert shown(sample) == {"logprobs": "[-3.0]", "loss_mask": "[1.0]"}
+
+
+def test_a_choice_whose_text_is_a_number_keeps_it(tmp_path: Path) -> None:
+    sample = sample_of(tmp_path, {"prompt": "p", "reward": 1}, response={"choices": [{"text": 5}]})
+    assert sample.response_text == "5"

@@ -113,7 +113,7 @@ def place(arrays: Mapping[str, Floats], count: int | None, prompt: int | None = 
     masks = {name: values for name, values in arrays.items() if name == ATTENTION or name in LOSS_MASKS}
     others = {name: values for name, values in arrays.items() if name not in masks}
     total = count if count is not None else _likely_count(others, masks, prompt)
-    starts = {name: _start(name, mask, total) for name, mask in masks.items()}
+    starts = {name: _start(name, mask, total, prompt) for name, mask in masks.items()}
     placed = {name: mask[starts[name] :][:total] for name, mask in masks.items() if starts[name] is not None}
     notes = [_unplaced(name, masks[name], total) for name in masks if name not in placed]
     notes += [
@@ -170,11 +170,11 @@ def _likely_count(others: Mapping[str, Floats], masks: Mapping[str, Floats], pro
     likely = max(lengths, key=lambda length: (lengths[length], length))
     if not len(mask):
         return likely
-    is_of_trained = _start(name, mask, likely) is None and likely == np.count_nonzero(counts(mask))
+    is_of_trained = _start(name, mask, likely, prompt) is None and likely == np.count_nonzero(counts(mask))
     return len(mask) if is_of_trained else likely
 
 
-def _start(name: str, mask: Floats, total: int) -> int | None:
+def _start(name: str, mask: Floats, total: int, prompt: int | None) -> int | None:
     """Where in a mask the tokens begin; None if it does not fit them."""
     further = len(mask) - total
     if further <= 0:
@@ -185,6 +185,8 @@ def _start(name: str, mask: Floats, total: int) -> int | None:
     first, last = int(inside[0]), int(inside[-1]) + 1
     if last - first == total:
         return first
+    if name == ATTENTION and prompt is not None and len(inside) > prompt + total:
+        return None
     if first >= further or name == ATTENTION:  # over prompt and response
         return further
     return 0 if last <= total else None  # with padding at the end

@@ -27,7 +27,7 @@ from rolloupe.formats.generic.keys import (
     roles_of,
 )
 from rolloupe.formats.generic.row_tokens import holds_ids
-from rolloupe.formats.generic.shapes import samples_in
+from rolloupe.formats.generic.shapes import LOOKED, samples_in
 from rolloupe.formats.generic.tables import (
     PARQUET,
     TABLES,
@@ -279,9 +279,9 @@ def _samples(
     forced: bool = False,
     fits: Callable[[Record, Roles], bool] = has_sample,
 ) -> list[Record]:
-    """The first sample of a record; of one that is too long to be seen whole, the score may follow its text."""
+    """The first samples of a record; of one that is too long to be seen whole, the score may follow its text."""
     try:
-        found = samples_in(record, named)[:1]
+        found = samples_in(record, named)[:LOOKED]  # of which the first may be of a try that failed
     except Unusable:
         return []
     fits = fits if is_whole else has_text

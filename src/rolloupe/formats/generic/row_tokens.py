@@ -155,7 +155,7 @@ def row_tokens(record: Record) -> RowTokens:
         if what == "ids" and type(value) is list and value and isinstance(value[0], dict):
             what = "logprobs"  # objects of a token each
         if what in _ARRAYS:
-            if what not in arrays and _is_flat(value):
+            if what not in arrays and _is_flat(value, what):
                 arrays[what], keys[key] = value, what
             elif what == "logprobs" not in arrays and (found := sampled_tokens(value)) is not None:
                 arrays[what], keys[key] = found.logprobs, what
@@ -166,8 +166,10 @@ def row_tokens(record: Record) -> RowTokens:
         elif not tokens.length(value):
             continue
         elif what == "targets":
-            if "loss_mask" not in arrays and _begins_with(value, int) and UNTRAINED in value:
-                arrays["loss_mask"], keys[key] = [int(target != UNTRAINED) for target in value], "loss_mask"
+            targets = tokens.inner(value)
+            if "loss_mask" not in arrays and isinstance(targets, list) and UNTRAINED in targets:
+                trained = [isinstance(target, int | float) and target != UNTRAINED for target in targets]
+                arrays["loss_mask"], keys[key] = [int(is_trained) for is_trained in trained], "loss_mask"
         elif what == "ids of the prompt":
             if len(ids) and not prompt_ids and _begins_with(value, int):
                 prompt_ids, keys[key] = value, what
@@ -185,8 +187,8 @@ def holds_ids(record: Record) -> bool:
     return bool(len(row_tokens(record).ids))
 
 
-def _is_flat(value: object) -> bool:
-    """Whether a value is an array of numbers, or of texts of them: its first element that is not null tells."""
+def _is_flat(value: object, what: str) -> bool:
+    """Whether a value is an array of numbers, or of texts of them or flags: its first that is not null tells."""
     if isinstance(value, np.ndarray):
         return bool(len(value))
     if not isinstance(value, list) or not value:
@@ -195,7 +197,8 @@ def _is_flat(value: object) -> bool:
         return True
     value = tokens.inner(value)
     first = next((number for number in value if number is not None), 0) if isinstance(value, list) else 0
-    return bool(value) and isinstance(first, int | float | str)
+    is_number = isinstance(first, int | float) or (isinstance(first, str) and fields.number_in(first) != first)
+    return bool(value) and (is_number or (isinstance(first, str) and what in _IS_MASK))
 
 
 def _begins_with(value: list[Any] | tokens.Floats, kind: type) -> bool:
@@ -230,8 +233,8 @@ def with_choice(record: Record) -> Record:
     found |= {f"{key}_object": rest} if key and rest else {}
     if isinstance(message, dict):
         found.setdefault("response", [{"role": "assistant"} | message])
-    elif isinstance(choice.get("text"), str):
-        found.setdefault("response", choice["text"])
+    elif choice.get("text") is not None:
+        found.setdefault("response", fields.as_text(choice["text"]))
     others = {
         "logprobs": choice.get("logprobs"), "finish_reason": choice.get("finish_reason"),
         "response_ids": choice.get("token_ids"),
@@ -301,7 +304,7 @@ def placed_row(found: RowTokens, prompt: int | None, pad: str = "") -> AlignedRo
     masks = found.masks()
     extent = extent_of(found, prompt, pad)
     (start, stop), padded = extent.span, len(found.pieces)
-    read = {key: tokens.read_floats(tokens.inner(value)) for key, value in found.arrays.items() if key not in MASKS}
+    read = {key: _read_numbers(value) for key, value in found.arrays.items() if key not in MASKS}
     read |= masks
     arrays = {name: array for name in found.arrays if (array := read.get(name)) is not None and len(array)}
     lost = found.arrays.keys() - arrays.keys()
@@ -315,6 +318,14 @@ def placed_row(found: RowTokens, prompt: int | None, pad: str = "") -> AlignedRo
         )
     placed = tokens.place(arrays, extent.response, extent.prompt)
     return AlignedRow(extent, placed.total, placed.series, masks, placed.left_out | lost, notes + placed.notes)
+
+
+def _read_numbers(values: object) -> tokens.Floats | None:
+    """An array of numbers, or of texts of them."""
+    values = tokens.inner(values)
+    if isinstance(values, list) and any(isinstance(value, str) for value in values):
+        values = [fields.number_in(value) if isinstance(value, str) else value for value in values]
+    return tokens.read_floats(values)
 
 
 def add_row_tokens(sample: Sample, found: RowTokens, placed: AlignedRow) -> set[str]:

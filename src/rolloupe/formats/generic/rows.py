@@ -7,6 +7,7 @@ from rolloupe import text, tokens
 from rolloupe.formats.generic import row_tokens
 from rolloupe.formats.generic.keys import Roles, is_aside, is_prompt_alone, may_be_sample, roles_of, weak_group
 from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.field_map import as_pairs
 from rolloupe.formats.reading.files import stem
 from rolloupe.formats.reading.records import Record, RecordFormat, References, Unusable, step_of
 from rolloupe.model import Locator, Sample, SampleRow, Source
@@ -105,9 +106,8 @@ class NamedRows(RecordFormat):
             among = f"; its texts are {', '.join(texts[:SHOWN_TEXTS])}" if texts else ""
             raise Unusable(f"{what}, which is empty. Next: name the text and its score {paths}{among}")
         key = "KEY" if roles.score == "reward" else roles.score  # a person may have named a list of another name
-        raise Unusable(
-            f"{what}, which has not so many tokens. Next: name the one that counts, as with --map reward={key}.0"
-        )
+        pairs = as_pairs({"reward": f"{key}.0"}) or "FILE, a file of TOML"
+        raise Unusable(f"{what}, which has not so many tokens. Next: name the one that counts, as with --map {pairs}")
 
     def _counts(self, roles: Roles, record: Record, found: row_tokens.RowTokens) -> tuple[int | None, int | None]:
         """The tokens of prompt and response: as the row says, else as many as it holds without padding."""
@@ -146,7 +146,8 @@ def _is_of_tokens(count: int, roles: Roles, record: Record) -> bool:
     """Whether a response has so many tokens, as a count or another list says."""
     if roles.tokens(record, "response") == count:
         return True
-    lists = (value for key, value in record.items() if key not in (roles.score, roles.messages, roles.prompt))
+    texts = (roles.score, roles.messages, roles.prompt, roles.response)
+    lists = (value for key, value in record.items() if key not in texts)
     return any(tokens.length(value) == count for value in lists)
 
 

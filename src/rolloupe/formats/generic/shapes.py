@@ -27,7 +27,7 @@ from rolloupe.formats.generic.keys import (
     keep_by_keys,
     roles_of,
 )
-from rolloupe.formats.generic.row_tokens import token_members
+from rolloupe.formats.generic.row_tokens import SERIES, token_members
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.field_map import ROLES, Fields, has_mapped, renamed
 from rolloupe.formats.reading.records import Record, Uncut, Unusable
@@ -179,16 +179,15 @@ def _by_number(record: Record) -> list[Record] | None:
         return None
     by_role = candidates(tuple(members)).by_role
     base = next((name for role in ("response", "messages") for name in by_role.get(role, ())), None)
-    if base is None or not all(_is_text(record[key]) for key in members[base].values()):
+    if base is None or not _are_responses([record[key] for key in members[base].values()]):
         return None
-    if len(members[base]) == 1 and not any(
-        members[name].keys() == members[base].keys() for name in by_role.get("score", ())
-    ):
+    scores = [members[name] for name in by_role.get("score", ())]
+    if len(members[base]) == 1 and not any(keys.keys() == members[base].keys() for keys in scores):
         return None
-    columns = {name: keys for name, keys in members.items() if keys.keys() <= members[base].keys()}
+    numbers = sorted(members[base].keys() | (scores[0].keys() if scores else set()))
+    columns = {name: keys for name, keys in members.items() if keys.keys() <= {*numbers}}
     cut = {key for keys in columns.values() for key in keys.values()}
     shared = {key: value for key, value in record.items() if key not in cut}
-    numbers = sorted(members[base])
     lists = {name: [record.get(keys.get(number, "")) for number in numbers] for name, keys in columns.items()}
     return _divide(shared, lists, {})
 
@@ -208,7 +207,7 @@ def _in_list(record: Record, depth: int) -> list[Record] | None:
     """The samples of a list of objects, each with what they share."""
     for key, value in _lists_of_samples(record, depth):
         others = {name: other for name, other in record.items() if name != key}
-        first = _with_response(_lift(value[0], depth - 1))
+        first = _with_response(_lift(_fullest(value), depth - 1))
         is_answered = has_answer(first, roles_of(first))
         answer = {"response": ""} if is_answered and "response" not in others else {}  # so that `answer` is a label
         others = _with_prompt(_lift(answer | others, depth - 1))
@@ -229,7 +228,8 @@ def _in_list(record: Record, depth: int) -> list[Record] | None:
         samples: list[Record] = []
         for number, own in enumerate(value):
             of_lists = {name: other[number] for name, other in lists.items()}
-            samples += _samples(shared | of_lists | _with_response(own), depth - 1)
+            members = _with_response(own) if isinstance(own, dict) else {}  # which is then no sample, and told of
+            samples += _samples(shared | of_lists | members, depth - 1)
             _check_size(size, len(samples))
         return samples
     return None
@@ -258,14 +258,20 @@ def _lists_of_samples(record: Record, depth: int) -> Iterator[tuple[str, list[An
 
 
 def _holds_objects(listed: list[Any]) -> bool:
-    """Whether a list begins with an object that is no message."""
-    return bool(listed) and isinstance(listed[0], dict) and not text.is_message(listed[0])
+    """Whether a list holds objects that are no messages, and nothing else but null."""
+    first = next((own for own in listed if own is not None), None)
+    return isinstance(first, dict) and not text.is_message(first)
+
+
+def _fullest(listed: Sequence[Any]) -> Record:
+    """The object with most members among the first of a list: others may be of samples that failed."""
+    return max((own for own in listed[: 2 * LOOKED] if isinstance(own, dict)), key=len, default={})
 
 
 def _are_samples(scores: object, key: str, listed: list[Any], depth: int) -> bool:
     """Whether the objects in a list are samples, and not steps or alternatives; their record has the `scores`."""
-    first = listed[0]
-    if not all(isinstance(own, dict) for own in listed):
+    first = _fullest(listed)
+    if not all(own is None or isinstance(own, dict) for own in listed):
         return False
     if _is_group(first) or (depth > 1 and any(_lists_of_samples(first, depth - 1))):
         return True
@@ -289,25 +295,32 @@ def _is_group(record: Record) -> bool:
 
 def _by_id(record: Record, depth: int) -> list[Record] | None:
     """The samples of an object whose members are samples."""
-    first = next(iter(record.values()), None)
-    if not isinstance(first, dict) or not all(isinstance(own, dict) for own in record.values()):
+    by_id = {key: own for key, own in record.items() if own is None or type(own) is dict}
+    others = {key: value for key, value in record.items() if key not in by_id}
+    if len(others) > len(by_id) or any(type(value) is list for value in others.values()):
         return None
-    if candidates(tuple(record)).by_role.keys() & {"response", "messages"}:  # columns, as pandas writes them
-        rows = first.keys()
+    if not by_id or (others and any(fold(key) in _OBJECTS for key in by_id)):
+        return None
+    listed = [*by_id.values()]
+    about = candidates(tuple(record))
+    texts = {*about.by_role.get("response", ()), *about.by_role.get("messages", ())} - {*about.weak_responses}
+    if texts or (not others and about.by_role.keys() & {"response", "messages"}):  # columns, as pandas writes them
+        rows = (listed[0] or {}).keys()
         columns = {
-            key: [[value] if text.is_message(value) else value for value in column.values()]
-            for key, column in record.items()
-            if column.keys() == rows
+            key: [[column[row]] if text.is_message(column[row]) else column[row] for row in rows]
+            for key, column in by_id.items()
+            if column is not None and column.keys() == rows
         }
         return _in_columns(columns) if rows and len(columns) == len(record) else None
-    listed = [*record.values()]
     if not _holds_objects(listed) or not _are_alike(listed) or not _are_samples(None, "", listed, depth):
         return None
     _check_size(0, len(record))
+    shared = _shared_with(others, [own for own in listed[:LOOKED] if own], ()) if others else {}
+    _check_size(_size_of(shared), len(by_id))
     return [
         sample if len(samples) == 1 else _with_group(key, sample)
-        for key, own in record.items()
-        for samples in [_samples({"id": key} | own, depth - 1)]
+        for key, own in by_id.items()
+        for samples in [_samples({"id": key} | shared | _with_response(own or {}, _answer_names(own)), depth - 1)]
         for sample in samples
     ]
 
@@ -359,10 +372,10 @@ def _within(record: Record, depth: int) -> list[Record] | None:
     ]
 
 
-def _are_alike(listed: list[Record]) -> bool:
-    """Whether most objects share a member with the first, as samples do; those that make up one sample do not."""
-    first = listed[0].keys()
-    return 2 * sum(not first.isdisjoint(other) for other in listed) > len(listed)
+def _are_alike(listed: Sequence[Record | None]) -> bool:
+    """Whether most objects share a member with the fullest, as samples do; those that make up one sample do not."""
+    first = _fullest(listed).keys()
+    return 2 * sum(other is not None and not first.isdisjoint(other) for other in listed) > len(listed)
 
 
 def _in_columns(record: Record) -> list[Record] | None:
@@ -416,6 +429,10 @@ def _divide(shared: Record, lists: dict[str, list[Any]], inner: dict[str, dict[s
         listed = _length(shared[score[0]])
         what = "one reward" if listed is None else f"{listed} rewards"
         raise Unusable(f"{count} responses, but {what} (`{score[0]}`): nothing says which response has which")
+    for key, usual in token_members(tuple(shared)) if count > 1 else ():
+        listed = _length(shared[key]) if usual in SERIES else None
+        if listed and listed > 1 and type(shared[key][0]) in _NUMBERS:
+            raise Unusable(f"{count} responses, but {listed} numbers (`{key}`): nothing says which response has which")
     return [
         shared
         | {key: values[number] for key, values in lists.items()}
@@ -459,7 +476,9 @@ def _are_responses(value: object) -> bool:
     """Whether a value is a list of texts or of conversations, as the responses of a group are."""
     if type(value) is not list or not value:
         return False
-    return all(entry is None or _is_text(entry) for entry in value) and any(map(_is_text, value))
+    return all(entry is None or type(entry) in _NUMBERS or _is_text(entry) for entry in value) and any(
+        map(_is_text, value)
+    )
 
 
 def _is_text(value: object) -> bool:
@@ -497,7 +516,7 @@ def _lift(record: Record, depth: int) -> Record:
             continue
         inner = _lift(value, depth - 1)
         if fold(key) in _ANSWERS:
-            inner = _with_response(inner, names=(*_TEXTS, *candidates(tuple(inner)).weak_responses))
+            inner = _with_response(inner, _answer_names(inner))
         del lifted[key]
         taken = _lacking(lifted, inner)
         lifted |= taken
@@ -535,6 +554,11 @@ def _lacking(record: Record, inner: Record, first: int = 0) -> Record:
         names.append(theirs.advantage)
     names += [key for key, _ in members if isinstance(inner[key], list | dict)]
     return {key: inner[key] for key in names if key in inner and key not in record}
+
+
+def _answer_names(record: Record | None) -> Sequence[str]:
+    """The names that the text of an answer's object may have, the likeliest first."""
+    return (*_TEXTS, *(candidates(tuple(record)).weak_responses if record else ()))
 
 
 def _with_response(record: Record, names: Sequence[str] = _TEXTS) -> Record:
