@@ -143,7 +143,12 @@ def test_lists_of_samples_by_the_names_of_tasks_are_all_read(tmp_path: Path) -> 
 def test_a_list_of_some_of_the_samples_is_not_read_twice(tmp_path: Path) -> None:
     cases = [{"prompt": f"Q{n}", "response": "a", "reward": n % 2} for n in range(4)]
     assert len(read(tmp_path / "run", {"failed": cases[::2], "all": cases})) == 4
-    assert len(read(tmp_path / "other", {"train": cases[:2], "test": cases[2:]})) == 4
+    halves = {"train": cases[:2], "test": cases[2:]}
+    assert len(read(tmp_path / "other", halves)) == 4
+    beside = {"config": {"model": "m"}, "step": 7, "reward": 0.5, "summary": [{"of": "train"}], **halves}
+    expected = [(f"Q{n}", "a", float(n % 2)) for n in range(4)]
+    assert read(tmp_path / "beside", beside) == expected == read(tmp_path / "named", beside, "reward=reward")[-4:]
+    assert {row.step for row in rows(only_run(tmp_path / "beside"))} == {7}
 
 
 def test_a_word_is_a_score_and_stays_a_tag(tmp_path: Path) -> None:

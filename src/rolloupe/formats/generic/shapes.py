@@ -153,7 +153,7 @@ def _shared_with(record: Record, below: list[Record], named: Fields) -> Record:
 def _samples(record: Record, depth: int) -> list[Record]:
     found = _by_number(record)
     if not found and _may_hold_several(record):
-        ways = (_by_group, _in_list, _within, _by_id) if depth else ()
+        ways = (_by_group, _in_lists, _in_list, _within, _by_id) if depth else ()
         found = next((samples for way in ways if (samples := way(record, depth))), None)
         found = found or [_lift(sample, depth) for sample in _in_columns(record) or [record]]
     return found or [record]
@@ -362,14 +362,30 @@ def _within(record: Record, depth: int) -> list[Record] | None:
     } if depth > 1 else {}  # fmt: skip
     if not parts or has_text(record, roles_of(record)):
         return None
-    shared = {key: value for key, value in record.items() if not isinstance(value, dict | list)}
-    shared.pop(roles_of(shared).score or "", None)
-    _check_size(_size_of(shared), sum(map(len, parts.values())))
+    shared = _facts_of(record, sum(map(len, parts.values())))
     return [
         shared | (own if len(parts) == 1 or "group" not in own else own | {"group": f"{key}/{own['group']}"})
         for key, samples in parts.items()
         for own in samples
     ]
+
+
+def _in_lists(record: Record, depth: int) -> list[Record] | None:
+    """The samples of several lists in a record without a text, which share what is neither an object nor a list."""
+    lists = {key: value for key, value in record.items() if type(value) is list and _holds_objects(value)}
+    if not 1 < len(lists) < len(record) or has_text(record, roles_of(record)):
+        return None
+    samples = _by_group({key: some for key, some in lists.items() if _are_samples(None, key, some, depth)}, depth)
+    shared = _facts_of(record, len(samples)) if samples else {}
+    return [shared | own for own in samples] if samples else None
+
+
+def _facts_of(record: Record, count: int) -> Record:
+    """The texts and numbers that so many samples below a record share: all but its score."""
+    shared = {key: value for key, value in record.items() if not isinstance(value, dict | list)}
+    shared.pop(roles_of(shared).score or "", None)
+    _check_size(_size_of(shared), count)
+    return shared
 
 
 def _are_alike(listed: Sequence[Record | None]) -> bool:
