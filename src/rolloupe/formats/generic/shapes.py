@@ -228,7 +228,7 @@ def _in_list(record: Record, depth: int) -> list[Record] | None:
         samples: list[Record] = []
         for number, own in enumerate(value):
             of_lists = {name: other[number] for name, other in lists.items()}
-            members = _with_response(own) if isinstance(own, dict) else {}  # which is then no sample, and told of
+            members = _with_response(own) if isinstance(own, dict) else {}  # which becomes a problem
             samples += _samples(shared | of_lists | members, depth - 1)
             _check_size(size, len(samples))
         return samples
