@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from rolloupe.formats import by_name
-from rolloupe.formats.generic import tables
+from rolloupe.formats import by_name, discover
+from rolloupe.formats.generic import shapes, tables
 from rolloupe.formats.generic.documents import rows_in
+from rolloupe.formats.generic.keys import candidates as keys_of
 from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.formats.reading import jsonl
 from rolloupe.formats.reading.field_map import Fields
@@ -92,6 +93,31 @@ def test_the_samples_of_many_tasks_take_time_in_proportion() -> None:
     began = time.process_time()
     assert len(samples_in(tasks)) == 30_000
     assert time.process_time() - began < 5
+
+
+def test_too_many_samples_by_id_are_refused_before_they_are_divided_and_it_says_what_to_do(tmp_path: Path) -> None:
+    few = {f"t{n}": GOOD for n in range(1_000)}
+    many = {f"t{n}": GOOD for n in range(100_001)}
+    assert len(samples_in(few)) == 1_000
+    looked: list[int] = []
+
+    def counted(keys: tuple[str, ...]) -> Any:
+        looked.append(len(keys))
+        return keys_of(keys)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shapes, "candidates", counted)
+        with pytest.raises(
+            Unusable, match=r"100,001 samples in one record; at most 100,000 are read\. Next: write a line"
+        ):
+            samples_in(many)
+    assert max(looked, default=0) < 100_001
+    path = tmp_path / "run" / "run.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps(many), "utf-8")
+    for place in (path, path.parent):
+        (note,) = discover([place]).notes
+        assert "100,001 samples in one record" in note.reason and "Next: write a line for each sample" in note.reason
 
 
 @pytest.mark.parametrize("ending", [".json", ".jsonl"])

@@ -7,13 +7,14 @@ from rolloupe.formats.base import Format
 from rolloupe.formats.generic.hints import maps_to_text
 from rolloupe.formats.generic.hints import why_unread as why_no_sample
 from rolloupe.formats.generic.keys import has_sample, has_text, roles_of
+from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.formats.generic.tables import TABLES, first_rows
 from rolloupe.formats.reading.documents.database_rows import why_no_rows
 from rolloupe.formats.reading.documents.json_documents import beginning
 from rolloupe.formats.reading.files import JSONL, FolderEntry, is_passed_over, plain_name, why_shut
 from rolloupe.formats.reading.jsonl import MAX_LFS_POINTER_BYTES, why_no_text
 from rolloupe.formats.reading.peek import look
-from rolloupe.formats.reading.records import Record
+from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.reading.stream import is_decoded, open_binary
 from rolloupe.formats.reading.tables.binary_damage import why_no_table, why_no_torch
 from rolloupe.formats.reading.trackers.sqlite import why_unread
@@ -278,6 +279,10 @@ def _of_rows(location: Location, *, is_named: bool) -> str | None:
     """Why no run has a table or a document of rows; None for one without texts and numbers that nobody has named."""
     if not (records := first_rows(location)):
         return None
+    try:
+        samples_in(records[0])
+    except Unusable as error:
+        return f"its rows cannot be read: {error}"
     may_be_log = is_named or any(has_text(record, roles_of(record)) for record in records) or maps_to_text(records)
     return why_no_sample(records) if may_be_log else None
 

@@ -36,6 +36,7 @@ MAX_SAMPLES = 100_000
 """Of one record."""
 MAX_SHARED = 2**28
 """Characters that the samples of one record may share, counted as often as there are samples."""
+AS_LINES = "write a line for each sample, to a file that ends in .jsonl"
 MEMBER_CHARS = 128
 """A shared member, also one of a shared object or list, takes as much memory in each sample as so many characters."""
 COPIED_CHARS = 4
@@ -301,6 +302,7 @@ def _by_id(record: Record, depth: int) -> list[Record] | None:
         return None
     if not by_id or (others and any(fold(key) in _OBJECTS for key in by_id)):
         return None
+    _check_size(0, len(by_id))
     listed = [*by_id.values()]
     about = candidates(tuple(record))
     texts = {*about.by_role.get("response", ()), *about.by_role.get("messages", ())} - {*about.weak_responses}
@@ -314,7 +316,6 @@ def _by_id(record: Record, depth: int) -> list[Record] | None:
         return _in_columns(columns) if rows and len(columns) == len(record) else None
     if not _holds_objects(listed) or not _are_alike(listed) or not _are_samples(None, "", listed, depth):
         return None
-    _check_size(0, len(record))
     shared = _shared_with(others, [own for own in listed[:LOOKED] if own], ()) if others else {}
     _check_size(_size_of(shared), len(by_id))
     return [
@@ -475,9 +476,9 @@ def _size_of(shared: Record) -> int:
 def _check_size(shared: int, count: int) -> None:
     """Raise `Unusable` if a record has too many samples, or these share too much."""
     if count > MAX_SAMPLES:
-        raise Unusable(f"more than {MAX_SAMPLES:,} samples in one record: not read")
+        raise Unusable(f"{count:,} samples in one record; at most {MAX_SAMPLES:,} are read. Next: {AS_LINES}")
     if count > 1 and shared * count > MAX_SHARED:
-        raise Unusable(f"{count:,} samples in one record, which share too much: not read")
+        raise Unusable(f"{count:,} samples in one record, which share too much: not read. Next: {AS_LINES}")
 
 
 def _has_token_numbers(record: Record, response: str) -> bool:
