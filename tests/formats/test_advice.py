@@ -159,6 +159,9 @@ ALONE: dict[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
     "by task": (
         {f"t{n}": [{"output": f"{n}{k}", "passed": True} for k in range(2)] for n in range(2)},
         [("t0", "00"), ("t0", "01"), ("t1", "10"), ("t1", "11")]),
+    "a task without a score": (
+        {"a": [{"output": "1", "acc_norm": 1.0}], "b": [{"output": "2", "acc_norm": 0.0}], "c": [{"output": "3"}]},
+        [("a", "1"), ("b", "2"), ("c", "3")]),
     "by task within a member": (
         {"date": "now", "eval": {f"t{n}": [{"output": f"{n}{k}", "passed": True} for k in range(2)] for n in range(2)}},
         [("t0", "00"), ("t0", "01"), ("t1", "10"), ("t1", "11")]),

@@ -32,8 +32,8 @@ SCORES = (
 )  # fmt: skip
 """The usual names of a reward."""
 OUTCOMES = (
-    "correct", "is_correct", "accuracy", "acc", "passed", "success", "solved", "is_solved", "resolved", "is_success",
-    "is_resolved", "is_passed", "correctness", "pass", "exact_match",
+    "correct", "is_correct", "accuracy", "acc", "acc_norm", "passed", "success", "solved", "is_solved",
+    "resolved", "is_success", "is_resolved", "is_passed", "correctness", "pass", "exact_match",
 )  # fmt: skip
 """The usual names of a verdict, which is the reward of a row that has no other: true and false before a number."""
 STEPS = (

@@ -331,7 +331,8 @@ def _by_group(record: Record, depth: int) -> list[Record] | None:
     listed = [*record.values()]
     if len(listed) < 2 or not all(type(some) is list and (not some or _holds_objects(some)) for some in listed):
         return None
-    if not any(listed) or not all(_are_samples(None, "", some, depth) for some in listed if some):
+    full = [some for some in listed if some]
+    if not full or 2 * sum(_are_samples(None, "", some, depth) for some in full) <= len(full):  # others lack a score
         return None
     _check_size(0, sum(map(len, listed)))
     longest = max(listed, key=len) if len(listed) <= LOOKED else []
