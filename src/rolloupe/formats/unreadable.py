@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterable
 
+from rolloupe import text
 from rolloupe.formats.base import Format
 from rolloupe.formats.generic.hints import maps_to_text
 from rolloupe.formats.generic.hints import why_unread as why_no_sample
@@ -292,11 +293,10 @@ def _of_another_name(location: Location, name: str) -> str | None:
     seen = look(location).objects
     if not any(has_sample(record, roles_of(record)) for record in seen):
         return None
-    return (
-        f"JSON lines with samples, under a name that is not read. Next: call it {name.rpartition('.')[0] or name}.jsonl"
-    )
+    called = text.named(f"{name.rpartition('.')[0] or name}.jsonl")
+    return f"JSON lines with samples, under a name that is not read. Next: call it {called}"
 
 
 def _listed(names: list[str]) -> str:
-    shown = ", ".join(sorted(names)[:3])
+    shown = ", ".join(text.named(name) for name in sorted(names)[:3])
     return f"{len(names)} files ({shown}, ...)" if len(names) > 3 else shown

@@ -23,6 +23,7 @@ from rolloupe.text.templates import (
     turn_starts,
 )
 from rolloupe.text.tool_calls import call_of, call_text, is_broken, readable
+from rolloupe.text.visible import named, quoted
 
 __all__ = [
     "MOST_BACK",
@@ -49,10 +50,12 @@ __all__ = [
     "joined",
     "legible",
     "legible_parts",
+    "named",
     "natural",
     "one_line",
     "parts",
     "preview",
+    "quoted",
     "readable",
     "split_prompt",
     "split_response",

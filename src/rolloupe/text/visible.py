@@ -31,6 +31,23 @@ def visible_line(text: str) -> str:
     return _LINE.sub(_glyph, text)
 
 
+MAX_SHOWN_CHARS = 60
+
+_PLAIN = re.compile(rf"[\w.\-/]{{1,{MAX_SHOWN_CHARS}}}")
+
+
+def named(name: str) -> str:
+    """Return a name from a run as a sentence of ours says it: in backquotes, unless it is a word that needs none."""
+    return name if _PLAIN.fullmatch(name) else quoted(name)
+
+
+def quoted(name: str) -> str:
+    """Return a name from a run in backquotes, cut short: no name of a run reads like words of ours."""
+    shown = name if len(name) <= MAX_SHOWN_CHARS else f"{name[:MAX_SHOWN_CHARS]}…"
+    shown = visible_line(shown).replace("`", "'")
+    return f"`{shown}`"
+
+
 def _glyph(match: re.Match[str]) -> str:
     code = ord(match[0])
     if code < 0x20:

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from typing import Any, NamedTuple
 
+from rolloupe import text
 from rolloupe.formats.generic.keys import MAX_NAME_CHARS, fold, roles_of, words_of
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import plain_name
@@ -87,7 +88,7 @@ def _mixed(rows: Sequence[GroupedRow], of_prompts: Groups) -> str:
     named = roles_of(mixed[0][0].record).group or "uid"
     key = next((key for key, groups in _candidates(rows) if _same(groups, of_prompts)), "prompt")
     return (
-        f"{len(mixed)} of {len(several)} groups that were looked at, by `{named}`, hold different prompts. "
+        f"{len(mixed)} of {len(several)} groups that were looked at, by {text.quoted(named)}, hold different prompts. "
         f"Next: open the run with --group-by {shlex.quote(key)}, if a group is the samples of one prompt"
     )
 
@@ -128,7 +129,7 @@ def _pair(*keys: str) -> str:
 
 
 def _first(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:NAMED_FILES])
+    shown = ", ".join(map(text.named, names[:NAMED_FILES]))
     return f"{shown} and {len(names) - NAMED_FILES} more" if len(names) > NAMED_FILES else shown
 
 
@@ -147,8 +148,8 @@ def _unnamed(rows: Sequence[GroupedRow], of_prompts: Groups) -> str:
         divides = not has_prompt or _follows(of_prompts, groups)  # one prompt for each value
         if not _same(groups, of_prompts) and (divides or (singles and _follows(groups, of_prompts))):
             return (
-                f"no key names the groups, and `{key}` may: its values come again, and make other groups than equal "
-                f"prompts do. Next: open the run with --group-by {shlex.quote(key)}, if that names a group"
+                f"no key names the groups, and {text.quoted(key)} may: its values come again, and make other groups "
+                f"than equal prompts do. Next: open the run with --group-by {shlex.quote(key)}, if that names a group"
             )
     return ""
 
@@ -158,7 +159,7 @@ def _candidates(rows: Sequence[GroupedRow]) -> Iterator[tuple[str, Groups]]:
     found = []
     for key in islice(_names(rows[0].record), MAX_KEYS):
         words = {*words_of(key)}
-        if words & _NO_GROUP:
+        if words & _NO_GROUP or not key.isprintable():
             continue
         values = [_name_at(record, key) for record, _, _ in rows]
         if None in values:

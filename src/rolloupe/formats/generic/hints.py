@@ -59,6 +59,11 @@ def why_unread(records: Sequence[Record]) -> str:
     odd = _of_other_types(rows[0])
     what = f"its rows hold {missing}{odd or ' under a usual name'} (keys: {keys})"
     pairs = f"--map {as_pairs(proposed)}" if as_pairs(proposed) else ""
+    if proposed and not pairs and _reads(records, proposed, scored=False):
+        return (
+            f'{what}. Next: --map FILE, a TOML file with lines such as reward = "grade.total", for {_roles(proposed)}; '
+            "no command line takes these names"
+        )
     if pairs and _reads(records, proposed, scored=True):
         return f"{what}. Next: {pairs}, if these are the right keys{_alternatives(rows[0], proposed)}"
     numbers = _by_path([dict(_leaves(row)) for row in rows], int | float)
@@ -73,15 +78,20 @@ def why_unread(records: Sequence[Record]) -> str:
 
 def _shown(keys: Mapping[str, object]) -> str:
     """Some of many keys, cut short."""
-    some = ", ".join(key if len(key) <= 60 else f"{key[:60]}…" for key in [*keys][:SHOWN_KEYS])
+    some = ", ".join(text.named(key) for key in [*keys][:SHOWN_KEYS])
     return f"{some}, ..." if len(keys) > SHOWN_KEYS else some
+
+
+def _roles(proposed: Mapping[str, str]) -> str:
+    """The keys of a field map, for a person who writes a file of it."""
+    return " and ".join(f"{role}, which may be {text.quoted(key)}" for role, key in proposed.items())
 
 
 def _of_other_types(row: Record) -> str:
     """What to say of usual names whose values are not of the type that they usually have."""
     by_role = candidates(tuple(row)).by_role
-    odd = [f"`{key}` is an object" for key in by_role.get("response", ())[:1] if isinstance(row[key], dict)]
-    odd += [f"`{key}` is a text" for key in by_role.get("score", ())[:1] if isinstance(row[key], str)]
+    odd = [f"{text.quoted(key)} is an object" for key in by_role.get("response", ())[:1] if isinstance(row[key], dict)]
+    odd += [f"{text.quoted(key)} is a text" for key in by_role.get("score", ())[:1] if isinstance(row[key], str)]
     return f", as {' and '.join(odd)}" if odd else ""
 
 

@@ -154,7 +154,8 @@ class Roles(NamedTuple):
     def described(self) -> str:
         """For a person: the keys that identify a sample."""
         keys = [key for key in (self.prompt, self.response, self.messages, self.score) if key]
-        return f"rows have {' and '.join(filter(None, (', '.join(keys[:-1]), keys[-1])))}"
+        shown = [text.named(key) for key in keys]
+        return f"rows have {' and '.join(filter(None, (', '.join(shown[:-1]), shown[-1])))}"
 
     def texts(self, record: Record) -> tuple[Any, Any]:
         """Prompt and response; of messages alone, the response begins at the first assistant message."""

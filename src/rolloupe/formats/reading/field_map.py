@@ -62,9 +62,9 @@ def fields_in(value: str) -> Fields:
 
 
 def as_pairs(fields: Mapping[str, str]) -> str:
-    """Return a field map as it stands on a command line; empty for keys that need a file."""
+    """Return a field map as it stands on a command line, in one pair of quotes; empty for keys that need a file."""
     pairs = ",".join(f"{role}={key}" for role, key in fields.items())
-    return shlex.quote(pairs) if _PAIRS.fullmatch(pairs) else ""
+    return shlex.quote(pairs) if _PAIRS.fullmatch(pairs) and pairs.isprintable() and "'" not in pairs else ""
 
 
 _PAIRS = re.compile(r"(?:[a-z_]+=[^,=]+)(?:,[a-z_]+=[^,=]+)*")
