@@ -12,7 +12,6 @@ import pytest
 import rolloupe
 from rolloupe.formats import by_name, discover, fields_in
 from rolloupe.formats.generic import tables
-from rolloupe.formats.generic.keys import KEPT_KEYS, candidates
 from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.formats.reading.jsonl import pieces_in
 from rolloupe.model import Problem, Reading, SampleRow
@@ -316,13 +315,6 @@ def test_torn_objects_take_time_linear_in_their_line(torn: bytes) -> None:
     whole = LINES[0].encode()
     assert pieces_in(torn * 20 + whole).objects == [(20 * len(torn), 20 * len(torn) + len(whole))]
     assert time.process_time() - began < 10
-
-
-def test_only_usual_keys_are_kept() -> None:
-    few, many = ("prompt", "reward"), tuple(f"key {number}" for number in range(KEPT_KEYS + 1))
-    assert candidates(few) is candidates(few)
-    assert candidates(many) is not candidates(many)
-    assert candidates(("x" * 10**6,)) is not candidates(("x" * 10**6,))
 
 
 def test_a_map_may_be_longer_than_the_name_of_a_file() -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,15 @@ import pytest
 from rolloupe.formats import by_name, discover
 from rolloupe.formats.generic import shapes, tables
 from rolloupe.formats.generic.documents import rows_in
+from rolloupe.formats.generic.keys import KEPT_BYTES, KEPT_LARGE, KEY_BYTES, keep_by_keys
 from rolloupe.formats.generic.keys import candidates as keys_of
 from rolloupe.formats.generic.shapes import samples_in
-from rolloupe.formats.reading import jsonl
+from rolloupe.formats.reading import jsonl, peek, stream
 from rolloupe.formats.reading.field_map import Fields
 from rolloupe.formats.reading.jsonl import parse, value_of
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.lru import Lru
-from rolloupe.model import Locator, Problem, Sample, SampleRow
+from rolloupe.model import Location, Locator, Problem, Sample, SampleRow
 from tests.formats.support import items, only_run, samples
 
 GOOD = {"prompt": "p", "response": "r", "reward": 1.0}
@@ -39,6 +41,52 @@ def test_samples_share_bounded_objects(shared: dict[str, object]) -> None:
         samples_in(record)
     small = record | {"responses": ["a"] * 4, "rewards": [1.0] * 4}
     assert len(samples_in(small)) == 4
+
+
+@pytest.mark.parametrize("fields", [(), (("response", "out"), ("reward", "grade"))])
+def test_an_unchanged_file_without_samples_is_opened_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fields: Fields
+) -> None:
+    names = ("out", "grade") if fields else ("response", "reward")
+    (tmp_path / "good.jsonl").write_text(json.dumps({"prompt": "p", names[0]: "r", names[1]: 1}))
+    others = [tmp_path / f"other{'ab'[n % 2]}_{n}.jsonl" for n in range(700)]
+    for place in others:
+        place.write_text('{"foo": 1}\n')
+    run = only_run(tmp_path, fields=fields)
+    reader = by_name(run.format)
+    assert [source.name for source in reader.sources(run)] == ["good.jsonl"]
+    opened: list[str] = []
+    real = stream.open_binary
+
+    def counted(place: Location) -> BufferedReader:
+        opened.append(place.path)
+        return real(place)
+
+    for module in (peek, tables):
+        monkeypatch.setattr(module, "open_binary", counted)
+    assert [source.name for source in reader.sources(run)] == ["good.jsonl"]
+    assert {*opened} <= {str(tmp_path / "good.jsonl")}
+    opened.clear()
+    others[3].write_text(json.dumps({"prompt": "p", names[0]: "another", names[1]: 0}))
+    assert [source.name for source in reader.sources(run)] == ["good.jsonl", others[3].name]
+    assert {*opened} <= {str(others[3]), str(tmp_path / "good.jsonl")} and str(others[3]) in opened
+
+
+def test_what_many_keys_say_is_found_once_for_all_samples_that_share_them() -> None:
+    asked: list[int] = []
+
+    @keep_by_keys
+    def count(keys: tuple[str, ...]) -> int:
+        asked.append(len(keys))
+        return len(keys)
+
+    def call(number: int) -> int:
+        return count(tuple(f"key {n}" for n in range(number)))
+
+    assert [call(5_000) for _ in range(9)] == [5_000] * 9 and asked == [5_000]
+    assert [call(5_001 + n) for n in range(KEPT_LARGE)] and call(5_000) and asked.count(5_000) == 2, "a few are kept"
+    too_many = KEPT_BYTES // KEY_BYTES
+    assert call(too_many) == call(too_many) and asked.count(too_many) == 2, "their size is bounded"
 
 
 def test_many_lists_of_objects_take_time_in_proportion() -> None:

@@ -4,9 +4,10 @@ If a row lacks a step, group or split, names of files and folders, and equal pro
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from rolloupe.formats.generic.folder_words import EVAL_WORDS, words_in
 from rolloupe.formats.generic.keys import (
@@ -38,6 +39,7 @@ from rolloupe.formats.generic.tables import (
     ending_of,
     first_rows,
     is_read_whole,
+    rows_at_start,
 )
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.documents.file_kinds import ByEnding
@@ -54,15 +56,18 @@ from rolloupe.formats.reading.files import (
     stem,
 )
 from rolloupe.formats.reading.jsonl import JsonlFormat
-from rolloupe.formats.reading.peek import MAX_FILES, look, look_into
+from rolloupe.formats.reading.peek import MAX_FILES, look, look_at, look_into
 from rolloupe.formats.reading.records import Record, RecordFormat, Unusable
 from rolloupe.formats.unreadable import is_foreign
+from rolloupe.lru import Lru
 from rolloupe.model import Location, Problem, RunInfo, RunPart, Source
-from rolloupe.storage import is_file
+from rolloupe.storage import is_file, path_state, stamp_of_state
 from rolloupe.tokens import LOSS_MASKS
 
 MAX_STEP_FOLDERS = 100_000
 """Number of step folders to look at below one run."""
+KEPT_VERDICTS, KEPT_CHARS = 200_000, 2**26
+"""For so many files it is known whether they hold samples, by paths and names of so many characters."""
 
 _RANK = re.compile(r"(?:rank|worker|gpu|node|proc|process|host|shard|part|dp)[_\-]?[0-9]{1,5}", re.IGNORECASE)
 _EPOCH = re.compile(r"(?:^|[^a-z])epoch[_\-.=]?(?P<epoch>[0-9]{1,9})", re.IGNORECASE)
@@ -225,7 +230,7 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
             if certain or not choice:
                 listed = _with_unscored(certain, listed, named, forced=choice)
             else:
-                listed = [entry for entry in listed if any(map(holds_ids, _first_records(entry)[0]))] or listed
+                listed = [entry for entry in listed if any(map(holds_ids, _first_records(entry)))] or listed
             numbered = fields.numbered_names(_bare(entry.name) for entry in listed)
             found += [_source(run, entry.location, numbered) for entry in listed]
         return found
@@ -334,25 +339,69 @@ def _split(run: RunInfo, name: str) -> str:
 
 _with_samples: set[tuple[str, int, Fields, bool]] = set()
 
+Answers = tuple[tuple[str | None, bool], ...]
+"""The keys of the answers in the first samples of a file, and whether these have a score of any kind."""
+
+
+class _Verdict(NamedTuple):
+    """What the beginning of a file says in one state of it; its answers, once somebody asks for them."""
+
+    state: tuple[int, int, int]
+    may_hold_samples: bool
+    answers: Answers | None
+
+
+_verdicts: Lru[tuple[Location, Fields, bool], _Verdict] = Lru(KEPT_VERDICTS, KEPT_CHARS)
+
 
 def _may_hold_samples(entry: FolderEntry, named: Fields, *, forced: bool) -> bool:
     """Return whether rows of a file may be samples. Remembers a yes, as a file may begin with other rows."""
     key = (entry.path, entry.inode, named, forced)
     if key in _with_samples:
         return True
-    records, seen_whole = _first_records(entry)
-    found = any(_samples(record, seen_whole, named=named, forced=forced) for record in records)
+    return _verdict(entry, named, forced=forced).may_hold_samples
+
+
+def _answers(entry: FolderEntry, named: Fields, *, forced: bool) -> Answers:
+    return _verdict(entry, named, forced=forced, with_answers=True).answers or ()
+
+
+def _verdict(entry: FolderEntry, named: Fields, *, forced: bool, with_answers: bool = False) -> _Verdict:
+    """What a file says: unless it has changed, it is opened once for all who ask."""
+    try:
+        state = stamp_of_state(path_state(entry.path))
+        key = entry.location, named, forced
+        known = _verdicts.get(key)
+        if known is not None and known.state == state and not (with_answers and known.answers is None):
+            return known
+        is_table = is_read_whole(entry.location)
+        seen = None if is_table else look_at(entry.location)
+        records = rows_at_start(entry.location) if seen is None else seen.objects
+    except OSError:
+        return _Verdict((0, 0, 0), not is_read_whole(entry.location), ())
+    is_whole = seen is None or seen.whole
+    found = any(_samples(record, is_whole, named=named, forced=forced) for record in records)
     if found:
-        _with_samples.add(key)
-    return found or not (records or is_read_whole(entry.location))
+        _with_samples.add((entry.path, entry.inode, named, forced))
+    answers = None if found and not with_answers else (*_answers_in(records, named, forced=forced),)
+    verdict = _Verdict(state, found or not (records or is_table), answers)
+    chars = len(entry.path) + sum(len(answer or "") for answer, _ in answers or ())
+    if state[1]:  # an empty file may be about to be written
+        _verdicts.put(key, verdict, chars)
+    return verdict
 
 
-def _first_records(entry: FolderEntry) -> tuple[tuple[Record, ...], bool]:
-    """The first records of a file, and whether they are seen whole."""
-    if is_read_whole(entry.location):
-        return first_rows(entry.location), True
-    seen = look(entry.location)
-    return seen.objects, seen.whole
+def _answers_in(records: Iterable[Record], named: Fields, *, forced: bool) -> Iterator[tuple[str | None, bool]]:
+    for record in records:
+        for sample in _samples(record, named=named, forced=forced, fits=lambda *_: True):
+            roles = roles_of(sample)
+            answer = (roles.response or roles.messages) if has_answer(sample, roles) else None
+            yield answer, "score" in candidates(tuple(sample)).by_role
+
+
+def _first_records(entry: FolderEntry) -> tuple[Record, ...]:
+    """The first records of a file."""
+    return first_rows(entry.location) if is_read_whole(entry.location) else look(entry.location).objects
 
 
 def _with_unscored(
@@ -378,12 +427,3 @@ def _with_unscored(
         )
 
     return [entry for entry in listed if entry.path in known or is_like(entry)]
-
-
-def _answers(entry: FolderEntry, named: Fields, *, forced: bool) -> Iterator[tuple[str | None, bool]]:
-    """The keys of the answers in the first samples of a file, and whether these have a score of any kind."""
-    for record in _first_records(entry)[0]:
-        for sample in _samples(record, named=named, forced=forced, fits=lambda *_: True):
-            roles = roles_of(sample)
-            answer = (roles.response or roles.messages) if has_answer(sample, roles) else None
-            yield answer, "score" in candidates(tuple(sample)).by_role

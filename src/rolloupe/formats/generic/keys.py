@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from rolloupe import text
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.records import Record
+from rolloupe.lru import Lru
 from rolloupe.model import SampleRow, Status
 
 PROMPTS = (
@@ -103,7 +104,9 @@ _words = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _no_letter = re.compile(r"[^a-z0-9]")
 MAX_NAME_CHARS = 64
 KEPT_ROWS, KEPT_KEYS, KEPT_CHARS = 512, 1000, 20_000
-"""For so many kinds of rows what follows from their keys is kept; more or longer keys of a row are not."""
+"""For so many kinds of rows what follows from their keys is kept."""
+KEPT_LARGE, KEPT_BYTES, KEY_BYTES = 4, 2**24, 64
+"""Of rows with more or longer keys for so few, as the samples of one record have the same."""
 
 Test = Callable[[object], bool]
 Names = tuple[str, ...]
@@ -299,17 +302,20 @@ def _counts(record: Record, counts: dict[str, Names]) -> dict[str, str]:
 
 
 def keep_by_keys(of_keys: Callable[[Names], T]) -> Callable[[Names], T]:
-    """Keep what follows from the keys of a row for the rows after it, unless the keys are many or long."""
+    """Keep what follows from the keys of a row for the rows after it; if the keys are many or long, for a few rows."""
     known: dict[Names, T] = {}
+    large: Lru[Names, T] = Lru(KEPT_LARGE, KEPT_BYTES)
 
     def kept_of(keys: Names) -> T:
         found = known.get(keys)
         if found is None:
+            chars = len("".join(keys))
+            if len(keys) > KEPT_KEYS or chars > KEPT_CHARS:
+                return large.get_or_make(keys, lambda: of_keys(keys), lambda _: chars + KEY_BYTES * len(keys))
             found = of_keys(keys)
-            if len(keys) <= KEPT_KEYS and len("".join(keys)) <= KEPT_CHARS:
-                if len(known) >= KEPT_ROWS:
-                    known.clear()
-                known[keys] = found
+            if len(known) >= KEPT_ROWS:
+                known.clear()
+            known[keys] = found
         return found
 
     return kept_of

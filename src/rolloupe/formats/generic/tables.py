@@ -257,9 +257,14 @@ def _begins_document(location: Location, inode: int, size: int) -> bool:  # noqa
 def first_rows(location: Location) -> tuple[Record, ...]:
     """Return the first rows of a table, long values cut short; nothing of an unreadable file."""
     try:
-        return _first_rows(location, *stamp_of_state(path_state(location.path)))
+        return rows_at_start(location)
     except OSError:
         return ()
+
+
+def rows_at_start(location: Location) -> tuple[Record, ...]:
+    """Return the first rows of a table as `first_rows` does. Raises OSError."""
+    return _first_rows(location, *stamp_of_state(path_state(location.path)))
 
 
 @lru_cache(maxsize=512)

@@ -64,9 +64,14 @@ class Peek(NamedTuple):
 def look(location: Location) -> Peek:
     """Look into a file; `trouble` names what cannot be read."""
     try:
-        return _look(location, *stamp_of_state(path_state(location.path)))
+        return look_at(location)
     except OSError as error:
         return Peek(trouble=why_shut(error))
+
+
+def look_at(location: Location) -> Peek:
+    """Look into a file. Raises OSError."""
+    return _look(location, *stamp_of_state(path_state(location.path)))
 
 
 def look_into(some: Sequence[Location]) -> list[tuple[Location, Peek]]:
