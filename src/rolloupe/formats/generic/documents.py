@@ -10,24 +10,44 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
 from rolloupe.formats.generic.keys import candidates
-from rolloupe.formats.reading.jsonl import BOM, parse, value_of
+from rolloupe.formats.reading.jsonl import (
+    BOM,
+    BYTES_PER_LOOK,
+    FREE_LOOKS,
+    HOLE,
+    IS_HOLE,
+    MAX_LINE_BYTES,
+    MOST_LOOKS,
+    TOO_LONG,
+    behind_nuls,
+    parse,
+    skip_line,
+    value_of,
+)
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.text import conversation
 
 MAX_BYTES = 256 * 2**20
-"""Of a longer file, the rows behind are not read."""
+"""Of a longer file, the rows behind are not read; holes of a table do not count."""
 MAX_CELL_CHARS = 64 * 2**20
 MAX_DIGITS = 400
 """Of an integer; Python converts no more than some thousands, and a float holds no such number."""
 HEAD_BYTES = 2**20
 """The columns of a table are in the first of them."""
+LOOKED_ROWS = 16
+"""So many rows say whether a table goes on behind a line with an open quote."""
 DELIMITED = {".csv": ",;\t|", ".tsv": "\t"}
 """The delimiters that a table may have, by the ending of its name; the most frequent one in its header is it."""
+
+TOO_LARGE = "more than {} MiB: the rows from here on are not read"
+TOO_BROKEN = "too much of the file is no JSON: the rows from here on are not read. Next: write one object on each line"
+AS_JSON = "Next: have a JSON library write the file"
+DOUBLED = 'Next: write each quote within a cell as two (""), as csv and pandas do'
 
 _BETWEEN = b" \t\r\n,"
 _between = re.compile(rb"[ \t\r\n,]*")
@@ -36,6 +56,11 @@ _MEMBER = re.compile(r'\s*,\s*"(?P<name>index|data)"\s*:\s*')
 _OPENINGS = re.compile(rb"\s*(?:\{|\[\s*\{|\[)[ \t\r]*\n\s*(?P<next>.)?", re.DOTALL)
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?(?:nan|inf)", re.IGNORECASE)
+_RETURN = re.compile(r"\r(?!\n)")
+_UNENDED = re.compile("unexpected end of data")
+_KEY = re.compile(r'\{\s*("(?:[^"\\]|\\.)*")\s*:')
+_ROW = re.compile(r"(?<=\])\s*,\s*(?=\[)")
+_BEHIND = re.compile(r"\s*(?:[,\]{]|$)")
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 _TRUTHS = {"True": True, "False": False, "true": True, "false": False, "TRUE": True, "FALSE": False}
 _elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -45,35 +70,45 @@ _decoder = json.JSONDecoder()
 
 
 class PlacedRow(NamedTuple):
-    """A row, and where it lies; without a record, `reason` says why."""
+    """A row, and where it lies; without a record, `reason` says why. With one that `may_grow`, the file ends."""
 
     start: int
     stop: int
     record: Record | None
     reason: str = ""
+    may_grow: bool = False
 
 
-def rows_in(data: bytes, ending: str) -> Iterator[PlacedRow]:
-    """Yield the rows of a whole file."""
-    return _cells(data, ending) if ending in DELIMITED else _of_document(data)
-
-
-def row_in(data: bytes, header: bytes, ending: str) -> Record:
-    """Return the row in its own bytes; see `header_of` for the header. Raises `Unusable`."""
-    if ending not in DELIMITED:
-        return _object(data, _columns(header)[0])
-    delimiter = _delimiter(header, ending)
-    names = next(csv.reader(io.StringIO(_text(header)), delimiter=delimiter), [])
-    cells = next(csv.reader(io.StringIO(_text(data)), delimiter=delimiter), [])
-    return _Cells(names, delimiter).record(cells)
-
-
-def header_of(beginning: bytes, ending: str) -> bytes:
-    """Return what of the beginning of a file its rows need: the line with the names of columns, or nothing."""
-    data = beginning.removeprefix(BOM)
+def rows_in(file: BinaryIO, ending: str, limit: int = MAX_BYTES) -> Iterator[PlacedRow]:
+    """Yield the rows of a file, from its start; of a larger one than the `limit`, a last row without a record."""
     if ending in DELIMITED:
-        return data
-    return beginning if _COLUMNS.match(data[:HEAD_BYTES].decode("latin-1")) else b""
+        return _cells(file, ending, limit)
+    data = file.read(limit)
+    return _of_document(data, TOO_LARGE.format(limit // 2**20) if file.read(1) else "")
+
+
+class Header(NamedTuple):
+    """What of the beginning of a file its rows need."""
+
+    table: "_Cells | None" = None
+    columns: list[str] | None = None
+
+
+def header_of(beginning: bytes, ending: str) -> Header:
+    """Return what of the beginning of a file its rows need."""
+    if ending not in DELIMITED:
+        names, _ = _columns(beginning)
+        return Header(columns=None if names is None else _numbered(names)[0])
+    data = beginning.removeprefix(BOM)
+    delimiter = _delimiter(data, ending)
+    return Header(_Cells(next(csv.reader(io.StringIO(_text(data)), delimiter=delimiter), []), delimiter))
+
+
+def row_in(data: bytes, header: Header) -> Record:
+    """Return the row in its own bytes; see `header_of` for the header. Raises `Unusable`."""
+    if header.table is None:
+        return _object(data, header.columns)
+    return header.table.record(_leniently(_text(data), header.table.delimiter)[0])
 
 
 def is_document(beginning: bytes) -> bool:
@@ -100,47 +135,186 @@ def _delimiter(data: bytes, ending: str) -> str:
     return max(DELIMITED[ending], key=first.count)
 
 
-def _cells(data: bytes, ending: str) -> Iterator[PlacedRow]:
-    """Yield the rows of a table. A row that is cut off at the file's end may still grow."""
+class _TableLines:
+    """The lines of a table from a place on, up to its end, a hole, or a line that is too long."""
+
+    def __init__(self, file: BinaryIO, limit: int) -> None:
+        self._file = file
+        self._limit = self._left = limit
+        self.begin(0)
+
+    def begin(self, at: int) -> None:
+        """Go to a place."""
+        self._file.seek(at)
+        self.read_to = at
+        self.is_cut = False
+        """Whether the last line has no end."""
+
+    def __iter__(self) -> Iterator[str]:
+        while self.read_to < self._left and (line := self._file.readline(MAX_LINE_BYTES + 1)):
+            hole = line.find(HOLE) if b"\0" in line else -1
+            if hole >= 0:
+                line = line[:hole]
+            elif len(line) > MAX_LINE_BYTES:
+                return
+            elif not line.endswith(b"\n"):
+                self.is_cut = True
+            self.read_to += len(line)
+            if line:
+                yield _text(line)
+            if hole >= 0:
+                return
+
+    def skip(self) -> PlacedRow | None:
+        """Go behind what ended the lines, and return it; None at the end of the file."""
+        start = self.read_to
+        self.begin(start)
+        if not (behind := self._file.read(len(HOLE))):
+            return None
+        if behind == HOLE:
+            self.begin(behind_nuls(self._file, start))
+            self._left += self.read_to - start
+            return PlacedRow(start, self.read_to, None, IS_HOLE.format(self.read_to - start))
+        if start >= self._left:
+            return PlacedRow(start, start, None, TOO_LARGE.format(self._limit // 2**20), may_grow=True)
+        self.begin(start)
+        self.begin(start + skip_line(self._file, self._left - start)[0])
+        return PlacedRow(start, self.read_to, None, TOO_LONG)
+
+
+def _cells(file: BinaryIO, ending: str, limit: int) -> Iterator[PlacedRow]:
+    """Yield the rows of a table. Behind one that is not CSV, it goes on where a row has a cell for each column."""
     csv.field_size_limit(MAX_CELL_CHARS)
-    delimiter = _delimiter(data.removeprefix(BOM), ending)
-    read_to = 0
-
-    def lines() -> Iterator[str]:
-        nonlocal read_to
-        for line in io.BytesIO(data):
-            read_to += len(line)
-            yield _text(line.removeprefix(BOM) if read_to == len(line) else line)
-
+    beginning = file.read(HEAD_BYTES)
+    start = len(beginning) - len(beginning.removeprefix(BOM))
+    delimiter = _delimiter(beginning[start:], ending)
+    lines = _TableLines(file, limit)
     table: _Cells | None = None
-    start = 0
-    try:
-        for cells in csv.reader(lines(), delimiter=delimiter):
-            if table is None:
-                table = _Cells(cells, delimiter)
-            elif cells:
-                yield PlacedRow(start, read_to, table.record(cells))
-            start = read_to
-    except csv.Error as error:
-        yield PlacedRow(start, len(data), None, f"not CSV: {error}")
+    torn: PlacedRow | None = None
+    while True:
+        lines.begin(start)
+        try:
+            for cells in csv.reader(lines, delimiter=delimiter, strict=True):
+                if table is None:
+                    table = _Cells(cells, delimiter)
+                    if table.repeated:
+                        yield PlacedRow(start, lines.read_to, None, table.repeated)
+                elif cells and (torn is None or len(cells) == table.width):
+                    if torn is not None:
+                        if torn.start < start:
+                            yield torn._replace(stop=start)
+                        torn = None
+                    yield table.placed(cells, start, lines)
+                elif torn is not None and not cells and torn.start == start:
+                    torn = torn._replace(start=lines.read_to)
+                start = lines.read_to
+        except csv.Error as error:
+            reached = lines.read_to
+            lines.begin(start)
+            line = next(iter(lines))
+            first, is_open = _leniently(line, delimiter)
+            if table is None and (is_open or not first):
+                yield PlacedRow(start, reached, None, _why(str(error), start, line, first, is_open), may_grow=True)
+                return
+            if not first or is_open or (table is not None and len(first) != table.width):
+                torn = torn or PlacedRow(start, reached, None, _why(str(error), start, line, first, is_open))
+            elif table is None:
+                table = _Cells(first, delimiter)
+            else:
+                if torn is not None:
+                    if torn.start < start:
+                        yield torn._replace(stop=start)
+                    torn = None
+                yield table.placed(first, start, lines)
+            start = lines.read_to
+            if not _UNENDED.search(str(error)) or table is None or _goes_on(lines, delimiter, table.width):
+                continue
+            lines.begin(reached)
+            start = reached
+        between = lines.skip()
+        if torn is not None and torn.start < start:
+            yield torn._replace(stop=start, may_grow=between is None)
+        if between is not None:
+            yield between
+        if lines.read_to == start:
+            return
+        start = lines.read_to
+        torn = PlacedRow(start, start, None, "the rest of a row") if table else None
+
+
+def _leniently(line: str, delimiter: str) -> tuple[list[str], bool]:
+    """The cells of a row with single quotes in quoted cells, or carriage returns in others; whether one has no end."""
+    is_open = False
+    line = _RETURN.sub("\0", line)  # which no text holds: see `_text`
+
+    def alone() -> Iterator[str]:
+        nonlocal is_open
+        yield line
+        is_open = True
+
+    cells = next(csv.reader(alone(), delimiter=delimiter), [])
+    return [cell.replace("\0", "\r") for cell in cells], is_open
+
+
+def _goes_on(lines: _TableLines, delimiter: str, width: int) -> bool:
+    """Whether most of the rows in these lines have a cell for each column: the lines of a text have not."""
+    fits = looked = 0
+    while looked < LOOKED_ROWS:
+        at = lines.read_to
+        lines.begin(at)
+        try:
+            cells = next(csv.reader(lines, delimiter=delimiter, strict=True), None)
+        except csv.Error:
+            lines.begin(at)
+            next(iter(lines))
+            cells = []
+        if cells is None:
+            break
+        looked += 1
+        fits += len(cells) == width
+    return 2 * fits > looked
+
+
+def _why(error: str, start: int, line: str, cells: list[str], is_open: bool) -> str:
+    """Why a row is not CSV, in plain words."""
+    if is_open:
+        tail = cells[-1].replace('"', '""')
+        at = start + len(line[: len(line) - len(tail)].encode()) - 1
+        return f"the quote at byte {at:,} has no end in its cell. {DOUBLED}"
+    if "new-line" in error:
+        return "a carriage return in a cell that is not quoted. Next: quote the cells that hold one"
+    return f"a quote within a quoted cell. {DOUBLED}" if "expected after" in error else f"not CSV: {error}"
 
 
 class _Cells:
     """The columns of a table, which make records of its rows."""
 
     def __init__(self, names: list[str], delimiter: str) -> None:
-        self._names = names
-        by_role = candidates(tuple(names)).by_role
+        self.delimiter = delimiter
+        self.width = len(names)
+        self._names, self.repeated = _numbered(names)
+        by_role = candidates(tuple(self._names)).by_role
         self._texts = {name for role in ("prompt", "response", "label") for name in by_role.get(role, ())}
         self._scores = by_role.get("score", ())
         self._has_commas = delimiter == ";"
+
+    def placed(self, cells: list[str], start: int, lines: _TableLines) -> PlacedRow:
+        """Return a row that ends where the lines are."""
+        try:
+            return PlacedRow(start, lines.read_to, self.record(cells), "", lines.is_cut)
+        except Unusable as error:
+            return PlacedRow(start, lines.read_to, None, str(error), lines.is_cut)
 
     def record(self, cells: list[str]) -> Record:
         """Return the cells by the names of their columns, without empty ones but for a score that is missing.
 
         A prompt, response or label that is JSON stays a text, as models write JSON, too; not messages, nor a list of
-        texts beside one of as many rewards.
+        texts beside one of as many rewards. Spreadsheets leave out empty cells at the end of a row. Raises `Unusable`
+        for more cells than columns.
         """
+        if len(cells) > self.width and any(cells[self.width :]):
+            shown = "tab" if self.delimiter == "\t" else self.delimiter
+            raise Unusable(f"{_too_many(len(cells), self.width)}. Next: quote cells with a {shown} in them")
         written = {name: cell for name, cell in zip(self._names, cells, strict=False) if cell}
         found = {name: self._value(name, cell) for name, cell in written.items()}
         lengths = {len(value) for name, value in found.items() if name not in self._texts and isinstance(value, list)}
@@ -164,6 +338,28 @@ class _Cells:
         return int(cell) if cell.lstrip("+-").isdecimal() and len(cell) < MAX_DIGITS else float(cell)
 
 
+def _numbered(names: list[str]) -> tuple[list[str], str]:
+    """The names of columns, repeated ones with numbers as pandas gives them, and what to say about these."""
+    taken, counts = set(names), dict.fromkeys(names, 0)
+    found: list[str] = []
+    for name in names:
+        number, own = counts[name], name
+        while number and (own := f"{name}.{number}") in taken:
+            number += 1
+        counts[name] = number + 1
+        taken.add(own)
+        found.append(own)
+    again = [own for own, name in zip(found, names, strict=True) if own != name and name]
+    if not again:
+        return found, ""
+    shown = ", ".join(f"`{own[:100]}`" for own in again[:3]) + (", ..." if len(again) > 3 else "")
+    return found, f"columns of the same name: the later ones are {shown}. Next: give each column a name of its own"
+
+
+def _too_many(cells: int, columns: int) -> str:
+    return f"{cells:,} cells for {columns:,} columns: nothing says which cell is of which"
+
+
 def _columns(data: bytes) -> tuple[list[str] | None, int]:
     """The names of the columns in a table, and where its rows begin; no names, and 0, in another document."""
     head = data[:HEAD_BYTES].removeprefix(BOM)
@@ -175,7 +371,7 @@ def _columns(data: bytes) -> tuple[list[str] | None, int]:
         names = json.loads(head[found.end() : end])
         while member := _MEMBER.match(text, end):
             if member["name"] == "data":
-                return list(map(str, names)), member.end() + len(data[:HEAD_BYTES]) - len(head)
+                return [*map(str, names)], member.end() + len(data[:HEAD_BYTES]) - len(head)
             _, end = _decoder.raw_decode(text, member.end())
     except (ValueError, RecursionError, TypeError):
         pass
@@ -188,6 +384,8 @@ def _object(data: bytes, columns: list[str] | None) -> Record:
         return parse(data)
     cells = parse(b'{"": ' + data + b"}").get("")
     if isinstance(cells, list):
+        if len(cells) > len(columns):
+            raise Unusable(_too_many(len(cells), len(columns)))
         return dict(zip(columns, cells, strict=False))
     raise Unusable("not an array of cells")
 
@@ -200,15 +398,19 @@ def _sizes(data: bytes, *, is_table: bool) -> Iterator[int]:
         return iter(())
 
 
-def _of_document(data: bytes) -> Iterator[PlacedRow]:
-    """Yield the objects of a document, or the rows of a table, up to its end or to where it is no JSON."""
-    columns, at = _columns(data)
+def _of_document(data: bytes, too_large: str) -> Iterator[PlacedRow]:
+    """Yield the objects of a document, or the rows of a table, up to its end; behind what is no JSON, if any follow."""
+    names, at = _columns(data)
+    columns, repeated = (names, "") if names is None else _numbered(names)
+    if repeated:
+        yield PlacedRow(0, at, None, repeated)
     sizes = _sizes(data, is_table=columns is not None)
     within = columns is not None
     if within and data[at : at + 1] != b"[":
         return
     at = at + 1 if within else len(data) - len(data.removeprefix(BOM))
-    characters, line_end, content_end = "", -1, -1
+    characters, line_end, content_end, before = "", -1, -1, at
+    budget = MOST_LOOKS * len(data) + FREE_LOOKS
     while True:
         at = _next(data, at)
         first = data[at : at + 1]
@@ -225,14 +427,52 @@ def _of_document(data: bytes) -> Iterator[PlacedRow]:
             if not size:
                 characters = characters or data.decode("latin-1")  # a character for each byte
                 size = _decoder.raw_decode(characters, at)[1] - at
-            yield PlacedRow(at, at + size, _object(data[at : at + size], columns))
+            stop = at + size
+            if stop < len(data) or not too_large:
+                yield PlacedRow(at, stop, _object(data[at:stop], columns), "", stop == len(data))
+            else:
+                yield PlacedRow(at, stop, None, too_large, may_grow=True)
         except Unusable as error:
-            yield PlacedRow(at, at + size, None, str(error))
-        except (ValueError, RecursionError):
-            reason = "the array has no end, or is no JSON from here on" if within else "no JSON from here on"
-            yield PlacedRow(at, len(data), None, reason)
-            return
-        at += size
+            yield PlacedRow(at, stop, None, str(error), stop == len(data))
+        except (ValueError, RecursionError) as error:
+            budget -= _looked(error, len(data)) - at
+            stop, budget = _resumed(characters, at, before, columns, budget)
+            if stop == len(data):
+                reason = "the array has no end, or is no JSON from here on" if within else "no JSON from here on"
+                reason = reason if budget > 0 else TOO_BROKEN
+                yield PlacedRow(at, stop, None, too_large or reason, may_grow=True)
+                return
+            what = f" ({error.msg} at byte {error.pos:,})" if isinstance(error, json.JSONDecodeError) else ""
+            yield PlacedRow(at, stop, None, f"no JSON{what}: not read up to the next row. {AS_JSON}")
+        before, at = at, stop
+
+
+def _resumed(characters: str, at: int, before: int, columns: list[str] | None, budget: int) -> tuple[int, int]:
+    """Where a row parses behind a place that is no JSON, or the end; and what is left of the budget for such looks.
+
+    An object begins with the key that the one here begins with, or the one `before`, which objects within others
+    seldom do; a row of a table has a cell for each column.
+    """
+    keys = {found[1] for place in (at, before) if (found := _KEY.match(characters, place))}
+    begun = _ROW if columns is not None else re.compile(r"\{\s*(?:" + "|".join(map(re.escape, keys)) + r")\s*:")
+    while budget > 0 and (keys or columns is not None) and (match := begun.search(characters, at + 1)):
+        at = match.end() if columns is not None else match.start()
+        try:
+            row, stop = _decoder.raw_decode(characters, at)
+            is_row = columns is None or len(row) == len(columns)
+            if is_row and _BEHIND.match(characters, stop):
+                return at, budget
+            budget -= stop - at
+        except (ValueError, RecursionError) as error:
+            budget -= _looked(error, len(characters)) - at
+    return len(characters), budget
+
+
+def _looked(error: Exception, size: int) -> int:
+    """Up to where a failed parse looked, and what it took to count the lines before."""
+    is_placed = isinstance(error, json.JSONDecodeError) and not error.msg.startswith("Unterminated")
+    reached = error.pos if is_placed and isinstance(error, json.JSONDecodeError) else size
+    return reached + reached // BYTES_PER_LOOK
 
 
 def _size_in_line(data: bytes, at: int, end: int) -> int:

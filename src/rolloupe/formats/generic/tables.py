@@ -1,15 +1,15 @@
 """Rows of anybody's files: a reader for each kind of file, JSON lines, Parquet, CSV, TSV and JSON documents."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, islice
 from typing import TypeVar
 
 import numpy as np
 
 from rolloupe import tokens
 from rolloupe.formats.base import NO_ANNOTATIONS, Annotations, changed, no_sample, no_tokens
-from rolloupe.formats.generic.documents import DELIMITED, MAX_BYTES, header_of, is_document, row_in, rows_in
+from rolloupe.formats.generic.documents import DELIMITED, Header, PlacedRow, header_of, is_document, row_in, rows_in
 from rolloupe.formats.generic.groups import goes_by_prompt
 from rolloupe.formats.generic.rows import NamedRows
 from rolloupe.formats.generic.shapes import samples_in
@@ -144,27 +144,22 @@ class DocumentRows(AnyRows):
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
         """See `Format`."""
         with open_binary(source.location) as file:
-            data = file.read(MAX_BYTES)
-            is_whole = not file.read(1)
-        for placed in rows_in(data, ending_of(source.path)):
-            if placed.start >= stop:
-                return
-            if placed.start < start:
-                continue
-            at_end = placed.stop >= len(data)
-            reason = placed.reason
-            if placed.record is not None and (is_whole or not at_end):
-                try:
-                    yield from self.rows_of(
-                        run, source, self.prepared(run, placed.record), placed.start, placed.stop - placed.start
-                    )
-                    continue
-                except Unusable as error:
-                    reason = str(error)
-                except Exception as error:  # a defect of ours must not cost the rows after it
-                    reason = self.failure(error)
-            reason = reason or f"more than {MAX_BYTES // 2**20} MiB: the rows from here on are not read"
-            yield Problem(source=source.name, reason=reason, start=placed.start, stop=placed.stop, transient=at_end)
+            for placed in rows_in(file, ending_of(source.path)):
+                if placed.start >= stop:
+                    return
+                if placed.start >= start:
+                    yield from self._scanned(run, source, placed)
+
+    def _scanned(self, run: RunInfo, source: Source, placed: PlacedRow) -> Iterable[Scanned]:
+        start, stop, record, reason, may_grow = placed
+        if record is not None:
+            try:
+                return self.rows_of(run, source, self.prepared(run, record), start, stop - start)
+            except Unusable as error:
+                reason = str(error)
+            except Exception as error:  # a defect of ours must not cost the rows after it
+                reason = self.failure(error)
+        return [Problem(source=source.name, reason=reason, start=start, stop=stop, transient=may_grow)]
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
         """See `Format`."""
@@ -229,9 +224,14 @@ class DocumentRows(AnyRows):
         data = self.read(source, locator.start, locator.length)
         if len(data) < locator.length:
             raise changed(source, locator.start, "the file ends before it")
-        ending = ending_of(source.path)
-        header = header_of(self.read(source, 0, FIRST_BYTES), ending)
-        return self.prepared(run, row_in(data, header, ending))
+        header = _header(source.location, *stamp_of_state(path_state(source.path)))
+        return self.prepared(run, row_in(data, header))
+
+
+@lru_cache(maxsize=512)
+def _header(location: Location, inode: int, size: int, mtime_ns: int) -> Header:  # noqa: ARG001
+    with open_binary(location) as file:
+        return header_of(file.read(FIRST_BYTES), ending_of(location.path))
 
 
 def is_read_whole(location: Location) -> bool:
@@ -272,13 +272,15 @@ def _first_rows(location: Location, inode: int, size: int, mtime_ns: int) -> tup
     ending = ending_of(location.path)
     if ending == PARQUET:
         return tuple(ParquetRows().first_records([location]))
+    is_table = ending in DELIMITED
     with open_binary(location) as file:
-        data = file.read(FIRST_BYTES)
-        if (
-            ending not in DELIMITED
-            and data.lstrip()[:1] == b"{"
-            and not any(placed.record for placed in rows_in(data, ending))
-        ):
-            data += file.read(LOOKED_BYTES - len(data))  # one object, whose list may be long
-    found = (placed.record for placed in rows_in(data, ending) if placed.record is not None)
-    return tuple(fields.showable(record) for record, _ in zip(found, range(FIRST_ROWS), strict=False))
+        found = _few(rows_in(file, ending, LOOKED_BYTES if is_table else FIRST_BYTES))
+        file.seek(0)
+        if not found and not is_table and file.read(FIRST_BYTES).lstrip()[:1] == b"{":
+            file.seek(0)
+            found = _few(rows_in(file, ending, LOOKED_BYTES))  # one object, whose list may be long
+    return tuple(map(fields.showable, found))
+
+
+def _few(rows: Iterator[PlacedRow]) -> list[Record]:
+    return [*islice((placed.record for placed in rows if placed.record is not None), FIRST_ROWS)]

@@ -271,11 +271,11 @@ def _line_start(file: BinaryIO, start: int, stop: int) -> int:
     if zeros and zeros + (end := behind_nuls(file, start, stop)) - start >= len(HOLE):
         return end
     file.seek(start)
-    skipped, ended = _skip_line(file, stop - start)
+    skipped, ended = skip_line(file, stop - start)
     return start + skipped if ended else stop
 
 
-def _skip_line(file: BinaryIO, at_most: int) -> tuple[int, bool]:
+def skip_line(file: BinaryIO, at_most: int) -> tuple[int, bool]:
     """Skip the rest of a line; return its bytes, the newline included, and whether it had one or a hole ends it."""
     skipped = zeros = 0
     while data := file.readline(min(BLOCK_BYTES, max(0, at_most - skipped))):
