@@ -168,17 +168,21 @@ def test_columns_of_one_name_are_numbered_as_pandas_does_and_named(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    "torn",
-    ['p,"open,1\n', 'p,"open,1\np,"x""y"z\n', 'p,"two\nlines","open\n', 'p,"He said "so"\nand left",1\n'],
+    ("torn", "quote", "reason"),
+    [
+        ('p,"open,1\n', 2, "{} has no end in its cell"),
+        ('p,"open,1\np,"x""y"z\n', 2, "{} has no end in its cell"),
+        ('p,"two\nlines","open\n', 14, "{} has no end in its cell"),
+        ('p,"He said "so"\nand left",1\n', 2, "a quote in the cell behind {}"),
+    ],
 )
-def test_a_quote_without_an_end_costs_its_own_row(tmp_path: Path, torn: str) -> None:
+def test_a_quote_without_an_end_costs_its_own_row(tmp_path: Path, torn: str, quote: int, reason: str) -> None:
     rows = [f"p,{n},1\n" for n in range(1_000)]
     responses, (problem,) = read(tmp_path / "x.csv", HEADER + GOOD[0] + torn + "".join(rows))
     assert responses == ["first", *map(str, range(1_000))]
     start = len(HEADER + GOOD[0])
     assert (problem.start, problem.stop, problem.transient) == (start, start + len(torn), False)
-    reason = "a quote within a quoted cell" if "so" in torn else f"the quote at byte {start + 2} has no end in its cell"
-    assert problem.reason.startswith(f"{reason}. Next: ")
+    assert problem.reason.startswith(f"{reason.format(f'the quote at byte {start + quote}')}. Next: ")
 
 
 def test_a_row_that_is_being_written_hides_no_other_and_makes_none(tmp_path: Path) -> None:
@@ -237,6 +241,7 @@ BAD = (
     '{"prompt": "p", "response": "b\\x", "reward": 1}',
     '{"prompt": "p", "log": [{"a": 1}, {"a": 2}], "response": "b", "reward":}',
     '{"prompt": "p", "response": "b, "reward": 1}',
+    '{"prompt": "p", "log": [{"prompt": 1}], "response": x}',
     "nul",
 )
 

@@ -60,7 +60,7 @@ _RETURN = re.compile(r"\r(?!\n)")
 _UNENDED = re.compile("unexpected end of data")
 _KEY = re.compile(r'\{\s*("(?:[^"\\]|\\.)*")\s*:')
 _ROW = re.compile(r"(?<=\])\s*,\s*(?=\[)")
-_BEHIND = re.compile(r"\s*(?:[,\]{]|$)")
+_BEHIND = re.compile(r"\s*(?:[,{]|\Z|\]\s*(?:\[|\}?\s*\Z))")
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 _TRUTHS = {"True": True, "False": False, "true": True, "false": False, "TRUE": True, "FALSE": False}
 _elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -165,6 +165,11 @@ class _TableLines:
             if hole >= 0:
                 return
 
+    def bytes_from(self, start: int) -> bytes:
+        """Return what lies between a place and where the lines are, or the beginning of it."""
+        self._file.seek(start)
+        return self._file.read(min(self.read_to - start, HEAD_BYTES))
+
     def skip(self) -> PlacedRow | None:
         """Go behind what ended the lines, and return it; None at the end of the file."""
         start = self.read_to
@@ -210,14 +215,15 @@ def _cells(file: BinaryIO, ending: str, limit: int) -> Iterator[PlacedRow]:
                 start = lines.read_to
         except csv.Error as error:
             reached = lines.read_to
+            row = lines.bytes_from(start)
             lines.begin(start)
-            line = next(iter(lines))
-            first, is_open = _leniently(line, delimiter)
+            first, is_open = _leniently(next(iter(lines)), delimiter)
+            why = "" if torn else _why(str(error), start, row, delimiter, is_open=is_open)
             if table is None and (is_open or not first):
-                yield PlacedRow(start, reached, None, _why(str(error), start, line, first, is_open), may_grow=True)
+                yield PlacedRow(start, reached, None, why, may_grow=True)
                 return
             if not first or is_open or (table is not None and len(first) != table.width):
-                torn = torn or PlacedRow(start, reached, None, _why(str(error), start, line, first, is_open))
+                torn = torn or PlacedRow(start, reached, None, why)
             elif table is None:
                 table = _Cells(first, delimiter)
             else:
@@ -275,15 +281,19 @@ def _goes_on(lines: _TableLines, delimiter: str, width: int) -> bool:
     return 2 * fits > looked
 
 
-def _why(error: str, start: int, line: str, cells: list[str], is_open: bool) -> str:
+def _why(error: str, start: int, row: bytes, delimiter: str, *, is_open: bool) -> str:
     """Why a row is not CSV, in plain words."""
-    if is_open:
-        tail = cells[-1].replace('"', '""')
-        at = start + len(line[: len(line) - len(tail)].encode()) - 1
-        return f"the quote at byte {at:,} has no end in its cell. {DOUBLED}"
     if "new-line" in error:
         return "a carriage return in a cell that is not quoted. Next: quote the cells that hold one"
-    return f"a quote within a quoted cell. {DOUBLED}" if "expected after" in error else f"not CSV: {error}"
+    if not _UNENDED.search(error) and "expected after" not in error:
+        return f"not CSV: {error}"
+    mark = re.escape(delimiter).encode()
+    cell = re.compile(rb'(?:"(?:[^"]++|"")*+"|[^"\n%b][^\n%b]*+)?(?:%b|\r?\n)' % (mark, mark, mark))
+    at = 0
+    while match := cell.match(row, at):
+        at = match.end()
+    quote = f"the quote at byte {start + at:,}"
+    return f"{quote} has no end in its cell. {DOUBLED}" if is_open else f"a quote in the cell behind {quote}. {DOUBLED}"
 
 
 class _Cells:
