@@ -390,8 +390,9 @@ def explain_nothing(runs: "Runs") -> None:
 
 
 def name_shut(runs: "Runs") -> None:
-    """Name on standard error what could not be read beside the runs that were found."""
-    shut = [note for note in runs.notes if SHUT in note.reason]
+    """Name on standard error what was not looked at, or could not be read, beside the runs that were found."""
+    _complain_of([note for note in runs.notes if note.is_late])
+    shut = [note for note in runs.notes if SHUT in note.reason and not note.is_late]
     if shut:
         places = "1 place" if len(shut) == 1 else f"{len(shut):,} places"
         complain(f"{places} could not be read. `rolloupe doctor PATH` says more.")
@@ -399,5 +400,5 @@ def name_shut(runs: "Runs") -> None:
 
 
 def _complain_of(notes: "Sequence[Note]") -> None:
-    for note in notes[:5]:
+    for note in sorted(notes, key=lambda note: not note.is_late)[:5]:
         complain(f"  {note.path}: {note.reason}")

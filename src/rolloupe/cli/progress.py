@@ -7,23 +7,23 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rolloupe.cli.terminal import errors
+from rolloupe.cli.terminal import complain, errors
 
 if TYPE_CHECKING:
     from rolloupe.api import Runs
 
 PATIENCE_S = 1.0
+SILENCE_S = 5.0
+"""After so long a log, which shows no bar, has a line."""
 STEP_S = 0.1
 
 
 @contextmanager
 def looking() -> Iterator[None]:
     """Show that the search for runs continues, once it takes long."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    status = errors().status("Looking for runs")
-    timer = threading.Timer(PATIENCE_S, status.start)
+    status = errors().status("Looking for runs") if sys.stderr.isatty() else None
+    say = status.start if status else lambda: complain("Looking for runs ...")
+    timer = threading.Timer(PATIENCE_S if status else SILENCE_S, say)
     timer.daemon = True
     timer.start()
     try:
@@ -31,7 +31,8 @@ def looking() -> Iterator[None]:
     finally:
         timer.cancel()
         timer.join()
-        status.stop()
+        if status:
+            status.stop()
 
 
 def wait(runs: "Runs", *, texts: bool = False) -> None:

@@ -5,6 +5,7 @@ request, and follows no link twice.
 """
 
 import contextlib
+import errno
 import math
 import os
 import time
@@ -24,12 +25,24 @@ from rolloupe.formats.registry import BUILT_IN, all_formats, by_name, other_form
 from rolloupe.formats.tokenizer_choice import TokenizerChoice
 from rolloupe.formats.tracker_runs import UNSEEN, has_more_splits, hosts_of
 from rolloupe.model import AS_FOUND, Location, Reading, RunInfo, TokenizerFile
-from rolloupe.storage import address_of, is_file, is_folder, is_remote, path_state, place_of, printable, real_path
+from rolloupe.storage import (
+    Interrupted,
+    address_of,
+    is_file,
+    is_folder,
+    is_remote,
+    path_state,
+    place_of,
+    printable,
+    real_path,
+)
 
 MAX_DEPTH = 6
 MAX_FOLDERS, MAX_FOLDERS_OF_RUNS = 20_000, 200_000
 """Folders with the files of runs that were found count apart: many runs have several each."""
 MAX_NOTES = 500
+STORE_S = 20.0
+"""A walk in a store ends so long after it found a run: folders of a store may have folders without end."""
 OF_PROGRAMS = (".log",)
 """What programs say of themselves: Weights & Biases links such files from each run to a folder of its own."""
 
@@ -216,6 +229,8 @@ class _Walk:
         self.is_late = False
         """True as soon as the walk skipped something for lack of time."""
         self._ends_s = math.inf if within_s is None else time.monotonic() + within_s
+        self._patience_s, self._found_s = math.inf, 0.0
+        """How long the walk goes on without a new run, and when it found the last."""
         self._link_root = ""
         self._claimed: set[str] = set()
         self._seen: set[tuple[int, int]] = set()
@@ -272,7 +287,9 @@ class _Walk:
 
     def root(self, path: Path) -> None:
         """Walk down from a folder that a person named."""
-        with listing_once():
+        is_in_store = is_remote(path)
+        self._patience_s, self._found_s = STORE_S if is_in_store else math.inf, time.monotonic()
+        with listing_once(self._check_time if is_in_store else str):
             self._walk(path)
 
     def _walk(self, path: Path) -> None:
@@ -305,7 +322,14 @@ class _Walk:
             self._note(str(path), f"{what}. Next: name the folder of a run; docs/formats.md says what is read")
 
     def _is_late(self) -> bool:
-        return time.monotonic() > self._ends_s or (self._is_over is not None and self._is_over())
+        now = time.monotonic()
+        is_over = now > self._ends_s or now > self._found_s + self._patience_s
+        return is_over or (self._is_over is not None and self._is_over())
+
+    def _check_time(self, folder: str) -> None:
+        """Raise `Interrupted` before a folder of a store is listed that a format asks for after the end."""
+        if self._is_late():
+            raise Interrupted(errno.ETIMEDOUT, "time was over", folder)
 
     def _visit(self, folder: str) -> list[str]:
         """Look at one folder; return its subfolders to visit."""
@@ -341,6 +365,11 @@ class _Walk:
                 continue
             try:
                 runs = _checked(one, one.detect(path, forced=self._forced, link_root=self._link_root) or [])
+            except Interrupted:
+                if not self._is_late():
+                    raise
+                self._note_late(str(path), "not all folders in it were looked at")
+                break
             except (Exception, SystemExit) as error:
                 self._failed(one, path, error)
                 continue
@@ -349,6 +378,8 @@ class _Walk:
         return found
 
     def _claim(self, runs: list[RunInfo]) -> None:
+        if runs:
+            self._found_s = time.monotonic()
         for run in runs:
             self.runs.append(run)
             self._claimed |= {run.root, *(os.path.realpath(part.path) for part in run.parts), *usual_tables(run.root)}
@@ -371,6 +402,10 @@ class _Walk:
         """Do as `_failed` says of whatever is raised within."""
         try:
             yield
+        except Interrupted:
+            if not self._is_late():
+                raise
+            self._note_late(str(path), "not all of its files were looked at")
         except (Exception, SystemExit) as error:
             self._failed(reader, path, error)
 

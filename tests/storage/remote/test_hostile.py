@@ -9,11 +9,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import SimpleNamespace
 from typing import TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from rolloupe.formats import discover, discovery
 from rolloupe.storage.remote import aws, connection, stores
 from tests.storage.remote.s3 import KEYS
 
@@ -353,6 +356,25 @@ def test_no_error_repeats_what_a_server_sends(monkeypatch: pytest.MonkeyPatch, s
     with serving(lambda self: self.reply(status, body, **HEADERS)) as (address, _):
         for scheme in ("s3", "http"):
             assert "evil" not in outcome(monkeypatch, scheme, address, call)
+
+
+@pytest.mark.parametrize("name", ["d", "step_"])
+def test_a_store_of_folders_without_end_is_searched_for_some_time(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """A clock that goes on by a second with each request. Folders of a step are listed for the run above them."""
+
+    def endless(self: Hostile) -> None:
+        above = parse_qs(urlsplit(self.path).query).get("prefix", [""])[0]
+        below = "".join(f"<CommonPrefixes><Prefix>{above}{name}{n}/</Prefix></CommonPrefixes>" for n in range(300))
+        self.reply(200, f"<ListBucketResult><IsTruncated>false</IsTruncated>{below}</ListBucketResult>".encode())
+
+    with serving(endless) as (address, asked):
+        monkeypatch.setattr(connection, "_connections", {})
+        for key, value in (KEYS | {"ROLLOUPE_ENDPOINT": address}).items():
+            monkeypatch.setenv(key, value)
+        monkeypatch.setattr(discovery, "time", SimpleNamespace(monotonic=lambda: float(len(asked))))
+        found = discover([Path(f"s3://bucket-of-{name}/runs")])
+        assert discovery.STORE_S <= len(asked) < discovery.STORE_S + 5
+    assert found.runs == [] and any(note.is_late and "were not looked at" in note.reason for note in found.notes)
 
 
 def test_a_long_list_of_an_honest_store_is_read() -> None:
