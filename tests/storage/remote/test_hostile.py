@@ -1,5 +1,6 @@
 """Stores that send without end, and stores that send requests on to other places."""
 
+import asyncio
 import json
 import os
 import subprocess
@@ -375,6 +376,24 @@ def test_a_store_of_folders_without_end_is_searched_for_some_time(monkeypatch: p
         found = discover([Path(f"s3://bucket-of-{name}/runs")])
         assert discovery.STORE_S <= len(asked) < discovery.STORE_S + 5
     assert found.runs == [] and any(note.is_late and "were not looked at" in note.reason for note in found.notes)
+
+
+def test_a_call_that_is_given_up_has_let_go_when_its_error_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever ends the program then ends no interpreter that a thread of obstore still asks."""
+    monkeypatch.setattr(connection, "MOST_S", 0.1)
+    has_let_go = threading.Event()
+
+    async def call() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            threading.Timer(0.05, has_let_go.set).start()
+
+    with pytest.raises(OSError, match="did not end an answer"):
+        connection.patiently(
+            "s3", "b", "/s3:/b/runs", lambda: asyncio.run_coroutine_threadsafe(call(), connection._loop())
+        )
+    assert has_let_go.is_set()
 
 
 def test_a_long_list_of_an_honest_store_is_read() -> None:

@@ -33,6 +33,8 @@ MOST_BYTES = 80 * 2**20
 """By how much one answer may make this process grow: lists, pages of lists and errors may be of any size."""
 LEAST_RECEIVED = MOST_BYTES // 8
 """How much of that comes over the network at least: otherwise something else makes this process grow."""
+LETS_GO_S = 0.3
+"""How long obstore has to let go of a call that ends early: its threads abort once the interpreter is gone."""
 LOOK_S = 0.03
 """How often to look at an answer under way."""
 PAGE = 1000
@@ -266,8 +268,20 @@ def patiently(scheme: str, bucket: str, path: str, begin: Callable[[], Future[T]
 
 def _answer(place: str, begin: Callable[[], Future[T]], *, is_long: bool) -> T:
     """Return the result of a call, and say so if it takes long. A call that takes too much, of time or memory, ends."""
-    began, silence_s = time.monotonic(), SILENCE_S
-    answer, memory_before, network = begin(), memory_bytes(), traffic.Traffic()
+    memory_before = memory_bytes()
+    answer = begin()
+    try:
+        _wait(place, answer, memory_before, is_long=is_long)
+    except BaseException:
+        if answer.cancel():
+            time.sleep(LETS_GO_S)
+        raise
+    return answer.result()
+
+
+def _wait(place: str, answer: Future[T], memory_before: int, *, is_long: bool) -> None:
+    """Wait for the end of a call. Raises `Interrupted` if it takes too much."""
+    began, silence_s, network = time.monotonic(), SILENCE_S, traffic.Traffic()
     while not wait((answer,), LOOK_S).done:
         waited_s = time.monotonic() - began
         if waited_s >= silence_s:
@@ -276,13 +290,10 @@ def _answer(place: str, begin: Callable[[], Future[T]], *, is_long: bool) -> T:
         if is_long:
             continue
         if waited_s > MOST_S:
-            answer.cancel()
             raise Interrupted(errno.ETIMEDOUT, f"{place} did not end an answer within {MOST_S:.0f} s{NOT_SEEN}")
         if network.may_be(LEAST_RECEIVED) and memory_bytes() - memory_before > MOST_BYTES:
-            answer.cancel()
             reason = f"{place} sends more than {MOST_BYTES // 2**20} MiB in one answer{NOT_SEEN}"
             raise Interrupted(errno.EFBIG, reason)
-    return answer.result()
 
 
 NOT_SEEN = ": nothing of that was seen. Next: name a folder below, or a file"
