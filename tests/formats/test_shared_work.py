@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rolloupe.formats import by_name, discover
+from rolloupe.formats import by_name, discover, unreadable
 from rolloupe.formats.generic import shapes, tables
 from rolloupe.formats.generic.documents import rows_in
 from rolloupe.formats.generic.keys import KEPT_BYTES, KEPT_LARGE, KEY_BYTES, keep_by_keys
@@ -21,7 +21,7 @@ from rolloupe.formats.reading.field_map import Fields
 from rolloupe.formats.reading.jsonl import parse, value_of
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.lru import Lru
-from rolloupe.model import Location, Locator, Problem, Sample, SampleRow
+from rolloupe.model import Location, Locator, Problem, Reading, Sample, SampleRow
 from tests.formats.support import items, only_run, samples
 
 GOOD = {"prompt": "p", "response": "r", "reward": 1.0}
@@ -63,10 +63,15 @@ def test_an_unchanged_file_without_samples_is_opened_once(
         opened.append(place.path)
         return real(place)
 
-    for module in (peek, tables):
+    for module in (peek, tables, unreadable):
         monkeypatch.setattr(module, "open_binary", counted)
     assert [source.name for source in reader.sources(run)] == ["good.jsonl"]
     assert {*opened} <= {str(tmp_path / "good.jsonl")}
+    discover([tmp_path], Reading(fields=fields))
+    opened.clear()
+    discover([tmp_path], Reading(fields=fields))
+    assert {*opened} <= {str(tmp_path / "good.jsonl")} | {str(place) for place in others}
+    assert len(opened) < 50
     opened.clear()
     others[3].write_text(json.dumps({"prompt": "p", names[0]: "another", names[1]: 0}))
     assert [source.name for source in reader.sources(run)] == ["good.jsonl", others[3].name]

@@ -21,10 +21,13 @@ from rolloupe.formats.reading.tables.binary_damage import why_no_table, why_no_t
 from rolloupe.formats.reading.trackers.sqlite import why_unread
 from rolloupe.formats.reading.trainer_files import read_text
 from rolloupe.formats.slime.peek import TRAIN, kind_of
+from rolloupe.lru import Lru
 from rolloupe.model import Location
-from rolloupe.storage import open_file
+from rolloupe.storage import open_file, path_state, stamp_of_state
 
 HEAD_BYTES = 2**12
+KEPT_REASONS, KEPT_CHARS = 200_000, 2**26
+"""For so many files of lines the reason is kept, with their paths of so many characters in all."""
 
 _NO_FORMAT = "no format of this version reads them. Next: write their samples as JSON lines, as docs/recording.md shows"
 _NEVER = (
@@ -208,10 +211,10 @@ def reasons(entries: Iterable[FolderEntry], names: Collection[str]) -> list[str]
 
 def reason_for(name: str, location: Location, *, is_named: bool = False) -> str | None:
     """Say why one file is not read, with its keys if a person has named it; None for an unknown kind."""
+    if plain_name(name).endswith(JSONL):
+        return _of_unchanged_lines(location)
     if plain_name(name).endswith(_TEXTS) and (reason := _why_no_text(location)):
         return reason
-    if plain_name(name).endswith(JSONL):
-        return _of_lines(location)
     if _TRAIN_DUMP.search(location.path) and kind_of(location) == TRAIN:
         return _TRAIN_DATA
     if known := next((what for end, what in _NAMES if plain_name(name).endswith(end)), None):
@@ -258,6 +261,24 @@ def _ending(name: str) -> str:
     plain = plain_name(name)
     inner = plain[plain.rfind(".") :].lower() if "." in plain else ""
     return inner if inner in (*_KINDS, *JSONL) else name[name.rfind(".") :].lower() if "." in name else ""
+
+
+_known: Lru[Location, tuple[tuple[int, int, int], str]] = Lru(KEPT_REASONS, KEPT_CHARS)
+
+
+def _of_unchanged_lines(location: Location) -> str:
+    """Why lines are not read: unless the file has changed, it is opened once for all walks."""
+    try:
+        state = stamp_of_state(path_state(location.path))
+    except OSError as error:
+        return why_shut(error)
+    known = _known.get(location)
+    if known is not None and known[0] == state:
+        return known[1]
+    reason = _why_no_text(location) or _of_lines(location)
+    if not _shut(location):
+        _known.put(location, (state, reason), len(location.path) + len(reason))
+    return reason
 
 
 def _of_lines(location: Location) -> str:
