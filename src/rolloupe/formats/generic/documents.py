@@ -49,6 +49,7 @@ TOO_BROKEN = "too much of the file is no JSON: the rows from here on are not rea
 AS_JSON = "Next: have a JSON library write the file"
 DOUBLED = 'Next: write each quote within a cell as two (""), as csv and pandas do'
 
+_NEWLINE = ord("\n")
 _BETWEEN = b" \t\r\n,"
 _between = re.compile(rb"[ \t\r\n,]*")
 _COLUMNS = re.compile(r'\s*\{\s*"columns"\s*:\s*')
@@ -151,15 +152,21 @@ class _TableLines:
         """Whether the last line has no end."""
 
     def __iter__(self) -> Iterator[str]:
-        while self.read_to < self._left and (line := self._file.readline(MAX_LINE_BYTES + 1)):
-            hole = line.find(HOLE) if b"\0" in line else -1
+        readline, most, left = self._file.readline, MAX_LINE_BYTES + 1, self._left
+        read_to = self.read_to
+        while read_to < left and (line := readline(most)):
+            if b"\0" not in line and line[-1] == _NEWLINE:  # nearly always
+                self.read_to = read_to = read_to + len(line)
+                yield line.decode("utf-8", "replace")
+                continue
+            hole = line.find(HOLE)
             if hole >= 0:
                 line = line[:hole]
-            elif len(line) > MAX_LINE_BYTES:
+            elif len(line) == most and line[-1] != _NEWLINE:
                 return
-            elif not line.endswith(b"\n"):
-                self.is_cut = True
-            self.read_to += len(line)
+            else:
+                self.is_cut = line[-1] != _NEWLINE
+            self.read_to = read_to = read_to + len(line)
             if line:
                 yield _text(line)
             if hole >= 0:
