@@ -3,7 +3,7 @@
 import re
 
 from rolloupe.text.encodable import clean
-from rolloupe.text.templates import bare_question
+from rolloupe.text.templates import ROLE_STARTS, bare_question
 
 WINDOW = 8
 """How many characters to read for each one shown: white space and markers take some."""
@@ -24,7 +24,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 def preview(text: str, limit: int = 240) -> str:
     """Return the start of the user's last turn in a templated prompt, or of any other text; one line of `limit`."""
     start = _last_question(text)
-    if not start and (question := bare_question(text)) != (0, 0):
+    if not start and text.startswith(ROLE_STARTS) and (question := bare_question(text)) != (0, 0):
         start, text = question[0], text[: question[1]]
     # The end of a window cuts at most one marker: with more room than that, the rest changes nothing.
     if text.find("data:image/", start, start + 2 * limit) >= 0:

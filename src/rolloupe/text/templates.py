@@ -68,6 +68,8 @@ GLUED = re.compile(r"(?P<role>system|user|assistant|ipython|tool)\n\n")
 """The rest of Llama 3's headers: a role word stands right behind the end of the turn before."""
 
 GLUED_STARTS = ("system\n\n", "user\n\n")
+ROLE_STARTS = (*BARE_STARTS, *GLUED_STARTS)
+"""How a prompt with bare role words begins."""
 GLUED_END = re.compile(r"assistant\n{0,2}\Z")
 GLUED_ANSWER = "assistant\n\n"
 GLUED_RESULTS = ("ipython\n\n", "tool\n\n")
@@ -121,6 +123,8 @@ def split_response(text: str, places: Collection[int] | None = None, *, prompt: 
 
 def has_bare_turns(text: str, prompt: str) -> bool:
     """True for a response in which bare role words may begin turns, as they do in its prompt."""
+    if not prompt.startswith(ROLE_STARTS):  # nearly always
+        return False
     if (BARE_ANSWER in text or BARE_RESULT in text) and _is_of_lines(prompt):
         return True
     return (
