@@ -135,7 +135,10 @@ def test_control_c_ends_the_children_and_keeps_nothing(tmp_path: Path) -> None:
         "rescore", tmp_path / "run", f"{tmp_path / 'grader.py'}:fn", "--timeout", "60", "--jobs", "1",
         "--state-dir", tmp_path / "state", "--index-dir", tmp_path / "index",
     )  # fmt: skip
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(  # which takes the signal, even where the tests were started so that they ignore it
+        words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
     until = time.monotonic() + 60
     while not ids.exists() or not ids.read_text().endswith(" "):
         assert process.poll() is None and time.monotonic() < until
