@@ -137,7 +137,7 @@ def test_control_c_ends_the_children_and_keeps_nothing(tmp_path: Path) -> None:
     )  # fmt: skip
     process = subprocess.Popen(  # which takes the signal, even where the tests were started so that they ignore it
         words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )  # fmt: skip
     until = time.monotonic() + 60
     while not ids.exists() or not ids.read_text().endswith(" "):
