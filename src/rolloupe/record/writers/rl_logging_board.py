@@ -192,6 +192,8 @@ def _fitted(sample: Sample, split: str, step: int) -> tuple[dict[str, Any], Samp
     record = extended(record, sample, copy, {*KEYS, *FOREIGN})
     if sample.row.status_raw and "status" not in record:
         record["status"] = own_status(sample.row) or sample.row.status
+    if sample.row.advantage is not None and "advantage" not in record:
+        record["advantage"] = sample.row.advantage
     return record, read_back(reader, record, RANK, split, step, nan=True)
 
 
