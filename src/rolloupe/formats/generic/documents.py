@@ -212,10 +212,8 @@ def _cells(file: BinaryIO, ending: str, limit: int) -> Iterator[PlacedRow]:
                     if table.repeated:
                         yield PlacedRow(start, lines.read_to, None, table.repeated)
                 elif cells and (torn is None or len(cells) == table.width):
-                    if torn is not None:
-                        if torn.start < start:
-                            yield torn._replace(stop=start)
-                        torn = None
+                    yield from _torn_before(torn, start)
+                    torn = None
                     yield table.placed(cells, start, lines)
                 elif torn is not None and not cells and torn.start == start:
                     torn = torn._replace(start=lines.read_to)
@@ -234,10 +232,8 @@ def _cells(file: BinaryIO, ending: str, limit: int) -> Iterator[PlacedRow]:
             elif table is None:
                 table = _Cells(first, delimiter)
             else:
-                if torn is not None:
-                    if torn.start < start:
-                        yield torn._replace(stop=start)
-                    torn = None
+                yield from _torn_before(torn, start)
+                torn = None
                 yield table.placed(first, start, lines)
             start = lines.read_to
             if not _UNENDED.search(str(error)) or table is None or _goes_on(lines, delimiter, table.width):
@@ -245,14 +241,19 @@ def _cells(file: BinaryIO, ending: str, limit: int) -> Iterator[PlacedRow]:
             lines.begin(reached)
             start = reached
         between = lines.skip()
-        if torn is not None and torn.start < start:
-            yield torn._replace(stop=start, may_grow=between is None)
+        yield from _torn_before(torn, start, may_grow=between is None)
         if between is not None:
             yield between
         if lines.read_to == start:
             return
         start = lines.read_to
         torn = PlacedRow(start, start, None, "the rest of a row") if table else None
+
+
+def _torn_before(torn: PlacedRow | None, stop: int, *, may_grow: bool = False) -> Iterator[PlacedRow]:
+    """Yield what was no row up to a place, if there was any."""
+    if torn is not None and torn.start < stop:
+        yield torn._replace(stop=stop, may_grow=may_grow or torn.may_grow)
 
 
 def _leniently(line: str, delimiter: str) -> tuple[list[str], bool]:
