@@ -13,7 +13,7 @@ import rolloupe
 from rolloupe.derive.batch import SampleView
 from rolloupe.formats import by_name, discover
 from rolloupe.formats.curve_files import home_of
-from rolloupe.model import Reading, RunInfo, RunPart
+from rolloupe.model import Reading, RunInfo, RunPart, Sample
 from rolloupe.record.writers.texts import response_of
 from rolloupe.text import preview, verbatim
 from tests.formats.support import mean_reward, only_run, rows, samples, write
@@ -66,7 +66,12 @@ RESULT = "<tool_response>\nParis\n</tool_response>"
 def test_role_lines_within_a_response_begin_turns_where_its_prompt_has_such_lines(
     tmp_path: Path, prompt: str, answer: str, roles: list[str] | None
 ) -> None:
-    roles = roles or ["assistant", "tool", "assistant", "user", "assistant"]
+    sample = answered(tmp_path, prompt, answer, roles or ["assistant", "tool", "assistant", "user", "assistant"])
+    assert response_of(sample) == answer
+
+
+def answered(tmp_path: Path, prompt: str, answer: str, roles: list[str]) -> Sample:
+    """Check the turns of an answer, everywhere that shows or counts them, and return its sample."""
     write(tmp_path / "run" / "1.jsonl", ROW | {"input": prompt, "output": answer})
     run = only_run(tmp_path / "run")
     (row,), (sample,) = rows(run), samples(run)
@@ -74,7 +79,7 @@ def test_role_lines_within_a_response_begin_turns_where_its_prompt_has_such_line
     assert [turn.role for turn in turns] == roles and row.turns == roles.count("assistant")
     assert "".join(map(verbatim, turns)) == answer
     assert [turn.role for turn in SampleView(row).turns] == roles
-    assert response_of(sample) == answer
+    return sample
 
 
 LLAMA = "system\n\nCutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\nuser\n\nWhere?assistant\n\n"
@@ -125,13 +130,7 @@ def test_role_words_of_llama_are_glued_to_the_turns_before(
 def test_role_words_of_llama_begin_turns_within_a_response(
     tmp_path: Path, prompt: str, answer: str, roles: list[str]
 ) -> None:
-    write(tmp_path / "run" / "1.jsonl", ROW | {"input": prompt, "output": answer})
-    run = only_run(tmp_path / "run")
-    (row,), (sample,) = rows(run), samples(run)
-    turns = [turn for turn in sample.turns if turn.origin == "response"]
-    assert [turn.role for turn in turns] == roles and row.turns == roles.count("assistant")
-    assert "".join(map(verbatim, turns)) == answer
-    assert [turn.role for turn in SampleView(row).turns] == roles
+    answered(tmp_path, prompt, answer, roles)
 
 
 @pytest.mark.parametrize("folder", ["validation_data", "val", "test rollouts"])
