@@ -1,4 +1,4 @@
-"""How much this process receives over the network, as far as nobody counts it where it is read.
+"""How much this process receives over the network, but for what is counted where it is read.
 
 An object store's client reads lists and errors whole, of any size, before it says a word. Linux says of each connection
 how many bytes came.
