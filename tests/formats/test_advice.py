@@ -129,6 +129,18 @@ ADVISED: dict[str, Advised] = {
     "usual texts and objects with their scores": Advised(
         [{"question": "Add.", "completions": ["Step a", "Step b"], "infos": [{"r": 0}, {"r": 1}]}] * 2,
         "reward=infos.r", [("", 0.0, "Step a"), ("", 1.0, "Step b")], 4, "Add."),
+    "actions and observations by turn": Advised(
+        {str(n): {"query": "List the files.", "summary": {"max_reward": n / 2, "max_reward_idx": 1}, "turn_history": {
+            "actions": ["ls", f"ls -{n}"], "observations": ["a", "b"], "rewards": [0.0, n / 2],
+            "valid_action": [True, True]}} for n in range(3)},
+        "messages=turn_history,reward=summary.max_reward", [("", 0.0, "ls\n\na\n\nls -0\n\nb")], 3, "List the files."),
+    "two responses and what a judge of no words gave them": Advised(
+        [{"question": "Add.", "response_A": "One.", "response_B": "Two.", "label": "B>A", "judgments": [
+            {"judgment": {"prompt": "", "response": "", "scores": [n, 2.5]}, "decision": "B>A"}]} for n in range(2)],
+        "response=response_A+response_B,reward=judgments.0.judgment.scores", [("", 0.0, "One."), ("", 2.5, "Two.")], 4),
+    "two responses and their scores": Advised(
+        [{"question": "Add.", "response_a": "One.", "response_b": "Two.", "scores": [0.5, 1]}] * 2,
+        "response=response_a+response_b,reward=scores", [("", 0.5, "One."), ("", 1.0, "Two.")], 4, "Add."),
 }  # fmt: skip
 
 UNSCORED: dict[str, tuple[Rows, list[str], list[str]]] = {
@@ -139,6 +151,10 @@ UNSCORED: dict[str, tuple[Rows, list[str], list[str]]] = {
     "an input and an output": (
         [{"review": "I love it.", "transferred_review": "I hate this place.", "attempt": n} for n in range(3)],
         ["response=transferred_review shows the texts", "(attempt)"], ["reward=attempt"]),
+    "an output that is named after its input": (
+        [{"review": "I hate this place, and shall never come again.", "rewritten_review": "I love it.", "attempt": n}
+         for n in range(3)],
+        ["response=rewritten_review shows the texts", "(attempt)"], ["response=review", "reward=attempt"]),
     "an object under the name of a response": (
         [{"run": n, "response": {"conclusion": "YES", "confidence": 5, "evidence": f"As {n} shows."}}
          for n in range(3)],

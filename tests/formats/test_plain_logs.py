@@ -444,6 +444,13 @@ def test_true_or_false_is_the_reward_before_a_running_share(tmp_path: Path) -> N
     assert [one.reward for one in others if isinstance(one, SampleRow)] == [0, 0, 1, 1]
 
 
+def test_messages_that_begin_with_the_answer_leave_the_prompt(tmp_path: Path) -> None:
+    row = {"prompt": "Add.", "messages": [{"role": "assistant", "content": "Right."}], "reward": 1}
+    (tmp_path / "run.jsonl").write_text(json.dumps(row) + "\n")
+    (sample,) = samples(only_run(tmp_path))
+    assert (sample.prompt_text, sample.response_text) == ("Add.", "Right.")
+
+
 def test_rows_without_a_prompt_are_groups_by_their_ids(tmp_path: Path) -> None:
     write(tmp_path / "x.jsonl", *({"session_id": n // 2, "response": "a", "score": n} for n in range(4)))
     assert [row.group for row in rows(only_run(tmp_path))] == ["0", "0", "1", "1"]

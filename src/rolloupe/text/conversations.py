@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import zip_longest
 from typing import Any
 
 from rolloupe.text.message_parts import KNOWN_ROLES, is_item
@@ -20,7 +21,8 @@ def conversation(value: object) -> list[Any] | None:
 
     A conversation is a list of messages or of items of OpenAI's Responses API, of `[role, content]` pairs, or of such
     messages as JSON; one message alone; an answer of an API, with `choices`, `output` or `candidates`; an object that
-    holds one under a usual name; or JSON of any of these in a text. No other text is a conversation.
+    holds one under a usual name, or lists of `actions` and `observations`; or JSON of any of these in a text. No other
+    text is a conversation.
     """
     if type(value) is list and value and type(value[0]) is dict and "role" in value[0]:
         return value  # nearly always
@@ -96,7 +98,24 @@ def _held(value: dict[str, Any], depth: int) -> list[Any] | None:
             return found
         if key == "history" and isinstance(value.get(key), list) and (found := _of_rounds(value[key])):
             return found
-    return _found(value.get("output"), depth + 1) if value.get("object") == "response" else None
+    if value.get("object") == "response":
+        return _found(value.get("output"), depth + 1)
+    return _of_actions(value.get("actions"), value.get("observations"))
+
+
+def _of_actions(actions: object, observations: object) -> list[Any] | None:
+    """Actions and what an environment showed after each of them, as texts; the last action may have shown nothing."""
+    if not isinstance(actions, list) or not isinstance(observations, list) or not actions:
+        return None
+    is_parallel = 0 <= len(actions) - len(observations) <= 1
+    if not is_parallel or not all(isinstance(one, str) for one in (*actions, *observations)):
+        return None
+    return [
+        {"role": role, "content": text}
+        for turn in zip_longest(actions, observations)
+        for role, text in zip(("assistant", "tool"), turn, strict=True)
+        if text is not None
+    ]
 
 
 def _of_rounds(rounds: list[Any]) -> list[Any] | None:

@@ -133,6 +133,9 @@ def proposed_map(records: Sequence[Record]) -> dict[str, str]:
     if of_pair := preference_map(records, roles):
         return of_pair
     is_open = not roles.messages and (not roles.response or isinstance(records[0][roles.response], list))
+    if is_open and (path := _chat_within(records[0], "", is_answered=True)):
+        score = {} if roles.score else {"reward": _as_score(rows, {path}, path)}
+        return {"messages": path} | {role: key for role, key in score.items() if key}
     if is_open and (of_lists := _map_of_lists(rows[0])):
         return {role: key for role, key in of_lists.items() if key not in (roles.response, roles.score)}
     taken = {key for key in roles[:9] if key} | {*roles.counts.values()}
@@ -141,10 +144,8 @@ def proposed_map(records: Sequence[Record]) -> dict[str, str]:
     has_prompt = roles.prompt and any(record.get(roles.prompt) for record in records)
     has_response = (roles.response and not isinstance(records[0][roles.response], dict)) or roles.messages
     for role, known in (("response", has_response), ("prompt", has_prompt)):
-        ranks = {
-            path: _as_text(role, path, values) for path, values in texts.items() if not known and path not in taken
-        }
-        best = max(ranks, key=lambda path: ranks[path] or (-1, 0, 0), default=None)
+        ranks = {path: _as_text(role, path, texts) for path in texts if not known and path not in taken}
+        best = max(ranks, key=lambda path: ranks[path] or (-1, 0, 0, 0), default=None)
         if best and (rank := ranks[best]) and (role == "response" or rank[0]):
             found[role] = best
             taken.add(best)
@@ -202,15 +203,17 @@ def _list_of_answers(rows: Sequence[dict[str, Any]]) -> str:
     return next((path for path in lists if _OF_TEXT["response"].intersection(words_of(path))), "")
 
 
-def _chat_within(value: object, path: str, depth: int = _DEPTH) -> str:
-    """The path of a conversation that lies within a prompt; empty without one."""
+def _chat_within(value: object, path: str, depth: int = _DEPTH, *, is_answered: bool = False) -> str:
+    """The path of a conversation that lies within a value, with an answer if that is asked; empty without one."""
     if isinstance(value, str) or not depth or text.conversation(value) is not None:
         return ""
     members = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
     for key, member in members:
-        if isinstance(member, list) and text.conversation(member) is not None:
-            return f"{path}.{key}"
-        if found := _chat_within(member, f"{path}.{key}", depth - 1):
+        below = f"{path}.{key}" if path else f"{key}"
+        messages = text.conversation(member) if isinstance(member, list | dict) else None
+        if messages is not None and (text.answers_in(messages) or not is_answered):
+            return below
+        if found := _chat_within(member, below, depth - 1, is_answered=is_answered):
             return found
     return ""
 
@@ -262,13 +265,19 @@ def _by_path(rows: Sequence[dict[str, Any]], kind: Any) -> dict[str, list[Any]]:
     return found
 
 
-def _as_text(role: str, path: str, values: list[str]) -> tuple[int, int, int] | None:
-    """How well a member fits as a text: by its name, whether it is prose, and its length; None if it cannot be one."""
-    words = words_of(path.rpartition(".")[2])
+def _as_text(role: str, path: str, texts: Mapping[str, list[str]]) -> tuple[int, int, int, int] | None:
+    """How well a member fits as a text; None if it cannot be one.
+
+    By its name, whether that says that it was made of another member (`rewritten_review` of `review`), whether it is
+    prose, and its length.
+    """
+    words, values = words_of(path.rpartition(".")[2]), texts[path]
     named = len(_OF_TEXT[role].intersection(words))
     length = sum(map(len, values)) // len(values)
     is_prose = any(_space.search(value.strip()) for value in values)
     other = _OF_TEXT["prompt" if role == "response" else "response"]
     if not _NO_TEXT.isdisjoint(words) or not (named or (is_prose and other.isdisjoint(words))):
         return None
-    return named, int(is_prose), length
+    others = (words_of(key.rpartition(".")[2]) for key in texts)
+    is_made = any(other[-1:] == words[-1:] and {*other} < {*words} for other in others)
+    return named, int(is_made and role == "response"), int(is_prose), length

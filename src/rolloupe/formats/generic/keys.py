@@ -172,7 +172,7 @@ class Roles(NamedTuple):
         if self.response:
             return (prompt if self.prompt else messages), _unpack(record.get(self.response))
         first = text.answer_at(messages)
-        return messages[:first], messages[first:]
+        return (messages[:first] if first or not self.prompt else prompt), messages[first:]
 
     def tokens(self, record: Record, what: str) -> int | None:
         """A number of tokens."""
@@ -414,8 +414,10 @@ def has_text(record: Record, roles: Roles) -> bool:
 
 
 def has_sample(record: Record, roles: Roles) -> bool:
-    """Whether a row is certainly a sample: it has a text and a score."""
-    return roles.score is not None and has_text(record, roles)
+    """Whether a row is certainly a sample: it has a text and a score; of several scores, the answer is not empty."""
+    if roles.score is None or not has_text(record, roles):
+        return False
+    return type(record[roles.score]) is not list or any(record[key] for key in (roles.response, roles.messages) if key)
 
 
 _LISTS = {fold(name) for name in (*PROMPTS, *RESPONSES, *WEAK_RESPONSES, *MESSAGES, *SCORES, "error")}

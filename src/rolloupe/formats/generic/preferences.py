@@ -12,15 +12,19 @@ _BETTER = frozenset(("chosen", "preferred", "better", "winning"))
 _PAIR = _BETTER | {"rejected", "dispreferred", "worse", "losing"}
 _OF_CHOICE = frozenset("preference preferred prefer winner better best choice chosen".split())
 _OF_RESPONSE = frozenset("response completion output generation answer reply text content messages".split())
+_OF_SCORE = frozenset("score scores reward rewards rating ratings".split())
+_DEPTH = 4
+"""Objects and lists within one another, below which the scores of responses may lie."""
 _OF_PROMPT = frozenset("prompt question query problem instruction input task".split())
 
 
 def preference_map(records: Sequence[Record], roles: Roles) -> dict[str, str]:
     """Return the field map of rows with several responses and what says which is the better; empty for other rows."""
     first = records[0]
-    if roles.score is not None or (roles.response and roles.response not in WEAK_RESPONSES):
-        return {}
     keys = _responses(first)
+    has_score = roles.score is not None and not _are_scores(first[roles.score], len(keys))
+    if has_score or (roles.response and roles.response not in WEAK_RESPONSES):
+        return {}
     if len(keys) < 2 or any(not _is_answer(record.get(key)) for record in records for key in keys):
         return {}
     role = "response" if any(isinstance(first[key], str) for key in keys) else "messages"
@@ -55,7 +59,7 @@ def _label(key: str) -> str:
 
 
 def _reward_of_pair(records: Sequence[Record], keys: Sequence[str]) -> str:
-    """What says which of some responses is the better: numbers of each, a choice, or their own names."""
+    """What says which of some responses is the better: numbers of each, their list, a choice, or their own names."""
     first, labels = records[0], [_label(key) for key in keys]
     numbers = [key for key, value in first.items() if fields.number(value) is not None]
     of_each = [next((key for key in numbers if label in {*words_of(key)}), "") for label in labels]
@@ -67,7 +71,23 @@ def _reward_of_pair(records: Sequence[Record], keys: Sequence[str]) -> str:
         named = (one for record in records for one in choice(record.get(key), labels))
         if key not in keys and _OF_CHOICE.intersection(words_of(key)) and any(one is not None for one in named):
             return key
+    return _path_of_scores(first, len(keys))
+
+
+def _path_of_scores(value: object, count: int, path: str = "", depth: int = _DEPTH) -> str:
+    """Where the first list of scores is that has one for each of some responses; empty without one."""
+    members = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
+    for key, member in members:
+        below = f"{path}.{key}" if path else str(key)
+        if _are_scores(member, count) and _OF_SCORE.intersection(words_of(str(key))):
+            return below
+        if depth and (found := _path_of_scores(member, count, below, depth - 1)):
+            return found
     return ""
+
+
+def _are_scores(value: object, count: int) -> bool:
+    return isinstance(value, list) and len(value) == count and all(fields.number(one) is not None for one in value)
 
 
 def _is_answer(value: object) -> bool:
