@@ -3,13 +3,20 @@
 import re
 from pathlib import Path
 
+import pytest
+from tools.check_links import DEFINITION, faults
+
 import rolloupe
 
 ROOT = Path(__file__).parents[1]
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-KINDS = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]
+DOCUMENTS = sorted(
+    path for pattern in ("*.md", "docs/**/*.md", "examples/**/*.md", "src/**/*.md") for path in ROOT.glob(pattern)
+)
 LONGEST_CHANGE = 240
 """Characters of a line of the changelog: more than this is documentation."""
+MOST_LINES = 80
+"""Lines of the changelog of the first release."""
 MOST_FILES, MOST_SHAPES = 40 / 2, 9 / 2
 """How many files and shapes a reward passes from a line on disk to a pixel: half of what there were."""
 
@@ -19,16 +26,51 @@ def test_the_changelog_keeps_a_changelog() -> None:
     assert first.startswith("Unreleased\n")
     assert all(re.match(r"\d+\.\d+\.\d+ - \d{4}-\d\d-\d\d\n", version) for version in versions)
     assert not versions or versions[0].startswith(f"{rolloupe.__version__} ")
-    for version in (first, *versions):
-        kinds = re.findall(r"^### (.*)$", version, re.MULTILINE)
-        assert kinds == [kind for kind in KINDS if kind in kinds]
+    assert versions or len(CHANGELOG.splitlines()) <= MOST_LINES
 
 
 def test_each_change_is_one_short_line() -> None:
-    body = CHANGELOG[CHANGELOG.index("\n### ") :]
+    body = CHANGELOG[CHANGELOG.index("\n### ") : CHANGELOG.index("<!-- --8<-- [end:versions] -->")]
     for line in body.splitlines():
-        assert re.match(r"- .*\.$|#{2,4} \S|$", line), line
+        assert re.match(r"- .*\.$|#{2,3} \S|$", line), line
         assert len(line) <= LONGEST_CHANGE, line
+
+
+def test_the_changelog_has_the_same_links_in_the_repository_and_on_the_site() -> None:
+    links = dict(DEFINITION.findall(CHANGELOG))
+    on_site = dict(DEFINITION.findall((ROOT / "docs/changelog.md").read_text(encoding="utf-8")))
+    assert links == {label: f"docs/{page}" for label, page in on_site.items()}
+    assert [label for label in links if CHANGELOG.count(f"[{label}]") < 2] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_the_links_of_a_document_lead_somewhere(document: Path) -> None:
+    assert list(faults(document, ROOT / "docs")) == []
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "[x](gone.md)",
+        "[x](page.md#gone)",
+        "[x](#gone)",
+        "[x](../outside.md)",
+        "[x][undefined]",
+        "[x]: gone.md",
+        '<img src="gone.png">',
+    ],
+)
+def test_the_check_of_links_finds_a_dead_one(tmp_path: Path, link: str) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    (tmp_path / "outside.md").touch()
+    page = site / "page.md"
+    sound = "# A `page`\n\n[a](page.md#a-page) [b](#a-page) [c][own] [d](https://a.example/) `[e](gone.md)`\n"
+    sound += "\n[own]: page.md\n"
+    page.write_text(sound, encoding="utf-8")
+    assert list(faults(page, site)) == []
+    page.write_text(f"{sound}\n{link}\n", encoding="utf-8")
+    assert len(list(faults(page, site))) == 1
 
 
 def test_each_decision_is_numbered_dated_and_in_the_index() -> None:

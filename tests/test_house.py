@@ -15,7 +15,6 @@ from rolloupe.errors import defect
 from rolloupe.formats import BUILT_IN
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("src/rolloupe/**/*.md")])
 MOST_MODULES = 16
 """More modules than these in one folder, and nobody finds one by its name."""
 HEAVY = ("anyio", "duckdb", "mcp", "numpy", "obstore", "pyarrow", "starlette", "textual", "uvicorn")
@@ -183,21 +182,6 @@ def test_the_example_of_recording_runs(tmp_path: Path, monkeypatch: pytest.Monke
     exec(code)
     run = rolloupe.open("runs/recorded", index_dir=tmp_path / "index").runs[0]
     assert [(step.step, step.samples) for step in run.steps()] == [(0, 2), (1, 2)]
-
-
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_links_within_the_documents_lead_somewhere(document: Path) -> None:
-    text = re.sub(r"```.*?```", "", document.read_text(encoding="utf-8"), flags=re.DOTALL)
-    for target in re.findall(r"\]\(([^)\s]+)\)", text):
-        if target.startswith(("http://", "https://", "mailto:")):
-            continue
-        path, _, anchor = target.partition("#")
-        goal = (document.parent / path) if path else document
-        assert goal.exists(), f"{target} in {document.name}"
-        if anchor and goal.suffix == ".md":
-            headings = re.findall(r"^#+ (.*)$", goal.read_text(encoding="utf-8"), re.MULTILINE)
-            slugs = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
-            assert anchor in slugs, f"{target} in {document.name}"
 
 
 def test_no_line_of_the_app_sets_html() -> None:
