@@ -12,7 +12,7 @@ from rolloupe.cli.frame import Command
 OPENING = """\
 # Command line
 
-`python -m rolloupe.cli.reference` writes this page; a test compares the two.
+This page is generated from the code: `make pages` writes it.
 """
 
 

@@ -114,11 +114,14 @@ def _listed(metric: DerivedMetric, values: BatchValues) -> BatchValues:
 PAGE = """\
 # Derived metrics
 
-Rolloupe computes these values from the text and the token series of every sample, in the background, when it indexes a
-run. Filter, sort and chart by their names, on the page (`derived.think_chars > 2000`), on the command line (`rolloupe
-query RUN --sort derived.repeated_4grams --desc`) and in Python; each sample shows its own, but for those of token
-series. Leave out `derived.` (`max_kl > 1`) unless a sample metric or a tag of the run has that name: it wins. A sample
-has no value until its text, or its tokens, are indexed, and the answer says how many samples that concerns.
+This page is generated from the code: `make pages` writes it.
+
+Rolloupe computes these values from the texts and the token series of every sample, in the background, while it indexes
+a run. Filter, sort and chart by their names: on the page (`derived.think_chars > 2000`), on the command line (`rolloupe
+query RUN --sort derived.repeated_4grams --desc`) and in Python. Each sample shows its own values, except those of token
+series. You may leave out `derived.` (`max_kl > 1`) unless a sample metric or a tag of the run has the same name, which
+then wins. A sample has no value until its text, or its tokens, are indexed; the answer says how many samples still have
+none.
 
 | name | label | value |
 |---|---|---|

@@ -9,7 +9,7 @@ from rolloupe.formats.registry import built_in_formats
 _OPENING = f"""\
 # Formats
 
-`rolloupe.formats.describe()` writes this page; a test compares the two.
+This page is generated from the code: `make pages` writes it.
 
 Rolloupe recognises a run by the contents of its files, in the order below; `rolloupe doctor PATH` lists recognised
 runs, other files, and the reasons. `--format NAME` reads a path as that format although its contents do not match.

@@ -9,7 +9,7 @@ from rolloupe.tui.screen_keys import SCREENS
 OPENING = """\
 # Keys of the terminal
 
-`make pages` writes this page; a test compares the two. [The terminal](terminal.md) says more of what some keys do.
+This page is generated from the code: `make pages` writes it. [The terminal](terminal.md) says more about some keys.
 """
 
 
