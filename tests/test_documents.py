@@ -77,12 +77,16 @@ def test_each_decision_is_numbered_dated_and_in_the_index() -> None:
     records = sorted((ROOT / "docs/decisions").glob("[0-9]*.md"))
     index = (ROOT / "docs/decisions/index.md").read_text(encoding="utf-8")
     status = r"(?:Accepted|Superseded by \[.+\]\(.+\))"
-    form = rf"# (\d+)\. (.+)\n\n- Date: (\d{{4}}-\d\d-\d\d)\n- Status: {status}\n\n## Context\n"
-    for number, record in enumerate(records, start=1):
-        match = re.match(form, record.read_text(encoding="utf-8"))
+    form = rf"# (\d+)\. (.+)\n\n- Date: (\d{{4}}-\d\d-\d\d(?:, \d{{4}}-\d\d-\d\d)*)\n- Status: {status}\n\n"
+    parts = ["Context", "Decision", "Consequences"]
+    for record in records:
+        text = record.read_text(encoding="utf-8")
+        match = re.match(form, text)
         assert match is not None, record.name
-        assert int(match[1]) == int(record.name[:3]) == number
-        assert f"| {number} | [{match[2]}]({record.name}) | {match[3]} |\n" in index
+        assert int(match[1]) == int(record.name[:3])
+        assert re.findall(r"^## (.*)$", text, re.MULTILINE) in (parts, [*parts, "Alternatives"]), record.name
+        assert f"| {match[1]} | [{match[2]}]({record.name}) | {match[3]} |\n" in index
+    assert index.count("\n| ") == len(records) + index.count("\n## ")  # each table has a line of names
 
 
 def test_the_walk_of_one_reward_names_the_files_and_shapes_that_there_are() -> None:
