@@ -1,0 +1,64 @@
+"""What the command line prints: as words and, where there is `--json`, as JSON."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rolloupe.index import Library
+from rolloupe.query import SampleQuery, samples
+from tests.cli.support import rolloupe
+from tests.golden.frozen import Answers, plain
+
+EACH_RUN: tuple[tuple[str, ...], ...] = (
+    ("steps",), ("metrics",), ("findings",), ("gradient",), ("parts",), ("lint",), ("check",),
+    ("query", "--limit", "5", "--sort", "reward", "--desc"), ("query", "--where", "reward > 0.5", "--limit", "3"),
+)  # fmt: skip
+OF_A_SAMPLE: tuple[tuple[str, ...], ...] = (("show",), ("tokens", "--limit", "20"))
+EVERYTHING: tuple[tuple[str, ...], ...] = (("ls",), ("doctor",))
+
+
+def command_lines(library: Library, whole: Path) -> Iterator[tuple[str, ...]]:
+    """Yield every command line, without `--json` and with it."""
+    for run in library.runs:
+        scope = ("--run", run.id)
+        for command, *options in EACH_RUN:
+            yield from _both(command, str(whole), *scope, *options)
+        for sample in samples(run, SampleQuery(limit=1)).samples:
+            for command, *options in OF_A_SAMPLE:
+                yield from _both(command, str(whole), sample.id, *scope, *options)
+        yield from _both("search", str(whole), "the", *scope, "--limit", "3")
+    for command, *options in EVERYTHING:
+        yield from _both(command, str(whole), *options)
+    yield ("lint", "--rules")
+    yield ("check", "--rules")
+    yield ("query", str(whole), "--where", "no_such > 1")
+    yield ("show", str(whole), "no id")
+
+
+def _both(*words: str) -> Iterator[tuple[str, ...]]:
+    yield words
+    yield (*words, "--json")
+
+
+def answers_of(library: Library, folder: Path, whole: Path, index_dir: Path) -> Answers:
+    """Run every command line."""
+    answers: Answers = {}
+    for words in command_lines(library, whole):
+        index = () if "--rules" in words else ("--index-dir", str(index_dir))
+        done = rolloupe(*words, *index)
+        asked = " ".join(words).replace(str(folder), "FOLDER")
+        answers[asked] = [done.code, _printed(done.out, folder), plain(done.err.splitlines(), folder)]
+    return answers
+
+
+def _printed(text: str, folder: Path) -> Any:
+    """What a command printed: as values if it is JSON, else as lines."""
+    try:
+        return plain(json.loads(text), folder)
+    except ValueError:
+        pass
+    try:
+        return [plain(json.loads(line), folder) for line in text.splitlines()]
+    except ValueError:
+        return plain(text.splitlines(), folder)

@@ -1,0 +1,101 @@
+"""The runs that are asked, and answers without what differs from day to day and from machine to machine."""
+
+import gzip
+import hashlib
+import json
+import math
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from rolloupe._version import __version__
+from rolloupe.index import Library
+from tests.formats.examples import EXAMPLES
+
+DATA = Path(__file__).parents[1] / "data"
+RUNS = DATA / "golden/runs"
+"""The bundled runs of 29 November 2026."""
+ANSWERS = DATA / "golden/answers"
+CHANGED_S = 1_790_000_000
+"""When every file of these runs was changed last."""
+VOLATILE = {
+    "version", "versions", "stamp", "stamps", "changed_s", "program", "server", "pid", "search", "took_s", "seconds",
+    "platform", "python", "made", "instance",
+}  # fmt: skip
+"""Members of answers that say when and where they were made."""
+
+ROUNDED = 1e-12
+"""Relative: sums of several threads end in other digits, as each adds the same numbers in another order."""
+
+Answers = dict[str, Any]
+"""Answers by what was asked."""
+
+
+def placed(folder: Path) -> tuple[Path, Path]:
+    """Copy the frozen runs, and a run of each format, into a folder; returns both places."""
+    whole, formats = folder / "runs", folder / "formats"
+    shutil.copytree(RUNS, whole)
+    for name, run in EXAMPLES.items():
+        if run is not None:
+            root = Path(run.root)
+            copied = formats / name / root.name
+            copied.parent.mkdir(parents=True)
+            (shutil.copytree if root.is_dir() else shutil.copy)(root, copied)
+    for path in (whole, formats, *whole.rglob("*"), *formats.rglob("*")):
+        os.utime(path, (CHANGED_S, CHANGED_S))
+    return whole, formats
+
+
+def opened(path: Path, index_dir: Path) -> Library:
+    """A library of these runs, of which everything is indexed."""
+    library = Library([path], index_dir=index_dir, follow=False)
+    assert all(run.wait_all(120) for run in library.runs)
+    return library
+
+
+def plain(answer: Any, folder: Path) -> Any:
+    """An answer without what is volatile, with `FOLDER` for the place of the runs."""
+    if isinstance(answer, dict):
+        return {
+            plain(key, folder): "volatile" if key in VOLATILE else plain(value, folder) for key, value in answer.items()
+        }
+    if isinstance(answer, list):
+        return [plain(value, folder) for value in answer]
+    if isinstance(answer, str):
+        return answer.replace(str(folder), "FOLDER").replace(__version__, "VERSION")
+    return answer
+
+
+def digest(body: bytes) -> str:
+    """What stands for bytes that are no text."""
+    return f"{len(body)} bytes {hashlib.blake2b(body, digest_size=8).hexdigest()}"
+
+
+def recorded(face: str) -> Answers:
+    """The recorded answers of a face."""
+    answers: Answers = json.loads(gzip.decompress((ANSWERS / f"{face}.json.gz").read_bytes()))
+    return answers
+
+
+def record(face: str, answers: Answers) -> None:
+    """Write the answers of a face."""
+    ANSWERS.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(answers, ensure_ascii=False, sort_keys=True, indent=0)
+    (ANSWERS / f"{face}.json.gz").write_bytes(gzip.compress(text.encode("utf-8", "surrogatepass"), mtime=0))
+
+
+def differences(before: Any, now: Any, path: str = "") -> list[str]:
+    """Where two answers differ, a line each."""
+    if type(before) is type(now) and isinstance(before, dict):
+        return [
+            line
+            for key in dict.fromkeys([*before, *now])
+            for line in differences(before.get(key, "nothing"), now.get(key, "nothing"), f"{path}/{key}")
+        ]
+    if type(before) is type(now) and isinstance(before, list) and len(before) == len(now):
+        pairs = enumerate(zip(before, now, strict=True))
+        return [line for place, (old, new) in pairs for line in differences(old, new, f"{path}/{place}")]
+    if isinstance(before, float) and isinstance(now, float) and math.isclose(before, now, rel_tol=ROUNDED):
+        return []
+    return [] if before == now else [f"{path}: {str(before)[:200]} → {str(now)[:200]}"]

@@ -1,0 +1,198 @@
+"""What the server answers: every route, of every run."""
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from rolloupe.index import Library
+from rolloupe.server.app import GET, POST, RUN, App
+from tests.golden.frozen import Answers, digest, plain
+from tests.server.support import BEARER, WRITE, Answer, ask, get, report_data, served
+
+UNASKED = {"/api/events", "/api/cache/stats", "/api/cache/clear", "/api/state"}
+"""A stream without an end, figures of the process, and what changes the state: tests of their own ask these."""
+LISTED = 12
+"""Samples of a page."""
+
+
+class Asked:
+    """Asks a server, and keeps the answers."""
+
+    def __init__(self, app: App, folder: Path) -> None:
+        self.app, self.folder = app, folder
+        self.answers: Answers = {}
+        self.routes: set[str] = set()
+
+    def get(self, route: str, run: str = "", /, **asked: object) -> Any:
+        """The answer of a route; its JSON, for further questions."""
+        path = route.replace("{run}", quote(run, safe=""))
+        words = urlencode([(key.replace("__", "."), value) for key, value in asked.items()], doseq=True)
+        self.routes.add(route)
+        return self._keep(f"GET {path}?{words}", get(self.app, f"{path}?{words}"))
+
+    def post(self, route: str, body: dict[str, Any], run: str = "") -> Any:
+        """The same for a question in a body."""
+        path = route.replace("{run}", quote(run, safe=""))
+        self.routes.add(route)
+        answer = ask(self.app, "POST", path, BEARER | WRITE, json.dumps(body).encode())
+        return self._keep(f"POST {path} {json.dumps(body)}", answer)
+
+    def _keep(self, asked: str, answer: Answer) -> Any:
+        kind = answer.headers.get("content-type", "")
+        found: Any = digest(answer.body)
+        if kind.startswith("application/json"):
+            found = plain(answer.json, self.folder)
+        elif kind.startswith("application/x-ndjson"):
+            found = [plain(json.loads(line), self.folder) for line in answer.body.splitlines()]
+        elif kind.startswith("text/html"):
+            found = plain(report_data(answer.body), self.folder)
+        elif kind.startswith("text/"):
+            found = plain(answer.body.decode(), self.folder)
+        elif "attachment" in answer.headers.get("content-disposition", ""):
+            found = digest(answer.body) if kind != "application/vnd.apache.parquet" else "a table"
+        self.answers[asked] = [answer.status, kind, found]
+        return answer.json if kind.startswith("application/json") else None
+
+
+def answers_of(library: Library, folder: Path, *, is_whole: bool) -> Answers:
+    """Ask everything of each run, and of all together if `is_whole`; else what a page asks first."""
+    asked = Asked(served(library), folder)
+    runs = asked.get("/api/runs")["runs"]
+    for run in runs:
+        first_look(asked, run)
+        if is_whole:
+            whole_run(asked, run)
+    if is_whole:
+        several_runs(asked, [run["id"] for run in runs])
+        assert asked.routes >= {path for path, *_ in (*GET, *POST)} - UNASKED
+    return asked.answers
+
+
+def first_look(asked: Asked, run: Any) -> None:
+    """What the page asks of a run before anybody has pressed anything."""
+    name = run["id"]
+    for route in ("about", "problems", "metrics", "catalogue"):
+        asked.get(f"{RUN}/{route}", name)
+    for split in run["splits"]:
+        steps = asked.get(f"{RUN}/steps", name, split=split["name"])["steps"]
+        scope = {"split": split["name"], "step": steps[-1]}
+        asked.get(f"{RUN}/columns", name, split=split["name"])
+        asked.get(f"{RUN}/groups", name, **scope, usual=1, limit=LISTED)
+        page = asked.get(f"{RUN}/samples", name, **scope, limit=LISTED, column=["reward", "status", "response_tokens"])
+        for sample in page["samples"][:2]:
+            asked.get(f"{RUN}/sample", name, id=sample["id"])
+            asked.get(f"{RUN}/sample/tokens", name, id=sample["id"])
+
+
+def whole_run(asked: Asked, run: Any) -> None:
+    """Everything else that can be asked of a run."""
+    name = run["id"]
+    for route in ("alarms", "findings", "gradient", "parts", "lint", "landmarks", "evals", "marked", "token-series"):
+        asked.get(f"{RUN}/{route}", name)
+    asked.get(f"{RUN}/problems/raw", name, file=file_of(asked, name), start=0, stop=40)
+    for split in run["splits"]:
+        a_split(asked, name, split["name"])
+    for ask_more in (narrowed, curves_of):
+        for split in run["splits"][:1]:
+            ask_more(asked, name, split["name"])
+
+
+def file_of(asked: Asked, name: str) -> str:
+    """A file of a run."""
+    files = asked.get(f"{RUN}/about", name)["files"]
+    return str(next((file["name"] for file in files if file["what"] == "samples"), files[0]["name"] if files else "-"))
+
+
+def a_split(asked: Asked, name: str, split: str) -> None:
+    """The steps, prompts and samples of a split."""
+    steps = asked.get(f"{RUN}/steps", name, split=split)["steps"]
+    last = {"split": split, "step": steps[-1]}
+    asked.get(f"{RUN}/discards", name, split=split)
+    asked.get(f"{RUN}/curve", name, split=split, name="reward")
+    asked.get(f"{RUN}/report", name, **last)
+    asked.get(f"{RUN}/samples.csv", name, **last)
+    asked.get(f"{RUN}/step-values", name, **last, names=["reward", "response_tokens"], also=["turns"])
+    asked.get(f"{RUN}/distribution", name, name="reward", split=split)
+    asked.get(f"{RUN}/grid", name, split=split, limit=LISTED)
+    for kind in ("jsonl", "csv", "parquet"):
+        asked.get(f"{RUN}/export", name, **last, to=kind, texts="whole")
+    asked.get(f"{RUN}/export", name, **last, to="html")
+    for listed in ("samples", "groups"):
+        asked.get(f"{RUN}/{listed}/progress", name, **last)
+    samples = asked.get(f"{RUN}/samples", name, **last, limit=LISTED, sort="reward", descending=1)["samples"]
+    for sample in samples[:2]:
+        a_sample(asked, name, sample["id"])
+    group = samples[0]["group"] if samples else ""
+    for series in series_of(asked, name, samples):
+        for side in ("high", "low"):
+            asked.get(f"{RUN}/worst-tokens", name, **last, series=series, side=side, limit=5)
+        asked.get(f"{RUN}/token-steps", name, split=split, series=series)
+        asked.get(f"{RUN}/token-positions", name, **last, series=series)
+    asked.get(f"{RUN}/token-masks", name, split=split)
+    asked.get(f"{RUN}/token-words", name, **last, by="tokens", limit=10)
+    asked.get(f"{RUN}/token-changes", name, split=split, before=steps[0], after=steps[-1], min_tokens=1, limit=10)
+    for rule in ("ppo", "gspo", "reinforce"):
+        asked.get(f"{RUN}/update", name, **last, group=group, rule=rule)
+    asked.get(f"{RUN}/update", name, **last, rule="ppo", against="dapo", weights="sequence_mean")
+
+
+def series_of(asked: Asked, name: str, samples: list[Any]) -> list[str]:
+    """The token series of the first of some samples."""
+    found = asked.get(f"{RUN}/sample", name, id=samples[0]["id"])["series"] if samples else []
+    return [series["name"] for series in found] or ["logprobs"]
+
+
+def a_sample(asked: Asked, name: str, sample: str) -> None:
+    """All of a sample."""
+    for route in ("sample", "sample/turns", "sample/raw", "sample/text", "members", "same"):
+        asked.get(f"{RUN}/{route}", name, id=sample)
+    asked.get(f"{RUN}/sample/find", name, id=sample, text="the")
+    asked.get(f"{RUN}/sample/image", name, id=sample, at="0.0")
+    asked.get(f"{RUN}/sample/tokens", name, id=sample, start=1, count=7, rule="ppo")
+    asked.get(f"{RUN}/sample/series", name, id=sample, name="logprobs")
+    asked.get(f"{RUN}/sample/top-logprobs", name, id=sample, token=0)
+    asked.post(f"{RUN}/sample/spans", {"id": sample, "search": {"text": "a"}}, name)
+
+
+def narrowed(asked: Asked, name: str, split: str) -> None:
+    """Lists that a person has narrowed and sorted; and what is refused."""
+    for where in ("reward > 0.5", "status = truncated or turns > 1", 'token "the"', "no_such > 1", "reward >"):
+        asked.get(f"{RUN}/samples", name, split=split, where=where, limit=3)
+        asked.get(f"{RUN}/groups", name, split=split, where=where, limit=3)
+    for sort in ("reward", "length", "derived.think_chars", "no_such"):
+        asked.get(f"{RUN}/samples", name, split=split, sort=sort, descending=1, limit=3, column=[sort])
+    asked.get(f"{RUN}/complete", name, split=split, text="rew")
+    asked.get(f"{RUN}/samples", name, split="no such split")
+    asked.get(f"{RUN}/sample", name, id="no id")
+    answers = asked.get(f"{RUN}/samples", name, split=split, limit=1)["samples"]
+    for sample in answers:
+        prompt = asked.get(f"{RUN}/same", name, id=sample["id"])["prompt"]
+        place = {"split": split, "step": sample["step"], "prompt": prompt}
+        asked.get(f"{RUN}/evals/answers", name, **place)
+        asked.get(f"{RUN}/prompt-samples", name, **place)
+        asked.get(f"{RUN}/same", name, prompt=prompt)
+
+
+def curves_of(asked: Asked, name: str, split: str) -> None:
+    """Every curve of the catalogue, smoothed and whole."""
+    entries = asked.get(f"{RUN}/catalogue", name, split=split)["entries"]
+    curves = [{key: entry[key] for key in ("kind", "name", "source", "stat")} for entry in entries[:100]]
+    asked.post("/api/curves", {"runs": [name], "curves": curves, "points": 100})
+    smooth = {"options": {"smooth": 20, "spread": True}}
+    asked.post("/api/curves", {"runs": [name], "curves": [curve | smooth for curve in curves[:6]], "points": 20})
+
+
+def several_runs(asked: Asked, runs: list[str]) -> None:
+    """Runs side by side, and searches."""
+    reward = {"kind": "sample", "name": "reward", "source": "train", "stat": "mean"}
+    asked.get("/api/configs")
+    asked.get("/api/catalogue")
+    asked.get("/api/compare/configs", run=runs[:3], all=1)
+    asked.get("/api/compare/prompts", run=runs[:3], split="train", step=1)
+    asked.get("/api/curve.csv", ask=json.dumps({"runs": runs[:2], "curves": [reward]}))
+    asked.post("/api/run-metrics", {"runs": runs, "curve": reward})
+    for search in ({"text": "the"}, {"text": "t.e", "regex": True, "roles": ["response"]}, {"text": "("}):
+        body = {"tab": "golden", "search": search, "runs": runs[:1]}
+        asked.post("/api/search", body)
+    asked.get("/api/search/hits", search="unknown")
