@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from rolloupe.record.token_facts import facts
+from rolloupe.record.token_series import facts
 
 WHOLE = 24
 """The bits of a float32 that say where in its power of two it lies."""

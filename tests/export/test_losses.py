@@ -3,7 +3,7 @@
 import pytest
 
 from rolloupe.export import convert
-from rolloupe.export.losses import COUNTED, PLAIN, described
+from rolloupe.export.convert import COUNTED, PLAIN, described
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from rolloupe.demo import RUNS
 from rolloupe.insight import check
 from rolloupe.query import SampleQuery
 from rolloupe.query.filter.parser import conditions
-from rolloupe.record.files import launches
+from rolloupe.record import launches
 from tests.insight.quiet_runs import quiet_run
 
 

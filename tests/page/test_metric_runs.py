@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from rolloupe import Recorder
-from rolloupe.record.files import launches
+from rolloupe.record import launches
 from tests.page.support import viewing
 
 pytestmark = pytest.mark.browser

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Request, Response, Route, expect
 
 from rolloupe import Recorder
-from rolloupe.record.files import launches
+from rolloupe.record import launches
 from tests.page.support import Viewer, viewing
 
 pytestmark = pytest.mark.browser

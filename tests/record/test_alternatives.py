@@ -10,8 +10,7 @@ import pytest
 
 import rolloupe
 from rolloupe.formats.alternatives import alternatives_of
-from rolloupe.record import Recorder, RecorderWarning
-from rolloupe.record.values import alternatives
+from rolloupe.record import Recorder, RecorderWarning, arguments
 from tests.record.support import lines, opened
 
 TWO: dict[str, Any] = {"step": 0, "group": "g", "token_ids": [1, 2, 3], "tokens": ["a", "b"]}
@@ -105,7 +104,7 @@ def test_none_for_each_token_is_nothing_and_too_much_for_a_line_is_left_out(
     sample, failures = recorded(tmp_path / "none", [None, []])
     assert sample.top_logprobs == [] and not failures
     assert "top_logprobs" not in lines(tmp_path / "none/run/samples/rank0.jsonl")[0]
-    monkeypatch.setattr(alternatives, "MOST_BYTES", 60)
+    monkeypatch.setattr(arguments, "MOST_BYTES", 60)
     assert recorded(tmp_path / "little", [{"a": -1}, {"b": -1}])[0].top_logprobs
     with pytest.warns(RecorderWarning, match="MiB in one sample"):
         sample, _ = recorded(tmp_path / "much", [{"a": -1}, {"b" * 20: -1}])

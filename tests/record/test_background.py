@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from rolloupe.record import Recorder, RecorderWarning
-from rolloupe.record.files.lines import Lines
+from rolloupe.record.lines import Lines
 from tests.record.support import opened, recorder, series
 
 
@@ -137,7 +137,7 @@ def test_a_full_disk_ends_nothing_and_is_told_once(tmp_path: Path, monkeypatch: 
 
     record.sample(step=0, group="g", index="before")
     record.flush()
-    monkeypatch.setattr("rolloupe.record.files.lines.os.write", writing)
+    monkeypatch.setattr("rolloupe.record.lines.os.write", writing)
     full.set()
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")

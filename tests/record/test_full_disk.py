@@ -12,7 +12,7 @@ import pytest
 
 import rolloupe
 from rolloupe.record import Recorder
-from rolloupe.record.files.lines import Lines
+from rolloupe.record.lines import Lines
 from tests.disks import on_small_disk
 from tests.record.test_background import Gate
 

@@ -11,10 +11,8 @@ import pytest
 
 import rolloupe
 from rolloupe import Recorder
-from rolloupe.record import RecorderWarning
-from rolloupe.record.upload import handle
-from rolloupe.record.upload.delivery import Delivery
-from rolloupe.record.upload.targets import FileVersion, FolderTarget, files_in, target_of
+from rolloupe.record import RecorderWarning, upload
+from rolloupe.record.upload.delivery import Delivery, FileVersion, FolderTarget, files_in, target_of
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -102,7 +100,7 @@ def test_a_run_is_not_sent_into_itself(tmp_path: Path) -> None:
 def test_what_cannot_be_sent_is_said_and_sent_at_the_next_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(handle, "WAIT_S", 2.0)
+    monkeypatch.setattr(upload, "WAIT_S", 2.0)
     run, target = tmp_path / "run", tmp_path / "far"
     target.write_text("a file is in the way")
     with (

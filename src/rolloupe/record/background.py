@@ -15,11 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from rolloupe.record.failures import Trouble
-from rolloupe.record.files.encoding import COMPACT, encoded
-from rolloupe.record.files.lines import Lines
-from rolloupe.record.files.token_parts import import_arrow, write_part
-from rolloupe.record.token_facts import facts
-from rolloupe.record.values.arrays import Array
+from rolloupe.record.lines import COMPACT, Lines, encoded
+from rolloupe.record.token_series import Array, facts, import_arrow, write_part
 
 LINES = {"metrics": "lines of metrics"}
 """What lines of a kind hold, where the kind does not say so."""

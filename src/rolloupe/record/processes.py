@@ -9,7 +9,7 @@ from itertools import count, islice
 from multiprocessing.util import Finalize
 from typing import Protocol
 
-from rolloupe.record.values.coerce import word
+from rolloupe.record.arguments import word
 
 MAX_NAMES = 10_000
 

@@ -17,18 +17,9 @@ from typing import Any, Self, SupportsIndex
 from rolloupe import text
 from rolloupe.model import Checkpoint, Sample
 from rolloupe.record import processes
-from rolloupe.record.background import Background, QueuedLine
-from rolloupe.record.failures import RecorderWarning, Trouble
-from rolloupe.record.files.folder import CHECKPOINTS, Folder
-from rolloupe.record.files.launches import Launch
-from rolloupe.record.guard import guarded
-from rolloupe.record.open_steps import OpenSample, OpenSteps
-from rolloupe.record.token_facts import counts_of, lengths_of, uneven
-from rolloupe.record.upload import Upload
-from rolloupe.record.values.alternatives import alternatives
-from rolloupe.record.values.arrays import Array, weight
-from rolloupe.record.values.coerce import (
+from rolloupe.record.arguments import (
     Arguments,
+    alternatives,
     count,
     messages,
     metric_ranges_of,
@@ -40,9 +31,15 @@ from rolloupe.record.values.coerce import (
     turns_in,
     word,
 )
-from rolloupe.record.values.from_sample import given_of
-from rolloupe.record.values.plain import jsonable
-from rolloupe.record.values.trajectories import Decode, samples_of
+from rolloupe.record.background import Background, QueuedLine
+from rolloupe.record.failures import RecorderWarning, Trouble, guarded
+from rolloupe.record.folder import CHECKPOINTS, Folder
+from rolloupe.record.launches import Launch
+from rolloupe.record.open_steps import OpenSample, OpenSteps
+from rolloupe.record.plain import jsonable
+from rolloupe.record.samples import Decode, given_of, samples_of
+from rolloupe.record.token_series import Array, counts_of, lengths_of, uneven, weight
+from rolloupe.record.upload import Upload
 
 __all__ = ["Recorder", "RecorderWarning"]
 

@@ -10,7 +10,7 @@ import rolloupe
 from rolloupe import Recorder, Runs
 from rolloupe.errors import BadQuery
 from rolloupe.query import CurveOptions, CurveQuery
-from rolloupe.record.files import launches
+from rolloupe.record import launches
 
 REWARDS = {0: [0.0, 1.0], 1: [1.0, 1.0], 2: [0.5, 0.0]}
 

@@ -10,7 +10,7 @@ import rolloupe
 from rolloupe import Recorder
 from rolloupe.errors import BadQuery
 from rolloupe.query import CurveOptions, CurveQuery
-from rolloupe.record.files import launches
+from rolloupe.record import launches
 
 STATUSES = ("completed", "truncated")
 

@@ -11,7 +11,7 @@ import rolloupe
 from rolloupe import Recorder
 from rolloupe.errors import BadQuery
 from rolloupe.query import CurveOptions, CurveQuery, group_curve
-from rolloupe.record.files import launches
+from rolloupe.record import launches
 
 LOSS = CurveQuery(kind="trainer", name="loss", options=CurveOptions(smooth=5))
 

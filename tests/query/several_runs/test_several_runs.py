@@ -16,7 +16,7 @@ from rolloupe.index import Library, OpenRun
 from rolloupe.query import CurveOptions, CurveQuery
 from rolloupe.query.engine import database
 from rolloupe.query.several_runs import shared_prompts
-from rolloupe.record.files import launches
+from rolloupe.record import launches
 from tests.index.support import opened
 from tests.server.support import BEARER, WRITE, ask, get, served
 

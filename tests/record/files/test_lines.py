@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolloupe.formats.reading.jsonl import parse
-from rolloupe.record.files.encoding import encoded
+from rolloupe.record.lines import encoded
 from rolloupe.storage.atomic import append, replacing, write
 from tests.formats.support import texts, values
 

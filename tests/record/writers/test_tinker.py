@@ -21,7 +21,7 @@ from rolloupe.formats.tinker.format import Tinker
 from rolloupe.model import Sample
 from rolloupe.record import logtree
 from rolloupe.record.writers import tinker
-from rolloupe.record.writers.tinker.names import Layout, label_of
+from rolloupe.record.writers.tinker.log import Layout, label_of
 from tests.formats.support import only_run, rows, samples, texts, values
 
 DATA = Path(__file__).parents[2] / "data/tinker"

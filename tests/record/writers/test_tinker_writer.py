@@ -26,7 +26,7 @@ from rolloupe.model import (
 )
 from rolloupe.record.writers.base import Writer
 from rolloupe.record.writers.tinker import TinkerWriter
-from rolloupe.record.writers.tinker.names import Layout
+from rolloupe.record.writers.tinker.log import Layout
 from rolloupe.text import clean
 from tests.formats.support import numbers, only_run, samples, texts, values
 

@@ -12,7 +12,7 @@ import pytest
 from rolloupe import Recorder, insight
 from rolloupe.index import OpenRun
 from rolloupe.query.run import trainer_metrics
-from rolloupe.record.files import launches
+from rolloupe.record import launches
 from rolloupe.server.app import App
 from rolloupe.server.routes.charts import curves
 from tests.server.support import BEARER, WRITE, Answer, ask, get, opened, relax_run, served

@@ -9,10 +9,8 @@ import pytest
 
 import rolloupe
 from rolloupe import Recorder
-from rolloupe.record import RecorderWarning
-from rolloupe.record.upload import handle
-from rolloupe.record.upload.delivery import Delivery
-from rolloupe.record.upload.targets import files_in, target_of
+from rolloupe.record import RecorderWarning, upload
+from rolloupe.record.upload.delivery import Delivery, files_in, target_of
 from tests.storage.remote.s3 import Bucket
 
 
@@ -48,7 +46,7 @@ def test_large_files_go_in_parts(bucket: Bucket, tmp_path: Path) -> None:
 def test_a_bucket_that_is_not_there_is_said_and_costs_the_run_nothing(
     bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(handle, "WAIT_S", 3.0)
+    monkeypatch.setattr(upload, "WAIT_S", 3.0)
     with warnings.catch_warnings(record=True, action="always") as told:
         recorder = record(tmp_path / "run", "s3://nowhere-at-all/first", range(1))
     assert recorder._upload is not None and recorder._upload.goes_on is not None

@@ -11,7 +11,7 @@ from rolloupe.cli.commands.query import steps_of
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
 from rolloupe.cli.json_output import dumps
 from rolloupe.cli.terminal import print_table, tell
-from rolloupe.record.writers.registry import WRITERS
+from rolloupe.record.writers.base import WRITERS
 
 EXAMPLES = (
     Example("rolloupe convert RUN_DIR relax_run --to relax", "A whole run, for Relax's viewer"),
@@ -122,7 +122,7 @@ def _tell_of_losses(layout: str, losses: dict[str, int]) -> None:
     if not losses:
         tell(f"Nothing was left out: {layout} holds all of it.")
         return
-    from rolloupe.export.losses import described
+    from rolloupe.export.convert import described
 
     tell(f"What {layout} cannot hold, or holds in another form:")
     rows = [list(described(word, count)) for word, count in losses.items()]

@@ -10,11 +10,11 @@ from rolloupe.export.report.document import (
     made_now,
     no_insight,
     report_pieces,
+    scope_of,
     write_report,
 )
 from rolloupe.export.report.insight import ReportedInsight, insight_of
 from rolloupe.export.report.measures import MEASURES, TITLES, measured_by, worst_of
-from rolloupe.export.report.scope import scope_of
 
 __all__ = [
     "MEASURES",

@@ -23,12 +23,46 @@ from rolloupe import query, text, wire
 from rolloupe._version import __version__
 from rolloupe.errors import NotFound
 from rolloupe.export.report.insight import ReportedInsight
-from rolloupe.export.report.scope import part_of
 from rolloupe.model import RunLoss, Sample, SampleKey
+from rolloupe.query import SampleQuery
 from rolloupe.storage import atomic
 from rolloupe.wire.app_files import app_file
 from rolloupe.wire.encoding import encode
 from rolloupe.wire.views import items, token_bytes, transcripts
+
+
+def scope_of(run: str, asked: SampleQuery) -> str:
+    """Return the run, the split, the steps and the conditions of a query as a sentence."""
+    words = [", ".join(asked.splits) or "all splits", _steps(asked.step_min, asked.step_max)]
+    if asked.group is not None:
+        words.append(f"group {asked.group}")
+    if asked.trained is not None:
+        words.append("trained on" if asked.trained else "discarded")
+    if asked.typed:
+        words.append(f"where {asked.typed}")
+    return f"Samples of {run}: {', '.join(words)}."
+
+
+def _steps(low: int | None, high: int | None) -> str:
+    if low is None and high is None:
+        return "all steps"
+    if low == high:
+        return f"step {low}"
+    if high is None:
+        return f"step {low} and later"
+    return f"steps {low} to {high}" if low is not None else f"steps up to {high}"
+
+
+def part_of(first: int, count: int, total: int, *, is_worst: bool) -> str:
+    """Return which of `total` samples a file holds: `count` of them, from number `first` on."""
+    if count >= total:
+        return f"{count:,} {'sample' if count == 1 else 'samples'}."
+    if first:
+        return f"Samples {first + 1:,} to {first + count:,} of {total:,}."
+    if is_worst:
+        return f"The {count:,} worst of {total:,} samples."
+    return f"The first {count:,} of {total:,} samples."
+
 
 PREVIEW_CHARS = 160
 LINE_CHARS = 1_000_000

@@ -18,7 +18,7 @@ from tinker_cookbook.rl.types import EnvGroupBuilder, RLDataset, RLDatasetBuilde
 from tinker_cookbook.utils import ml_log
 
 from rolloupe.record.recorder import Recorder
-from rolloupe.record.values.trajectories import Decode
+from rolloupe.record.samples import Decode
 
 __all__ = ["RecorderLogger", "Recording"]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rolloupe.model import Part, Turn
-from rolloupe.record.values.plain import jsonable, text_of
+from rolloupe.record.plain import jsonable, text_of
 
 MAX_URL_CHARS = 500
 """A longer image address is a data URL; its type and size replace it."""

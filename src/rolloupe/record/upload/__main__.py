@@ -12,9 +12,8 @@ import threading
 import time
 from pathlib import Path
 
-from rolloupe.record.files.launches import is_taken
-from rolloupe.record.upload.delivery import Delivery
-from rolloupe.record.upload.targets import FileVersion, target_of
+from rolloupe.record.launches import is_taken
+from rolloupe.record.upload.delivery import Delivery, FileVersion, target_of
 from rolloupe.storage import is_remote
 
 REST_S = 5.0

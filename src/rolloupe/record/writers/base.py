@@ -2,12 +2,15 @@
 
 A module of this package, named after a layout, has the framework's own functions, with their signatures, and a
 `Writer`, which takes samples of any format. A layout holds less than the common model; a writer reports what it leaves
-out, and never loses anything silently.
+out, and never loses anything silently. `WRITERS` has the writable layouts by name.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar, Final, Protocol, runtime_checkable
 
+from rolloupe.errors import NotRecognised
 from rolloupe.model import Checkpoint, MetricRow, Sample
 
 Left = Mapping[str, int]
@@ -49,3 +52,27 @@ class Keeper(Protocol):
     def keep(self, config: Mapping[str, Any], checkpoints: Sequence[Checkpoint], code_diff: str) -> Left:
         """Write the configuration, the checkpoints and the code's difference; each is empty if the run has none."""
         ...
+
+
+WRITERS: Final = {
+    "native": "rolloupe.record.writers.native:NativeWriter",
+    "tinker": "rolloupe.record.writers.tinker:TinkerWriter",
+    "prime_rl": "rolloupe.record.writers.prime_rl.writer:PrimeRLWriter",
+    "relax": "rolloupe.record.writers.relax:RelaxWriter",
+    "rl_logging_board": "rolloupe.record.writers.rl_logging_board:RLLoggingBoardWriter",
+}
+"""Where each layout's writer is; its argument is the folder to write to."""
+
+
+def check(name: str) -> None:
+    """Raise `NotRecognised`, which names the writable layouts, if this is not one of them."""
+    if name not in WRITERS:
+        raise NotRecognised(f"no writable layout is named {name!r}. There are: {', '.join(WRITERS)}")
+
+
+def writer_of(name: str, folder: Path) -> Writer:
+    """Return a layout's writer into a folder, which it may create at once. Raises like `check`."""
+    check(name)
+    module, _, kind = WRITERS[name].partition(":")
+    writer: Writer = getattr(import_module(module), kind)(folder)
+    return writer

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from rolloupe.model import Checkpoint, MetricRow, Sample
-from rolloupe.record.files.folder import Folder
+from rolloupe.record.arguments import name
+from rolloupe.record.folder import Folder
 from rolloupe.record.recorder import Recorder
-from rolloupe.record.token_facts import IDS, facts
-from rolloupe.record.values.arrays import Array
-from rolloupe.record.values.coerce import name
-from rolloupe.record.values.from_sample import given_of
+from rolloupe.record.samples import given_of
+from rolloupe.record.token_series import IDS, Array, facts
 from rolloupe.record.writers.base import Left
-from rolloupe.record.writers.extra_keys import Tally, read_back
+from rolloupe.record.writers.comparison import Tally, read_back
 
 if TYPE_CHECKING:
     from rolloupe.record.background import QueuedLine

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from rolloupe.model import MetricRow, Sample
-from rolloupe.record.files.encoding import encoded, listed
-from rolloupe.record.guard import Guard, LeftOut
-from rolloupe.record.values.attributes import has, member
-from rolloupe.record.values.plain import whole_number
+from rolloupe.record.failures import Guard, LeftOut
+from rolloupe.record.lines import encoded, listed
+from rolloupe.record.plain import has, member, whole_number
 from rolloupe.record.writers.base import Left
 from rolloupe.storage.atomic import append, replacing
 
@@ -264,7 +263,7 @@ class RelaxWriter:
 
     def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
         """See `Writer`."""
-        from rolloupe.record.writers.extra_keys import Tally
+        from rolloupe.record.writers.comparison import Tally
 
         tally = Tally()
         folder = "train" if split == "train" else "eval"
@@ -305,7 +304,7 @@ def free_number(index: str, numbers: set[int]) -> int:
 def _fitted(sample: Sample, folder: str, step: int, number: int) -> tuple[dict[str, Any], Sample | None]:
     """Return the row of a sample, and the sample that Rolloupe reads from it."""
     from rolloupe.formats.relax import Relax
-    from rolloupe.record.writers.extra_keys import extended, read_back
+    from rolloupe.record.writers.comparison import extended, read_back
 
     reader, file = Relax(), f"{folder}/{step}.jsonl"
     record = _of_model(sample, step, number)
@@ -355,7 +354,7 @@ _WORDS = {"error": "failed", "unknown": None}
 
 def _word(sample: Sample) -> str | None:
     """Return the framework's own word for the status if Rolloupe reads it as this status; else Relax's."""
-    from rolloupe.record.writers.extra_keys import own_status
+    from rolloupe.record.writers.comparison import own_status
 
     return own_status(sample.row) or _WORDS.get(sample.row.status, sample.row.status)
 

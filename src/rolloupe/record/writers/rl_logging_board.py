@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from rolloupe.model import MetricRow, Sample, TokenSeries
-from rolloupe.record.files.encoding import encoded, listed
-from rolloupe.record.guard import Guard, LeftOut
-from rolloupe.record.values.attributes import has, member
-from rolloupe.record.values.plain import whole_number
+from rolloupe.record.failures import Guard, LeftOut
+from rolloupe.record.lines import encoded, listed
+from rolloupe.record.plain import has, member, whole_number
 from rolloupe.record.writers.base import Left
 from rolloupe.storage.atomic import append
 
@@ -138,7 +137,7 @@ class RLLoggingBoardWriter:
     def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
         """See `Writer`."""
         from rolloupe.record.writers.alignment import response_of
-        from rolloupe.record.writers.extra_keys import Tally
+        from rolloupe.record.writers.comparison import Tally
 
         tally = Tally()
         folder = self._folder(split)
@@ -184,7 +183,7 @@ class RLLoggingBoardWriter:
 def _fitted(sample: Sample, split: str, step: int) -> tuple[dict[str, Any], Sample | None]:
     """Return the line of a sample, and the sample that Rolloupe reads from it."""
     from rolloupe.formats.rl_logging_board import RLLoggingBoard
-    from rolloupe.record.writers.extra_keys import extended, own_status, read_back
+    from rolloupe.record.writers.comparison import extended, own_status, read_back
 
     reader = RLLoggingBoard()
     record = _of_model(sample, step)

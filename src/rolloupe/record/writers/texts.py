@@ -11,7 +11,7 @@ from typing import Any
 
 from rolloupe.model import Part, Sample, Turn
 from rolloupe.record.logtree.messages import messages_of
-from rolloupe.record.writers.wording import calls, content
+from rolloupe.record.writers.comparison import calls, content
 from rolloupe.text import from_messages
 
 Read = Callable[[object], list[Turn]]

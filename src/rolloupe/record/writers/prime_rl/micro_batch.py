@@ -1,7 +1,8 @@
 """Converts a packed micro-batch of prime-rl's trainer to records of its token export.
 
 Source: `trainer/rl/token_export.py` of prime-rl at #2551, #2592, #2641 and main of August 2026. The arrays of a batch
-hold its sequences end to end; T is the total length.
+hold its sequences end to end; T is the total length. Torch is never imported: arrays of any library and device have
+methods that detach, move and convert them.
 """
 
 import math
@@ -10,10 +11,52 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rolloupe import tokens
-from rolloupe.record.values.array_types import array_of, flags_of, floats_of, ints_of, numbers
-from rolloupe.record.values.attributes import member
+from rolloupe.record.plain import member
+from rolloupe.tokens import Flags, Floats
+
+Ints = NDArray[np.int64]
+
+
+def array_of(value: Any) -> NDArray[Any]:
+    """Return an array, tensor, list or number as a NumPy array of shape (N,); bfloat16 becomes float32."""
+    if callable(getattr(value, "detach", None)):
+        value = value.detach()
+    if callable(getattr(value, "cpu", None)):
+        value = value.cpu()
+    if callable(getattr(value, "numpy", None)):
+        try:
+            value = value.numpy()
+        except TypeError:  # torch: NumPy has no bfloat16
+            value = value.float().numpy()
+    return np.asarray(value).reshape(-1)
+
+
+def floats_of(value: Any) -> Floats:
+    """Return numbers as float64, rounded to the float32 that trainers compute in, shape (N,); None becomes NaN."""
+    with np.errstate(over="ignore"):
+        return array_of(value).astype(np.float64).astype(np.float32).astype(np.float64)
+
+
+def ints_of(value: Any) -> Ints:
+    """Return whole numbers, shape (N,)."""
+    return array_of(value).astype(np.int64)
+
+
+def flags_of(value: Any) -> Flags:
+    """Return truth values, shape (N,)."""
+    return array_of(value).astype(np.bool_)
+
+
+def numbers(values: Floats) -> list[float | None]:
+    """Return numbers for JSON: finite ones as the shortest text of their float64, the others as null."""
+    found: list[float | None] = values.tolist()
+    if np.isfinite(values).all():
+        return found
+    return [value if finite else None for value, finite in zip(found, np.isfinite(values).tolist(), strict=True)]
+
 
 VERSIONS = (1, 2, 4, 7)
 NUMBERS = ("mismatch_kl", "log_importance_ratio", "importance_ratio", "prob_delta")

@@ -16,13 +16,11 @@ import numpy as np
 
 from rolloupe import tokens
 from rolloupe.model import MetricRow, Sample, TokenSeries
-from rolloupe.record.files.encoding import encoded
-from rolloupe.record.guard import Guard
-from rolloupe.record.values.array_types import numbers
+from rolloupe.record.failures import Guard
+from rolloupe.record.lines import encoded
 from rolloupe.record.writers.alignment import spread
 from rolloupe.record.writers.base import Left
-from rolloupe.record.writers.extra_keys import Tally, read_back
-from rolloupe.record.writers.losses import stored
+from rolloupe.record.writers.comparison import Tally, read_back, stored
 from rolloupe.record.writers.prime_rl.micro_batch import (
     FLAGS,
     NUMBERS,
@@ -31,6 +29,7 @@ from rolloupe.record.writers.prime_rl.micro_batch import (
     WEIGHTS,
     Loss,
     PackedBatch,
+    numbers,
     objects,
 )
 from rolloupe.record.writers.prime_rl.steps import EXPORTS, RankFolder

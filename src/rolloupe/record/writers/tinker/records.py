@@ -1,15 +1,17 @@
 """Groups of rollouts as the records of `*_rollout_summaries.jsonl`, version 1: one object for each trajectory.
 
 Groups are recognised by their attributes, not by type: the cookbook's objects, wrapped or not, and dicts with the same
-names. A missing value, or one of another type, is left out; the record stays.
+names. A missing value, or one of another type, is left out; the record stays. `log_group` logs the
+outline of a group from its records: sections and tables have the cookbook's titles, so that tools that read its
+outlines read these.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from rolloupe.record import logtree
 from rolloupe.record.logtree.messages import messages_of
-from rolloupe.record.values.attributes import listed, member, tags_of
-from rolloupe.record.values.plain import jsonable, text_of
+from rolloupe.record.plain import jsonable, list_of, member, tags_of, text_of
 
 SCHEMA = 1
 
@@ -53,13 +55,13 @@ def records_of(split: str, iteration: int, groups: Iterable[Any]) -> list[Record
 
 
 def _trajectories(group: Any) -> list[Record]:
-    trajectories = listed(group, "trajectories_G", "trajectories")
-    finals = listed(group, "final_rewards_G", "final_rewards")
-    metrics = listed(group, "metrics_G", "metrics")
+    trajectories = list_of(group, "trajectories_G", "trajectories")
+    finals = list_of(group, "final_rewards_G", "final_rewards")
+    metrics = list_of(group, "metrics_G", "metrics")
     found = []
     for index, trajectory in enumerate(trajectories):
         steps = [
-            _step(number, one) for number, one in enumerate(listed(trajectory, "transitions", "steps", "transition"))
+            _step(number, one) for number, one in enumerate(list_of(trajectory, "transitions", "steps", "transition"))
         ]
         final = jsonable(finals[index]) if index < len(finals) else member(trajectory, "final_reward", 0.0)
         record = {
@@ -116,3 +118,74 @@ def _total(rewards: list[Any], final: Any) -> Any:
         return sum(found[:-1]) + found[-1] if found else None
     except OverflowError:  # an integer beyond all floats, and a float
         return sum(float("inf") if value > 0 else float("-inf") for value in found if abs(value) > 1e300)
+
+
+SHORT_CHARS = 120
+"""A log that is longer, or has several lines, is collapsed."""
+
+
+def log_group(records: list[Record]) -> None:
+    """Log the trajectories of one group."""
+    group = records[0]["group_idx"]
+    with logtree.scope_header("Group Rollout", group=group):
+        for record in records:
+            if messages := record.get("conversation"):
+                with logtree.scope_header(f"Conversation {record['traj_idx']}", trajectory=record["traj_idx"]):
+                    logtree.conversation(messages)
+        with logtree.scope_header("Trajectory Details"):
+            for record in records:
+                _log_trajectory(record)
+
+
+def _log_trajectory(record: Record) -> None:
+    index = record["traj_idx"]
+    steps = record["steps"]
+    with logtree.scope_header(f"Trajectory {index} Episode", trajectory=index):
+        with logtree.scope_header("Episode Details"):
+            for step in steps:
+                _log_turn(step)
+        totals = {
+            "num_turns": len(steps),
+            "final_ob_len": record["final_ob_len"],
+            "sum_step_rewards": _shown(_sum([step["reward"] for step in steps])),
+            "final_group_reward": _shown(record["final_reward"]),
+            "total_return": _shown(record["total_reward"]),
+        }
+        logtree.table_from_dict(totals, caption="Episode totals")
+        if isinstance(record["trajectory_metrics"], dict) and record["trajectory_metrics"]:
+            logtree.table_from_dict(record["trajectory_metrics"], caption="Trajectory metrics")
+
+
+def _log_turn(step: Record) -> None:
+    number = step["step_idx"]
+    with logtree.scope_header(f"Turn {number + 1}", turn=number):
+        stats = {"ob_len": step["ob_len"], "ac_len": step["ac_len"], "step_reward": _shown(step["reward"])}
+        logtree.table_from_dict(stats, caption="Step stats")
+        if isinstance(step["metrics"], dict) and step["metrics"]:
+            with logtree.scope_header("Step Metrics"):
+                logtree.table_from_dict(step["metrics"], caption="Metrics emitted by env.step")
+        if isinstance(step["logs"], dict) and step["logs"]:
+            with logtree.scope_header("Diagnostics"):
+                for key, value in step["logs"].items():
+                    _log_value(key, text_of(value))
+
+
+def _log_value(key: str, shown: str) -> None:
+    if "\n" in shown or len(shown) > SHORT_CHARS:
+        logtree.details(shown, summary=key)
+    else:
+        logtree.log_text(f"{key}: {shown}")
+
+
+def _shown(value: Any) -> str:
+    try:
+        return f"{value:.3f}"
+    except (TypeError, ValueError, OverflowError):
+        return text_of(value)
+
+
+def _sum(values: list[Any]) -> Any:
+    try:
+        return sum(values)
+    except (TypeError, OverflowError):
+        return None

@@ -5,12 +5,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from rolloupe.model import Checkpoint, MetricRow, Sample, SampleRow, Turn
-from rolloupe.record.values.plain import as_line, jsonable
+from rolloupe.record.plain import as_line, jsonable
 from rolloupe.record.writers.base import Left
-from rolloupe.record.writers.tinker.log import Log
-from rolloupe.record.writers.tinker.names import PAGE, ROLLOUTS, TREE, Layout
-from rolloupe.record.writers.tinker.outline import log_group
-from rolloupe.record.writers.tinker.records import SCHEMA, Record
+from rolloupe.record.writers.tinker.log import PAGE, ROLLOUTS, TREE, Layout, Log
+from rolloupe.record.writers.tinker.records import SCHEMA, Record, log_group
 from rolloupe.storage import atomic
 
 MAX_DIGITS = 11
@@ -46,7 +44,7 @@ class TinkerWriter:
     def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
         """See `Writer` in `base`. Holds one sample at a time, and the samples of the groups that it logs."""
         from rolloupe.formats.tinker.format import Tinker
-        from rolloupe.record.writers.extra_keys import Tally, read_back
+        from rolloupe.record.writers.comparison import Tally, read_back
 
         tally, numbers = Tally(), _Places()
         logged: dict[Any, list[Record]] = {}

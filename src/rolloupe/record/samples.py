@@ -1,19 +1,51 @@
-"""Converts a trainer's groups of trajectories (`trajectories_G`, `final_rewards_G`, `metrics_G`) to samples.
+"""Arguments of `Recorder.sample`, from samples of the common model and from a trainer's groups of trajectories.
 
-A trajectory is a list of transitions: an observation of tokens, an action of tokens with logprobs, and a reward. While
-each observation begins with everything before it, the trajectory is one sequence; an observation that does not starts
-another sequence, and the trajectory becomes several samples. The last of them has the reward and the metrics, so that
-means over samples count each trajectory once. All of them have its advantage. The text is the decoded tokens, or,
-without `decode`, what the environment logged at each step, as Rolloupe reads it from the cookbook's files.
+A group has `trajectories_G`, `final_rewards_G` and `metrics_G`. A trajectory is a list of transitions: an observation
+of tokens, an action of tokens with logprobs, and a reward. While each observation begins with everything before it, the
+trajectory is one sequence; an observation that does not starts another sequence, and the trajectory becomes several
+samples. The last of them has the reward and the metrics, so that means over samples count each trajectory once. All of
+them have its advantage. The text is the decoded tokens, or, without `decode`, what the environment logged at each step,
+as Rolloupe reads it from the cookbook's files.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from rolloupe import tokens
+from rolloupe.model import Sample, TokenSeries
+from rolloupe.record.arguments import word
 from rolloupe.record.logtree.messages import messages_of
-from rolloupe.record.values.attributes import listed, member, tags_of
-from rolloupe.record.values.coerce import word
-from rolloupe.record.values.plain import jsonable, scalar
+from rolloupe.record.plain import jsonable, list_of, member, scalar, tags_of
+from rolloupe.record.writers.alignment import spread
+from rolloupe.record.writers.comparison import own_status, stored
+from rolloupe.record.writers.texts import prompt_of, reference_of, response_of
+
+
+def given_of(sample: Sample) -> dict[str, Any]:
+    """Return the arguments that record a sample unchanged, including its step and split."""
+    row = sample.row
+    status = own_status(row) or ("" if row.status == "unknown" else row.status)
+    own_word = {} if row.status_raw in ("", status) else {"status_raw": row.status_raw}
+    return {
+        "step": row.step, "split": row.split, "group": row.group, "index": row.index, "uid": row.uid,
+        "reward": row.reward, "advantage": row.advantage, "discarded": row.discarded, "label": sample.label or None,
+        "status": status, "env": row.env,
+        "metrics": row.metrics, "tags": row.tags, "turns": row.turns, "prompt_tokens": row.prompt_tokens,
+        "response_tokens": row.response_tokens, "ref_reward": sample.ref_reward, "tokens": sample.token_strings or None,
+        "prompt": prompt_of(sample, messages=True), "response": response_of(sample, messages=True),
+        "ref_response": reference_of(sample, messages=True),
+        "token_ids": sample.token_ids or None, "top_logprobs": sample.top_logprobs or None,
+        "series": {one.name: _aligned(stored(one), len(sample.token_ids)) for one in sample.series},
+        "extra": own_word | sample.extra,
+    }  # fmt: skip
+
+
+def _aligned(series: TokenSeries, count: int) -> Sequence[float] | tokens.Floats:
+    """Return the values aligned so that, taken as those of the last `count` tokens, each belongs to its token."""
+    if series.offset == max(0, count - len(series.values)):
+        return series.values
+    return spread(series, max(count, series.offset + len(series.values)))
+
 
 Decode = Callable[[list[int]], str]
 Record = dict[str, Any]
@@ -22,11 +54,11 @@ Record = dict[str, Any]
 def samples_of(group: Any, decode: Decode | None) -> Iterator[dict[str, Any]]:
     """Yield the arguments of `Recorder.sample` for each sequence of each trajectory of a group."""
     inner = member(group, "trajectory_group", group)
-    finals, metrics = listed(inner, "final_rewards_G", "final_rewards"), listed(inner, "metrics_G", "metrics")
-    advantages = listed(inner, "advantages_G", "advantages")
+    finals, metrics = list_of(inner, "final_rewards_G", "final_rewards"), list_of(inner, "metrics_G", "metrics")
+    advantages = list_of(inner, "advantages_G", "advantages")
     tags = {tag: tag for tag in tags_of(group, inner)}
-    for number, trajectory in enumerate(listed(inner, "trajectories_G", "trajectories")):
-        transitions = listed(trajectory, "transitions", "steps", "transition")
+    for number, trajectory in enumerate(list_of(inner, "trajectories_G", "trajectories")):
+        transitions = list_of(trajectory, "transitions", "steps", "transition")
         rewards = [_number(member(one, "reward", None)) for one in transitions]
         rewards.append(
             _number(finals[number]) if number < len(finals) else _number(member(trajectory, "final_reward", None))
@@ -140,7 +172,7 @@ def _sequences(transitions: Sequence[Any]) -> list[_Sequence]:
         observed = _tokens(member(one, "ob", None))
         action = member(one, "ac", None)
         sampled = _tokens(action)
-        logprobs = next((values for name in ("logprobs", "maybe_logprobs") if (values := listed(action, name))), [])
+        logprobs = next((values for name in ("logprobs", "maybe_logprobs") if (values := list_of(action, name))), [])
         ids = found[-1].ids
         if ids and observed[: len(ids)] != ids:
             found.append(_Sequence())

@@ -1,0 +1,194 @@
+"""The token series of a sample: copies of the trainer's arrays, what follows from them, and their Parquet part.
+
+A copy keeps no reference to the caller's buffers. NumPy and torch are recognised by the methods of their objects, so
+torch need not be installed.
+"""
+
+import functools
+import struct
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rolloupe import tokens
+from rolloupe.storage import atomic
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Array = NDArray[np.float32] | NDArray[np.int32]
+
+
+def array(values: object) -> Array:
+    """Copy one number for each token to float32, or to int32 for whole numbers and truth values; shape (T,).
+
+    Takes lists, and NumPy and torch arrays of any type and device; None among the numbers becomes NaN. Raises
+    `TypeError` and `ValueError` for other values, and for more than one axis of a length other than 1.
+    """
+    if hasattr(values, "detach"):  # torch, wherever the tensor lies
+        tensor: Any = values.detach()
+        values = (tensor.float() if tensor.is_floating_point() else tensor).cpu().numpy()
+    if isinstance(values, list) and values and type(values[0]) is float and (quick := _floats(values)) is not None:
+        return quick
+    found = np.asarray(values)
+    if found.dtype == object and isinstance(values, list | tuple):
+        found = np.asarray([np.nan if value is None else value for value in values])
+    if found.ndim != 1:
+        found = found.reshape(-1) if found.size == max(found.shape, default=1) else _refused(found)
+    if found.dtype.kind in "iub" and (found.dtype.itemsize < 4 or _fits(found)):
+        return found.astype(np.int32)
+    if found.dtype == np.float32:
+        return found.copy()
+    if found.dtype.kind not in "fiub" and found.size:
+        raise TypeError(f"an array of {found.dtype} holds no numbers")
+    with np.errstate(over="ignore"):
+        return found.astype(np.float32)
+
+
+def _floats(values: list[Any]) -> NDArray[np.float32] | None:
+    """Convert a list that begins with a float, twice as fast as NumPy; None if not all are numbers."""
+    try:
+        exact = np.frombuffer(struct.pack(f"{len(values)}d", *values))
+    except Exception:
+        return None
+    with np.errstate(over="ignore"):
+        return exact.astype(np.float32)
+
+
+def _refused(values: NDArray[Any]) -> NDArray[Any]:
+    raise ValueError(f"an array of shape {values.shape}: expected one number for each token")
+
+
+def _fits(values: NDArray[Any]) -> bool:
+    limits = np.iinfo(np.int32)
+    return not values.size or bool(values.min() >= limits.min and values.max() <= limits.max)
+
+
+def weight(value: object) -> int:
+    """Return the approximate size of a plain value in memory, in bytes."""
+    if isinstance(value, dict):
+        return sys.getsizeof(value) + sum(weight(key) + weight(member) for key, member in value.items())
+    return sys.getsizeof(value) + (sum(map(weight, value)) if isinstance(value, list) else 0)
+
+
+IDS = "token_ids"
+MASK = "loss_mask"
+
+
+def counts_of(
+    arrays: Mapping[str, Array], prompt_tokens: int | None, response_tokens: int | None, pieces: Sequence[str] | None
+) -> dict[str, int]:
+    """Return `prompt_tokens` and `response_tokens`, as given or derived from the arrays.
+
+    A series shorter than `token_ids` covers the response; if all have the same length, the loss mask shows where the
+    response begins.
+    """
+    ids, mask = arrays.get(IDS), arrays.get(MASK)
+    lengths = [len(values) for name, values in arrays.items() if name != IDS]
+    shortest = min(lengths, default=None)
+    if ids is not None and shortest is not None and shortest > len(ids):
+        shortest = None  # a series longer than all tokens tells nothing about a part of them
+    response = response_tokens if response_tokens is not None else len(pieces) if pieces is not None else None
+    if response is None and ids is not None and prompt_tokens is not None:
+        response = len(ids) - prompt_tokens
+    if response is None and mask is not None and shortest == len(mask) and mask.any():
+        response = len(mask) - int(np.argmax(mask != 0))
+    response = shortest if response is None else response
+    prompt, whole = prompt_tokens, max(lengths, default=0) if ids is None else len(ids)
+    if prompt is None and response is not None and response < whole:
+        prompt = whole - response
+    counts = {"prompt_tokens": prompt, "response_tokens": response}
+    return {name: count for name, count in counts.items() if count is not None and count >= 0}
+
+
+def lengths_of(arrays: Mapping[str, Array], counts: Mapping[str, int]) -> tuple[frozenset[int], bool]:
+    """Return the valid lengths of a sample's series (all tokens, or the response), and whether they are certain."""
+    prompt, response = counts.get("prompt_tokens"), counts.get("response_tokens")
+    both = None if prompt is None or response is None else prompt + response
+    whole = len(arrays[IDS]) if IDS in arrays else both or max(map(len, arrays.values()), default=None)
+    fits = response is not None and (IDS not in arrays or response <= len(arrays[IDS]))
+    found = frozenset(length for length in (whole, response if fits else None) if length is not None)
+    return found, IDS in arrays or both is not None
+
+
+def uneven(arrays: Mapping[str, Array], lengths: frozenset[int]) -> list[str]:
+    """Return the names of the series of any other length; none if the valid lengths are unknown."""
+    return [name for name, values in arrays.items() if lengths and len(values) not in lengths]
+
+
+def facts(arrays: Mapping[str, Array]) -> dict[str, list[float]]:
+    """Return count, sum, m2, min, min_at, max, max_at of the finite values by series.
+
+    Those under the loss mask count, or without one those under the attention mask.
+    """
+    mask = tokens.mask_of(arrays)
+    by_length: dict[int, dict[str, tokens.Floats]] = {}
+    for name, values in arrays.items():
+        if name != IDS:
+            counted = tokens.under_mask(values, None if name in tokens.MASKS else mask)
+            by_length.setdefault(len(values), {})[name] = counted
+    found = {name: one for group in by_length.values() for name, one in tokens.facts_of(group).items()}
+    return {name: [*msgspec.structs.astuple(found[name])] for name in arrays if name in found}
+
+
+ROW_GROUP_VALUES = 2**20
+"""Approximate number of values in a row group, which is read and decoded whole for one sample."""
+
+
+@functools.cache
+def import_arrow() -> None:
+    """Import pyarrow early: at interpreter shutdown it is too late. The first array imports pandas, if installed."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    pa.array([0])
+
+
+def write_part(path: Path, rows: Sequence[tuple[str, Mapping[str, Array]]]) -> None:
+    """Write `uid` and the series of samples. Raises `OSError`."""
+    import pyarrow.parquet as pq
+
+    table, floats = _table(rows)
+    values = sum(len(one) for _, series in rows for one in series.values())
+    with atomic.replacing(path) as file:
+        pq.write_table(
+            table,
+            file,
+            compression="zstd",
+            use_dictionary=False,
+            use_byte_stream_split=[f"{name}.list.element" for name in floats if "." not in name] or False,
+            row_group_size=max(1, len(rows) * ROW_GROUP_VALUES // max(1, values)),
+            write_statistics=False,
+        )
+
+
+def _table(rows: Sequence[tuple[str, Mapping[str, Array]]]) -> "tuple[pa.Table, list[str]]":
+    import pyarrow as pa
+
+    names = list(dict.fromkeys(name for _, series in rows for name in series))
+    columns: dict[str, Any] = {"uid": pa.array([uid for uid, _ in rows], pa.string())}
+    floats = []
+    for name in names:
+        arrays = [series.get(name) for _, series in rows]
+        kind = (
+            np.dtype(np.int32) if all(one is None or one.dtype == np.int32 for one in arrays) else np.dtype(np.float32)
+        )
+        floats += [name] if kind == np.float32 else []
+        columns[name] = _lists(arrays, kind)
+    return pa.table(columns), floats
+
+
+def _lists(arrays: Sequence[Array | None], kind: "np.dtype[Any]") -> "pa.ListArray":
+    import pyarrow as pa
+
+    lengths = [0 if one is None else len(one) for one in arrays]
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    present = [one.astype(kind, copy=False) for one in arrays if one is not None]
+    values = pa.array(np.concatenate(present) if present else np.zeros(0, kind))
+    absent = pa.array([one is None for one in arrays])
+    return pa.ListArray.from_arrays(pa.array(offsets), values, mask=absent)

@@ -1,1 +1,0 @@
-"""Converts a trainer's values to values that can be written."""
