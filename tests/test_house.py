@@ -104,13 +104,6 @@ VAGUE = {"come", "gone", "held", "said", "there", "told"}
 """Names of variables that do not say what they hold."""
 
 
-def test_each_class_has_a_name_of_its_own() -> None:
-    names = Counter(
-        name for path in SOURCES for name in re.findall(r"^class (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
-    )
-    assert [name for name, times in names.items() if times > 1] == []
-
-
 def test_no_module_is_named_by_a_participle() -> None:
     names = {path.parent.name if path.stem == "__init__" else path.stem for path in SOURCES}
     assert {name for name in names if name.endswith(("ed", "ing"))} - NOUNS == set()

@@ -22,7 +22,7 @@ CHANGED_S = 1_790_000_000
 """When every file of these runs was changed last."""
 VOLATILE = {
     "version", "versions", "stamp", "stamps", "changed_s", "program", "server", "pid", "search", "took_s", "seconds",
-    "platform", "python", "made", "instance",
+    "platform", "python", "made", "instance", "bytes",
 }  # fmt: skip
 """Members of answers that say when and where they were made."""
 

@@ -7,6 +7,7 @@ from urllib.parse import quote, urlencode
 
 from rolloupe.index import Library
 from rolloupe.server.app import GET, POST, RUN, App
+from rolloupe.server.routes import questions
 from tests.golden.frozen import Answers, digest, plain
 from tests.server.support import BEARER, WRITE, Answer, ask, get, report_data, served
 
@@ -65,7 +66,7 @@ def answers_of(library: Library, folder: Path, *, is_whole: bool) -> Answers:
             whole_run(asked, run)
     if is_whole:
         several_runs(asked, [run["id"] for run in runs])
-        assert asked.routes >= {path for path, *_ in (*GET, *POST)} - UNASKED
+        assert asked.routes >= {path for path, *_ in (*GET, *POST, *questions.routes())} - UNASKED
     return asked.answers
 
 
@@ -88,8 +89,9 @@ def first_look(asked: Asked, run: Any) -> None:
 def whole_run(asked: Asked, run: Any) -> None:
     """Everything else that can be asked of a run."""
     name = run["id"]
-    for route in ("alarms", "findings", "gradient", "parts", "lint", "landmarks", "evals", "marked", "token-series"):
+    for route in ("alarms", "findings", "parts", "lint", "landmarks", "evals", "marked", "token-series"):
         asked.get(f"{RUN}/{route}", name)
+    asked.get(f"{RUN}/gradient", name, bins=40)
     asked.get(f"{RUN}/problems/raw", name, file=file_of(asked, name), start=0, stop=40)
     for split in run["splits"]:
         a_split(asked, name, split["name"])

@@ -22,7 +22,7 @@ def questions(runs: Runs) -> Iterator[tuple[str, dict[str, Any]]]:
         for name in ("summary", "findings", "lint", "query", "compare_steps", "gradient"):
             yield name, scope
         yield "findings", {**scope, "cursor": "1"}
-        yield "finding_samples", {**scope, "number": 1}
+        yield "finding_samples", {**scope, "finding": 1}
         yield "query", {**scope, "where": "reward > 0.5", "sort": "reward", "descending": True}
         yield "query", {**scope, "text": "the"}
         yield "query", {**scope, "where": "reward >"}

@@ -10,6 +10,7 @@ from rolloupe.insight.gradient import gradient
 from rolloupe.insight.lint import lint
 from rolloupe.insight.parts import parts
 from rolloupe.query import CurveOptions, CurveQuery
+from rolloupe.questions import FindingQuery
 from tests.index.support import opened
 
 STEPS = 12
@@ -45,7 +46,7 @@ def test_every_figure_says_whether_discarded_samples_count(folder: Path) -> None
         also = f"Of {every} samples {left} were discarded, and count as well."
         assert search.findings(run).note.endswith(also) and search.findings(run).note.endswith(also)  # kept, too
         assert also in parts(run).note or parts(run).samples == 0
-        window = search.FindingQuery(step_min=1, step_max=2)
+        window = FindingQuery(step_min=1, step_max=2)
         assert search.findings(run, window).note.endswith("Of 24 samples 8 were discarded, and count as well.")
         checked = lint(run)
         assert (checked.samples, checked.discarded) == (every, left)

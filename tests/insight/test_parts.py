@@ -86,7 +86,7 @@ def test_a_formula_has_the_form_and_the_weight_of_what_was_planted(tmp_path: Pat
 
 def test_chance_explains_nothing_in_a_small_run(tmp_path: Path) -> None:
     found = planted(tmp_path, lambda _, rng: {"a": rng.random(), "b": float(rng.random() < 0.3)}).parts()
-    assert [one.terms for one in found.parts] == [(), ()] and {(one.r2 or 0) < 0.05 for one in found.parts} == {True}
+    assert [one.terms for one in found.parts] == [[], []] and {(one.r2 or 0) < 0.05 for one in found.parts} == {True}
 
 
 def test_one_part_or_none_is_said_in_words(tmp_path: Path) -> None:

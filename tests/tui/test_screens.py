@@ -16,8 +16,9 @@ from msgspec.structs import replace
 from rolloupe.errors import NotFound
 from rolloupe.index import OpenRun, library
 from rolloupe.insight import findings as insight_findings
-from rolloupe.insight.findings import Finding, FindingQuery, Prevalence, ReadingList, RunFindings, findings
-from rolloupe.insight.lint import LintQuery, lint
+from rolloupe.insight.findings import Finding, Prevalence, ReadingList, RunFindings, findings
+from rolloupe.insight.lint import lint
+from rolloupe.questions import FindingQuery, LintQuery
 from rolloupe.record import Recorder
 from rolloupe.state import FindingAside, State, set_finding_aside
 from rolloupe.tui.draw.braille import chart
@@ -276,7 +277,7 @@ def test_the_findings_and_broken_rules_lead_to_their_samples(tmp_path: Path) -> 
     async def scene(me: Driver) -> None:
         await me.rest()
         run = me.rollouts.session.run
-        note, broken = findings(run, FindingQuery("train")).note, lint(run, LintQuery("train")).broken
+        note, broken = findings(run, FindingQuery(split="train")).note, lint(run, LintQuery(split="train")).broken
         await me.press("i")
         await me.answers()
         shown = " ".join(me.text.split())

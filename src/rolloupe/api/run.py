@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, overload
 from rolloupe.api.arguments import Where, key_of, sample_query
 from rolloupe.api.lazy import LazyModule
 from rolloupe.api.results import NotebookSample, RawRecord, Rows, Samples, WorstTokenRows, shown
-from rolloupe.errors import BadQuery
+from rolloupe.errors import BadQuery, NotFound
 from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, MetricRow, Problem, Sample, SampleKey, Texts
+from rolloupe.questions import QUESTIONS, FindingQuery, GradientQuery, LintQuery, PartQuery, Query
 from rolloupe.storage import address_of, own_place
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from rolloupe.api.search import Hits
     from rolloupe.export.report import WrittenReport
     from rolloupe.index import OpenRun
-    from rolloupe.insight.findings import FindingQuery, RunFindings
+    from rolloupe.insight.findings import RunFindings
     from rolloupe.insight.gradient import RunGradient
     from rolloupe.insight.lint import RunLint
     from rolloupe.insight.parts import RunParts
@@ -233,6 +234,23 @@ class Run:
 
         return RunCheck(check(RunCurves(self._ready(derived=True)), {*without, *self.rules_off()}))
 
+    def ask(self, query: Query) -> Any:
+        """Return the answer to a question that `rolloupe.questions` declares, once enough of the run is indexed.
+
+        Raises `BadQuery` for a record that is no question, and what the question raises.
+        """
+        question = next((one for one in QUESTIONS.values() if one.query is type(query)), None)
+        if question is None:
+            raise BadQuery(f"{type(query).__name__} is no question; there are: {', '.join(QUESTIONS)}")
+        return question.answer(self._ready(derived=question.needs == "derived"), query)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a declared question as a method, whose arguments are the fields of the question."""
+        question = QUESTIONS.get(name)
+        if question is None:
+            raise AttributeError(f"a run has no {name!r}")
+        return lambda **asked: self.ask(question.query(**asked))
+
     def findings(
         self,
         *,
@@ -249,9 +267,10 @@ class Run:
         `correct` names the sample metric that says whether an answer is correct, if its name does not. RunFindings are
         evidence, not verdicts. Raises `NotFound` for an unknown split, `BadQuery` for an unknown metric.
         """
-        from rolloupe.insight.findings import findings
-
-        return findings(self._ready(derived=True), _asked(split, steps, env, correct))
+        low, high = steps or (None, None)
+        asked = FindingQuery(split=split or "", step_min=low, step_max=high, env=env, correct=correct)
+        found: RunFindings = self.ask(asked)
+        return found
 
     def lint(self, *, split: str | None = None, steps: tuple[int | None, int | None] | None = None) -> "RunLint":
         """Return what is wrong with the samples: `broken`, certain rules first, and `unchecked` rules with reasons.
@@ -261,10 +280,9 @@ class Run:
         `is_broken` is true if a certain rule is broken. `rolloupe.insight.lint.LINT_RULES` has all rules. Raises
         `NotFound` for an unknown split.
         """
-        from rolloupe.insight.lint import LintQuery, lint
-
         low, high = steps or (None, None)
-        return lint(self._ready(derived=True), LintQuery(split or "", low, high))
+        found: RunLint = self.ask(LintQuery(split=split or "", step_min=low, step_max=high))
+        return found
 
     def gradient(
         self,
@@ -281,9 +299,11 @@ class Run:
         `prompts` counts those never or always right, solved and lost. The arguments are those of `findings`. Raises
         `NotFound` without trained samples, `BadQuery` for an unknown metric.
         """
-        from rolloupe.insight.gradient import gradient
-
-        return gradient(self._ready(), _asked(None, steps, env, correct))
+        low, high = steps or (None, None)
+        found: RunGradient = self.ask(GradientQuery(step_min=low, step_max=high, env=env, correct=correct))
+        if found.note:
+            raise NotFound(found.note)
+        return found
 
     def parts(
         self,
@@ -298,9 +318,9 @@ class Run:
         of its variance among siblings that the formula explains, in groups where it was not chosen; None if it varies
         in too few. The arguments are those of `findings`. Raises `NotFound` for an unknown split.
         """
-        from rolloupe.insight.parts import parts
-
-        return parts(self._ready(derived=True), _asked(split, steps, env, ""))
+        low, high = steps or (None, None)
+        found: RunParts = self.ask(PartQuery(split=split or "", step_min=low, step_max=high, env=env))
+        return found
 
     def findings_aside(self) -> "dict[str, FindingAside]":
         """Return the findings that a person set aside as no hack, by phrase or behaviour: `why`, `who`, `since`."""
@@ -1031,11 +1051,3 @@ class Run:
 
     def _first_split(self) -> str:
         return next((summary.name for summary in queries.splits(self._ready(), quick=True)), "train")
-
-
-def _asked(
-    split: str | None, steps: tuple[int | None, int | None] | None, env: str | None, correct: str
-) -> "FindingQuery":
-    from rolloupe.insight.findings import FindingQuery
-
-    return FindingQuery(split or "", *(steps or (None, None)), env, correct)

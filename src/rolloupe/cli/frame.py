@@ -14,6 +14,7 @@ import click
 
 from rolloupe.cli.terminal import complain
 from rolloupe.errors import BadQuery, IncompleteIndex, NotWritable, RolloupeError, SourceChanged, UnreadablePath
+from rolloupe.questions import QUESTIONS
 
 ELSEWHERE = "rolloupe.elsewhere"
 """Where a context keeps the command that runs on another machine."""
@@ -78,13 +79,13 @@ class Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
         del ctx
-        return sorted(self.modules)
+        return sorted({*self.modules, *QUESTIONS})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of a name, or None."""
         del ctx
         if cmd_name not in self.modules:
-            return None
+            return _asking(cmd_name) if cmd_name in QUESTIONS else None
         command: click.Command = getattr(import_module(self.modules[cmd_name]), cmd_name)
         return command
 
@@ -119,6 +120,12 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except BrokenPipeError as error:
             raise ReaderGone from error
+
+
+def _asking(name: str) -> click.Command:
+    from rolloupe.cli.questions import plain_command
+
+    return plain_command(name)
 
 
 class ReaderGone(Exception):

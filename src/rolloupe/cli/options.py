@@ -139,6 +139,23 @@ def range_of(ctx: click.Context, param: click.Parameter, value: str | None) -> t
     return found
 
 
+def steps_of(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int | None, int | None] | None:
+    """Read one step, `12`, or an inclusive range with one or both ends: `3:7`, `3:`, `:7`."""
+    if value is None:
+        return None
+    low, colon, high = value.partition(":")
+    try:
+        first = int(low) if low or not colon else None
+        last = first if not colon else int(high) if high else None
+    except ValueError:
+        raise click.BadParameter(
+            f"{value!r} is neither a step nor a range of steps; examples: 12, 3:7, 3:, :7", ctx, param
+        ) from None
+    if first is not None and last is not None and first > last:
+        raise click.BadParameter(f"the range {value!r} is empty; write {last}:{first}", ctx, param)
+    return first, last
+
+
 def paths(command: F) -> F:
     """Add PATH... and its alias."""
     return click.argument("paths", nargs=-1, metavar="PATH...")(data_dirs(command))

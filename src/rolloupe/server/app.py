@@ -31,10 +31,10 @@ from rolloupe.server.routes import (
     evals,
     events,
     export,
-    findings,
     lists,
     login,
     prompt,
+    questions,
     runs,
     sample,
     search,
@@ -65,10 +65,6 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/columns", lists.columns),
     (f"{RUN}/catalogue", curves.catalogue),
     (f"{RUN}/alarms", curves.alarms),
-    (f"{RUN}/findings", findings.findings),
-    (f"{RUN}/gradient", findings.gradient),
-    (f"{RUN}/parts", findings.parts),
-    (f"{RUN}/lint", findings.lint),
     (f"{RUN}/landmarks", curves.landmarks),
     (f"{RUN}/distribution", distributions.distribution),
     (f"{RUN}/step-values", distributions.step_values),
@@ -158,7 +154,7 @@ class App:
             routes=[
                 *(
                     Route(path, caught(endpoint, "admin" if path in FOR_ADMINS else "reader"), methods=["GET"])
-                    for path, endpoint in GET
+                    for path, endpoint in (*GET, *questions.routes())
                 ),
                 *(Route(path, caught(endpoint, role), methods=["POST"]) for path, endpoint, role in POST),
                 *([] if settings.team else login_routes),

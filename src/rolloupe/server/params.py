@@ -1,9 +1,10 @@
 """Reads the query part of an address. A `BadQuery` names the wrong parameter and its bounds."""
 
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
+from msgspec import inspect, structs
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 
@@ -11,6 +12,7 @@ from rolloupe.errors import BadQuery, NotFound
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleQuery
 from rolloupe.query.filter.parser import conditions
+from rolloupe.questions import Query
 
 T = TypeVar("T")
 
@@ -100,3 +102,23 @@ async def body_of(request: Request, kind: type[T]) -> T:
         return msgspec.json.decode(await request.body(), type=kind)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise BadQuery(f"the body is not a {kind.__name__}: {error}") from None
+
+
+def query_of(params: QueryParams, query: type[Query]) -> Query:
+    """Return what an address asks. Empty parameters count as missing. Raises `BadQuery`, which names the wrong one."""
+    given: dict[str, Any] = {}
+    for field in structs.fields(query):
+        value = params.get(field.name)
+        if value:
+            try:
+                given[field.name] = msgspec.convert(value, field.type, strict=_is_text(field.type))
+            except msgspec.ValidationError as error:
+                raise BadQuery(f"{field.name}={value[:40]!r} is wrong: {error}") from None
+    return query(**given)
+
+
+def _is_text(kind: Any) -> bool:
+    """Whether a field holds a text: "null" and "1" are texts there."""
+    info = inspect.type_info(kind)
+    members = info.types if isinstance(info, inspect.UnionType) else (info,)
+    return any(isinstance(member, inspect.StrType) for member in members)

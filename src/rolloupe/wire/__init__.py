@@ -62,11 +62,6 @@ from rolloupe.wire.records.curves import (
 )
 from rolloupe.wire.records.evals import AnswerItem, CellReply, EvalItem, EvalsReply, EvalStepItem, GridReply, PromptRow
 from rolloupe.wire.records.groups import DiscardsReply, GroupItem, GroupsReply
-from rolloupe.wire.records.insight import findings, gradient, lint, parts
-from rolloupe.wire.records.insight.findings import FindingItem, FindingsReply, PrevalenceView, ReadingView
-from rolloupe.wire.records.insight.gradient import GradientReply
-from rolloupe.wire.records.insight.lint import LintReply
-from rolloupe.wire.records.insight.parts import PartsReply
 from rolloupe.wire.records.lists import (
     ColumnItem,
     ColumnsReply,
@@ -180,10 +175,6 @@ PARTS = (
     curves,
     groups,
     evals,
-    findings,
-    gradient,
-    lint,
-    parts,
     lists,
     sample,
     members,
@@ -236,14 +227,10 @@ __all__ = [
     "Fact",
     "FileItem",
     "FindReply",
-    "FindingItem",
-    "FindingsReply",
-    "GradientReply",
     "GridReply",
     "GroupItem",
     "GroupsReply",
     "LandmarksReply",
-    "LintReply",
     "ListProgress",
     "LoginReply",
     "LoginRequest",
@@ -261,8 +248,6 @@ __all__ = [
     "NoteView",
     "Number",
     "PartView",
-    "PartsReply",
-    "PrevalenceView",
     "ProblemItem",
     "ProblemsReply",
     "ProgressView",
@@ -270,7 +255,6 @@ __all__ = [
     "PromptSampleItem",
     "PromptSamplesReply",
     "RawReply",
-    "ReadingView",
     "Reference",
     "ReportNode",
     "ReportReply",

@@ -24,6 +24,15 @@ def encode(record: msgspec.Struct) -> bytes:
         return msgspec.json.encode(cleaned(msgspec.to_builtins(record, enc_hook=_named)))
 
 
+def encode_plain(answer: dict[str, Any]) -> bytes:
+    """Encode an answer of dictionaries, lists, texts and numbers as JSON."""
+    numbers = plain(answer)
+    try:
+        return _encoder.encode(numbers)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(cleaned(numbers))
+
+
 def _named(value: object) -> wire.Number:
     """Write a number that JSON lacks: a `NonFinite` or a `LargeInteger`."""
     if isinstance(value, float | int):

@@ -1,8 +1,8 @@
-"""The TypeScript types of the page, generated from the records of `wire`, `SampleItem`, and the table of columns.
+"""The page's TypeScript: types of the records of `wire`, of questions and their answers; functions that ask them.
 
-python -m rolloupe.wire.typescript                     print them
-python -m rolloupe.wire.typescript --write FILE        write them to FILE
-python -m rolloupe.wire.typescript --check FILE        exit with 1 if FILE differs
+python -m rolloupe.wire.typescript                     print both files
+python -m rolloupe.wire.typescript --write FOLDER      write types.gen.ts and routes.gen.ts to FOLDER
+python -m rolloupe.wire.typescript --check FOLDER      exit with 1 if one of them differs
 """
 
 import ast
@@ -21,8 +21,16 @@ from rolloupe import wire
 from rolloupe.columns import COLUMNS
 from rolloupe.query import records
 from rolloupe.query.records import SampleItem
+from rolloupe.questions import QUESTIONS
 
-HEAD = """// Generated from src/rolloupe/wire: `python -m rolloupe.wire.typescript`. Do not edit.
+HEAD = """// Generated from src/rolloupe: `python -m rolloupe.wire.typescript`. Do not edit.
+"""
+
+ROUTES = """import { get } from "./client";
+import type { %s } from "./types.gen";
+
+/** What a question leaves out, or leaves empty, has its default. */
+export type Asked<T> = { [field in keyof T]?: string | number | boolean };
 """
 
 NUMBER = frozenset([types.FloatType, types.IntType, types.StrType, types.NoneType])
@@ -47,6 +55,20 @@ def generate() -> str:
     return "\n".join([*parts, column_table()])
 
 
+def routes() -> str:
+    """Return the functions that ask the declared questions, as the text of one module."""
+    names = sorted({kind.__name__ for one in QUESTIONS.values() for kind in (one.query, one.record)})
+    parts = [HEAD, ROUTES % ", ".join(names)]
+    for one in QUESTIONS.values():
+        asked, answer = f"Asked<{one.query.__name__}>", f"Promise<{one.record.__name__}>"
+        about = comment(one.about)
+        parts.append(
+            f"{about}export const ask{one.name.capitalize()} = (run: string, asked: {asked} = {{}}): {answer} =>\n"
+            f'  get(["runs", run, "{one.name}"], asked);\n'
+        )
+    return "\n".join(parts)
+
+
 def column_table() -> str:
     """Return the columns with a label."""
     columns = [
@@ -60,8 +82,26 @@ def column_table() -> str:
 def structs() -> list[tuple[str, types.StructType]]:
     """Return all records, in the order in which `wire` and its modules name them."""
     views = [member for part in wire.PARTS for member in vars(part).values() if _is_record_of(part, member)]
-    found = [types.type_info(one) for one in (SampleItem, *views)]
+    declared = [kind for one in QUESTIONS.values() for kind in _records_in(one.query, one.record)]
+    found = [types.type_info(one) for one in dict.fromkeys((SampleItem, *views, *declared))]
     return [(one.cls.__name__, one) for one in found if isinstance(one, types.StructType)]
+
+
+def _records_in(*kinds: type) -> Iterator[type]:
+    """Yield records, and those that their fields are made of."""
+    for kind in types.multi_type_info(kinds):
+        yield from _records_of(kind)
+
+
+def _records_of(kind: types.Type) -> Iterator[type]:
+    if isinstance(kind, types.StructType):
+        yield kind.cls
+    members = getattr(kind, "types", ()) or getattr(kind, "item_types", ())
+    inner = (getattr(kind, name, None) for name in ("item_type", "value_type", "type"))
+    fields = (field.type for field in kind.fields) if isinstance(kind, types.StructType) else ()
+    for part in (*members, *inner, *fields):
+        if isinstance(part, types.Type):
+            yield from _records_of(part)
 
 
 def _is_record_of(part: ModuleType, member: object) -> bool:
@@ -69,12 +109,20 @@ def _is_record_of(part: ModuleType, member: object) -> bool:
 
 
 def fields(struct: types.StructType, docs: dict[str, str]) -> Iterator[str]:
-    """The lines of an interface's fields."""
+    """The lines of an interface's fields; the server adds to each answer the run that it is about."""
+    if any(struct.cls is one.record for one in QUESTIONS.values()):
+        yield "  run: string;\n"
     for field in struct.fields:
-        doc = docs.get(f"{struct.cls.__name__}.{field.name}", "")
+        doc = docs.get(f"{struct.cls.__name__}.{field.name}", "") or description_of(field.type)
         mark = "?" if struct.cls.__struct_config__.omit_defaults and not field.required else ""
         kind = "WireNumber" if struct.cls is SampleItem and _is_optional_number(field.type) else word(field.type)
         yield f"{comment(doc, '  ')}  {field.encode_name}{mark}: {kind};\n"
+
+
+def description_of(kind: types.Type) -> str:
+    """Return the description of a field of a question."""
+    described = isinstance(kind, types.Metadata) and (kind.extra_json_schema or {}).get("description")
+    return str(described or "")
 
 
 def _is_optional_number(kind: types.Type) -> bool:
@@ -86,6 +134,8 @@ def _is_optional_number(kind: types.Type) -> bool:
 
 def word(kind: types.Type) -> str:
     """Return a type in TypeScript. Raises `TypeError` for one that JSON cannot represent."""
+    if isinstance(kind, types.Metadata):
+        return word(kind.type)
     if isinstance(kind, types.StructType):
         return kind.cls.__name__
     if isinstance(kind, types.ListType):
@@ -108,7 +158,8 @@ def word(kind: types.Type) -> str:
 def documented() -> dict[str, str]:
     """Return the docstrings of `wire` by name: of records, of fields (`Record.field`), of aliases."""
     docs: dict[str, str] = {}
-    for part in (records, *wire.PARTS):
+    modules = {sys.modules[cls.cls.__module__] for _, cls in structs()}
+    for part in (records, *wire.PARTS, *sorted(modules, key=lambda module: module.__name__)):
         module = ast.parse(inspect.getsource(part))
         for node in module.body:
             if isinstance(node, ast.ClassDef):
@@ -142,20 +193,23 @@ def comment(doc: str, indent: str = "") -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Print, write or check the types."""
+    """Print, write or check both files."""
+    files = {"types.gen.ts": generate(), "routes.gen.ts": routes()}
     if not arguments:
-        sys.stdout.write(generate())
+        sys.stdout.write("\n".join(files.values()))
         return 0
     if len(arguments) != 2 or arguments[0] not in ("--write", "--check"):
         sys.stderr.write(f"{__doc__}\n")
         return 2
-    file = Path(arguments[1])
-    if arguments[0] == "--write":
-        file.write_text(generate(), encoding="utf-8")
-    elif not file.is_file() or file.read_text(encoding="utf-8") != generate():
-        sys.stderr.write(f"{file} differs from wire. Next: python -m rolloupe.wire.typescript --write {file}\n")
-        return 1
-    return 0
+    folder, different = Path(arguments[1]), False
+    for name, text in files.items():
+        file = folder / name
+        if arguments[0] == "--write":
+            file.write_text(text, encoding="utf-8")
+        elif not file.is_file() or file.read_text(encoding="utf-8") != text:
+            sys.stderr.write(f"{file} differs. Next: python -m rolloupe.wire.typescript --write {folder}\n")
+            different = True
+    return int(different)
 
 
 if __name__ == "__main__":

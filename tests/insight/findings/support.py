@@ -25,7 +25,7 @@ def with_and_without_behaviours(folder: Path, plan: Plan) -> tuple[RunFindings, 
     """Write a run, and look for findings: as people do, and among phrases alone."""
     write_run(folder / "run", plan)
     with rolloupe.open(folder / "run", index_dir=folder / "index") as runs:
-        return runs[0].findings(), search.findings(runs[0]._opened(), search.FindingQuery(phrases_only=True))
+        return runs[0].findings(), search.findings(runs[0]._opened(), phrases_only=True)
 
 
 def names(found: Finding, hack: str) -> bool:

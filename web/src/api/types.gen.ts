@@ -1,4 +1,4 @@
-// Generated from src/rolloupe/wire: `python -m rolloupe.wire.typescript`. Do not edit.
+// Generated from src/rolloupe: `python -m rolloupe.wire.typescript`. Do not edit.
 
 /** A finite number; "NaN", "Infinity", "-Infinity"; the digits of an integer past 2**53; or null for a missing one. */
 export type WireNumber = number | string | null;
@@ -677,229 +677,6 @@ export interface AnswerItem {
 export interface CellReply {
   run: string;
   answers: AnswerItem[];
-}
-
-/** How common a feature is over the steps, in at most 40 bins; the lists are as long as each other. */
-export interface PrevalenceView {
-  /** The first step of each bin. */
-  steps: number[];
-  /** The share of the samples that have it. */
-  shares: number[];
-  /** The mean number of uses, or the mean value of the behaviour. */
-  means: number[];
-  /** What it earns over siblings; null where siblings do not differ in it. */
-  effects: (number | null)[];
-}
-
-/** The samples to read, by id; empty for none. */
-export interface ReadingView {
-  /** Siblings: the first has more of it (less if it is punished) and the better reward, but is no more correct. */
-  pairs: [string, string][];
-  earliest: string;
-  /** It has more of it than its siblings (less if it is punished), and yet a worse reward. */
-  counterexample: string;
-}
-
-/** Something that the reward pays for (or, of the class `drift`, that rises though it does not). */
-export interface FindingItem {
-  /** One sentence. */
-  text: string;
-  /** `suspect`, `unverified`, `earned`, `watch` or `drift`. */
-  class: string;
-  /** The words in lower case, `#` for a number, a blank between two; empty for a behaviour. */
-  phrase: string;
-  /** The derived metric; empty for a phrase. */
-  behaviour: string;
-  /** The phrase in quotation marks, or the behaviour in a few words. */
-  title: string;
-  /** A regular expression for RE2 and JavaScript that finds it, whatever its case; empty for most behaviours. */
-  pattern: string;
-  /** A filter that lists the samples; empty for a phrase, which a search finds. */
-  where: string;
-  effect: number;
-  z: number;
-  /** The effect on correctness; null where the run does not say what is correct. */
-  correctness: number | null;
-  /** The share of the samples that have it in the first third of the steps. */
-  first: number;
-  last: number;
-  rise: number;
-  prevalence: PrevalenceView;
-  samples: ReadingView;
-}
-
-/** `GET /api/runs/{run}/findings?split=&step_min=&step_max=&env=&correct=`: those that matter most first. */
-export interface FindingsReply {
-  run: string;
-  findings: FindingItem[];
-  /** What each class means, in a few words. */
-  meanings: Record<string, string>;
-  split: string;
-  env: string | null;
-  step_min: number | null;
-  step_max: number | null;
-  /** The number of samples in these steps. */
-  samples: number;
-  scanned: number;
-  /** How many of them the index has not reached: ask again when the run has changed. */
-  pending: number;
-  read: number;
-  /** The number of groups whose rewards differ. */
-  groups: number;
-  /** The number of features tested. */
-  tested: number;
-  /** How many of these chance alone would report. */
-  expected: number;
-  least_z: number;
-  largest_z: number;
-  /** The metric that counts as correctness; empty without one. */
-  correct: string;
-  /** The sample metrics that a person may name as correctness. */
-  metrics: string[];
-  /** The smallest effect that a phrase in a tenth of the samples could have shown. */
-  smallest: number | null;
-  /** What was looked at, in a sentence or two. */
-  note: string;
-}
-
-/** Some of the trained samples, and their share of Σa² over all of them. */
-export interface GradientShareView {
-  name: string;
-  /** A filter that lists them; empty for what no filter can say. */
-  where: string;
-  samples: number;
-  groups: number;
-  /** a is the reward less the mean of the group. */
-  on_rewards: number;
-  /** That is divided by the standard deviation of the group. */
-  on_std: number;
-  /** a is the advantage that the trainer recorded; null if a sample has none. */
-  recorded: number | null;
-}
-
-/** The groups of some steps, of which `step` is the first. */
-export interface StepGroupsView {
-  step: number;
-  groups: number;
-  /** How many of them have equal rewards. */
-  dead: number;
-}
-
-/** Prompts of several steps by how they fared; `once` counts the others. */
-export interface PromptCountsView {
-  metric: string;
-  once: number;
-  always: number;
-  never: number;
-  solved: number;
-  lost: number;
-  mixed: number;
-}
-
-/** `GET /api/runs/{run}/gradient?step_min=&step_max=&env=&correct=`. */
-export interface GradientReply {
-  run: string;
-  step_min: number | null;
-  step_max: number | null;
-  env: string | null;
-  samples: number;
-  /** Samples that were not trained on: they count in groups alone. */
-  discarded: number;
-  groups: number;
-  dead: number;
-  /** How many groups have one sample, and no siblings. */
-  single: number;
-  /** So many groups of equal weight would pull as much. */
-  effective: number;
-  /** At most 40 ranges of steps. */
-  by_step: StepGroupsView[];
-  correct: string;
-  all_right: number;
-  all_wrong: number;
-  /** Groups all right or all wrong; null if nothing says what is right. */
-  shaping: GradientShareView | null;
-  shaping_samples: string[];
-  dead_samples: string[];
-  by_env: GradientShareView[];
-  by_length: GradientShareView[];
-  by_outcome: GradientShareView[];
-  prompts: PromptCountsView | null;
-}
-
-/** A rule that some samples break. */
-export interface BrokenRuleView {
-  rule: string;
-  /** When it is broken, in words. */
-  words: string;
-  /** True if this is wrong without a threshold. */
-  is_certain: boolean;
-  /** One sentence with the number that matters. */
-  text: string;
-  count: number;
-  /** The ids of some. */
-  samples: string[];
-}
-
-/** A rule that could not be checked. */
-export interface UncheckedRuleView {
-  rule: string;
-  reason: string;
-}
-
-/** `GET /api/runs/{run}/lint?split=&step_min=&step_max=`: the certain rules first. */
-export interface LintReply {
-  run: string;
-  broken: BrokenRuleView[];
-  unchecked: UncheckedRuleView[];
-  checked: string[];
-  samples: number;
-  /** How many of them were not trained on. */
-  discarded: number;
-  /** How many of them were read whole, for the rules that need it. */
-  read: number;
-}
-
-/** One summand of a formula: `weight` times `words`. */
-export interface PartTermView {
-  words: string;
-  weight: number;
-  /** The share of the variance that it explains beside the terms before it. */
-  share: number;
-  /** In lower case, `#` for a number; empty for a behaviour. */
-  phrase: string;
-  behaviour: string;
-  /** A regular expression that finds the phrase, whatever its case; empty for a behaviour. */
-  pattern: string;
-  /** A filter that lists the samples with the behaviour; empty for a phrase. */
-  where: string;
-}
-
-/** A part of the reward. */
-export interface RewardPartView {
-  name: string;
-  /** The formula, or the reason why it has none. */
-  text: string;
-  terms: PartTermView[];
-  /** Null where the part varies in too few groups. */
-  r2: number | null;
-  /** The standard deviation among siblings. */
-  spread: number;
-  groups: number;
-}
-
-/** `GET /api/runs/{run}/parts?split=&step_min=&step_max=&env=`: the parts best explained first. */
-export interface PartsReply {
-  run: string;
-  parts: RewardPartView[];
-  /** Such as `reward = correct + format`; empty if the parts do not add up to the reward. */
-  whole: string;
-  split: string;
-  env: string | null;
-  step_min: number | null;
-  step_max: number | null;
-  samples: number;
-  pending: number;
-  note: string;
 }
 
 /**
@@ -2016,6 +1793,324 @@ export interface CacheStats {
   /** Size of the index on disk, for all open runs. */
   index_bytes: number;
   index_dir: string;
+}
+
+/** What findings are over. */
+export interface FindingQuery {
+  /** The first step. */
+  step_min: number | null;
+  /** The last step, inclusive. */
+  step_max: number | null;
+  /** A split, such as train. Default: train, or the first one. */
+  split: string;
+  /** Only samples of this environment. */
+  env: string | null;
+  /** The sample metric that says what is correct, if its name does not say so. */
+  correct: string;
+}
+
+/** The findings of a window of a run, and what was looked at. */
+export interface RunFindings {
+  run: string;
+  /** Those that matter most first. */
+  findings: Finding[];
+  /** What each class means, in a few words. */
+  meanings: Record<string, string>;
+  split: string;
+  env: string | null;
+  step_min: number | null;
+  step_max: number | null;
+  /** The number of samples in the steps. */
+  samples: number;
+  /** How many samples with a reward were scanned. */
+  scanned: number;
+  /** How many samples the index has not reached. */
+  pending: number;
+  /** Of how many the words were read again, to tell features apart. */
+  read: number;
+  /** The number of groups whose rewards differ: only they can show anything. */
+  groups: number;
+  /** The number of features tested. */
+  tested: number;
+  /** How many of them would pass by chance. */
+  expected: number;
+  least_z: number;
+  largest_z: number;
+  /** The metric that counts as correctness; empty without one. */
+  correct: string;
+  /** The sample metrics that a person may name as correctness. */
+  metrics: string[];
+  /** The smallest effect, by a use, that a phrase in a tenth of the samples could have shown; None if too few vary. */
+  smallest: number | null;
+  /** Says in a sentence what was looked at; without findings, what could have been seen. */
+  note: string;
+}
+
+/** Something that the reward pays for, or that rises unpaid. */
+export interface Finding {
+  /** A sentence with the numbers that matter, and one with what else is on the card. */
+  text: string;
+  class: "drift" | "earned" | "suspect" | "unverified" | "watch";
+  /** The words, as a sample has them in lower case; empty for a behaviour. */
+  phrase: string;
+  /** The derived metric, such as `derived.repeated_4grams`; empty for a phrase. */
+  behaviour: string;
+  /** The phrase in quotation marks, or the behaviour in a few words. */
+  title: string;
+  /** A regular expression for RE2 and JavaScript that finds it, whatever its case; empty for most behaviours. */
+  pattern: string;
+  /** A filter that lists the samples with much of a behaviour; empty for a phrase, which a search finds. */
+  where: string;
+  /** The reward over siblings, by a unit of log2(1 + uses). */
+  effect: number;
+  z: number;
+  /** The same effect on correctness; None where the run has no such metric. */
+  correctness: number | null;
+  /** The share of the samples that have it in the first third of the steps. */
+  first: number;
+  /** The share in the last third. */
+  last: number;
+  /** The t statistic of the rise of its mean from the first third of the steps to the last. */
+  rise: number;
+  prevalence: Prevalence;
+  samples: ReadingList;
+  /** The titles of findings that are on the same card: nearly the same samples have them, or they say the same. */
+  also: string[];
+}
+
+/** How common a feature is over the steps, in at most 40 bins of steps. */
+export interface Prevalence {
+  /** The first step of each bin. */
+  steps: number[];
+  /** The share of the samples that have the feature. */
+  shares: number[];
+  /** Its mean: uses a sample, or the value of the behaviour. */
+  means: number[];
+  /** The reward over siblings by a unit; None where the feature does not vary among siblings. */
+  effects: (number | null)[];
+}
+
+/** The samples that show a finding, by id; empty for none. */
+export interface ReadingList {
+  /**
+   * Two siblings: the first has more of the feature, or less where it is punished, and the better reward, though it
+   * is no more correct as far as that is known.
+   */
+  pairs: [string, string][];
+  /** The first sample that has the feature. */
+  earliest: string;
+  /** One that has the feature, or less of it where it is punished, and a worse reward than its siblings. */
+  counterexample: string;
+}
+
+/** Which trained samples to look at. */
+export interface GradientQuery {
+  /** The first step. */
+  step_min: number | null;
+  /** The last step, inclusive. */
+  step_max: number | null;
+  /** Only samples of this environment. */
+  env: string | null;
+  /** The sample metric that says what is correct, if its name does not say so. */
+  correct: string;
+  /** At most so many ranges of steps. Default: each step by itself. */
+  bins: number;
+}
+
+/** Where the gradient of the trained samples of a window came from. */
+export interface RunGradient {
+  run: string;
+  step_min: number | null;
+  step_max: number | null;
+  env: string | null;
+  /** Trained samples with a reward. */
+  samples: number;
+  /** Samples with a reward that were not trained on: nothing but `groups`, `dead` and `single` counts them. */
+  discarded: number;
+  /** Groups with a reward, those that were discarded too. */
+  groups: number;
+  /** How many of them have equal rewards, and no gradient. */
+  dead: number;
+  /** How many of the groups have one sample, and no siblings. */
+  single: number;
+  /** (Σw)²/Σw² of w = Σa² on rewards: so many groups of equal weight would be as many. */
+  effective: number;
+  /** A step each, or as many ranges of steps as were asked for. */
+  by_step: StepGroups[];
+  /** The metric that counts as correctness; empty without one. */
+  correct: string;
+  /** Groups of which every trained sample is right; 0 without a metric of correctness. */
+  all_right: number;
+  /** Groups of which every one is wrong; a group where a sample lacks the metric is neither. */
+  all_wrong: number;
+  /** Groups all right or all wrong, whose rewards differ by other parts only; None without correctness. */
+  shaping: GradientShare | null;
+  /** A sample each of those of these groups that pull most after the division. */
+  shaping_samples: string[];
+  /** A sample each of the latest dead groups. */
+  dead_samples: string[];
+  by_env: GradientShare[];
+  by_length: GradientShare[];
+  by_outcome: GradientShare[];
+  /** None for one environment alone. */
+  prompts: PromptCounts | null;
+  /** Why there is no gradient; empty where there is one. */
+  note: string;
+}
+
+/** The groups of a step. */
+export interface StepGroups {
+  step: number;
+  groups: number;
+  /** How many of them have equal rewards, and no gradient. */
+  dead: number;
+}
+
+/** Some of the samples, and their share of Σa² over all of them. */
+export interface GradientShare {
+  name: string;
+  /** A filter that lists them; empty for what no filter can say. */
+  where: string;
+  samples: number;
+  /** The groups that have some of them. */
+  groups: number;
+  /** The share of Σa² if a is the reward less the mean of the group. */
+  on_rewards: number;
+  /** The share if that is divided by the standard deviation of the group, as GRPO does. */
+  on_std: number;
+  /** The share by the advantages that the trainer recorded; None if a sample has none. */
+  recorded: number | null;
+}
+
+/** How prompts fared that were asked at several steps. */
+export interface PromptCounts {
+  /** What decides whether an answer is right. A prompt does well at a step if more than half of its answers are. */
+  metric: string;
+  /** Prompts of one step alone; the others are counted below. */
+  once: number;
+  /** They did well at every step. */
+  always: number;
+  /** No answer was ever right. */
+  never: number;
+  /** They do well at the last step, and did not always. */
+  solved: number;
+  /** They did well before, but not at the last step. */
+  lost: number;
+  /** They never did well, with some right answers. */
+  mixed: number;
+}
+
+/** Of which samples the parts of the reward are explained. */
+export interface PartQuery {
+  /** The first step. */
+  step_min: number | null;
+  /** The last step, inclusive. */
+  step_max: number | null;
+  /** A split, such as train. Default: train, or the first one. */
+  split: string;
+  /** Only samples of this environment. */
+  env: string | null;
+}
+
+/** What the parts of the reward pay for in a window of a run. */
+export interface RunParts {
+  run: string;
+  /** Those best explained first. */
+  parts: RewardPart[];
+  /** Such as `reward = correct + format`; empty if the parts do not add up to the reward. */
+  whole: string;
+  split: string;
+  env: string | null;
+  step_min: number | null;
+  step_max: number | null;
+  /** The number of samples whose words were looked at. */
+  samples: number;
+  /** How many samples of the steps the index has not reached. */
+  pending: number;
+  /** Says in a sentence what was looked at, and how far the parts can be compared. */
+  note: string;
+}
+
+/** A part of the reward, and what of the texts explains it among siblings. */
+export interface RewardPart {
+  /** The sample metric; `reward` for a reward without parts; `the rest of the reward` for what no part explains. */
+  name: string;
+  /** The formula with its R², or the reason why it has none. */
+  text: string;
+  terms: PartTerm[];
+  /**
+   * The share of the variance among siblings that the formula explains, in groups that it was not chosen on; None
+   * where the part does not vary, or in too few groups.
+   */
+  r2: number | null;
+  /** The standard deviation among siblings. */
+  spread: number;
+  /** The number of groups where it varies. */
+  groups: number;
+}
+
+/** One summand of a formula: `weight` times `words`. */
+export interface PartTerm {
+  /** Such as `has “<answer>”` or `min(uses of “check”, 6)`. */
+  words: string;
+  weight: number;
+  /** The share of the part's variance that it explains beside the terms before it, in the groups it was chosen on. */
+  share: number;
+  /** In lower case, `#` for a number; empty for a behaviour. */
+  phrase: string;
+  /** The derived metric, such as `derived.repeated_sentences`; empty for a phrase. */
+  behaviour: string;
+  /** A regular expression that finds the phrase, whatever its case; empty for a behaviour. */
+  pattern: string;
+  /** A filter that lists the samples with the behaviour; empty for a phrase, which a search finds. */
+  where: string;
+}
+
+/** Which samples to check. */
+export interface LintQuery {
+  /** The first step. */
+  step_min: number | null;
+  /** The last step, inclusive. */
+  step_max: number | null;
+  /** One split. Default: all. */
+  split: string;
+}
+
+/** The rules that the samples of a run break. */
+export interface RunLint {
+  run: string;
+  /** Certain ones first, then those that need a look. */
+  broken: BrokenRule[];
+  unchecked: UncheckedRule[];
+  /** The rules that could be checked, by name. */
+  checked: string[];
+  /** How many samples were looked at. */
+  samples: number;
+  /** How many of them were not trained on: rules about the update leave these out. */
+  discarded: number;
+  /** How many of them were read whole, spread evenly over the steps, for the rules that need their arrays or texts. */
+  read: number;
+}
+
+/** A rule that some samples break. */
+export interface BrokenRule {
+  rule: string;
+  /** When it is broken, in words. */
+  words: string;
+  /** True if this is wrong without a threshold; False for what needs a look. */
+  is_certain: boolean;
+  /** One sentence with the number that matters. */
+  text: string;
+  /** How many samples are known to break it: of a rule about the series of a step, those with its extreme tokens. */
+  count: number;
+  /** The ids of some of them. */
+  samples: string[];
+}
+
+/** A rule that could not be checked. */
+export interface UncheckedRule {
+  rule: string;
+  reason: string;
 }
 
 /** The columns that every sample has: see src/rolloupe/columns.py. */

@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from rolloupe.cli import options, progress
-from rolloupe.cli.commands.query import steps_of
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
 from rolloupe.cli.json_output import dumps
 from rolloupe.cli.terminal import print_table, tell
@@ -49,7 +48,9 @@ def layout_of(ctx: click.Context, param: click.Parameter, value: str) -> str:
     metavar="NAME",
     help="Only this split; eval stands for every eval/... Repeatable.",
 )
-@click.option("--steps", callback=steps_of, metavar="A:B", help="Only these steps, both ends included; or one step.")
+@click.option(
+    "--steps", callback=options.steps_of, metavar="A:B", help="Only these steps, both ends included; or one step."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as a JSON object.")
 @click.option("--overwrite", is_flag=True, help="Write into DST even if it is not empty; files of other names stay.")
 @click.option("--force", "overwrite", is_flag=True, hidden=True, help="The old name of --overwrite.")

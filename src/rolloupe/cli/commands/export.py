@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rolloupe.cli import options, progress
-from rolloupe.cli.commands.query import steps_of
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
 from rolloupe.cli.json_output import dumps
 from rolloupe.cli.terminal import complain
@@ -41,7 +40,7 @@ def export() -> None:
 )  # fmt: skip
 @options.one_run
 @click.option("--split", metavar="NAME", help="One split; eval stands for every eval/... Default: all.")
-@click.option("--step", "steps", callback=steps_of, metavar="N|A:B", help="One step, or an inclusive range.")
+@click.option("--step", "steps", callback=options.steps_of, metavar="N|A:B", help="One step, or an inclusive range.")
 @click.option("--rank", type=click.IntRange(min=0), metavar="N", help="Only this rank, if the run has ranks.")
 @click.option("--env", metavar="NAME", help="Only samples of this environment.")
 @click.option("--where", default="", metavar="CONDITIONS", help="Such as 'reward < 0.1 and status = truncated'.")

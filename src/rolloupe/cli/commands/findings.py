@@ -2,14 +2,14 @@
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from rolloupe.cli import options
-from rolloupe.cli.commands.query import steps_of
-from rolloupe.cli.frame import NOTHING, OK, Command, Example
-from rolloupe.cli.json_output import dumps
+from rolloupe.cli.frame import Example
+from rolloupe.cli.questions import Answers, asks, print_json
 from rolloupe.cli.terminal import complain, line, output, tell
 
 if TYPE_CHECKING:
@@ -33,34 +33,15 @@ EXAMPLES = (
 STYLES = {"suspect": "bold red", "unverified": "bold yellow", "earned": "bold green"}
 
 
-@click.command(cls=Command, examples=EXAMPLES)
-@options.paths
-@options.one_run
-@click.option("--split", metavar="NAME", help="One split. Default: train, or the first one.")
-@click.option("--steps", callback=steps_of, metavar="A:B", help="Only these steps, both ends included; or one step.")
-@click.option("--env", metavar="NAME", help="Only samples of this environment.")
-@click.option("--correct", default="", metavar="NAME", help="The sample metric that says whether an answer is correct.")
+@asks("findings", examples=EXAMPLES)
 @click.option("--not-a-hack", metavar="PHRASE", help="Set the finding of this phrase or behaviour aside, for this run.")
 @click.option("--why", default="", metavar="REASON", help="Why it is no hack.")
 @click.option("--who", default="", metavar="NAME", help="Who says so. Default: whoever set one aside last.")
 @click.option("--take-back", metavar="PHRASE", help="Let a finding that was set aside count again.")
 @options.state
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on each line.")
-@options.reading
 def findings(
-    run_id: str | None,
-    split: str | None,
-    steps: tuple[int | None, int | None] | None,
-    env: str | None,
-    correct: str,
-    not_a_hack: str | None,
-    why: str,
-    who: str,
-    take_back: str | None,
-    state_dir: Path | None,
-    as_json: bool,
-    **place: Any,
-) -> int:
+    answers: Answers, not_a_hack: str | None, why: str, who: str, take_back: str | None, state_dir: Path | None
+) -> None:
     """List what the reward of a run pays for, with the samples that show it.
 
     Each finding is a phrase or a behaviour that goes with a better reward than that of siblings, the samples of the
@@ -81,27 +62,20 @@ def findings(
     """
     if (why or who) and not_a_hack is None:
         raise click.UsageError("--why and --who go with --not-a-hack PHRASE: name the finding.")
-    with options.opened(options.place_of(**place), run_id=run_id, texts=True, state_dir=state_dir) as runs:
-        if not len(runs):
-            options.explain_nothing(runs)
-            return NOTHING
-        chosen = options.chosen(runs, run_id)
-        for run in chosen:
-            found = run.findings(split=split, steps=steps, env=env, correct=correct)
-            if not_a_hack is not None:
-                last = [one.who for one in run.findings_aside().values()][-1:]
-                run.set_finding_aside(
-                    _name(not_a_hack, {one.name: one.title for one in found.findings}),
-                    why=why,
-                    who=who or "".join(last),
-                )
-            if take_back is not None:
-                titles = {one.name: one.title for one in found.findings}
-                own = {name: titles.get(name, "") for name in run.findings_aside()}
-                run.set_finding_aside(_name(take_back, own), why=None)
-            aside = run.findings_aside()
-            _print_json(run, found, aside) if as_json else _print(run, found, aside, names_run=len(chosen) > 1)
-        return OK
+    del state_dir  # where the runs keep what is set aside
+    for run, found in answers.each:
+        titles = {finding.name: finding.title for finding in found.findings}
+        if not_a_hack is not None:
+            last = [one.who for one in run.findings_aside().values()][-1:]
+            run.set_finding_aside(_name(not_a_hack, titles), why=why, who=who or "".join(last))
+        if take_back is not None:
+            own = {name: titles.get(name, "") for name in run.findings_aside()}
+            run.set_finding_aside(_name(take_back, own), why=None)
+        aside = run.findings_aside()
+        if answers.as_json:
+            _print_json(run, found, aside)
+        else:
+            _print(run, found, aside, names_run=len(answers.runs) > 1)
 
 
 def _name(words: str, known: "Mapping[str, str]") -> str:
@@ -123,12 +97,9 @@ def _plain(words: str) -> str:
 
 
 def _print_json(run: "Run", found: "RunFindings", aside: "Mapping[str, FindingAside]") -> None:
-    import msgspec
-
     complain(found.note)
-    for one in found.findings:
-        why = msgspec.to_builtins(aside.get(one.name))
-        tell(dumps({"run": run.id, **msgspec.to_builtins(one), "not_a_hack": why}))
+    for finding in found.findings:
+        print_json(run, msgspec.to_builtins(finding) | {"not_a_hack": msgspec.to_builtins(aside.get(finding.name))})
 
 
 def _print(run: "Run", found: "RunFindings", aside: "Mapping[str, FindingAside]", *, names_run: bool) -> None:

@@ -40,23 +40,6 @@ EXAMPLES = (
 )
 
 
-def steps_of(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int | None, int | None] | None:
-    """Read one step, `12`, or an inclusive range with one or both ends: `3:7`, `3:`, `:7`."""
-    if value is None:
-        return None
-    low, colon, high = value.partition(":")
-    try:
-        first = int(low) if low or not colon else None
-        last = first if not colon else int(high) if high else None
-    except ValueError:
-        raise click.BadParameter(
-            f"{value!r} is neither a step nor a range of steps; examples: 12, 3:7, 3:, :7", ctx, param
-        ) from None
-    if first is not None and last is not None and first > last:
-        raise click.BadParameter(f"the range {value!r} is empty; write {last}:{first}", ctx, param)
-    return first, last
-
-
 def file_of(ctx: click.Context, param: click.Parameter, value: str | None) -> Path | None:
     """Check the extension of a file."""
     if value is None:
@@ -74,7 +57,7 @@ def file_of(ctx: click.Context, param: click.Parameter, value: str | None) -> Pa
     metavar="NAME",
     help="One split, such as train or eval/aime24; eval stands for every eval/... Default: all.",
 )
-@click.option("--step", "steps", callback=steps_of, metavar="N|A:B", help="One step, or an inclusive range.")
+@click.option("--step", "steps", callback=options.steps_of, metavar="N|A:B", help="One step, or an inclusive range.")
 @click.option("--group", metavar="ID", help="One group.")
 @click.option("--where", default="", metavar="CONDITIONS", help="Such as 'reward < 0.1 and status = truncated'.")
 @click.option(

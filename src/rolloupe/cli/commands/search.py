@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rolloupe.cli import options, progress
-from rolloupe.cli.commands.query import steps_of, where_there_are
+from rolloupe.cli.commands.query import where_there_are
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
 from rolloupe.cli.json_output import dumps, sample_record
 from rolloupe.cli.terminal import complain, line, number, output, tell
@@ -46,7 +46,7 @@ EXAMPLES = (
     metavar="NAME",
     help="One split, such as train or eval/aime24; eval stands for every eval/... Default: all.",
 )
-@click.option("--step", "steps", callback=steps_of, metavar="N|A:B", help="One step, or an inclusive range.")
+@click.option("--step", "steps", callback=options.steps_of, metavar="N|A:B", help="One step, or an inclusive range.")
 @click.option("--group", metavar="ID", help="One group.")
 @click.option("--where", default="", metavar="CONDITIONS", help="Only these samples: see `rolloupe query`.")
 @click.option(

@@ -7,9 +7,10 @@ from msgspec import Struct
 from rolloupe import text
 from rolloupe.errors import NotFound
 from rolloupe.index import OpenRun
-from rolloupe.insight.findings import MEANINGS, FindingQuery, findings
-from rolloupe.insight.lint import LINT_RULES, LintQuery, lint
+from rolloupe.insight.findings import findings
+from rolloupe.insight.lint import lint
 from rolloupe.insight.parts import parts
+from rolloupe.questions import FindingQuery, LintQuery, PartQuery
 
 
 class ReportedFinding(Struct, kw_only=True):
@@ -53,9 +54,9 @@ def insight_of(run: OpenRun, splits: Sequence[str], aside: Mapping[str, str]) ->
     """
     split = splits[0] if len(splits) == 1 else ""
     try:
-        found = findings(run, FindingQuery(split))
-        rules = lint(run, LintQuery(found.split))
-        formulas = parts(run, FindingQuery(found.split)) if found.groups else None
+        found = findings(run, FindingQuery(split=split))
+        rules = lint(run, LintQuery(split=found.split))
+        formulas = parts(run, PartQuery(split=found.split)) if found.groups else None
     except NotFound:
         return None
     own = {one.name: one for one in found.findings}
@@ -63,7 +64,7 @@ def insight_of(run: OpenRun, splits: Sequence[str], aside: Mapping[str, str]) ->
         note=text.clean(f"{found.split}: {found.note}"),
         findings=[
             ReportedFinding(
-                kind=one.kind, meaning=MEANINGS[one.kind], text=text.clean(one.text), samples=one.samples.ids()
+                kind=one.kind, meaning=found.meanings[one.kind], text=text.clean(one.text), samples=one.samples.ids()
             )
             for name, one in own.items()
             if name not in aside
@@ -74,7 +75,7 @@ def insight_of(run: OpenRun, splits: Sequence[str], aside: Mapping[str, str]) ->
         parts=[text.clean(one.text) for one in formulas.parts] if formulas else [],
         rules=[
             ReportedRule(
-                is_certain=one.is_certain, text=text.clean(one.text), words=LINT_RULES[one.rule].words,
+                is_certain=one.is_certain, text=text.clean(one.text), words=one.words,
                 samples=one.samples,
             )
             for one in rules.broken

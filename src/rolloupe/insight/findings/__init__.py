@@ -9,14 +9,13 @@ from rolloupe.insight.findings.records import (
     ReadingList,
     RunFindings,
 )
-from rolloupe.insight.findings.search import FindingQuery, findings, version_of
+from rolloupe.insight.findings.search import findings, version_of
 
 __all__ = [
     "CLASSES",
     "MEANINGS",
     "Finding",
     "FindingClass",
-    "FindingQuery",
     "Prevalence",
     "ReadingList",
     "RunFindings",

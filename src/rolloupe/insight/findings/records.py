@@ -1,12 +1,13 @@
 """What a search for findings returns."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Literal, get_args
 
 from msgspec import Struct, field
 
 FindingClass = Literal["suspect", "unverified", "earned", "watch", "drift"]
 
-MEANINGS: dict[FindingClass, str] = {
+MEANINGS: Mapping[str, str] = {
     "suspect": "paid and on the rise, though the answers are no more often correct",
     "unverified": "paid and on the rise, in a run that does not say which answers are correct",
     "earned": "paid, and correct answers have more of it, too",
@@ -15,7 +16,7 @@ MEANINGS: dict[FindingClass, str] = {
 }
 """What each class means, in the order of a list. Every face of findings uses these words."""
 
-CLASSES: tuple[FindingClass, ...] = tuple(MEANINGS)
+CLASSES: tuple[FindingClass, ...] = get_args(FindingClass)
 
 
 class Prevalence(Struct, frozen=True):
@@ -61,7 +62,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     title: str = ""
     """The phrase in quotation marks, or the behaviour in a few words."""
     pattern: str = ""
-    """A regular expression that finds the phrase, whatever its case; empty for a behaviour."""
+    """A regular expression for RE2 and JavaScript that finds it, whatever its case; empty for most behaviours."""
     where: str = ""
     """A filter that lists the samples with much of a behaviour; empty for a phrase, which a search finds."""
     effect: float
@@ -91,6 +92,8 @@ class RunFindings(Struct, frozen=True, kw_only=True):
 
     findings: list[Finding]
     """Those that matter most first."""
+    meanings: dict[str, str] = field(default_factory=lambda: dict(MEANINGS))
+    """What each class means, in a few words."""
     split: str
     env: str | None
     step_min: int | None

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from msgspec import Struct
 from msgspec.structs import replace
 
 from rolloupe import query
@@ -24,6 +23,7 @@ from rolloupe.insight.findings.trend import Trend, class_of, follows, prevalence
 from rolloupe.insight.findings.words import also_of, note_of, sentence_of
 from rolloupe.insight.one_look import one_at_a_time
 from rolloupe.query import FeatureWindow, text_rewards
+from rolloupe.questions import FindingQuery, PartQuery
 
 MAX_DRIFT = 3
 NEARLY_SAME = 0.9
@@ -33,26 +33,15 @@ TYPICAL_SHARE = 0.1
 """The share of the samples with a feature for which the smallest effect is given."""
 
 
-class FindingQuery(Struct, frozen=True):
-    """What findings are over."""
-
-    split: str = ""
-    """Empty: `train`, or the first split of a run without one."""
-    step_min: int | None = None
-    step_max: int | None = None
-    env: str | None = None
-    correct: str = ""
-    """The sample metric that counts as correctness; empty: the one whose name says so."""
-    phrases_only: bool = False
-    """True to look at phrases without behaviours."""
-
-
 WHOLE_RUN = FindingQuery()
 
 
-def findings(run: OpenRun, asked: FindingQuery = WHOLE_RUN) -> RunFindings:
-    """Look for what the reward pays for. Raises `NotFound` for an unknown split, `BadQuery` for an unknown metric."""
-    scope = _scope_of(run, asked)
+def findings(run: OpenRun, asked: FindingQuery = WHOLE_RUN, *, phrases_only: bool = False) -> RunFindings:
+    """Look for what the reward pays for.
+
+    Raises `NotFound` for an unknown split, `BadQuery` for an unknown metric.
+    """
+    scope = _scope_of(run, asked, phrases_only=phrases_only)
     found = cache.known(run, scope.stamp)
     if found is None:
         found = _search(run, scope)
@@ -61,8 +50,8 @@ def findings(run: OpenRun, asked: FindingQuery = WHOLE_RUN) -> RunFindings:
     return replace(found, note=" ".join(filter(None, (found.note, discarded))))
 
 
-def version_of(run: OpenRun, asked: FindingQuery = WHOLE_RUN) -> str:
-    """Return a string that changes with the findings. Raises as `findings`."""
+def version_of(run: OpenRun, asked: FindingQuery | PartQuery = WHOLE_RUN) -> str:
+    """Return a string that changes with the findings, and with the formulas of parts. Raises as `findings`."""
     return _scope_of(run, asked).stamp
 
 
@@ -77,14 +66,14 @@ class _Scope(NamedTuple):
     phrases_only: bool
 
 
-def _scope_of(run: OpenRun, asked: FindingQuery) -> _Scope:
+def _scope_of(run: OpenRun, asked: FindingQuery | PartQuery, *, phrases_only: bool = False) -> _Scope:
     snapshot = run.snapshot()
     split = asked.split or next((one.name for one in query.splits(run, quick=True)), "train")
     window = FeatureWindow(split, asked.step_min, asked.step_max, asked.env)
     metrics = metrics_of(snapshot, split)
-    correct = correctness_of(run, metrics, asked.correct)
-    stamp = cache.stamp_of(snapshot, window, (correct, asked.phrases_only))
-    return _Scope(snapshot, window, metrics, correct, stamp, asked.phrases_only)
+    correct = correctness_of(run, metrics, asked.correct if isinstance(asked, FindingQuery) else "")
+    stamp = cache.stamp_of(snapshot, window, (correct, phrases_only))
+    return _Scope(snapshot, window, metrics, correct, stamp, phrases_only)
 
 
 @one_at_a_time
@@ -197,7 +186,8 @@ class _Look:
         also = [self._title(number) for number in one.also]
         return Finding(
             text=sentence_of(one.kind, title, behaviour, effect, one.trend) + also_of(also), also=also,
-            kind=one.kind, phrase=wording.phrase, pattern=wording.pattern,
+            kind=one.kind, phrase=wording.phrase,
+            pattern=METRICS[behaviour].pattern if behaviour else wording.pattern,
             behaviour=f"{PREFIX}{behaviour}" if behaviour else "", title=title,
             where=_where(behaviour, x, one.trend), effect=effect,
             z=round(float(self._evidence.z[one.number]), SHOWN_DIGITS), correctness=one.correctness,

@@ -31,7 +31,7 @@ class StepGroups(Struct, frozen=True):
     """How many of them have equal rewards, and no gradient."""
 
 
-def in_bins(steps: Sequence[StepGroups], most: int = 40) -> list[StepGroups]:
+def in_bins(steps: Sequence[StepGroups], most: int) -> list[StepGroups]:
     """The sums of at most so many ranges of steps; `step` is the first of each."""
     bins = min(most, len(steps))
     parts = [steps[len(steps) * n // bins : len(steps) * (n + 1) // bins] for n in range(bins)]
@@ -76,6 +76,7 @@ class RunGradient(Struct, frozen=True, kw_only=True):
     effective: float
     """(Σw)²/Σw² of w = Σa² on rewards: so many groups of equal weight would be as many."""
     by_step: list[StepGroups]
+    """A step each, or as many ranges of steps as were asked for."""
     correct: str
     """The metric that counts as correctness; empty without one."""
     all_right: int
@@ -93,3 +94,5 @@ class RunGradient(Struct, frozen=True, kw_only=True):
     by_outcome: list[GradientShare]
     prompts: PromptCounts | None
     """None for one environment alone."""
+    note: str = ""
+    """Why there is no gradient; empty where there is one."""

@@ -3,18 +3,18 @@
 import numpy as np
 
 from rolloupe import query
-from rolloupe.errors import NotFound
 from rolloupe.features import Floats, Places
 from rolloupe.index import OpenRun
 from rolloupe.insight.findings.correctness import correctness_of, metrics_of
-from rolloupe.insight.findings.search import WHOLE_RUN, FindingQuery
 from rolloupe.insight.gradient.cuts import Correctness, by_env, by_length, by_outcome
 from rolloupe.insight.gradient.pulls import Mask, Pulls
-from rolloupe.insight.gradient.records import PromptCounts, RunGradient, StepGroups
+from rolloupe.insight.gradient.records import PromptCounts, RunGradient, StepGroups, in_bins
 from rolloupe.query import SampleQuery
 from rolloupe.query.engine.names import qualified
 from rolloupe.query.filter.parser import quoted
+from rolloupe.questions import GradientQuery
 
+WHOLE_RUN = GradientQuery()
 MOST_SAMPLES = 3
 TOLERANCE = 1e-9
 
@@ -23,18 +23,17 @@ TRAIN = "train"
 """Only its samples are trained on."""
 
 
-def gradient(run: OpenRun, asked: FindingQuery = WHOLE_RUN) -> RunGradient:
-    """Add up what the trained samples of a window pull. Raises `NotFound` without any, `BadQuery` as `findings`."""
-    if asked.split not in ("", TRAIN):
-        raise NotFound(f"{asked.split[:80]} was not trained on, so that it has no gradient")
-    splits = [one.name for one in query.splits(run, quick=True)]
+def gradient(run: OpenRun, asked: GradientQuery = WHOLE_RUN) -> RunGradient:
+    """Add up what the trained samples of a window pull. Raises `BadQuery` for an unknown metric."""
+    splits = [split.name for split in query.splits(run, quick=True)]
     if splits and TRAIN not in splits:
-        raise NotFound(f"the run has evaluations only ({', '.join(splits[:5])}), so that it has no gradient")
+        return _nothing(asked, f"the run has evaluations only ({', '.join(splits[:5])}), so that it has no gradient")
     correct = correctness_of(run, metrics_of(run.snapshot(), TRAIN), asked.correct)
     scope = SampleQuery(splits=(TRAIN,), step_min=asked.step_min, step_max=asked.step_max)
     pulls = Pulls(run, scope, asked.env, correct)
     if not pulls.trained.any():
-        raise NotFound("no trained sample there has a reward")
+        return _nothing(asked, "no trained sample there has a reward")
+    by_step = _by_step(pulls)
     known = _correctness(run, pulls, correct) if correct else None
     all_right, all_wrong = _all_alike(pulls, known)
     weights = pulls.sums(pulls.on_rewards)
@@ -45,12 +44,22 @@ def gradient(run: OpenRun, asked: FindingQuery = WHOLE_RUN) -> RunGradient:
         groups=len(pulls.grouping), dead=int(pulls.is_dead.sum()),
         single=int((pulls.grouping.sizes == 1).sum()),
         effective=float(weights.sum() ** 2 / (weights @ weights)) if weights.any() else 0.0,
-        by_step=_by_step(pulls), correct=correct, all_right=int(all_right.sum()), all_wrong=int(all_wrong.sum()),
+        by_step=in_bins(by_step, asked.bins) if asked.bins else by_step, correct=correct,
+        all_right=int(all_right.sum()), all_wrong=int(all_wrong.sum()),
         shaping=pulls.share("shaping", pulls.spread(shaped) > 0) if correct else None,
         shaping_samples=pulls.ids(_most(shaped)),
         dead_samples=pulls.ids(_latest(pulls)),
         by_env=by_env(pulls), by_length=by_length(pulls), by_outcome=by_outcome(pulls, known),
         prompts=_prompts(run, asked, correct),
+    )  # fmt: skip
+
+
+def _nothing(asked: GradientQuery, note: str) -> RunGradient:
+    """The gradient of no samples."""
+    return RunGradient(
+        step_min=asked.step_min, step_max=asked.step_max, env=asked.env, samples=0, discarded=0, groups=0, dead=0,
+        single=0, effective=0.0, by_step=[], correct="", all_right=0, all_wrong=0, shaping=None, shaping_samples=[],
+        dead_samples=[], by_env=[], by_length=[], by_outcome=[], prompts=None, note=note,
     )  # fmt: skip
 
 
@@ -96,7 +105,7 @@ def _latest(pulls: Pulls) -> Places:
     return dead[np.argsort(-_steps(pulls)[dead], kind="stable")][:MOST_SAMPLES]
 
 
-def _prompts(run: OpenRun, asked: FindingQuery, correct: str) -> PromptCounts | None:
+def _prompts(run: OpenRun, asked: GradientQuery, correct: str) -> PromptCounts | None:
     """How prompts fared; None for one environment alone, as prompts are counted over all."""
     if asked.env is not None:
         return None

@@ -10,8 +10,8 @@ from rolloupe.derive import token_metrics
 from rolloupe.features import Floats, Grouping
 from rolloupe.index import OpenRun, SeriesStats
 from rolloupe.index.features.blocks import LARGEST
-from rolloupe.insight.lint.records import LintQuery
 from rolloupe.query import GROUP, IDENTITY, TEXT, SampleQuery, text_rewards
+from rolloupe.questions import LintQuery
 
 Mask = NDArray[np.bool_]
 

@@ -1,23 +1,16 @@
-"""What lint is asked, and what it returns."""
+"""What lint returns."""
 
 from msgspec import Struct
 
 from rolloupe.insight.too_little import UncheckedRule
 
 
-class LintQuery(Struct, frozen=True):
-    """Which samples to look at."""
-
-    split: str = ""
-    """Empty: all splits. Rules about groups and training look at `train` alone."""
-    step_min: int | None = None
-    step_max: int | None = None
-
-
 class BrokenRule(Struct, frozen=True, kw_only=True):
     """A rule that some samples break."""
 
     rule: str
+    words: str
+    """When it is broken, in words."""
     is_certain: bool
     """True if this is wrong without a threshold; False for what needs a look."""
     text: str

@@ -6,10 +6,11 @@ from pkgutil import iter_modules
 from rolloupe.index import OpenRun
 from rolloupe.insight.lint import rules, run_rules, sample_rules, series_rules
 from rolloupe.insight.lint.data import LintData
-from rolloupe.insight.lint.records import BrokenRule, LintQuery, RunLint
+from rolloupe.insight.lint.records import BrokenRule, RunLint
 from rolloupe.insight.lint.rule import Breach, LintRule, Unknown
 from rolloupe.insight.lint.whole import SampleRule, verdicts
 from rolloupe.insight.too_little import UncheckedRule
+from rolloupe.questions import LintQuery
 
 LINT_RULES: dict[str, LintRule | SampleRule] = {
     rule.name: rule
@@ -46,4 +47,6 @@ def lint(run: OpenRun, asked: LintQuery = EVERYTHING) -> RunLint:
 def _broken(data: LintData, rule: LintRule | SampleRule, one: Breach) -> BrokenRule:
     ids = [*one.ids] or data.arrays.ids(data.run, one.places[:MOST_IDS].tolist())
     count = len(one.places) or one.total
-    return BrokenRule(rule=rule.name, is_certain=rule.is_certain, text=one.text, count=count, samples=ids[:MOST_IDS])
+    return BrokenRule(
+        rule=rule.name, words=rule.words, is_certain=rule.is_certain, text=one.text, count=count, samples=ids[:MOST_IDS]
+    )

@@ -1,7 +1,5 @@
 """What says what each part of the reward pays for."""
 
-from collections.abc import Sequence
-
 from msgspec import Struct
 
 
@@ -30,7 +28,7 @@ class RewardPart(Struct, frozen=True, kw_only=True):
     """The sample metric; `reward` for a reward without parts; `the rest of the reward` for what no part explains."""
     text: str
     """The formula with its R², or the reason why it has none."""
-    terms: Sequence[PartTerm] = ()
+    terms: list[PartTerm] = []
     r2: float | None = None
     """The share of the variance among siblings that the formula explains, in groups that it was not chosen on; None
     where the part does not vary, or in too few groups."""
@@ -43,7 +41,7 @@ class RewardPart(Struct, frozen=True, kw_only=True):
 class RunParts(Struct, frozen=True, kw_only=True):
     """What the parts of the reward pay for in a window of a run."""
 
-    parts: Sequence[RewardPart]
+    parts: list[RewardPart]
     """Those best explained first."""
     whole: str
     """Such as `reward = correct + format`; empty if the parts do not add up to the reward."""

@@ -3,7 +3,6 @@
 from rolloupe import query
 from rolloupe.index import OpenRun
 from rolloupe.insight.findings.correctness import metrics_of
-from rolloupe.insight.findings.search import WHOLE_RUN, FindingQuery
 from rolloupe.insight.one_look import one_at_a_time
 from rolloupe.insight.parts.formulas import PartFormulas
 from rolloupe.insight.parts.names import parts_of
@@ -11,10 +10,13 @@ from rolloupe.insight.parts.records import RunParts
 from rolloupe.insight.parts.samples import some_groups
 from rolloupe.insight.parts.words import note_of
 from rolloupe.query import FeatureWindow
+from rolloupe.questions import PartQuery
+
+WHOLE_RUN = PartQuery()
 
 
 @one_at_a_time
-def parts(run: OpenRun, asked: FindingQuery = WHOLE_RUN) -> RunParts:
+def parts(run: OpenRun, asked: PartQuery = WHOLE_RUN) -> RunParts:
     """Fit every part of the reward in a window. Raises `NotFound` for an unknown split."""
     snapshot = run.snapshot()
     split = asked.split or next((one.name for one in query.splits(run, quick=True)), "train")

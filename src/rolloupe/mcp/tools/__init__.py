@@ -1,6 +1,6 @@
 """The tools, one module for each."""
 
-from rolloupe.mcp.tools.base import Tool
+from rolloupe.mcp.tools.base import Tool, plain_tool
 from rolloupe.mcp.tools.compare_steps import COMPARE_STEPS
 from rolloupe.mcp.tools.finding_samples import FINDING_SAMPLES
 from rolloupe.mcp.tools.findings import FINDINGS
@@ -9,10 +9,12 @@ from rolloupe.mcp.tools.lint import LINT
 from rolloupe.mcp.tools.query import QUERY
 from rolloupe.mcp.tools.sample import SAMPLE
 from rolloupe.mcp.tools.summary import SUMMARY
+from rolloupe.questions import QUESTIONS
 
 __all__ = ["TOOLS", "Tool"]
 
 TOOLS: dict[str, Tool] = {
     tool.name: tool for tool in (SUMMARY, FINDINGS, FINDING_SAMPLES, LINT, QUERY, SAMPLE, COMPARE_STEPS, GRADIENT)
 }
+TOOLS |= {name: plain_tool(name) for name in QUESTIONS if name not in (*TOOLS, "parts")}  # findings has the parts
 """By name, in the order in which an agent may want them."""

@@ -1,18 +1,26 @@
 """What each tool is made of: a name, arguments, and a function that answers."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, cast
 
-from msgspec import Meta, Struct
+import msgspec
+from msgspec import Meta, Struct, structs
 
 from rolloupe.errors import BadQuery, IncompleteIndex
-from rolloupe.mcp.answer import Page
+from rolloupe.mcp.answer import Page, start_of
+from rolloupe.questions import QUESTIONS, Query
 
 if TYPE_CHECKING:
     from rolloupe.api import Run, Runs
 
 WAIT_S = 20.0
 """How long an answer waits for the index; clients give up after a minute."""
+
+Field = tuple[str, Any] | tuple[str, Any, Any]
+"""The name of an argument, its type, and its default if it has one."""
+Facts = dict[str, Any]
+Show = Callable[["Run", Any, Any], tuple[Facts, list[Any]]]
+"""Makes facts and rows of a run, of what was asked, and of the answer."""
 
 
 class RunArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -40,7 +48,46 @@ class Tool(NamedTuple):
     answer: "Callable[[Runs, Any], Page]"
 
 
-def run_of(runs: "Runs", arguments: RunArguments, *, texts: bool = False) -> "Run":
+def arguments_of(name: str, *more: Field) -> type[RunArguments]:
+    """Return the arguments of a tool that asks a declared question, and more fields of its own."""
+    fields = [(field.encode_name, field.type, field.default) for field in structs.fields(QUESTIONS[name].query)]
+    made = msgspec.defstruct(
+        f"{name.capitalize()}Arguments", [*fields, *more], bases=(RunArguments,), kw_only=True, frozen=True,
+        forbid_unknown_fields=True,
+    )  # fmt: skip
+    return cast("type[RunArguments]", made)
+
+
+def tool_of(name: str, about: str, rows: str, show: Show, *more: Field) -> Tool:
+    """Return the tool of a declared question, whose answer `show` divides into facts and into `rows` of this name.
+
+    `more` are arguments of the tool alone.
+    """
+    question = QUESTIONS[name]
+
+    def answer(runs: "Runs", asked: Any) -> Page:
+        run, start = run_of(runs, asked, texts=question.needs == "derived"), start_of(asked.cursor)
+        facts, found = show(run, asked, run.ask(query_in(asked, question.query)))
+        return Page(facts, found[start:], rows, start)
+
+    return Tool(name, about, arguments_of(name, *more), answer)
+
+
+def plain_tool(name: str) -> Tool:
+    """Return the tool of a question that no module has: it answers with the record as it is."""
+    question = QUESTIONS[name]
+    return tool_of(name, question.about, "rows", lambda _run, _asked, answer: question.divided(answer)[::2])
+
+
+Asked = TypeVar("Asked", bound=Query)
+
+
+def query_in(arguments: Any, query: type[Asked]) -> Asked:
+    """Return the question that the arguments of a tool ask."""
+    return query(**{field: getattr(arguments, field) for field in query.__struct_fields__})
+
+
+def run_of(runs: "Runs", arguments: Any, *, texts: bool = False) -> "Run":
     """Return the run in question, indexed. Raises `NotFound`, and `IncompleteIndex` if it takes long."""
     run = runs.run(arguments.run) if arguments.run else runs.only()
     if not run.wait(WAIT_S, texts=texts):
@@ -53,7 +100,7 @@ def run_of(runs: "Runs", arguments: RunArguments, *, texts: bool = False) -> "Ru
 
 def split_of(run: "Run", name: str) -> str:
     """Return the split in question: `train`, or the first one. Raises `BadQuery` for an unknown one."""
-    names = [one.name for one in run.splits()]
+    names = [split.name for split in run.splits()]
     if name and name not in names:
         raise BadQuery(f"no split {name!r}; there are: {', '.join(names)}")
     return name or next(iter(names), "")

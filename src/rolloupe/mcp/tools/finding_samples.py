@@ -6,34 +6,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import Meta
 
 from rolloupe.errors import NotFound
-from rolloupe.mcp.answer import Page, start_of
-from rolloupe.mcp.tools.base import Tool, run_of
-from rolloupe.mcp.tools.findings import FindingArguments, found_in
+from rolloupe.mcp.tools.base import Facts, tool_of
 
 if TYPE_CHECKING:
-    from rolloupe.api import Run, Runs
-    from rolloupe.insight.findings import Finding
+    from rolloupe.api import Run
+    from rolloupe.insight.findings import Finding, RunFindings
 
 MOST_HITS = 3
 AROUND = 100
 """How many characters of context a hit has on either side."""
 
 
-class SamplesArguments(FindingArguments, frozen=True, kw_only=True):
-    """Which finding; the other arguments are those that `findings` was given."""
-
-    finding: Annotated[int, Meta(description="The number of the finding; findings with the same arguments has it.")]
-
-
-def finding_samples(runs: "Runs", asked: SamplesArguments) -> Page:
-    """Return the reading list of a finding. Raises `NotFound` for an unknown number."""
-    run, start = run_of(runs, asked, texts=True), start_of(asked.cursor)
-    found = found_in(run, asked)
+def _show(run: "Run", asked: Any, found: "RunFindings") -> tuple[Facts, list[Any]]:
+    """The reading list of a finding. Raises `NotFound` for an unknown number."""
     if not 1 <= asked.finding <= len(found.findings):
         raise NotFound(f"no finding {asked.finding}: there are {len(found.findings)}, from 1 on")
     one = found.findings[asked.finding - 1]
-    rows = (_row(run, one, found.correct, *reason) for reason in list(_reasons(one, found.correct))[start:])
-    return Page({"class": one.kind, "text": one.text}, rows, "samples", start)
+    rows = [_row(run, one, found.correct, *reason) for reason in _reasons(one, found.correct)]
+    return {"class": one.kind, "text": one.text}, rows
 
 
 def _reasons(one: "Finding", correct: str) -> Iterator[tuple[str, str]]:
@@ -66,10 +56,14 @@ def _hits(run: "Run", one: "Finding", id: str) -> list[str]:
     return [text[max(0, at.start - AROUND) : at.stop + AROUND] for text, at in texts]
 
 
-FINDING_SAMPLES = Tool(
-    "finding_samples",
+FINDING_SAMPLES = tool_of(
+    "findings",
     "The samples that show a finding: pairs of siblings of which the one with more of it (less, if it is punished) won "
     "though it is no more correct, the earliest case, a counterexample; with prompt and response, cut in the middle.",
-    SamplesArguments,
-    finding_samples,
-)
+    "samples",
+    _show,
+    (
+        "finding",
+        Annotated[int, Meta(description="The number of the finding; findings with the same arguments has it.")],
+    ),
+)._replace(name="finding_samples")

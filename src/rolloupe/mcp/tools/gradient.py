@@ -1,35 +1,24 @@
 """`gradient`: which samples the gradient came from."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
-from msgspec import Meta, to_builtins
+from msgspec import to_builtins
 
-from rolloupe.mcp.answer import Page, start_of
+from rolloupe.errors import NotFound
 from rolloupe.mcp.bins import BINS
-from rolloupe.mcp.tools.base import RunArguments, Tool, run_of
+from rolloupe.mcp.tools.base import Facts, tool_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rolloupe.api import Runs
-    from rolloupe.insight.gradient import StepGroups
+    from rolloupe.api import Run
+    from rolloupe.insight.gradient import RunGradient, StepGroups
 
 
-class GradientArguments(RunArguments, frozen=True, kw_only=True):
-    """The training samples to look at, and what counts as correct."""
-
-    step_min: Annotated[int | None, Meta(description="The first step.")] = None
-    step_max: Annotated[int | None, Meta(description="The last step, inclusive.")] = None
-    env: Annotated[str | None, Meta(description="Only samples of this environment.")] = None
-    correct: Annotated[
-        str, Meta(description="The sample metric that says what is correct, if its name does not say so.")
-    ] = ""
-
-
-def gradient(runs: "Runs", asked: GradientArguments) -> Page:
-    """Say where the gradient of the training samples came from, then list the shares."""
-    run, start = run_of(runs, asked), start_of(asked.cursor)
-    found = run.gradient(steps=(asked.step_min, asked.step_max), env=asked.env, correct=asked.correct)
+def _show(run: "Run", asked: Any, found: "RunGradient") -> tuple[Facts, list[Any]]:
+    del run, asked
+    if found.note:
+        raise NotFound(found.note)
     facts = {
         "trained_samples": found.samples, "discarded_samples": found.discarded,
         "groups": found.groups, "dead_groups": found.dead, "groups_of_one": found.single,
@@ -41,7 +30,7 @@ def gradient(runs: "Runs", asked: GradientArguments) -> Page:
     }  # fmt: skip
     cuts = (("env", found.by_env), ("length", found.by_length), ("outcome", found.by_outcome))
     rows = [{"by": by, **to_builtins(one)} for by, shares in cuts for one in shares]
-    return Page(facts, rows[start:], "shares", start)
+    return facts, rows
 
 
 def _most(steps: "Sequence[StepGroups]") -> dict[str, int]:
@@ -50,12 +39,12 @@ def _most(steps: "Sequence[StepGroups]") -> dict[str, int]:
     return {str(one.step): one.dead for one in sorted(most, key=lambda one: one.step)}
 
 
-GRADIENT = Tool(
+GRADIENT = tool_of(
     "gradient",
     "Where the gradient of the training samples came from: a sample pulls by the square of its advantage. Dead groups "
     "(equal rewards), groups all right or all wrong that differ only by other parts of the reward (shaping_only), and "
     "shares by environment, length and outcome, each with a filter for query: on_rewards without, on_std with the "
     "division by the standard deviation of the group, recorded by the advantages of the trainer.",
-    GradientArguments,
-    gradient,
+    "shares",
+    _show,
 )

@@ -73,14 +73,16 @@ class FindingsScreen(BackScreen[SampleKey]):
         run, split = self.session.run, self.rollouts.place.split
 
         def findings() -> "RunFindings":
-            from rolloupe.insight.findings import FindingQuery, findings
+            from rolloupe.insight.findings import findings
+            from rolloupe.questions import FindingQuery
 
-            return findings(run, FindingQuery(split))
+            return findings(run, FindingQuery(split=split))
 
         def lint() -> "RunLint":
-            from rolloupe.insight.lint import LintQuery, lint
+            from rolloupe.insight.lint import lint
+            from rolloupe.questions import LintQuery
 
-            return lint(run, LintQuery(split))
+            return lint(run, LintQuery(split=split))
 
         def aside() -> dict[str, FindingAside]:
             state = self.rollouts.bookmarks.state()

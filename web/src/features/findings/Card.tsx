@@ -1,7 +1,7 @@
 /** A finding: its class, a sentence, its numbers and curves, and the samples that show it. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { FindingItem, FindingsReply } from "../../api/types.gen";
+import type { Finding, RunFindings } from "../../api/types.gen";
 import { figure, signed } from "../../lib/numbers/numbers";
 import { percent } from "../../lib/sample/discardReasons";
 import { harmless } from "../../lib/text/invisible";
@@ -16,7 +16,7 @@ import { NotAHack } from "./SetAside";
 import { isInAll, Trend } from "./Trend";
 import style from "./Findings.module.css";
 
-export function Card({ of, reply }: { of: FindingItem; reply: FindingsReply }) {
+export function Card({ of, reply }: { of: Finding; reply: RunFindings }) {
   const session = useSession();
   const isHere = option(session, "finding") === nameOfFinding(of);
   const [isOpen, open] = useState(isHere || isUrgent(of.class));
@@ -44,7 +44,7 @@ export function Card({ of, reply }: { of: FindingItem; reply: FindingsReply }) {
   );
 }
 
-function Numbers({ of, correct }: { of: FindingItem; correct: string }) {
+function Numbers({ of, correct }: { of: Finding; correct: string }) {
   const all: [string, string][] = [
     ["effect", signed(of.effect)],
     ...(of.correctness === null ? [] : [[`on ${harmless(correct)}`, signed(of.correctness)] as [string, string]]),
@@ -64,8 +64,8 @@ function Numbers({ of, correct }: { of: FindingItem; correct: string }) {
 }
 
 interface ActionsProps {
-  of: FindingItem;
-  reply: FindingsReply;
+  of: Finding;
+  reply: RunFindings;
   isOpen: boolean;
   open: (isOpen: boolean) => void;
 }

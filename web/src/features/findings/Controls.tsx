@@ -1,7 +1,7 @@
 /** The head of the page: what findings are over, what was looked at, and how to read them. */
 
 import { getCompletion } from "../../api";
-import type { FindingsReply } from "../../api/types.gen";
+import type { RunFindings } from "../../api/types.gen";
 import { figure, whole } from "../../lib/numbers/numbers";
 import { percent } from "../../lib/sample/discardReasons";
 import { harmless } from "../../lib/text/invisible";
@@ -13,7 +13,7 @@ import { Chip } from "../verdicts";
 import { option, setOptions } from "./options";
 import style from "./Findings.module.css";
 
-export function Controls({ reply }: { reply: FindingsReply | null }) {
+export function Controls({ reply }: { reply: RunFindings | null }) {
   const session = useSession();
   const splits = session.run.now.value?.splits ?? [];
   const end = (name: string) => (value: number | null) =>
@@ -89,7 +89,7 @@ function Select({ label, name, usual, values }: SelectProps) {
 const FEW = 0.001;
 
 /** What was looked at, in figures. */
-export function Looked({ reply }: { reply: FindingsReply }) {
+export function Looked({ reply }: { reply: RunFindings }) {
   const { scanned, samples, groups, tested, expected, least_z: least } = reply;
   const all: [string, string, string][] = [
     [

@@ -2,7 +2,7 @@
 
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { getSample, getSpans } from "../../api";
-import type { FindingItem, Span, TurnView } from "../../api/types.gen";
+import type { Finding, Span, TurnView } from "../../api/types.gen";
 import { scopeOf } from "../../lib/address/address";
 import { figure, finite, score } from "../../lib/numbers/numbers";
 import { useSession } from "../../state/useSession";
@@ -23,7 +23,7 @@ const placesIn = (spans: readonly Span[], part: string): Span[] => spans.filter(
 interface Props {
   run: string;
   id: string;
-  of: FindingItem;
+  of: Finding;
   /** The metric that counts as correctness; empty for none. */
   correct: string;
 }

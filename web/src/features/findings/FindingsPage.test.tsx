@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import * as api from "../../api";
-import * as findingsApi from "../../api/findings";
-import type { FindingItem, FindingsReply, RunItem } from "../../api/types.gen";
+import * as findingsApi from "../../api/routes.gen";
+import type { Finding, RunFindings, RunItem } from "../../api/types.gen";
 import { START } from "../../lib/address/address";
 import { items, owners } from "../../state/marks";
 import { runs } from "../../state/runs";
@@ -19,14 +19,14 @@ vi.mock(import("../../api"), async (original) => ({
   getCompletion: vi.fn<typeof api.getCompletion>(),
   changeState: vi.fn<typeof api.changeState>(),
 }));
-vi.mock("../../api/findings", () => ({ getFindings: vi.fn<typeof findingsApi.getFindings>() }));
+vi.mock("../../api/routes.gen", () => ({ askFindings: vi.fn<typeof findingsApi.askFindings>() }));
 vi.mock("./gradient/Gradient", () => ({ Gradient: () => null }));
 vi.mock("./parts/Parts", () => ({ Parts: () => null }));
 vi.mock("./quality/Quality", () => ({ Quality: () => null }));
 
 const RUN = { id: "r", name: "r", version: "1", splits: [{ name: "train" }], progress: { phase: "ready" } };
 
-const finding = (more: Partial<FindingItem>): FindingItem => ({
+const finding = (more: Partial<Finding>): Finding => ({
   text: "The same sentence repeated earns +0.12 over its siblings.",
   class: "suspect",
   phrase: "",
@@ -42,6 +42,7 @@ const finding = (more: Partial<FindingItem>): FindingItem => ({
   rise: 30,
   prevalence: { steps: [0, 5], shares: [0.1, 0.9], means: [0.1, 2], effects: [null, 0.2] },
   samples: { pairs: [["train/5/0/1", "train/5/0/2"]], earliest: "train/0/0/0", counterexample: "" },
+  also: [],
   ...more,
 });
 const PHRASE = finding({
@@ -54,7 +55,7 @@ const PHRASE = finding({
   pattern: String.raw`\bi\s*am\s*sure\b`,
 });
 
-const reply = (more: Partial<FindingsReply> = {}): FindingsReply => ({
+const reply = (more: Partial<RunFindings> = {}): RunFindings => ({
   run: "r",
   findings: [finding({}), PHRASE],
   meanings: { suspect: "paid and on the rise", earned: "paid as correct answers are" },
@@ -80,8 +81,8 @@ const reply = (more: Partial<FindingsReply> = {}): FindingsReply => ({
 
 let session = createSession();
 
-const page = async (found: FindingsReply): Promise<HTMLElement> => {
-  vi.mocked(findingsApi.getFindings).mockResolvedValue(found);
+const page = async (found: RunFindings): Promise<HTMLElement> => {
+  vi.mocked(findingsApi.askFindings).mockResolvedValue(found);
   return drawn(<FindingsPage />, session);
 };
 
@@ -138,7 +139,7 @@ describe("the page of findings", () => {
     session.place.now.value = { ...session.place.now.value, ask: { from: "3", env: "a b", correct: "acc" } };
     const host = await page(reply());
     const query = { split: "", step_min: "3", step_max: "", env: "a b", correct: "acc" };
-    expect(findingsApi.getFindings).toHaveBeenLastCalledWith("r", query);
+    expect(findingsApi.askFindings).toHaveBeenLastCalledWith("r", query);
     expect([...host.querySelectorAll("select")].map(({ value }) => value)).toEqual(["a b", "acc"]);
     expect(session.findings.found.value).toBeNull();
   });

@@ -1,8 +1,8 @@
 /** Findings: what the reward of the run pays for, with the samples that show it. */
 
 import { useEffect } from "preact/hooks";
-import { getFindings } from "../../api/findings";
-import type { FindingsReply } from "../../api/types.gen";
+import { askFindings } from "../../api/routes.gen";
+import type { RunFindings } from "../../api/types.gen";
 import { count, figure, score } from "../../lib/numbers/numbers";
 import { findingsAside, nameOfFinding } from "../../state/run/findings";
 import { useSession } from "../../state/useSession";
@@ -32,7 +32,7 @@ export function FindingsPage() {
   };
   const asked = Object.values(query).join("\n");
   const key = item === null ? null : [item.id, item.version, item.progress.phase, asked].join("\n");
-  const loaded = useLoaded(key, () => getFindings(item?.id ?? "", query), item?.id);
+  const loaded = useLoaded(key, () => askFindings(item?.id ?? "", query), item?.id);
   const { value: reply, again } = loaded;
   const pending = reply?.pending ?? 0;
   useEffect(() => {
@@ -67,7 +67,7 @@ export function FindingsPage() {
   );
 }
 
-function Content({ reply }: { reply: FindingsReply }) {
+function Content({ reply }: { reply: RunFindings }) {
   const aside = findingsAside(reply.run);
   const shown = reply.findings.filter((one) => !aside.has(nameOfFinding(one)));
   return (
@@ -85,7 +85,7 @@ function Content({ reply }: { reply: FindingsReply }) {
 }
 
 /** How far the index has come. */
-function Scan({ reply: { samples, pending } }: { reply: FindingsReply }) {
+function Scan({ reply: { samples, pending } }: { reply: RunFindings }) {
   const done = samples - pending;
   return (
     <div class={style["scan"]}>
@@ -97,7 +97,7 @@ function Scan({ reply: { samples, pending } }: { reply: FindingsReply }) {
   );
 }
 
-function Nothing({ reply: { smallest, groups, note, pending } }: { reply: FindingsReply }) {
+function Nothing({ reply: { smallest, groups, note, pending } }: { reply: RunFindings }) {
   if (pending > 0) return null;
   if (smallest === null || groups === 0)
     return (

@@ -1,7 +1,7 @@
 /** The samples that show a finding, one choice at a time: pairs of siblings, the earliest, a counterexample. */
 
 import { useState } from "preact/hooks";
-import type { FindingItem, FindingsReply } from "../../api/types.gen";
+import type { Finding, RunFindings } from "../../api/types.gen";
 import { Segments } from "../../ui/controls/Segments";
 import { Excerpt } from "./Excerpt";
 import style from "./Findings.module.css";
@@ -15,7 +15,7 @@ interface Choice {
 
 /** The samples to read. */
 export function choicesOf(
-  { effect, samples: { pairs, earliest, counterexample } }: FindingItem,
+  { effect, samples: { pairs, earliest, counterexample } }: Finding,
   hasCorrect: boolean,
 ): Choice[] {
   const won = `Two answers to one prompt: the first has ${effect < 0 ? "less" : "more"} of it, and won${
@@ -40,7 +40,7 @@ export function choicesOf(
   ];
 }
 
-export function Reading({ of, reply: { run, correct } }: { of: FindingItem; reply: FindingsReply }) {
+export function Reading({ of, reply: { run, correct } }: { of: Finding; reply: RunFindings }) {
   const choices = choicesOf(of, correct !== "");
   const [value, choose] = useState("");
   const now = choices.find((one) => one.value === value) ?? choices[0];

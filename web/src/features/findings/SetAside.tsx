@@ -1,7 +1,7 @@
 /** Sets a finding aside as no hack, with the reason and a name, and lists those that are. */
 
 import { useState } from "preact/hooks";
-import type { FindingItem } from "../../api/types.gen";
+import type { Finding } from "../../api/types.gen";
 import { harmless } from "../../lib/text/invisible";
 import { findingsAside, nameOfFinding, setAside } from "../../state/run/findings";
 import { Popover } from "../../ui/overlay/Popover";
@@ -11,7 +11,7 @@ const WHY_CHARS = 300;
 const WHO_CHARS = 60;
 const focused = (field: HTMLInputElement | null): void => field?.focus();
 
-export function NotAHack({ run, of }: { run: string; of: FindingItem }) {
+export function NotAHack({ run, of }: { run: string; of: Finding }) {
   return (
     <Popover
       label={`${harmless(of.title)}:`}
@@ -24,7 +24,7 @@ export function NotAHack({ run, of }: { run: string; of: FindingItem }) {
   );
 }
 
-function Reason({ run, of }: { run: string; of: FindingItem }) {
+function Reason({ run, of }: { run: string; of: Finding }) {
   const before = [...findingsAside(run).values()].at(-1)?.who ?? "";
   const [why, writeWhy] = useState("");
   const [who, writeWho] = useState(before);
@@ -61,7 +61,7 @@ function Reason({ run, of }: { run: string; of: FindingItem }) {
 }
 
 /** The findings that a person set aside; each can be taken back. */
-export function Aside({ run, all }: { run: string; all: readonly FindingItem[] }) {
+export function Aside({ run, all }: { run: string; all: readonly Finding[] }) {
   const aside = findingsAside(run);
   const known = all.filter((one) => aside.has(nameOfFinding(one)));
   if (known.length === 0) return null;

@@ -1,6 +1,6 @@
 /** How common a finding is by step, and below it what it earns: two small curves over the same steps. */
 
-import type { FindingItem } from "../../api/types.gen";
+import type { Finding } from "../../api/types.gen";
 import { extent, path } from "../../lib/numbers/curves";
 import { figure, signed } from "../../lib/numbers/numbers";
 import { percent } from "../../lib/sample/discardReasons";
@@ -9,13 +9,13 @@ import style from "./Findings.module.css";
 /** If early and late more of the samples have it, its mean says more than their share. */
 const NEARLY_ALL = 0.995;
 
-export const isInAll = ({ first, last }: Pick<FindingItem, "first" | "last">): boolean =>
+export const isInAll = ({ first, last }: Pick<Finding, "first" | "last">): boolean =>
   Math.min(first, last) >= NEARLY_ALL;
 
 const WIDTH = 240;
 const HEIGHT = 44;
 
-export function Trend({ of }: { of: FindingItem }) {
+export function Trend({ of }: { of: Finding }) {
   const { prevalence, effect, first, last } = of;
   const { steps, shares, means, effects } = prevalence;
   if (steps.length < 2) return null;

@@ -1,6 +1,6 @@
 /** What to mark in a sample, so that a finding is seen. */
 
-import type { FindingItem, SampleReply, TurnView } from "../../api/types.gen";
+import type { Finding, SampleReply, TurnView } from "../../api/types.gen";
 import { NO_SEARCH, type Search } from "../../lib/address/address";
 import { anyOf, copiedSentences, repeatedSentences } from "../../lib/sample/repeats";
 
@@ -11,7 +11,7 @@ const textOf = (turns: readonly TurnView[], origin: string): string =>
     .join("\n");
 
 /** The search that marks it; without a text, nothing can be marked. */
-export function markedBy({ behaviour, pattern }: FindingItem, { turns }: Pick<SampleReply, "turns">): Search {
+export function markedBy({ behaviour, pattern }: Finding, { turns }: Pick<SampleReply, "turns">): Search {
   const response = textOf(turns, "response");
   const text =
     behaviour === "derived.repeated_sentences"

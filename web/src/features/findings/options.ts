@@ -1,6 +1,6 @@
 /** The options of the page, stored in the address, and the samples that they select. */
 
-import type { FindingItem, FindingsReply } from "../../api/types.gen";
+import type { Finding, RunFindings } from "../../api/types.gen";
 import { type Extent, NO_SEARCH, type Place } from "../../lib/address/address";
 import { chart } from "../../lib/charts/chart";
 import { condition, narrowed } from "../../lib/list/filter";
@@ -17,9 +17,9 @@ export function setOptions(session: Session, change: Readonly<Record<string, str
   });
 }
 
-type Scope = Pick<FindingsReply, "split" | "step_min" | "step_max" | "env">;
+type Scope = Pick<RunFindings, "split" | "step_min" | "step_max" | "env">;
 
-type Feature = Pick<FindingItem, "pattern" | "where" | "behaviour">;
+type Feature = Pick<Finding, "pattern" | "where" | "behaviour">;
 
 /** The samples of a phrase or a behaviour: a list for a behaviour, a search for a phrase. */
 export function samplesOf(of: Feature, { split, step_min: low, step_max: high, env }: Scope): Partial<Place> {
@@ -39,7 +39,7 @@ export function samplesOf(of: Feature, { split, step_min: low, step_max: high, e
 }
 
 /** The curve of a behaviour beside that of the reward. */
-export const chartsOf = ({ behaviour }: FindingItem): Partial<Place> => ({
+export const chartsOf = ({ behaviour }: Finding): Partial<Place> => ({
   page: "metrics",
   charts: [chart("sample", "reward"), chart("sample", behaviour)],
 });

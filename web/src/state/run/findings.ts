@@ -1,8 +1,8 @@
 /** What the reward of the run pays for: how many suspects there are, and what a person set aside as no hack. */
 
 import { computed, signal, untracked } from "@preact/signals";
-import { getFindings } from "../../api/findings";
-import type { FindingItem, FindingsReply } from "../../api/types.gen";
+import { askFindings } from "../../api/routes.gen";
+import type { Finding, RunFindings } from "../../api/types.gen";
 import { isRecord } from "../../lib/data/record";
 import { ofLayout, put, recordAt } from "../marks";
 import { Store } from "../store";
@@ -20,7 +20,7 @@ export interface Aside {
 }
 
 /** What identifies a finding from one search to the next. */
-export const nameOfFinding = ({ phrase, behaviour }: Pick<FindingItem, "phrase" | "behaviour">): string =>
+export const nameOfFinding = ({ phrase, behaviour }: Pick<Finding, "phrase" | "behaviour">): string =>
   behaviour || phrase;
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
@@ -45,7 +45,7 @@ export function setAside(run: string, name: string, aside: Aside | null): void {
 
 export class FindingsStore extends Store {
   /** The findings of a whole run, once they are known. */
-  readonly found = signal<FindingsReply | null>(null);
+  readonly found = signal<RunFindings | null>(null);
 
   readonly suspects = computed(() => {
     const reply = this.found.value;
@@ -74,7 +74,7 @@ export class FindingsStore extends Store {
   async #load(run: string): Promise<void> {
     if (this.session.run.now.peek()?.id !== run || this.found.peek()?.run === run) return;
     try {
-      this.found.value = await getFindings(run, {});
+      this.found.value = await askFindings(run, {});
     } catch {
       // The page of findings says why.
     }

@@ -1,15 +1,12 @@
 """`rolloupe gradient`: say where the gradient came from."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import click
+import msgspec
 
-from rolloupe.cli import options
-from rolloupe.cli.commands.query import steps_of
-from rolloupe.cli.frame import NOTHING, OK, Command, Example
-from rolloupe.cli.json_output import dumps
+from rolloupe.cli.frame import NOTHING, OK, Example
+from rolloupe.cli.questions import Answers, asks, print_json
 from rolloupe.cli.terminal import complain, number, print_table, tell
-from rolloupe.errors import NotFound
 
 if TYPE_CHECKING:
     from rolloupe.api import Run
@@ -26,22 +23,8 @@ EXAMPLES = (
 SHAPING = "groups all right or all wrong"
 
 
-@click.command(cls=Command, examples=EXAMPLES)
-@options.paths
-@options.one_run
-@click.option("--steps", callback=steps_of, metavar="A:B", help="Only these steps, both ends included; or one step.")
-@click.option("--env", metavar="NAME", help="Only samples of this environment.")
-@click.option("--correct", default="", metavar="NAME", help="The sample metric that says whether an answer is correct.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on each line.")
-@options.reading
-def gradient(
-    run_id: str | None,
-    steps: tuple[int | None, int | None] | None,
-    env: str | None,
-    correct: str,
-    as_json: bool,
-    **place: Any,
-) -> int:
+@asks("gradient", examples=EXAMPLES)
+def gradient(answers: Answers) -> int:
     """Say where the gradient of the training samples came from: a sample pulls by the square of its advantage.
 
     The table has shares of the samples and of what they pull: by the reward less the mean of its group; the same
@@ -53,20 +36,14 @@ def gradient(
     where (a filter), samples, groups, on_rewards, on_std and recorded; then one for each step with run, step, groups
     and dead.
     """
-    with options.opened(options.place_of(**place), run_id=run_id) as runs:
-        if not len(runs):
-            options.explain_nothing(runs)
-            return NOTHING
-        shown = 0
-        for run in options.chosen(runs, run_id):
-            try:
-                found = run.gradient(steps=steps, env=env, correct=correct)
-            except NotFound as error:
-                complain(f"{run.id}: {error}")
-                continue
-            _print_json(run, found) if as_json else _print(run, found)
-            shown += 1
-        return OK if shown else NOTHING
+    shown = 0
+    for run, found in answers.each:
+        if found.note:
+            complain(f"{run.id}: {found.note}")
+            continue
+        _print_json(run, found) if answers.as_json else _print(run, found)
+        shown += 1
+    return OK if shown else NOTHING
 
 
 def _parts(found: "RunGradient") -> "Parts":
@@ -76,16 +53,10 @@ def _parts(found: "RunGradient") -> "Parts":
 
 
 def _print_json(run: "Run", found: "RunGradient") -> None:
-    import msgspec
-
-    of = {"run": run.id}
-    plain = msgspec.to_builtins(found)
-    shares = ("shaping", "by_env", "by_length", "by_outcome", "by_step")
-    tell(dumps(of | {name: value for name, value in plain.items() if name not in shares}))
-    for by, one in _parts(found):
-        tell(dumps(of | {"by": by} | msgspec.to_builtins(one)))
-    for step in plain["by_step"]:
-        tell(dumps(of | step))
+    facts = msgspec.to_builtins(found)
+    shares = ("shaping", "by_env", "by_length", "by_outcome", "by_step", "note")
+    print_json(run, {name: value for name, value in facts.items() if name not in shares})
+    print_json(run, *({"by": by} | msgspec.to_builtins(share) for by, share in _parts(found)), *found.by_step)
 
 
 def _print(run: "Run", found: "RunGradient") -> None:

@@ -1,14 +1,12 @@
 """`rolloupe lint`: list what is wrong with the samples of a run."""
 
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from rolloupe.cli import options
-from rolloupe.cli.commands.query import steps_of
-from rolloupe.cli.frame import NOTHING, OK, Command, Example
-from rolloupe.cli.json_output import dumps
+from rolloupe.cli.frame import NOTHING, OK, Example
+from rolloupe.cli.questions import Answers, asks, print_json
 from rolloupe.cli.terminal import complain, line, output, tell
 
 if TYPE_CHECKING:
@@ -23,22 +21,21 @@ EXAMPLES = (
 )
 
 
-@click.command(cls=Command, examples=EXAMPLES)
-@options.paths
-@options.one_run
-@click.option("--split", metavar="NAME", help="One split. Default: all.")
-@click.option("--steps", callback=steps_of, metavar="A:B", help="Only these steps, both ends included; or one step.")
-@click.option("--rules", "lists_rules", is_flag=True, help="Only list the rules, with what each looks for.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on each line.")
-@options.reading
-def lint(
-    run_id: str | None,
-    split: str | None,
-    steps: tuple[int | None, int | None] | None,
-    lists_rules: bool,
-    as_json: bool,
-    **place: Any,
-) -> int:
+def _list_rules(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:
+    if is_asked and not ctx.resilient_parsing:
+        from rolloupe.insight.lint import LINT_RULES
+
+        for rule in sorted(LINT_RULES.values(), key=lambda rule: not rule.is_certain):
+            tell(f"{rule.name} ({'certain' if rule.is_certain else 'look'}): {rule.words}")
+        ctx.exit()
+
+
+@asks("lint", examples=EXAMPLES)
+@click.option(
+    "--rules", is_flag=True, is_eager=True, expose_value=False, callback=_list_rules,
+    help="Only list the rules, with what each looks for.",
+)  # fmt: skip
+def lint(answers: Answers) -> int:
     """List what is wrong with the samples of a run, then what is worth a look, with samples that show it.
 
     A rule is certain if it needs no threshold, such as an advantage that is NaN: the exit code is 1 if one is broken, 0
@@ -48,35 +45,18 @@ def lint(
     With --json, each object has run, rule, certain, text, count (how many samples are known to break it) and samples
     (the ids of some); one for a rule that could not be checked has run, rule and unchecked, the reason.
     """
-    if lists_rules:
-        _print_rules()
-        return OK
-    with options.opened(options.place_of(**place), run_id=run_id, texts=True) as runs:
-        if not len(runs):
-            options.explain_nothing(runs)
-            return NOTHING
-        chosen = options.chosen(runs, run_id)
-        answers = [(run, run.lint(split=split, steps=steps)) for run in chosen]
-        for run, answer in answers:
-            _print_json(run, answer) if as_json else _print(run, answer, names_run=len(chosen) > 1)
-        return NOTHING if any(answer.is_broken for _, answer in answers) else OK
-
-
-def _print_rules() -> None:
-    from rolloupe.insight.lint import LINT_RULES
-
-    for rule in sorted(LINT_RULES.values(), key=lambda one: not one.is_certain):
-        tell(f"{rule.name} ({'certain' if rule.is_certain else 'look'}): {rule.words}")
+    is_broken = False
+    for run, found in answers.each:
+        is_broken |= found.is_broken
+        _print_json(run, found) if answers.as_json else _print(run, found, names_run=len(answers.runs) > 1)
+    return NOTHING if is_broken else OK
 
 
 def _print_json(run: "Run", answer: "RunLint") -> None:
-    for one in answer.broken:
-        tell(dumps({
-            "run": run.id, "rule": one.rule, "certain": one.is_certain, "text": one.text, "count": one.count,
-            "samples": one.samples,
-        }))  # fmt: skip
-    for rule in answer.unchecked:
-        tell(dumps({"run": run.id, "rule": rule.rule, "unchecked": rule.reason}))
+    for broken in answer.broken:
+        facts = {"rule": broken.rule, "certain": broken.is_certain, "text": broken.text, "count": broken.count}
+        print_json(run, facts | {"samples": broken.samples})
+    print_json(run, *({"rule": rule.rule, "unchecked": rule.reason} for rule in answer.unchecked))
 
 
 def _print(run: "Run", answer: "RunLint", *, names_run: bool) -> None:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rolloupe.cli import options, progress
-from rolloupe.cli.commands.query import steps_of
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
 from rolloupe.cli.json_output import dumps
 from rolloupe.cli.terminal import complain, number, print_table, tell
@@ -36,7 +35,7 @@ WORDS = {
 @options.data_dirs
 @options.one_run
 @click.option("--split", default="", metavar="NAME", help="The split to score. Default: train.")
-@click.option("--steps", callback=steps_of, metavar="N|A:B", help="One step, or an inclusive range.")
+@click.option("--steps", callback=options.steps_of, metavar="N|A:B", help="One step, or an inclusive range.")
 @click.option("--jobs", default=2, type=click.IntRange(1, 256), show_default=True, help="Number of child processes.")
 @click.option(
     "--timeout", "timeout_s", default=2.0, type=click.FloatRange(0.01, 3600), show_default=True, metavar="SECONDS",

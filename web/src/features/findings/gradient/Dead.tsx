@@ -1,6 +1,6 @@
 /** Groups of equal rewards, from which nothing is learned: how many, and how many by step. */
 
-import type { GradientReply } from "../../../api/types.gen";
+import type { RunGradient } from "../../../api/types.gen";
 import { chart } from "../../../lib/charts/chart";
 import { path } from "../../../lib/numbers/curves";
 import { count, figure } from "../../../lib/numbers/numbers";
@@ -14,7 +14,7 @@ const HEIGHT = 32;
 export function Dead({
   reply: { samples: trained, discarded, groups, dead, single, by_step: steps, dead_samples: samples },
 }: {
-  reply: GradientReply;
+  reply: RunGradient;
 }) {
   const shares = steps.map((one) => one.dead / one.groups);
   const most = Math.max(...shares, 0.01);

@@ -1,15 +1,15 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import * as findingsApi from "../../../api/findings";
-import type { GradientReply, GradientShareView, RunItem } from "../../../api/types.gen";
+import * as findingsApi from "../../../api/routes.gen";
+import type { RunGradient, GradientShare, RunItem } from "../../../api/types.gen";
 import { START } from "../../../lib/address/address";
 import { runs } from "../../../state/runs";
 import { createSession } from "../../../state/session";
 import { drawn } from "../../../testing/page";
 import { Gradient } from "./Gradient";
 
-vi.mock("../../../api/findings", () => ({ getGradient: vi.fn<typeof findingsApi.getGradient>() }));
+vi.mock("../../../api/routes.gen", () => ({ askGradient: vi.fn<typeof findingsApi.askGradient>() }));
 
-const share = (name: string, where: string, more: Partial<GradientShareView> = {}): GradientShareView => ({
+const share = (name: string, where: string, more: Partial<GradientShare> = {}): GradientShare => ({
   name,
   where,
   samples: 20,
@@ -20,8 +20,9 @@ const share = (name: string, where: string, more: Partial<GradientShareView> = {
   ...more,
 });
 
-const REPLY: GradientReply = {
+const REPLY: RunGradient = {
   run: "r",
+  note: "",
   step_min: 3,
   step_max: null,
   env: "math",
@@ -53,7 +54,7 @@ const page = async (): Promise<HTMLElement> => drawn(<Gradient run="r" version="
 beforeEach(() => {
   runs.value = [{ id: "r", name: "r", version: "1", splits: [{ name: "train" }] } as RunItem];
   session = createSession({ ...START, page: "findings", run: "r", ask: { from: "3", env: "math" } });
-  vi.mocked(findingsApi.getGradient).mockResolvedValue(REPLY);
+  vi.mocked(findingsApi.askGradient).mockResolvedValue(REPLY);
 });
 
 describe("where the gradient came from", () => {
@@ -71,7 +72,7 @@ describe("where the gradient came from", () => {
     expect(links[0]).toContain("sample=train/4/7/0");
     expect(links[1]).toContain("where=response_tokens+%3C%3D+9+and+env+%3D+math");
     expect(links[1]).toContain("scope=3%3A");
-    expect(vi.mocked(findingsApi.getGradient).mock.lastCall?.[1]).toMatchObject({ step_min: "3", env: "math" });
+    expect(vi.mocked(findingsApi.askGradient).mock.lastCall?.[1]).toMatchObject({ step_min: "3", env: "math" });
   });
 
   it("counts dead groups by step, and prompts never right, solved and lost", async () => {
@@ -85,9 +86,9 @@ describe("where the gradient came from", () => {
   });
 
   it("names groups of one", async () => {
-    vi.mocked(findingsApi.getGradient).mockResolvedValue({ ...REPLY, dead: 10, single: 10 });
+    vi.mocked(findingsApi.askGradient).mockResolvedValue({ ...REPLY, dead: 10, single: 10 });
     expect((await page()).textContent).toContain("10 groups of one sample: without siblings");
-    vi.mocked(findingsApi.getGradient).mockResolvedValue({ ...REPLY, single: 1 });
+    vi.mocked(findingsApi.askGradient).mockResolvedValue({ ...REPLY, single: 1 });
     session.place.go({ ask: { from: "4" } });
     expect((await page()).textContent).toContain(
       "2 of 10 groups (20 %) have equal rewards (1 have one sample), and no",
@@ -98,7 +99,7 @@ describe("where the gradient came from", () => {
     session.place.go({ ask: { of: "eval" } });
     expect((await page()).textContent).toBe("");
     session.place.go({ ask: {} });
-    vi.mocked(findingsApi.getGradient).mockResolvedValue({ ...REPLY, samples: 0, groups: 0 });
+    vi.mocked(findingsApi.askGradient).mockResolvedValue({ ...REPLY, samples: 0, groups: 0 });
     expect((await page()).textContent).toBe("");
   });
 });

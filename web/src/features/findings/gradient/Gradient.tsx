@@ -1,7 +1,7 @@
 /** Where the gradient came from: which samples the run learned from, each row with a link that lists them. */
 
-import { getGradient } from "../../../api/findings";
-import type { GradientReply, GradientShareView } from "../../../api/types.gen";
+import { askGradient } from "../../../api/routes.gen";
+import type { RunGradient, GradientShare } from "../../../api/types.gen";
 import type { Place } from "../../../lib/address/address";
 import { count, figure } from "../../../lib/numbers/numbers";
 import { percent } from "../../../lib/sample/discardReasons";
@@ -16,6 +16,9 @@ import { Prompts } from "./Prompts";
 import { listOf } from "./places";
 import style from "./Gradient.module.css";
 
+/** As many bars as there is room for. */
+const BINS = 40;
+
 export function Gradient({ run, version }: { run: string; version: string }) {
   const session = useSession();
   const query = {
@@ -23,10 +26,11 @@ export function Gradient({ run, version }: { run: string; version: string }) {
     step_max: option(session, "to"),
     env: option(session, "env"),
     correct: option(session, "correct"),
+    bins: BINS,
   };
   const isTrained = ["", "train"].includes(option(session, "of"));
   const key = isTrained ? [run, version, ...Object.values(query)].join("\n") : null;
-  const { value: reply, error, again } = useLoaded(key, () => getGradient(run, query), run);
+  const { value: reply, error, again } = useLoaded(key, () => askGradient(run, query), run);
   if (!isTrained || reply?.groups === 0 || (reply === null && error === null)) return null;
   return (
     <section class={style["gradient"]} aria-label="Where the gradient came from">
@@ -44,12 +48,12 @@ export function Gradient({ run, version }: { run: string; version: string }) {
   );
 }
 
-const isRecorded = ({ shaping, by_length: [first] }: GradientReply): boolean =>
+const isRecorded = ({ shaping, by_length: [first] }: RunGradient): boolean =>
   (shaping ?? first)?.recorded !== null && (shaping ?? first) !== undefined;
 
-function Shares({ reply }: { reply: GradientReply }) {
+function Shares({ reply }: { reply: RunGradient }) {
   const { shaping, by_env: envs, by_length: lengths, by_outcome: outcomes } = reply;
-  const parts: [string, GradientShareView[]][] = [
+  const parts: [string, GradientShare[]][] = [
     ["Environment", envs],
     ["Length", lengths],
     ["Outcome", outcomes],
@@ -101,8 +105,8 @@ function Shares({ reply }: { reply: GradientReply }) {
 }
 
 interface ShareProps {
-  of: GradientShareView;
-  reply: GradientReply;
+  of: GradientShare;
+  reply: RunGradient;
   more?: string;
 }
 

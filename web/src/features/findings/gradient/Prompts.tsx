@@ -1,6 +1,6 @@
 /** Prompts of several steps: always right, never right, solved, lost. */
 
-import type { GradientReply } from "../../../api/types.gen";
+import type { RunGradient } from "../../../api/types.gen";
 import { figure } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
 import { To } from "../To";
@@ -8,7 +8,7 @@ import { promptsOf } from "./places";
 
 const WORDS = { always: "always right", never: "never right", solved: "solved", lost: "lost", mixed: "mixed" } as const;
 
-export function Prompts({ reply }: { reply: GradientReply }) {
+export function Prompts({ reply }: { reply: RunGradient }) {
   const fared = reply.prompts;
   const all = Object.entries(WORDS).filter(([name]) => fared !== null && fared[name as keyof typeof WORDS] > 0);
   if (fared === null || all.length === 0) return null;

@@ -1,10 +1,10 @@
 /** The places where a share of the gradient can be looked at. */
 
-import type { GradientReply } from "../../../api/types.gen";
+import type { RunGradient } from "../../../api/types.gen";
 import type { Extent, Place } from "../../../lib/address/address";
 import { condition, narrowed } from "../../../lib/list/filter";
 
-type Window = Pick<GradientReply, "step_min" | "step_max" | "env">;
+type Window = Pick<RunGradient, "step_min" | "step_max" | "env">;
 
 /** The trained samples of the window that match a filter. */
 export function listOf({ step_min: low, step_max: high, env }: Window, filter: string): Partial<Place> {

@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import * as findingsApi from "../../../api/findings";
-import type { PartsReply, PartTermView } from "../../../api/types.gen";
+import * as findingsApi from "../../../api/routes.gen";
+import type { RunParts, PartTerm } from "../../../api/types.gen";
 import { START } from "../../../lib/address/address";
 import { createSession } from "../../../state/session";
 import { drawn } from "../../../testing/page";
 import { Parts } from "./Parts";
 
-vi.mock("../../../api/findings", () => ({ getParts: vi.fn<typeof findingsApi.getParts>() }));
+vi.mock("../../../api/routes.gen", () => ({ askParts: vi.fn<typeof findingsApi.askParts>() }));
 
-const term = (words: string, weight: number, more: Partial<PartTermView>): PartTermView => ({
+const term = (words: string, weight: number, more: Partial<PartTerm>): PartTerm => ({
   words,
   weight,
   share: 0.5,
@@ -19,7 +19,7 @@ const term = (words: string, weight: number, more: Partial<PartTermView>): PartT
   ...more,
 });
 
-const REPLY: PartsReply = {
+const REPLY: RunParts = {
   run: "r",
   parts: [
     {
@@ -48,7 +48,7 @@ const REPLY: PartsReply = {
 const session = createSession({ ...START, page: "findings", run: "r", ask: { from: "3", env: "math" } });
 
 beforeEach(() => {
-  vi.mocked(findingsApi.getParts).mockResolvedValue(REPLY);
+  vi.mocked(findingsApi.askParts).mockResolvedValue(REPLY);
 });
 
 describe("what each part pays for", () => {
@@ -61,11 +61,11 @@ describe("what each part pays for", () => {
     expect(phrase).toContain("3%3A");
     expect(behaviour).toContain("where=derived.characters+%3E+0");
     expect(other?.textContent).toBe("bonus is always 0");
-    expect(vi.mocked(findingsApi.getParts).mock.lastCall?.[1]).toMatchObject({ step_min: "3", env: "math" });
+    expect(vi.mocked(findingsApi.askParts).mock.lastCall?.[1]).toMatchObject({ step_min: "3", env: "math" });
   });
 
   it("is absent where no sample is indexed", async () => {
-    vi.mocked(findingsApi.getParts).mockResolvedValue({ ...REPLY, samples: 0 });
+    vi.mocked(findingsApi.askParts).mockResolvedValue({ ...REPLY, samples: 0 });
     expect((await drawn(<Parts run="r" version="2" />, session)).textContent).toBe("");
   });
 });

@@ -1,7 +1,7 @@
 /** What each part of the reward pays for: a formula for each, whose terms list their samples. */
 
-import { getParts } from "../../../api/findings";
-import type { PartsReply, PartTermView, RewardPartView } from "../../../api/types.gen";
+import { askParts } from "../../../api/routes.gen";
+import type { RunParts, PartTerm, RewardPart } from "../../../api/types.gen";
 import { percent } from "../../../lib/sample/discardReasons";
 import { harmless } from "../../../lib/text/invisible";
 import { useSession } from "../../../state/useSession";
@@ -21,7 +21,7 @@ export function Parts({ run, version }: { run: string; version: string }) {
     env: option(session, "env"),
   };
   const key = [run, version, ...Object.values(query)].join("\n");
-  const { value: reply, error, again } = useLoaded(key, () => getParts(run, query), run);
+  const { value: reply, error, again } = useLoaded(key, () => askParts(run, query), run);
   if (reply === null && error === null) return null;
   return (
     <section class={style["parts"]} aria-label="What each part pays for">
@@ -34,7 +34,7 @@ export function Parts({ run, version }: { run: string; version: string }) {
   );
 }
 
-function Formulas({ reply }: { reply: PartsReply }) {
+function Formulas({ reply }: { reply: RunParts }) {
   if (reply.samples === 0) return null;
   return (
     <>
@@ -53,7 +53,7 @@ function Formulas({ reply }: { reply: PartsReply }) {
   );
 }
 
-function Formula({ part, reply }: { part: RewardPartView; reply: PartsReply }) {
+function Formula({ part, reply }: { part: RewardPart; reply: RunParts }) {
   const share = part.r2 ?? 0;
   return (
     <>
@@ -73,4 +73,4 @@ function Formula({ part, reply }: { part: RewardPartView; reply: PartsReply }) {
   );
 }
 
-const sign = ({ weight }: PartTermView, i: number): string => (weight < 0 ? " − " : i === 0 ? "" : " + ");
+const sign = ({ weight }: PartTerm, i: number): string => (weight < 0 ? " − " : i === 0 ? "" : " + ");

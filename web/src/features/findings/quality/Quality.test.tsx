@@ -1,15 +1,15 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import * as findingsApi from "../../../api/findings";
-import type { LintReply, RunItem } from "../../../api/types.gen";
+import * as findingsApi from "../../../api/routes.gen";
+import type { RunLint, RunItem } from "../../../api/types.gen";
 import { START } from "../../../lib/address/address";
 import { runs } from "../../../state/runs";
 import { createSession } from "../../../state/session";
 import { drawn } from "../../../testing/page";
 import { Quality } from "./Quality";
 
-vi.mock("../../../api/findings", () => ({ getLint: vi.fn<typeof findingsApi.getLint>() }));
+vi.mock("../../../api/routes.gen", () => ({ askLint: vi.fn<typeof findingsApi.askLint>() }));
 
-const REPLY: LintReply = {
+const REPLY: RunLint = {
   run: "r",
   broken: [
     {
@@ -29,8 +29,8 @@ const REPLY: LintReply = {
 };
 
 let session = createSession();
-const page = async (reply: LintReply): Promise<HTMLElement> => {
-  vi.mocked(findingsApi.getLint).mockResolvedValue(reply);
+const page = async (reply: RunLint): Promise<HTMLElement> => {
+  vi.mocked(findingsApi.askLint).mockResolvedValue(reply);
   return drawn(<Quality run="r" version="1" />, session);
 };
 
@@ -57,7 +57,7 @@ describe("data quality", () => {
       "over 1,200 samples, 7 discarded ones included, of which",
     );
     expect(host.querySelector("li")?.textContent).toBe("Not checked: policy_lag, for the samples name no version.");
-    expect(vi.mocked(findingsApi.getLint).mock.lastCall?.[1]).toEqual({ split: "train", step_min: "3", step_max: "" });
+    expect(vi.mocked(findingsApi.askLint).mock.lastCall?.[1]).toEqual({ split: "train", step_min: "3", step_max: "" });
   });
 
   it("is one line where no sample breaks a rule, and nothing for a run without samples", async () => {

@@ -1,7 +1,7 @@
 /** Data quality: the rules that samples break, in words and with samples; one line where they break none. */
 
-import { getLint } from "../../../api/findings";
-import type { LintReply } from "../../../api/types.gen";
+import { askLint } from "../../../api/routes.gen";
+import type { RunLint } from "../../../api/types.gen";
 import { count, figure } from "../../../lib/numbers/numbers";
 import { useSession } from "../../../state/useSession";
 import { useLoaded } from "../../../ui/hooks/useLoaded";
@@ -20,7 +20,7 @@ export function Quality({ run, version }: { run: string; version: string }) {
     step_max: option(session, "to"),
   };
   const key = [run, version, ...Object.values(query)].join("\n");
-  const { value: reply, error, again } = useLoaded(key, () => getLint(run, query), run);
+  const { value: reply, error, again } = useLoaded(key, () => askLint(run, query), run);
   if (reply === null && error === null) return null;
   return (
     <section class={style["quality"]} aria-label="Data quality">
@@ -31,7 +31,7 @@ export function Quality({ run, version }: { run: string; version: string }) {
   );
 }
 
-function Rules({ reply: { broken, unchecked, checked, samples, discarded, read } }: { reply: LintReply }) {
+function Rules({ reply: { broken, unchecked, checked, samples, discarded, read } }: { reply: RunLint }) {
   const part = read < samples ? `, of which lint read ${figure(read)} whole, evenly over the steps` : "";
   const unused = discarded === 0 ? "" : `, ${figure(discarded)} discarded ones included`;
   const all = `${count(checked.length, "rule")} checked over ${count(samples, "sample")}${unused}${part}`;

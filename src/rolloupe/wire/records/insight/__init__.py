@@ -1,1 +1,0 @@
-"""What Rolloupe found in a run without being asked."""
