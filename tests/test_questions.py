@@ -17,7 +17,7 @@ from rolloupe.mcp.answer import words_of_page
 from rolloupe.mcp.tools.base import plain_tool
 from rolloupe.query import samples
 from rolloupe.query.records import SampleQuery
-from rolloupe.questions import QUESTIONS, Query, Question, StepWindow
+from rolloupe.questions import QUESTIONS, GradientQuery, Query, Question, StepWindow
 from rolloupe.server.params import query_of
 from rolloupe.wire import typescript
 from tests.cli.support import rolloupe as command
@@ -56,7 +56,10 @@ def counted(run: OpenRun, asked: CountQuery) -> RunCounts:
 
 @pytest.fixture
 def counts(monkeypatch: pytest.MonkeyPatch) -> Question:
-    question = Question("counts", CountQuery, f"{__name__}:counted")
+    question = Question(
+        name="counts", about="How many samples each step has.", query=CountQuery, place=f"{__name__}:counted",
+        rows="steps",
+    )  # fmt: skip
     monkeypatch.setitem(QUESTIONS, "counts", question)
     return question
 
@@ -66,10 +69,11 @@ def test_every_face_asks_a_declared_question(counts: Question, tmp_path: Path) -
     expected = {"steps": [{"step": 1, "samples": 4}], "total": 4}
     with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
         (run,) = runs
-        assert msgspec.to_builtins(run.counts(step_min=1, least=0.5)) == expected
+        assert msgspec.to_builtins(run.ask("counts", step_min=1, least=0.5)) == expected
         asked: Any = plain_tool("counts").arguments
         page = plain_tool("counts").answer(runs, asked(step_min=1, least=0.5))
-        assert '"total": 4' in words_of_page(page) and list(page.rows) == expected["steps"]
+        words = words_of_page(page)
+        assert '"total": 4, "steps": [\n{"step": 1, "samples": 4}\n]' in words
     with opened(tmp_path / "run", tmp_path / "index") as library:
         app = served(library)
         answer = get(app, f"{run_path(app)}/counts?step_min=1&least=0.5")
@@ -79,7 +83,7 @@ def test_every_face_asks_a_declared_question(counts: Question, tmp_path: Path) -
     done = command("counts", tmp_path / "run", "--steps", "1:", "--least", "0.5", "--index-dir", tmp_path / "index")
     assert "total 4" in done.out and plain_command("counts").name == "counts"
     lines = command("counts", tmp_path / "run", "--json", "--index-dir", tmp_path / "index").lines
-    assert [line["samples"] for line in lines] == [8, 8]
+    assert [line.get("samples", line.get("total")) for line in lines] == [16, 8, 8]
     assert "askCounts = (run: string, asked: Asked<CountQuery> = {}): Promise<RunCounts> =>" in typescript.routes()
     assert "export interface RunCounts {\n  run: string;\n  steps: StepCount[];" in typescript.generate()
 
@@ -87,10 +91,15 @@ def test_every_face_asks_a_declared_question(counts: Question, tmp_path: Path) -
 def test_what_is_no_question_is_refused(tmp_path: Path) -> None:
     relax_run(tmp_path / "run")
     with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
-        with pytest.raises(BadQuery, match="is no question; there are: findings"):
-            runs.only().ask(Query())
-        with pytest.raises(AttributeError, match="a run has no 'guesses'"):
-            _ = runs.only().guesses
+        for asked, said in ((Query(), "is no question; there are: findings"), ("guesses", "is no question")):
+            with pytest.raises(BadQuery, match=said):
+                runs.only().ask(asked)
+        with pytest.raises(BadQuery, match=r"gradient: Expected `int` >= 0 - at `\$.bins`"):
+            runs.only().ask(GradientQuery(bins=-1))
+
+
+def test_no_two_questions_share_a_record() -> None:
+    assert len({question.query for question in QUESTIONS.values()}) == len(QUESTIONS)
 
 
 @pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)

@@ -2,20 +2,21 @@
 
 Every face follows from a declaration: the route and its parameters, the TypeScript types and the function that asks,
 the options of the command and its `--json`, the tool of an agent, and `Run.ask`. A face adds words and tables of its
-own, nothing else.
+own, nothing else. What an answer holds is therefore public: a field that is renamed is renamed for everybody.
 
 A new question takes its record and a line of `QUESTIONS` here, and a function `(run, asked) -> answer` in the room that
 knows the answer. An answer is a `Struct` whose fields have docstrings. Functions are named, not imported: this module
-is on the lowest floor, so that a command shows its help without loading what answers it.
+is on a low floor, so that a command shows its help without loading what answers it.
 """
 
-import inspect
 from collections.abc import Callable
 from functools import cached_property
 from pkgutil import resolve_name
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
-from msgspec import Meta, Struct, to_builtins
+from msgspec import Meta, Struct, ValidationError, convert
+
+from rolloupe.errors import BadQuery
 
 INT64 = 2**63
 Step = Annotated[int, Meta(ge=-INT64, le=INT64 - 1)]
@@ -60,7 +61,8 @@ class GradientQuery(StepWindow, frozen=True, kw_only=True):
 
     env: Env = None
     correct: Correct = ""
-    bins: Annotated[int, Meta(ge=0, description="At most so many ranges of steps. Default: each step by itself.")] = 0
+    bins: Annotated[int, Meta(ge=0, description="At most so many ranges of steps.", extra={"face": "page"})] = 0
+    """0: each step by itself."""
 
 
 class LintQuery(StepWindow, frozen=True, kw_only=True):
@@ -69,20 +71,27 @@ class LintQuery(StepWindow, frozen=True, kw_only=True):
     split: Annotated[str, Meta(description="One split. Default: all.")] = ""
 
 
-class Question(Struct, frozen=True, dict=True):
+class Question(Struct, frozen=True, kw_only=True, dict=True):
     """A question, what it needs, and where its answer comes from."""
 
     name: str
-    """Of its route, command, tool and method."""
+    """Of its route, its command and its tool; words have hyphens between."""
+    about: str
+    """What it answers, in a sentence."""
     query: type[Query]
+    """The record of what is asked; no two questions share one."""
     place: str
     """The function that answers, as `module:name`."""
+    rows: str
+    """The list of records in the answer that a table shows, and of which `--json` prints a line each."""
     needs: Literal["numbers", "derived"] = "numbers"
     """What must be indexed before the answer is whole."""
     pool: Literal["questions", "looks"] = "questions"
     """Which threads of a server answer it: `looks` are few, for answers that take seconds and much memory."""
     version: str = ""
     """A function `(run, asked) -> str` that changes with the answer, as `module:name`. Default: the run's version."""
+    tool: bool = True
+    """False where another tool has the answer."""
 
     @cached_property
     def answer(self) -> Callable[[Any, Any], Any]:
@@ -96,47 +105,71 @@ class Question(Struct, frozen=True, dict=True):
         record: type[Struct] = get_type_hints(self.answer)["return"]
         return record
 
-    @property
-    def about(self) -> str:
-        """What it answers, in a sentence or two."""
-        return str(inspect.getdoc(self.answer)).partition(" Raises")[0].partition("\n\n")[0]
-
-    def divided(self, answer: Struct) -> tuple[dict[str, Any], str, list[Any]]:
-        """Return an answer as plain facts, the name of its first list of records, and these; empty without one."""
-        facts = to_builtins(answer)
-        lists = [name for name in facts if isinstance(facts[name], list) and facts[name]]
-        name = next((name for name in lists if isinstance(facts[name][0], dict)), "")
-        return facts, name, facts.pop(name, [])
-
     def version_of(self, run: Any, asked: Query) -> str:
         """Return what changes whenever the answer may."""
         return str(resolve_name(self.version)(run, asked) if self.version else run.version)
 
+    def asked(self, values: dict[str, Any]) -> Query:
+        """Return the question with these fields. Raises `BadQuery`, which names the wrong one."""
+        try:
+            return convert(values, self.query)
+        except ValidationError as error:
+            raise BadQuery(f"{self.name}: {error}") from None
 
-def descriptions(query: type[Query]) -> dict[str, tuple[type, str]]:
-    """Return the type of each field of a question without its None, and its description."""
-    found: dict[str, tuple[type, str]] = {}
-    for name, hint in get_type_hints(query, include_extras=True).items():
-        (described,) = (note.description for note in hint.__metadata__ if isinstance(note, Meta) and note.description)
-        kinds = [kind for kind in (str, int, float) if kind in _types_in(hint)]
-        found[name] = kinds[0], described
-    return found
+    def options(self) -> dict[str, tuple[type, str]]:
+        """Return the fields that people and agents choose, each with its type without None and its description."""
+        found: dict[str, tuple[type, str]] = {}
+        for name, hint in get_type_hints(self.query, include_extras=True).items():
+            notes = [note for note in hint.__metadata__ if isinstance(note, Meta)]
+            if not any((note.extra or {}).get("face") == "page" for note in notes):
+                kind = next(kind for kind in (str, bool, int, float) if kind in _types_in(hint))
+                found[name] = kind, next(note.description or "" for note in notes)
+        return found
 
 
 def _types_in(hint: Any) -> list[Any]:
-    inner = get_args(hint)
-    return [hint, *(kind for part in inner for kind in _types_in(part))]
+    return [hint, *(kind for part in get_args(hint) for kind in _types_in(part))]
 
-
-_FINDINGS_VERSION = "rolloupe.insight.findings:version_of"
 
 QUESTIONS: dict[str, Question] = {
     question.name: question
     for question in (
-        Question("findings", FindingQuery, "rolloupe.insight.findings:findings", "derived", "looks", _FINDINGS_VERSION),
-        Question("gradient", GradientQuery, "rolloupe.insight.gradient:gradient"),
-        Question("parts", PartQuery, "rolloupe.insight.parts:parts", "derived", "looks", _FINDINGS_VERSION),
-        Question("lint", LintQuery, "rolloupe.insight.lint:lint", "derived"),
+        Question(
+            name="findings",
+            about="What the reward pays for: phrases and behaviours, those that matter most first.",
+            query=FindingQuery,
+            place="rolloupe.insight.findings:findings",
+            rows="findings",
+            needs="derived",
+            pool="looks",
+            version="rolloupe.insight.findings:version_of",
+        ),
+        Question(
+            name="gradient",
+            about="Where the gradient of the trained samples came from.",
+            query=GradientQuery,
+            place="rolloupe.insight.gradient:gradient",
+            rows="by_length",
+        ),
+        Question(
+            name="parts",
+            about="What each part of the reward pays for, as a formula.",
+            query=PartQuery,
+            place="rolloupe.insight.parts:parts",
+            rows="parts",
+            needs="derived",
+            pool="looks",
+            version="rolloupe.insight.findings:version_of",
+            tool=False,  # findings lists the formulas
+        ),
+        Question(
+            name="lint",
+            about="What is wrong with the samples, the certain rules first.",
+            query=LintQuery,
+            place="rolloupe.insight.lint:lint",
+            rows="broken",
+            needs="derived",
+        ),
     )
 }
 """By name."""

@@ -7,6 +7,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, overload
 
+from msgspec import structs
+
 from rolloupe.api.arguments import Where, key_of, sample_query
 from rolloupe.api.lazy import LazyModule
 from rolloupe.api.results import NotebookSample, RawRecord, Rows, Samples, WorstTokenRows, shown
@@ -234,22 +236,18 @@ class Run:
 
         return RunCheck(check(RunCurves(self._ready(derived=True)), {*without, *self.rules_off()}))
 
-    def ask(self, query: Query) -> Any:
+    def ask(self, question: Query | str, **asked: Any) -> Any:
         """Return the answer to a question that `rolloupe.questions` declares, once enough of the run is indexed.
 
-        Raises `BadQuery` for a record that is no question, and what the question raises.
+        The question is its record, or its name with fields of the record. Raises `BadQuery` for what is no question or
+        has a wrong field, and what the question raises.
         """
-        question = next((one for one in QUESTIONS.values() if one.query is type(query)), None)
-        if question is None:
-            raise BadQuery(f"{type(query).__name__} is no question; there are: {', '.join(QUESTIONS)}")
-        return question.answer(self._ready(derived=question.needs == "derived"), query)
-
-    def __getattr__(self, name: str) -> Any:
-        """Return a declared question as a method, whose arguments are the fields of the question."""
-        question = QUESTIONS.get(name)
-        if question is None:
-            raise AttributeError(f"a run has no {name!r}")
-        return lambda **asked: self.ask(question.query(**asked))
+        names = {one.query: one.name for one in QUESTIONS.values()}
+        declared = QUESTIONS.get(question if isinstance(question, str) else names.get(type(question), ""))
+        if declared is None:
+            raise BadQuery(f"{question!r} is no question; there are: {', '.join(QUESTIONS)}")
+        values = asked if isinstance(question, str) else structs.asdict(question)
+        return declared.answer(self._ready(derived=declared.needs == "derived"), declared.asked(values))
 
     def findings(
         self,

@@ -11,7 +11,7 @@ from rolloupe.cli import options
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
 from rolloupe.cli.json_output import dumps
 from rolloupe.cli.terminal import print_table, tell
-from rolloupe.questions import QUESTIONS, Question, descriptions
+from rolloupe.questions import QUESTIONS, Question
 
 if TYPE_CHECKING:
     from rolloupe.api import Run
@@ -67,10 +67,10 @@ def asks(name: str, *, examples: Sequence[Example]) -> Callable[[Callable[..., i
 def _options(question: Question) -> list[Callable[[Any], Any]]:
     """The options of a question, in the order of its fields."""
     found = []
-    for field, (kind, description) in descriptions(question.query).items():
+    for field, (kind, description) in question.options().items():
         if field not in STEPS:
-            flag, metavar = f"--{field.replace('_', '-')}", "N" if kind is int else "NAME"
-            found.append(click.option(flag, type=kind, metavar=metavar, help=description))
+            flag, metavar = f"--{field.replace('_', '-')}", {str: "NAME", bool: None}.get(kind, "N")
+            found.append(click.option(flag, type=kind, is_flag=kind is bool, metavar=metavar, help=description))
     if {*question.query.__struct_fields__} >= STEPS:
         about = "Only these steps, both ends included; or one step."
         found.append(click.option("--steps", callback=options.steps_of, metavar="A:B", help=about))
@@ -80,27 +80,28 @@ def _options(question: Question) -> list[Callable[[Any], Any]]:
 def _asked(question: Question, given: dict[str, Any]) -> Any:
     """What the options ask; they are taken from those that were given."""
     step_min, step_max = given.pop("steps", None) or (None, None)
-    values = {field: given.pop(field) for field in question.query.__struct_fields__ if field not in STEPS}
+    values = {field: given.pop(field) for field in question.options() if field not in STEPS}
     values |= {"step_min": step_min, "step_max": step_max} if {*question.query.__struct_fields__} >= STEPS else {}
-    return question.query(**{field: value for field, value in values.items() if value is not None})
+    return question.asked({field: value for field, value in values.items() if value is not None})
 
 
 def plain_command(name: str) -> click.Command:
-    """Return the command of a question that no module has: it prints the answer as it is."""
+    """Return the command of a question that no module has: it prints the facts of the answer, then its rows."""
+    question = QUESTIONS[name]
 
     def show(answers: Answers) -> None:
         for run, answer in answers.each:
-            facts, _, rows = QUESTIONS[name].divided(answer)
+            facts = msgspec.to_builtins(answer)
+            rows = facts.pop(question.rows)
             if answers.as_json:
-                print_json(run, *(rows or [facts]))
+                print_json(run, facts, *rows)
                 continue
-            tell(
-                f"{run.id}: " + ", ".join(f"{fact} {value}" for fact, value in facts.items() if value not in (None, ""))
-            )
+            named = (f"{fact} {value}" for fact, value in facts.items() if value not in (None, "", [], {}))
+            tell(f"{run.id}: {', '.join(named)}")
             if rows:
                 print_table([*rows[0]], [[str(value) for value in row.values()] for row in rows])
 
-    show.__doc__ = inspect.getdoc(QUESTIONS[name].answer)
+    show.__doc__ = question.about
     return asks(name, examples=(Example(f"rolloupe {name} RUN_DIR --json", "For a program"),))(show)
 
 

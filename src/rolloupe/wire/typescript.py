@@ -10,6 +10,7 @@ import inspect
 import itertools
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -30,7 +31,7 @@ ROUTES = """import { get } from "./client";
 import type { %s } from "./types.gen";
 
 /** What a question leaves out, or leaves empty, has its default. */
-export type Asked<T> = { [field in keyof T]?: string | number | boolean };
+export type Asked<T> = { [field in keyof T]?: NonNullable<T[field]> | string };
 """
 
 NUMBER = frozenset([types.FloatType, types.IntType, types.StrType, types.NoneType])
@@ -61,9 +62,9 @@ def routes() -> str:
     parts = [HEAD, ROUTES % ", ".join(names)]
     for one in QUESTIONS.values():
         asked, answer = f"Asked<{one.query.__name__}>", f"Promise<{one.record.__name__}>"
-        about = comment(one.about)
+        about, name = comment(one.about), "".join(word.capitalize() for word in one.name.split("-"))
         parts.append(
-            f"{about}export const ask{one.name.capitalize()} = (run: string, asked: {asked} = {{}}): {answer} =>\n"
+            f"{about}export const ask{name} = (run: string, asked: {asked} = {{}}): {answer} =>\n"
             f'  get(["runs", run, "{one.name}"], asked);\n'
         )
     return "\n".join(parts)
@@ -84,7 +85,11 @@ def structs() -> list[tuple[str, types.StructType]]:
     views = [member for part in wire.PARTS for member in vars(part).values() if _is_record_of(part, member)]
     declared = [kind for one in QUESTIONS.values() for kind in _records_in(one.query, one.record)]
     found = [types.type_info(one) for one in dict.fromkeys((SampleItem, *views, *declared))]
-    return [(one.cls.__name__, one) for one in found if isinstance(one, types.StructType)]
+    named = [(one.cls.__name__, one) for one in found if isinstance(one, types.StructType)]
+    twice = [name for name, count in Counter(name for name, _ in named).items() if count > 1]
+    if twice:
+        raise TypeError(f"several records are called {', '.join(twice)}, and the page has one name for each")
+    return named
 
 
 def _records_in(*kinds: type) -> Iterator[type]:

@@ -26,7 +26,7 @@ def test_findings_are_sent_with_what_was_looked_at(tmp_path: Path) -> None:
         found = get(app, f"{run_path(app)}/gradient?step_min=2&correct=acc").json
         assert (found["samples"], found["groups"], found["step_min"]) == (2112, 264, 2)
         assert found["correct"] == "reward.acc" and [one["step"] for one in found["by_step"]] == list(range(2, 24))
-        assert get(app, f"{run_path(app)}/gradient?split=eval").status == 404
+        assert get(app, f"{run_path(app)}/gradient?split=eval").status == 400
         found = get(app, f"{run_path(app)}/parts?step_min=2&env=").json
         texts = {one["name"]: one["text"] for one in found["parts"]}
         assert texts.keys() == {"reward.acc", "reward.score", "the rest of the reward"} and found["samples"] == 2112

@@ -1913,7 +1913,7 @@ export interface GradientQuery {
   env: string | null;
   /** The sample metric that says what is correct, if its name does not say so. */
   correct: string;
-  /** At most so many ranges of steps. Default: each step by itself. */
+  /** 0: each step by itself. */
   bins: number;
 }
 
@@ -1954,7 +1954,7 @@ export interface RunGradient {
   by_outcome: GradientShare[];
   /** None for one environment alone. */
   prompts: PromptCounts | null;
-  /** Why there is no gradient; empty where there is one. */
+  /** Why nothing has a gradient; empty if something has one. */
   note: string;
 }
 

@@ -95,4 +95,4 @@ class RunGradient(Struct, frozen=True, kw_only=True):
     prompts: PromptCounts | None
     """None for one environment alone."""
     note: str = ""
-    """Why there is no gradient; empty where there is one."""
+    """Why nothing has a gradient; empty if something has one."""

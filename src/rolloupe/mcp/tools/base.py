@@ -1,10 +1,11 @@
 """What each tool is made of: a name, arguments, and a function that answers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, cast
 
 import msgspec
-from msgspec import Meta, Struct, structs
+from msgspec import Meta, Struct, structs, to_builtins
 
 from rolloupe.errors import BadQuery, IncompleteIndex
 from rolloupe.mcp.answer import Page, start_of
@@ -19,7 +20,7 @@ WAIT_S = 20.0
 Field = tuple[str, Any] | tuple[str, Any, Any]
 """The name of an argument, its type, and its default if it has one."""
 Facts = dict[str, Any]
-Show = Callable[["Run", Any, Any], tuple[Facts, list[Any]]]
+Show = Callable[["Run", Any, Any], tuple[Facts, Iterable[Any]]]
 """Makes facts and rows of a run, of what was asked, and of the answer."""
 
 
@@ -50,7 +51,9 @@ class Tool(NamedTuple):
 
 def arguments_of(name: str, *more: Field) -> type[RunArguments]:
     """Return the arguments of a tool that asks a declared question, and more fields of its own."""
-    fields = [(field.encode_name, field.type, field.default) for field in structs.fields(QUESTIONS[name].query)]
+    question = QUESTIONS[name]
+    chosen = question.options()
+    fields = [(one.name, one.type, one.default) for one in structs.fields(question.query) if one.name in chosen]
     made = msgspec.defstruct(
         f"{name.capitalize()}Arguments", [*fields, *more], bases=(RunArguments,), kw_only=True, frozen=True,
         forbid_unknown_fields=True,
@@ -68,7 +71,7 @@ def tool_of(name: str, about: str, rows: str, show: Show, *more: Field) -> Tool:
     def answer(runs: "Runs", asked: Any) -> Page:
         run, start = run_of(runs, asked, texts=question.needs == "derived"), start_of(asked.cursor)
         facts, found = show(run, asked, run.ask(query_in(asked, question.query)))
-        return Page(facts, found[start:], rows, start)
+        return Page(facts, islice(found, start, None), rows, start)
 
     return Tool(name, about, arguments_of(name, *more), answer)
 
@@ -76,7 +79,12 @@ def tool_of(name: str, about: str, rows: str, show: Show, *more: Field) -> Tool:
 def plain_tool(name: str) -> Tool:
     """Return the tool of a question that no module has: it answers with the record as it is."""
     question = QUESTIONS[name]
-    return tool_of(name, question.about, "rows", lambda _run, _asked, answer: question.divided(answer)[::2])
+
+    def show(_: "Run", __: Any, answer: Any) -> tuple[Facts, list[Any]]:
+        facts = to_builtins(answer)
+        return facts, facts.pop(question.rows)
+
+    return tool_of(name, question.about, question.rows, show)
 
 
 Asked = TypeVar("Asked", bound=Query)
@@ -84,7 +92,8 @@ Asked = TypeVar("Asked", bound=Query)
 
 def query_in(arguments: Any, query: type[Asked]) -> Asked:
     """Return the question that the arguments of a tool ask."""
-    return query(**{field: getattr(arguments, field) for field in query.__struct_fields__})
+    given = structs.asdict(arguments)
+    return query(**{field: given[field] for field in query.__struct_fields__ if field in given})
 
 
 def run_of(runs: "Runs", arguments: Any, *, texts: bool = False) -> "Run":

@@ -17,12 +17,12 @@ AROUND = 100
 """How many characters of context a hit has on either side."""
 
 
-def _show(run: "Run", asked: Any, found: "RunFindings") -> tuple[Facts, list[Any]]:
+def _show(run: "Run", asked: Any, found: "RunFindings") -> tuple[Facts, Iterator[Any]]:
     """The reading list of a finding. Raises `NotFound` for an unknown number."""
     if not 1 <= asked.finding <= len(found.findings):
         raise NotFound(f"no finding {asked.finding}: there are {len(found.findings)}, from 1 on")
     one = found.findings[asked.finding - 1]
-    rows = [_row(run, one, found.correct, *reason) for reason in _reasons(one, found.correct)]
+    rows = (_row(run, one, found.correct, *reason) for reason in _reasons(one, found.correct))
     return {"class": one.kind, "text": one.text}, rows
 
 

@@ -32,9 +32,7 @@ def route_of(question: Question) -> Endpoint:
             answer = msgspec.to_builtins(question.answer(run, asked))
             return Reply(encoding.encode_plain({"run": run.id, **answer}), JSON)
 
-        if not question.version:
-            return await context.replies.answer(request, run.version, make)
-        version = await context.in_thread(lambda: question.version_of(run, asked))
+        version = await context.in_thread(lambda: question.version_of(run, asked)) if question.version else run.version
         in_thread = context.in_look_thread if question.pool == "looks" else None
         return await context.replies.answer(request, version, make, in_thread=in_thread)
 
