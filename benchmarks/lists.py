@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from rolloupe import query
 from rolloupe.index import Library, OpenRun
 from rolloupe.query import Condition, SampleQuery
-from rolloupe.query.engine.cache import AnswerCache
+from rolloupe.query.engine.caches import AnswerCache
 from rolloupe.query.samples import groups, listing
 
 LARGE_FILES = 8

@@ -1,19 +1,17 @@
 """Queries on a run. Every interface (web, terminal, command line, Python, export) uses these functions alone."""
 
 from rolloupe.formats.reading.files import listing_once
+from rolloupe.query.curves.arithmetic import LEAST_POINTS
 from rolloupe.query.curves.catalogue import CurveEntry, curve_catalogue, curve_name, named_curve
 from rolloupe.query.curves.curve import check_curve, curve, curves
-from rolloupe.query.curves.decimation import LEAST_POINTS
+from rolloupe.query.curves.distribution import Distribution, MetricAtStep, StepValues, distribution, step_values
 from rolloupe.query.curves.records import Curve, CurveOptions, CurveQuery
-from rolloupe.query.distribution.at_step import MetricAtStep, StepValues, step_values
-from rolloupe.query.distribution.over_steps import Distribution, distribution
 from rolloupe.query.engine.database import prepare, save_memory
 from rolloupe.query.engine.names import has_column, is_derived, is_metric, value_of, without_aliases
-from rolloupe.query.engine.parts import Progress, watched
+from rolloupe.query.engine.query_progress import Progress, watched
 from rolloupe.query.evals.grader import Judge, judges, wrong_answers
 from rolloupe.query.evals.grader import bar_of as evals_bar
 from rolloupe.query.evals.scores import Answer, EvalStep, EvalSummary, Grid, answers, evals, grid
-from rolloupe.query.filter.completion import Completion, Suggestion, complete
 from rolloupe.query.filter.nodes import Among, And, Condition, Filter, HasToken, Missing, Not, Or
 from rolloupe.query.filter.parser import quoted
 from rolloupe.query.records import (
@@ -29,21 +27,22 @@ from rolloupe.query.records import (
     StepSeries,
     StepSummary,
 )
-from rolloupe.query.run.columns import Catalogue, ColumnInfo, catalogue
-from rolloupe.query.run.config_differences import ConfigDifferences, config_differences
-from rolloupe.query.run.group_doubts import group_doubts
-from rolloupe.query.run.landmarks import Landmarks, Resumed, Saved, landmarks
+from rolloupe.query.run.columns import Catalogue, ColumnInfo, catalogue, usual_columns
+from rolloupe.query.run.completion import Completion, Suggestion, complete
+from rolloupe.query.run.doubts import group_doubts, reward_doubts, text_rewards
 from rolloupe.query.run.problems import problem_count, problems
-from rolloupe.query.run.reward_doubts import reward_doubts, text_rewards
-from rolloupe.query.run.tracker_curves import CurveSource
 from rolloupe.query.run.trainer_files import (
+    Landmarks,
     MetricPoint,
+    Resumed,
+    Saved,
     all_conversations,
     checkpoints,
     code_diff,
     config,
     conversations,
     files,
+    landmarks,
     logtree,
     logtrees,
     loss_of,
@@ -52,29 +51,44 @@ from rolloupe.query.run.trainer_files import (
     metrics,
     report_files,
 )
-from rolloupe.query.run.trainer_metrics import curve_sources, has_metrics, metric_arrow, metric_rows, trainer_version
-from rolloupe.query.run_features.feature_index import (
+from rolloupe.query.run.trainer_metrics import (
+    CurveSource,
+    curve_sources,
+    has_metrics,
+    metric_arrow,
+    metric_rows,
+    trainer_version,
+)
+from rolloupe.query.run_features import (
     LEAST_GROUPS,
     FeaturePieces,
     FeatureSums,
     FeatureWindow,
     Hashes,
+    SampleWords,
     WindowFacts,
+    annotated_advantages,
     feature_pieces,
     feature_sums,
-)
-from rolloupe.query.run_features.sample_words import (
-    SampleWords,
-    annotated_advantages,
     ids_of,
     response_of,
     sample_metric,
     sample_rewards,
     sample_words,
 )
-from rolloupe.query.run_tokens.masks import MaskedBySteps, MaskedShares, masked_shares
-from rolloupe.query.run_tokens.positions import CurvesByPosition, PositionCurve, position_curves
-from rolloupe.query.run_tokens.statistics import KnownSeries, TokenStats, TokenStatsBySteps, known_series, token_stats
+from rolloupe.query.run_tokens.statistics import (
+    CurvesByPosition,
+    KnownSeries,
+    MaskedBySteps,
+    MaskedShares,
+    PositionCurve,
+    TokenStats,
+    TokenStatsBySteps,
+    known_series,
+    masked_shares,
+    position_curves,
+    token_stats,
+)
 from rolloupe.query.run_tokens.token_index import MAX_READ, TokenCoverage, in_known_scope, in_known_series
 from rolloupe.query.run_tokens.words import (
     MIN_TOKENS,
@@ -89,24 +103,33 @@ from rolloupe.query.run_tokens.words import (
     words_of_steps,
 )
 from rolloupe.query.run_tokens.worst import WorstToken, WorstTokens, worst_tokens, worst_tokens_of
-from rolloupe.query.sample.batches import TextedSample, groups_with_texts
 from rolloupe.query.sample.compare import Compared, GroupAnswer, Spot, TextPiece, chars_before, compared
 from rolloupe.query.sample.load import locate, neighbours, raw, read, sample, sample_and_group
-from rolloupe.query.sample.of_arrays import whole_samples
 from rolloupe.query.sample.policy_version import LAGS, POLICY_VERSIONS, policy
 from rolloupe.query.sample.same_prompt import Recurrence, prompt_hash_of, recurring
-from rolloupe.query.sample.stream import Reader, whole
-from rolloupe.query.samples.arrays import GROUP, IDENTITY, TEXT, SampleArrays, sample_arrays
-from rolloupe.query.samples.datasets import DatasetSummary, datasets
+from rolloupe.query.sample.stream import Reader, TextedSample, groups_with_texts, whole, with_group_advantages
+from rolloupe.query.samples.arrays import GROUP, IDENTITY, TEXT, SampleArrays, sample_arrays, whole_samples
+from rolloupe.query.samples.explain_empty import discarded_too, why_few, why_none
 from rolloupe.query.samples.groups import Group, GroupPage, groups_page
-from rolloupe.query.samples.length import with_length
 from rolloupe.query.samples.lookup import by_uid, named, responses
-from rolloupe.query.samples.no_match import discarded_too, why_few, why_none
-from rolloupe.query.samples.pages import derived_names, every, in_scope, needs_whole_index, samples, table
-from rolloupe.query.samples.usual_columns import usual_columns
-from rolloupe.query.several_runs.config_table import ConfigRow, ConfigTable, config_table
-from rolloupe.query.several_runs.metric_values import MetricValues, RunsCatalogue, metric_values, runs_catalogue
-from rolloupe.query.several_runs.run_groups import GroupCurve, RunGroup, group_curve, run_groups
+from rolloupe.query.samples.pages import derived_names, every, in_scope, needs_whole_index, samples, table, with_length
+from rolloupe.query.several_runs.configs import (
+    ConfigDifferences,
+    ConfigRow,
+    ConfigTable,
+    RunGroup,
+    config_differences,
+    config_table,
+    run_groups,
+)
+from rolloupe.query.several_runs.curves import (
+    GroupCurve,
+    MetricValues,
+    RunsCatalogue,
+    group_curve,
+    metric_values,
+    runs_catalogue,
+)
 from rolloupe.query.several_runs.shared_prompts import (
     PROMPT_SORTS,
     PromptInRuns,
@@ -116,16 +139,12 @@ from rolloupe.query.several_runs.shared_prompts import (
     shared_prompts,
 )
 from rolloupe.query.steps.discards import discarded_among, discards
-from rolloupe.query.steps.latest import Newest, newest
-from rolloupe.query.steps.summaries import columns, groups, splits, steps, token_series_names, value_names
+from rolloupe.query.steps.summaries import DatasetSummary, Newest, datasets, groups, newest, splits, steps, value_names
 from rolloupe.query.steps.token_points import needs_tokens, series
-from rolloupe.query.tokens.alternatives import Alternative, token_alternatives
-from rolloupe.query.tokens.extremes import token_series
-from rolloupe.query.tokens.group_advantages import with_group_advantages
-from rolloupe.query.tokens.page import TokenPage, token_page
-from rolloupe.query.tokens.rules import usual_update
+from rolloupe.query.steps.trained import columns, token_series_names
+from rolloupe.query.tokens.page import Alternative, TokenPage, token_alternatives, token_page, token_table, usual_update
 from rolloupe.query.tokens.spans import TokenSpans
-from rolloupe.query.tokens.table import token_table
+from rolloupe.query.tokens.step_series import token_series
 from rolloupe.query.tokens.token_strings import each_readable, texts_of_response
 from rolloupe.query.tokens.update import (
     GroupedUpdate,

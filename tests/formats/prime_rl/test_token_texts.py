@@ -16,8 +16,7 @@ from rolloupe.formats import discover, token_texts
 from rolloupe.formats.prime_rl.token_columns import columns_of
 from rolloupe.index import Library
 from rolloupe.model import Reading, Sample
-from rolloupe.query.tokens.page import token_page
-from rolloupe.query.tokens.table import token_table
+from rolloupe.query.tokens.page import token_page, token_table
 from tests.formats.support import items, only_run, samples
 from tests.tokenizer.built import built
 

@@ -23,7 +23,7 @@ from rolloupe.index.token_stats import files
 from rolloupe.query import SampleQuery, Stats
 from rolloupe.query.filter.parser import conditions
 from rolloupe.query.steps.token_points import token_points
-from rolloupe.query.tokens.series import series_of
+from rolloupe.query.tokens.page import series_of
 from rolloupe.record import Recorder
 from rolloupe.tokens import token_count
 from tests.forks import program

@@ -31,7 +31,7 @@ from rolloupe.query import (
     feature_sums,
     sample_words,
 )
-from rolloupe.query.run_features.feature_index import condition
+from rolloupe.query.run_features import condition
 from tests.index.support import lines, row
 from tests.insight.findings.planted import Plan, write_run
 from tests.insight.findings.support import HACK, findings_of

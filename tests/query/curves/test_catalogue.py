@@ -9,7 +9,7 @@ import pytest
 import rolloupe
 from rolloupe.errors import BadQuery
 from rolloupe.query import CurveQuery
-from rolloupe.query.curves.group_shares import SHARES
+from rolloupe.query.curves.by_step import GROUP_SHARES
 from tests.thoroughness import slow_unless
 
 DEMO = Path(rolloupe.__file__).parent / "demo/runs"
@@ -58,7 +58,7 @@ def test_shares_of_groups_equal_a_count_over_all_samples(name: str, tmp_path: Pa
                     rewards[item.key.step, item.key.group].append(item.reward)
                     envs[item.key.step, item.key.group] = item.env
             groups = {key: values for key, values in rewards.items() if len(values) > 1}
-            for share in SHARES:
+            for share in GROUP_SHARES:
                 (curve,) = run.curves([CurveQuery(kind="group", name=share, source=split)])
                 steps = sorted({step for step, _ in groups})
                 expected = [

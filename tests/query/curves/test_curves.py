@@ -15,7 +15,7 @@ from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun, metric_columns
 from rolloupe.model import MetricRow
 from rolloupe.query import CurveOptions, CurveQuery, CurveSource, SampleQuery
-from rolloupe.query.run import tracker_curves, trainer_metrics
+from rolloupe.query.run import trainer_metrics
 from rolloupe.record import Recorder
 from tests.index.support import opened, row
 
@@ -155,7 +155,7 @@ def test_trainer_metrics_are_read_once_for_each_change(
     logged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reads: list[OpenRun] = []
-    original = tracker_curves.with_tracker_curves
+    original = trainer_metrics.with_tracker_curves
 
     def counted(one: OpenRun, own: Sequence[MetricRow]) -> tuple[list[MetricRow], list[CurveSource]]:
         reads.append(one)

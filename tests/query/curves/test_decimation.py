@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolloupe import wire
-from rolloupe.query.curves.decimation import LEAST_OF_BAND, LEAST_POINTS, places, places_across
-from rolloupe.query.curves.moving_average import smoothed
+from rolloupe.query.curves.arithmetic import LEAST_OF_BAND, LEAST_POINTS, places, places_across, smoothed
 
 GOLDEN = Path(__file__).parents[2] / "data/wire/averages.json"
 

@@ -15,7 +15,7 @@ from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.query import CurveQuery
-from rolloupe.query.distribution.bins import MOST_BINS, bins_of
+from rolloupe.query.curves.distribution import MOST_BINS, bins_of
 from rolloupe.query.engine import database
 from rolloupe.query.engine.database import Question
 from tests.index.support import eventually, lines, opened, row, row_count

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rolloupe.query.engine.cache import AnswerCache
+from rolloupe.query.engine.caches import AnswerCache
 
 RUN: Any = SimpleNamespace(catalog=SimpleNamespace(folder=Path("run")))
 SNAPSHOT: Any = SimpleNamespace(version="1")

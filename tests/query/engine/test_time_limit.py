@@ -1,7 +1,7 @@
 import threading
 import time
 
-from rolloupe.query.engine.time_limit import TimeLimit
+from rolloupe.query.engine.database import TimeLimit
 
 SHORT_S, PATIENCE_S = 0.05, 10.0
 

@@ -15,7 +15,7 @@ import rolloupe
 from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
-from rolloupe.query.evals.pass_at_k import ks_of, pass_all, pass_at
+from rolloupe.query.evals.scores import ks_of, pass_all, pass_at
 from rolloupe.query.filter.parser import conditions
 from rolloupe.record import Recorder
 from tests.formats.test_telescope import RUN

@@ -11,8 +11,8 @@ from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun, compaction
 from rolloupe.index.segments import pack as packs
 from rolloupe.query import HasToken, SampleQuery
-from rolloupe.query.filter.completion import complete
 from rolloupe.query.filter.parser import conditions
+from rolloupe.query.run.completion import complete
 from rolloupe.record import Recorder
 from tests.index.support import eventually, opened
 from tests.index.token_stats.test_pass import line

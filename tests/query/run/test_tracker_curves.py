@@ -22,7 +22,7 @@ from rolloupe.index import OpenRun
 from rolloupe.model import MetricRow
 from rolloupe.query import CurveQuery, CurveSource
 from rolloupe.query.run import trainer_metrics
-from rolloupe.query.run.tracker_curves import time_of
+from rolloupe.query.run.trainer_metrics import time_of
 from tests.formats.reading.trackers.test_databases import log, project
 from tests.formats.reading.trackers.test_trackers import record, scalar
 

@@ -16,8 +16,8 @@ from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
 from rolloupe.query.engine import database
 from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.keyed_table import KeyedTable
 from rolloupe.query.sample import stream
+from rolloupe.query.sample.stream import KeyedTable
 from tests.index.support import eventually, lines, opened, row
 from tests.thoroughness import amount
 

@@ -18,10 +18,9 @@ from rolloupe.index import OpenRun, StepKey
 from rolloupe.query import Condition, SampleQuery
 from rolloupe.query.engine.compile import number_of
 from rolloupe.query.samples import listing as listed_module
-from rolloupe.query.samples import pages
-from rolloupe.query.samples.listing import BySql, listed
+from rolloupe.query.samples import rows
+from rolloupe.query.samples.listing import BySql, listed, top_steps
 from rolloupe.query.samples.sorting import by_step, order_of, sortable, sorted_places
-from rolloupe.query.samples.top_steps import top_steps
 from rolloupe.record import Recorder
 from tests.index.support import lines, opened, row
 from tests.thoroughness import amount, slow_unless
@@ -129,7 +128,7 @@ def test_a_list_is_as_duckdb_sorts_it(tmp_path: Path) -> None:
             snapshot = run.snapshot()
             own, theirs = listed(run, snapshot, asked), BySql(run, snapshot, asked)
             mine, duckdbs = (
-                [item.reward for item in pages.items_of(pages.list_rows(run, snapshot, one.page(run, 0, 500)))]
+                [item.reward for item in rows.items_of(rows.list_rows(run, snapshot, one.page(run, 0, 500)))]
                 for one in (own, theirs)
             )
             assert repr(mine) == repr(duckdbs)

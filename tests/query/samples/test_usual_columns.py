@@ -7,7 +7,7 @@ import pytest
 
 from rolloupe import query
 from rolloupe.index import OpenRun
-from rolloupe.query.samples import usual_columns
+from rolloupe.query.run import columns
 from tests.index.support import lines, opened, row
 from tests.query.sample.test_annotations import append, episode, note
 
@@ -38,14 +38,14 @@ def test_reward_length_and_the_parts_that_vary_come_without_a_choice(run: OpenRu
 
 
 def test_so_many_parts_and_no_more(run: OpenRun, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(usual_columns, "MOST_PARTS", 1)
+    monkeypatch.setattr(columns, "MOST_PARTS", 1)
     assert len(query.usual_columns(run, "train")) == 3
 
 
 def test_names_say_what_a_part_is() -> None:
     parts = ["reward.format", "acc", "pass_rate", "score/style"]
     others = ["reward", "env/score", "ref_reward", "valid_reward", "kl"]
-    assert [name for name in [*parts, *others] if usual_columns._is_part(name)] == parts
+    assert [name for name in [*parts, *others] if columns._is_part(name)] == parts
 
 
 def test_an_advantage_of_the_files_is_one_of_them(tmp_path: Path) -> None:
@@ -69,8 +69,8 @@ def test_an_advantage_may_be_told_later(tmp_path: Path) -> None:
 def test_the_newest_steps_decide_however_the_run_was_opened(tmp_path: Path, *, is_reopened: bool) -> None:
     train = tmp_path / "run" / "rollout_result" / "train"
     train.mkdir(parents=True)
-    for step in range(3 * usual_columns.LOOKED_AT):
-        late = step >= 3 * usual_columns.LOOKED_AT - 2
+    for step in range(3 * columns.LOOKED_AT):
+        late = step >= 3 * columns.LOOKED_AT - 2
         rows = [row(step, i, reward={"score": i, "format": i if late else 1}) for i in range(4)]
         (train / f"{step}.jsonl").write_bytes(lines(rows))
     for _ in range(1 + is_reopened):

@@ -20,7 +20,7 @@ from rolloupe.formats.tinker import run as tinker_run
 from rolloupe.formats.tinker.format import Tinker
 from rolloupe.model import LogNode, RunInfo
 from rolloupe.query.search import Pattern, TextQuery, run_search, search
-from rolloupe.query.search.pace import SearchStopped
+from rolloupe.query.search.worker import SearchStopped
 from tests.cli.support import rolloupe as command
 from tests.formats.reading.test_logtree import node
 from tests.formats.tinker.test_join import FLAT, NAME, loaded, section, table, talk, trajectory

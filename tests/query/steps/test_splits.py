@@ -11,7 +11,7 @@ from rolloupe.errors import NotFound
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleQuery
-from rolloupe.query.splits import is_asked
+from rolloupe.query.engine.names import is_asked
 from tests.cli.support import rolloupe
 from tests.index.support import opened
 

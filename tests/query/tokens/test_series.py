@@ -11,7 +11,7 @@ import rolloupe
 from rolloupe import tokens
 from rolloupe.model import Locator, Sample, SampleKey, SampleRow, TokenSeries
 from rolloupe.query import token_page
-from rolloupe.query.tokens.series import series_of
+from rolloupe.query.tokens.page import series_of
 from rolloupe.tokens import SampleSeries, loss_inputs, mask_rules, token_count
 
 DATA = Path(__file__).parents[2] / "data/prime_rl"

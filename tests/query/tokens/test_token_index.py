@@ -19,10 +19,10 @@ from rolloupe.index import OpenRun
 from rolloupe.index.token_stats import words
 from rolloupe.model import Sample, SampleKey
 from rolloupe.query import HasToken, Not, SampleQuery, TokenWord
-from rolloupe.query.filter.completion import complete
 from rolloupe.query.filter.nodes import Condition
 from rolloupe.query.filter.parser import conditions
-from rolloupe.query.tokens.series import series_of
+from rolloupe.query.run.completion import complete
+from rolloupe.query.tokens.page import series_of
 from rolloupe.query.tokens.token_strings import texts_of_tokens
 from rolloupe.tokens import DIFFERENCE, token_count
 from tests.index.support import opened

@@ -131,7 +131,7 @@ def _names(rows: "list[MetricRow]") -> dict[str, None]:
 
 def _chosen(words: list[str], known: dict[str, None]) -> list[str]:
     """Return the metrics that words name: each exactly, or several by a pattern, those in the order of their names."""
-    from rolloupe.query.near_names import unknown
+    from rolloupe.query.engine.names import unknown
 
     chosen: dict[str, None] = {}
     for word in words:

@@ -6,19 +6,28 @@ from typing import NamedTuple
 from rolloupe import tokens
 from rolloupe.derive import PREFIX, summary_of, token_metrics
 from rolloupe.index import OpenRun
-from rolloupe.query.curves import group_shares, shares
-from rolloupe.query.curves.correlations import correlations
-from rolloupe.query.curves.outcomes import outcomes
+from rolloupe.query.curves.by_step import (
+    DISCARDED,
+    GROUP_SHARES,
+    STATUSES,
+    ZERO_ADVANTAGE,
+    correlations,
+    group_counts,
+    outcomes,
+    share_counts,
+    share_wholes,
+)
 from rolloupe.query.curves.records import CurveOptions, CurveQuery
+from rolloupe.query.engine.names import unknown
 from rolloupe.query.evals.grader import evaluations, judge_of
 from rolloupe.query.evals.scores import EvalSummary, eval_summary
-from rolloupe.query.near_names import unknown
 from rolloupe.query.run.columns import ColumnInfo, catalogue
 from rolloupe.query.run.trainer_metrics import metric_table
-from rolloupe.query.run_tokens.masks import RECORDED, masked_by_rule, usual_rules
+from rolloupe.query.run_tokens.statistics import RECORDED, masked_by_rule, usual_rules
 from rolloupe.query.steps.discards import discards
-from rolloupe.query.steps.summaries import sample_number, sample_points, splits, token_series_names
+from rolloupe.query.steps.summaries import first_split
 from rolloupe.query.steps.token_points import token_points
+from rolloupe.query.steps.trained import sample_number, sample_points, token_series_names
 
 REWARD, GROUPS, LENGTH, TOKENS, EVALS, SAMPLES, TEXTS, PROGRESS = (
     "Reward", "Groups", "Length and status", "Tokens", "Evals", "Sample metrics", "Texts", "Progress",
@@ -54,7 +63,7 @@ def curve_catalogue(run: OpenRun, split: str = "") -> list[CurveEntry]:
 
     Without a split, of the first one. Names are the framework's own; a title is added where it says more.
     """
-    split = split or next((one.name for one in splits(run, quick=True)), "train")
+    split = split or first_split(run)
     entries = [*_of_samples(run, split), *_of_groups(run, split), *_of_shares(run, split), *_of_lengths(run, split)]
     entries += [*_of_tokens(run, split), *_of_evals(run), *_of_progress(run, split)]
     order = {name: place for place, name in enumerate(SECTIONS)}
@@ -92,7 +101,7 @@ def named_curve(run: OpenRun, name: str) -> CurveQuery:
 
 
 def _is_empty(run: OpenRun, name: str) -> bool:
-    split = next((one.name for one in splits(run, quick=True)), "train")
+    split = first_split(run)
     return not any(point.stats.count for point in sample_points(run, name, split))
 
 
@@ -108,7 +117,7 @@ def _numbers(run: OpenRun, split: str) -> Iterator[ColumnInfo]:
     annotated = run.snapshot().annotated()
     for column in catalogue(run, split).columns:
         if column.kind == "number" and column.name != "step":
-            is_there = column.source != "fixed" or any(shares.wholes(run, shares.ZERO_ADVANTAGE, split).values())
+            is_there = column.source != "fixed" or any(share_wholes(run, ZERO_ADVANTAGE, split).values())
             if column.low is not None or (column.name in annotated and is_there):
                 yield column
 
@@ -130,26 +139,26 @@ def _about(column: ColumnInfo) -> str:
 
 
 def _of_groups(run: OpenRun, split: str) -> Iterator[CurveEntry]:
-    if not group_shares.group_counts(run, split):
+    if not group_counts(run, split):
         return
-    for name, share in group_shares.SHARES.items():
+    for name, share in GROUP_SHARES.items():
         query = CurveQuery(kind="group", name=name, source=split)
         yield CurveEntry(query, share.title, GROUPS, "share of groups", share.about)
 
 
 def _of_shares(run: OpenRun, split: str) -> Iterator[CurveEntry]:
-    for name in (shares.DISCARDED, *shares.STATUSES):
-        if name != "unknown" and any(shares.counts(run, name, split).values()):
+    for name in (DISCARDED, *STATUSES):
+        if name != "unknown" and any(share_counts(run, name, split).values()):
             about = f"samples that were {name}, of all samples of the step, discarded ones too"
             query = CurveQuery(kind="share", name=name, source=split)
             yield CurveEntry(query, name.capitalize(), LENGTH, "share of samples", about)
     for reason in sorted({one.reason for one in discards(run, split)}):
         about = f"samples that were discarded for the reason {reason}, of all samples of the step"
-        query = CurveQuery(kind="share", name=shares.DISCARDED, source=split, options=CurveOptions(reason=reason))
+        query = CurveQuery(kind="share", name=DISCARDED, source=split, options=CurveOptions(reason=reason))
         yield CurveEntry(query, f"Discarded: {reason}", LENGTH, "share of samples", about)
-    if any(shares.wholes(run, shares.ZERO_ADVANTAGE, split).values()):
+    if any(share_wholes(run, ZERO_ADVANTAGE, split).values()):
         about = "samples with an advantage of 0: nothing is learned from them; of the trained samples with an advantage"
-        query = CurveQuery(kind="share", name=shares.ZERO_ADVANTAGE, source=split)
+        query = CurveQuery(kind="share", name=ZERO_ADVANTAGE, source=split)
         yield CurveEntry(query, "Zero advantage", GROUPS, "share of samples", about)
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,14 +10,115 @@ from numpy.typing import NDArray
 from rolloupe.errors import BadQuery
 from rolloupe.formats.reading.files import listing_once
 from rolloupe.index import OpenRun
-from rolloupe.query.curves.across import across, is_known
-from rolloupe.query.curves.cut import Range, cut
-from rolloupe.query.curves.decimation import LEAST_POINTS
-from rolloupe.query.curves.moving_average import USUAL, average
-from rolloupe.query.curves.outliers import inlier_bounds
+from rolloupe.query.curves.arithmetic import LEAST_POINTS, USUAL, average, inlier_bounds, places, places_across
 from rolloupe.query.curves.points import Points, points_of
 from rolloupe.query.curves.records import BANDS, STATS, Curve, CurveOptions, CurveQuery, Floats, Ints
-from rolloupe.query.near_names import unknown
+from rolloupe.query.engine.names import unknown
+from rolloupe.query.run.trainer_metrics import metric_table
+
+GREATEST = 1e100
+"""Beyond it, the distance of two numbers may overflow: such an x counts as none."""
+
+
+class Across(NamedTuple):
+    """The x of each step; NaN for a step without one."""
+
+    x: Floats
+    start_s: float | None = None
+    """For elapsed time: when it begins, in seconds since 1970."""
+
+
+def across(run: OpenRun, query: CurveQuery, steps: Ints) -> Across:
+    """Join the steps of a curve with another curve. Raises as `points_of` does."""
+    others, values, *_ = points_of(run, query)
+    x = np.full(len(steps), np.nan)
+    if len(others):
+        at = np.minimum(np.searchsorted(others, steps), len(others) - 1)
+        x = np.where(others[at] == steps, values[at], np.nan)
+    return Across(x, metric_table(run).start_s if query.kind == "elapsed" else None)
+
+
+def is_known(x: Floats) -> NDArray[np.bool_]:
+    """Tell which are places on the axis."""
+    known: NDArray[np.bool_] = np.abs(x) <= GREATEST
+    return known
+
+
+Places = NDArray[np.intp]
+
+
+class Range(NamedTuple):
+    """What a chart shows: the steps from `step_min` to `step_max`, in at most `most` points."""
+
+    most: int | None = None
+    step_min: int | None = None
+    step_max: int | None = None
+
+
+def cut(whole: Curve, shown: Range) -> tuple[Curve, Places]:
+    """Return a part of a curve, and the places of its points. The x of the whole may be NaN."""
+    first, stop = _between(whole.steps, shown)
+    inside = np.arange(first, stop)
+    if whole.x is not None:
+        inside = inside[is_known(whole.x[first:stop])]
+    x = whole.steps.astype(np.float64) if whole.x is None else whole.x
+    within = inside[_within(x[inside], whole.query.options)]
+    chosen = _fewer(_at(whole, within), shown.most)
+    part = _at(whole, within[chosen])
+    reach = whole.reach if shown.step_min is shown.step_max is None else None
+    counted = part._replace(points=len(within), without_x=stop - first - len(inside), reach=reach)
+    return counted, within[chosen]
+
+
+def _at(curve: Curve, chosen: Places) -> Curve:
+    def at(array: Floats | None) -> Floats | None:
+        return None if array is None else array[chosen]
+
+    return curve._replace(
+        steps=curve.steps[chosen],
+        values=curve.values[chosen],
+        spread=at(curve.spread),
+        low=at(curve.low),
+        high=at(curve.high),
+        smooth=at(curve.smooth),
+        x=at(curve.x),
+        with_value=None if curve.with_value is None else curve.with_value[chosen],
+        samples=None if curve.samples is None else curve.samples[chosen],
+    )
+
+
+def _between(steps: Ints, shown: Range) -> tuple[int, int]:
+    first = 0 if shown.step_min is None else int(np.searchsorted(steps, shown.step_min, "left"))
+    stop = len(steps) if shown.step_max is None else int(np.searchsorted(steps, shown.step_max, "right"))
+    return first, max(first, stop)
+
+
+def _within(x: Floats, options: CurveOptions) -> Places:
+    """Return the ascending places of the points in the range of x, and of its neighbours on both sides."""
+    if options.x_min is None and options.x_max is None:
+        return np.arange(len(x))
+    order = np.argsort(x, kind="stable")
+    first = 0 if options.x_min is None else max(0, int(np.searchsorted(x[order], options.x_min, "left")) - 1)
+    stop = len(x) if options.x_max is None else int(np.searchsorted(x[order], options.x_max, "right")) + 1
+    return np.sort(order[first:stop])
+
+
+def _fewer(curve: Curve, most: int | None) -> Places:
+    if most is None:
+        return np.arange(len(curve.steps))
+    band = _band(curve)
+    return places(curve.values, most, band) if curve.x is None else places_across(curve.x, curve.values, most, band)
+
+
+def _band(curve: Curve) -> tuple[Floats, Floats] | None:
+    """The lower and the upper ends of what is drawn around a curve."""
+    if curve.low is not None and curve.high is not None:
+        return curve.low, curve.high
+    if curve.spread is None:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        return curve.values - curve.spread, curve.values + curve.spread
+
 
 MAX_SPAN_STEPS = 1_000_000
 MAX_K = 10_000
@@ -77,8 +179,8 @@ def whole_curve(run: OpenRun, query: CurveQuery) -> Curve:
 def _own(points: Points, options: CurveOptions) -> Points:
     """Leave out the first step and those after the last one, where a reader wants it."""
     if options.skip_first and len(points.steps):
-        points = _at(points, points.steps > points.steps[0])
-    return points if options.last_step is None else _at(points, points.steps <= options.last_step)
+        points = _chosen(points, points.steps > points.steps[0])
+    return points if options.last_step is None else _chosen(points, points.steps <= options.last_step)
 
 
 def _without_outliers(points: Points, options: CurveOptions) -> tuple[Points, Ints]:
@@ -91,7 +193,7 @@ def _without_outliers(points: Points, options: CurveOptions) -> tuple[Points, In
     low, high = inlier_bounds(points.values, options.outliers)
     is_out = (points.values < low) | (points.values > high)
     is_out &= np.logical_or.accumulate(np.isfinite(points.values) & ~is_out)
-    return _at(points, ~is_out), points.steps[is_out]
+    return _chosen(points, ~is_out), points.steps[is_out]
 
 
 def _reach(run: OpenRun, query: CurveQuery, steps: Ints, outliers: Ints) -> tuple[float, float] | None:
@@ -140,7 +242,7 @@ def curves(run: OpenRun, queries: Sequence[CurveQuery], *, most: int | None = No
         return [curve(run, query, most=most) for query in queries]
 
 
-def _at(points: Points, chosen: NDArray[np.bool_]) -> Points:
+def _chosen(points: Points, chosen: NDArray[np.bool_]) -> Points:
     return Points(*(None if array is None else array[chosen] for array in points))  # type: ignore[arg-type]
 
 

@@ -8,21 +8,27 @@ import numpy as np
 
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
-from rolloupe.query.curves import shares
-from rolloupe.query.curves.correlations import correlations
-from rolloupe.query.curves.group_shares import SHARES, group_counts
-from rolloupe.query.curves.outcomes import outcomes
-from rolloupe.query.curves.quantiles import QUANTILES, quantiles
+from rolloupe.query.curves.by_step import (
+    GROUP_SHARES,
+    QUANTILES,
+    correlations,
+    group_counts,
+    outcomes,
+    quantiles,
+    sample_counts,
+    share_counts,
+    share_wholes,
+)
 from rolloupe.query.curves.records import BANDS, STATS, CurveQuery, Floats, Ints
+from rolloupe.query.engine.names import unknown
 from rolloupe.query.evals.grader import evaluations
 from rolloupe.query.evals.scores import EvalStep, eval_summary
-from rolloupe.query.near_names import unknown
 from rolloupe.query.records import SeriesPoint
 from rolloupe.query.run.trainer_metrics import metric_table
-from rolloupe.query.run_tokens.masks import masked_by_rule
-from rolloupe.query.steps.filtered_points import matching_points
-from rolloupe.query.steps.summaries import sample_number, sample_points, splits
+from rolloupe.query.run_tokens.statistics import masked_by_rule
+from rolloupe.query.steps.summaries import first_split
 from rolloupe.query.steps.token_points import token_points
+from rolloupe.query.steps.trained import matching_points, sample_number, sample_points
 
 
 class Points(NamedTuple):
@@ -59,7 +65,7 @@ def _where(query: CurveQuery) -> str:
 
 
 def _source(run: OpenRun, query: CurveQuery) -> str:
-    return query.source or next((one.name for one in splits(run, quick=True)), "train")
+    return query.source or first_split(run)
 
 
 def _stat(query: CurveQuery) -> str:
@@ -132,8 +138,8 @@ def _score(step: EvalStep, stat: str) -> float | None:
 
 
 def _of_groups(run: OpenRun, query: CurveQuery) -> Points:
-    if query.name not in SHARES:
-        raise unknown("share of groups", query.name, SHARES)
+    if query.name not in GROUP_SHARES:
+        raise unknown("share of groups", query.name, GROUP_SHARES)
     found = group_counts(run, _source(run, query), _where(query))
     chosen = {step: getattr(one, query.name) for step, one in found.items()}
     return _shares(query, chosen, {step: one.groups for step, one in found.items()})
@@ -141,8 +147,8 @@ def _of_groups(run: OpenRun, query: CurveQuery) -> Points:
 
 def _of_share(run: OpenRun, query: CurveQuery) -> Points:
     source = _source(run, query)
-    chosen = shares.counts(run, query.name, source, query.options.reason, _where(query))
-    return _shares(query, chosen, shares.wholes(run, query.name, source, _where(query)))
+    chosen = share_counts(run, query.name, source, query.options.reason, _where(query))
+    return _shares(query, chosen, share_wholes(run, query.name, source, _where(query)))
 
 
 def _of_masks(run: OpenRun, query: CurveQuery) -> Points:
@@ -151,7 +157,7 @@ def _of_masks(run: OpenRun, query: CurveQuery) -> Points:
 
 
 def _of_counts(run: OpenRun, query: CurveQuery) -> Points:
-    return Points(*_columns(sorted(shares.rows(run, _source(run, query), _where(query)).items())))
+    return Points(*_columns(sorted(sample_counts(run, _source(run, query), _where(query)).items())))
 
 
 def _shares(query: CurveQuery, chosen: Mapping[int, int], of: Mapping[int, int]) -> Points:

@@ -1,31 +1,71 @@
-"""A `SampleQuery` in SQL: its conditions, its order, and its rows."""
+"""A `SampleQuery` in SQL: its filter, its order, and its rows.
 
-from collections.abc import Collection, Sequence
-from typing import NamedTuple
+Every value is bound. A comparison with a missing value is NULL, which AND and OR treat like false, but NOT does not.
+So NOT never appears: `IS NOT TRUE` divides rows in two.
+"""
 
-from rolloupe.index import Snapshot, column_of
+import math
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+from msgspec.structs import replace
+
+from rolloupe.errors import BadQuery
+from rolloupe.index import Piece, Snapshot, column_of
 from rolloupe.index.segments.columns import resolve, sql_type, token_column
-from rolloupe.query.engine.names import NUMBERS, column, is_annotated, is_number, is_real, type_of
-from rolloupe.query.engine.relation import AnnotationOverlay, Column
-from rolloupe.query.filter.nodes import Condition, HasToken, leaves
-from rolloupe.query.filter.parser import pointing
-from rolloupe.query.filter.sql import Clause, clause_of, joined
+from rolloupe.query.engine.database import Question
+from rolloupe.query.engine.names import NUMBERS, column, is_annotated, is_number, is_real, reference, type_of
+from rolloupe.query.engine.relation import AnnotationOverlay, Column, quote
+from rolloupe.query.filter.nodes import Among, And, Condition, Filter, HasToken, Missing, Not, Value, leaves
+from rolloupe.query.filter.parser import conditions, pointing
 from rolloupe.query.records import SampleQuery
 
 FILE_ORDER = "source, ordinal, byte_start, part"
 ATTEMPT_ORDER = f"launch, {FILE_ORDER}"
 """The order of samples that share a key. Each of them counts; the last has the plain id, the others carry numbers."""
 
+OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
+ABOVE = (">", ">=")
+TRUTH = {"true": 1, "false": 0}
+
+
+class Clause(NamedTuple):
+    """A piece of SQL and the values it binds."""
+
+    sql: str
+    values: list[Any]
+
 
 class CompiledQuery(NamedTuple):
-    """A query in SQL. `own` defines the table `own`; `named` are the columns of sample metrics and tags in use."""
+    """A query in SQL. A statement begins with `own`, reads from `table`, and binds the values of `where` first."""
 
     where: Clause
     own: str
+    """Defines the table `own`; empty for a filter that all rows match."""
     order: str
     named: list[Column]
+    """The columns of sample metrics and tags in use."""
     overlay: AnnotationOverlay
     """The annotations, and the columns in use that they may override."""
+    later: tuple[str, ...] = ()
+    """What the filter asks for that may follow the rows: derived metrics, and the texts of tokens. See `matching`."""
+
+    @property
+    def table(self) -> str:
+        """The table with the rows of the query."""
+        return "own" if self.own else "rows"
+
+    def question(
+        self,
+        pieces: Sequence[Piece],
+        sql: str,
+        values: Sequence[Any] = (),
+        tables: Mapping[str, pa.Table] = MappingProxyType({}),
+    ) -> Question:
+        """The question that a statement asks about some pieces. It binds `values` behind those of the filter."""
+        return Question(pieces, sql, [*self.where.values, *values], self.named, tables, self.overlay)
 
 
 def compile_query(
@@ -36,25 +76,37 @@ def compile_query(
     With `by_group` and sorted by `index`, the samples of a group are adjacent. That takes a look at all matching rows,
     so by default it applies to one step only. `also` are further columns in use, by the names that people use.
     """
+    by_group = is_one_step(query) if by_group is None else by_group
     with pointing(query.typed):
-        return _compile(snapshot, query, is_one_step(query) if by_group is None else by_group, also)
+        where = _where(snapshot, query)
+        names = [*query_names(query, snapshot.metrics, snapshot.tags), *also]
+        names += [] if query.trained is None else ["discarded"]
+        columns = {column_of(name, snapshot.metrics, snapshot.tags) for name in names}
+        named = [Column(name, kind) for name in sorted(filter(None, columns)) if (kind := sql_type(name))]
+        named += [Column(token_column(text), "BOOLEAN") for text in token_texts(query)]
+        order = _order(snapshot, query, by_group=by_group)
+        return CompiledQuery(where, _own_rows(where, by_group=by_group), order, named, overlay_of(snapshot, names))
 
 
-def _compile(snapshot: Snapshot, query: SampleQuery, by_group: bool, also: Sequence[str]) -> CompiledQuery:
-    where = _where(snapshot, query)
-    names = [*query_names(query, snapshot.metrics, snapshot.tags), *also]
-    names += [] if query.trained is None else ["discarded"]
-    found = {column_of(name, snapshot.metrics, snapshot.tags) for name in names}
-    named = [Column(name, kind) for name in sorted(filter(None, found)) if (kind := sql_type(name))]
-    named += [Column(token_column(text), "BOOLEAN") for text in token_texts(query)]
-    order = _order(snapshot, query, by_group=by_group)
-    return CompiledQuery(where, _own_rows(where, by_group=by_group), order, named, overlay_of(snapshot, names))
+def matching(snapshot: Snapshot, where: str, names: Sequence[str] = ()) -> CompiledQuery:
+    """Return the rows that match a filter; all rows for a blank one. The statement also uses the columns in `names`.
+
+    Raises `BadQuery` for what cannot be read, and for a column that no sample has.
+    """
+    filters = conditions(where)
+    terms = compile_query(snapshot, SampleQuery(where=filters, typed=where), by_group=False, also=names)
+    if not filters:
+        return terms._replace(own="")
+    refs = [reference(snapshot, leaf.column) for leaf in leaves(filters) if not isinstance(leaf, HasToken)]
+    derived = [ref.name for ref in refs if ref is not None and ref.kind == "derived"]
+    texts = [leaf.text for leaf in leaves(filters) if isinstance(leaf, HasToken)]
+    return terms._replace(later=(*derived, *texts))
 
 
 def overlay_of(snapshot: Snapshot, names: Sequence[str]) -> AnnotationOverlay:
     """The annotations, if they may override these columns, given by the names that people use."""
-    found = (column_of(name, snapshot.metrics, snapshot.tags) for name in dict.fromkeys(names))
-    columns = [one for one in found if one]
+    known = (column_of(name, snapshot.metrics, snapshot.tags) for name in dict.fromkeys(names))
+    columns = [name for name in known if name]
     is_newer = is_annotated(snapshot, columns)
     return AnnotationOverlay(snapshot.annotations, columns, scores=snapshot.scores) if is_newer else AnnotationOverlay()
 
@@ -65,48 +117,26 @@ def discard_overlay(snapshot: Snapshot) -> AnnotationOverlay:
     return AnnotationOverlay(pieces, ["discarded"])
 
 
-def _where(snapshot: Snapshot, query: SampleQuery) -> Clause:
-    clauses = []
-    if query.splits:
-        clauses.append(Clause(f"split IN ({', '.join('?' * len(query.splits))})", list(query.splits)))
-    for sign, bound in ((">=", query.step_min), ("<=", query.step_max)):
-        if bound is not None:
-            clauses.append(Clause(f"step {sign} ?", [bound]))
-    if query.group is not None:
-        clauses.append(Clause("grp = ?", [query.group]))
-    if query.trained is not None:
-        clauses.append(Clause(f"discarded {'=' if query.trained else '<>'} ''", []))
-    return joined([*clauses, *(clause_of(snapshot, one) for one in query.where)])
-
-
 def query_names(query: SampleQuery, metrics: Collection[str], tags: Collection[str]) -> list[str]:
     """The names of the columns that a query sorts and filters by, in a run with these metrics and tags."""
-    found = [] if query.sort == "index" else [query.sort]
-    for one in leaves(query.where):
-        if isinstance(one, HasToken):
+    names = [] if query.sort == "index" else [query.sort]
+    for leaf in leaves(query.where):
+        if isinstance(leaf, HasToken):
             continue
-        found.append(one.column)
-        if isinstance(one, Condition) and isinstance(one.value, str):
-            found += [one.value] if type_of(resolve(one.column, metrics, tags)) in NUMBERS else []
-    return found
+        names.append(leaf.column)
+        if isinstance(leaf, Condition) and isinstance(leaf.value, str):
+            names += [leaf.value] if type_of(resolve(leaf.column, metrics, tags)) in NUMBERS else []
+    return names
 
 
 def token_texts(query: SampleQuery) -> list[str]:
     """The strings of tokens that a query filters by, each once."""
-    return list(dict.fromkeys(one.text for one in leaves(query.where) if isinstance(one, HasToken)))
+    return list(dict.fromkeys(leaf.text for leaf in leaves(query.where) if isinstance(leaf, HasToken)))
 
 
 def is_one_step(query: SampleQuery) -> bool:
     """True for a query on one step of one split."""
     return query.step_min is not None and query.step_min == query.step_max and len(query.splits) == 1
-
-
-def _order(snapshot: Snapshot, query: SampleQuery, *, by_group: bool) -> str:
-    way = "DESC" if query.descending else "ASC"
-    if query.sort == "index":
-        columns = ["split <> 'train'", "split", "step", *(["lead", "grp"] if by_group else []), f"row({FILE_ORDER})"]
-        return ", ".join(f"{column} {way}" for column in columns)
-    return f"{by_value(snapshot, query)}, split, step, {FILE_ORDER}"
 
 
 def by_value(snapshot: Snapshot, query: SampleQuery) -> str:
@@ -121,8 +151,16 @@ def number_of(snapshot: Snapshot, name: str) -> str | None:
     """A numeric column in SQL; None for text and for `index`. Raises `BadQuery` for an unknown column."""
     if name == "index":
         return None
-    found = column(snapshot, name)
-    return found if is_number(snapshot, name) else None
+    sql = column(snapshot, name)
+    return sql if is_number(snapshot, name) else None
+
+
+def _order(snapshot: Snapshot, query: SampleQuery, *, by_group: bool) -> str:
+    way = "DESC" if query.descending else "ASC"
+    if query.sort == "index":
+        columns = ["split <> 'train'", "split", "step", *(["lead", "grp"] if by_group else []), f"row({FILE_ORDER})"]
+        return ", ".join(f"{column} {way}" for column in columns)
+    return f"{by_value(snapshot, query)}, split, step, {FILE_ORDER}"
 
 
 def _own_rows(where: Clause, *, by_group: bool) -> str:
@@ -131,3 +169,79 @@ def _own_rows(where: Clause, *, by_group: bool) -> str:
         return f", own AS (SELECT * FROM rows WHERE {where.sql})"
     lead = f"min(row({FILE_ORDER})) OVER (PARTITION BY split, step, grp) AS lead"
     return f", led AS (SELECT *, {lead} FROM rows), own AS (SELECT * FROM led WHERE {where.sql})"
+
+
+def _where(snapshot: Snapshot, query: SampleQuery) -> Clause:
+    clauses = []
+    if query.splits:
+        clauses.append(Clause(f"split IN ({', '.join('?' * len(query.splits))})", list(query.splits)))
+    for sign, bound in ((">=", query.step_min), ("<=", query.step_max)):
+        if bound is not None:
+            clauses.append(Clause(f"step {sign} ?", [bound]))
+    if query.group is not None:
+        clauses.append(Clause("grp = ?", [query.group]))
+    if query.trained is not None:
+        clauses.append(Clause(f"discarded {'=' if query.trained else '<>'} ''", []))
+    return _joined([*clauses, *(_clause_of(snapshot, node) for node in query.where)])
+
+
+def _joined(clauses: Sequence[Clause], word: str = "AND") -> Clause:
+    """Clauses joined by AND or OR; true without any."""
+    sql = f" {word} ".join(clause.sql if word == "AND" else f"({clause.sql})" for clause in clauses)
+    return Clause(sql or "true", [value for clause in clauses for value in clause.values])
+
+
+def _clause_of(snapshot: Snapshot, node: Filter) -> Clause:
+    """A filter in SQL. Raises `BadQuery` for a column that no sample has, or a value of the wrong type."""
+    if isinstance(node, And):
+        return _joined([_clause_of(snapshot, part) for part in node.of])
+    if isinstance(node, Not):
+        inner = _clause_of(snapshot, node.of)
+        return Clause(f"(({inner.sql}) IS NOT TRUE)", inner.values)
+    if isinstance(node, HasToken):
+        return Clause(quote(token_column(node.text)), [])
+    if isinstance(node, Missing):
+        name = column(snapshot, node.column)
+        empty = "" if is_number(snapshot, node.column) else f" OR {name} = ''"
+        return Clause(f"({name} IS NULL{empty})", [])
+    if isinstance(node, Among):
+        typed = node.typed or [""] * len(node.values)
+        values = [_bound(snapshot, node.column, *pair) for pair in zip(node.values, typed, strict=True)]
+        return Clause(f"{column(snapshot, node.column)} IN ({', '.join('?' * len(values))})", values)
+    if isinstance(node, Condition):
+        return _comparison(snapshot, node)
+    either = _joined([_clause_of(snapshot, part) for part in node.of], "OR")
+    return Clause(f"({either.sql})", either.values)
+
+
+def _comparison(snapshot: Snapshot, node: Condition) -> Clause:
+    """A condition in SQL. DuckDB takes NaN for the greatest number; here NaN is above no number."""
+    name = column(snapshot, node.column)
+    if node.operator == "contains":
+        return Clause(f"contains(lower({name}::VARCHAR), lower(?))", [str(node.value)])
+    if node.operator not in OPERATORS:
+        raise BadQuery(f"unknown operator {node.operator!r}; use one of {' '.join(OPERATORS)} contains")
+    if node.operator == "!=":
+        equal = _comparison(snapshot, replace(node, operator="="))
+        return Clause(f"({equal.sql} IS NOT TRUE)", equal.values)
+    if not is_number(snapshot, node.column):
+        return Clause(f"({name} {node.operator} ?)", [_bound(snapshot, node.column, node.value, node.typed)])
+    if isinstance(node.value, str) and is_number(snapshot, node.value):
+        other = column(snapshot, node.value)
+        not_nan = "" if node.operator == "=" else f" AND NOT isnan({name}::DOUBLE) AND NOT isnan({other}::DOUBLE)"
+        return Clause(f"({name} {node.operator} {other}{not_nan})", [])
+    value = _bound(snapshot, node.column, node.value, node.typed)
+    is_above = node.operator in ABOVE and not (isinstance(value, float) and math.isnan(value))
+    not_nan = f" AND NOT isnan({name}::DOUBLE)" if is_above else ""
+    return Clause(f"({name} {node.operator} ?{not_nan})", [value])
+
+
+def _bound(snapshot: Snapshot, name: str, value: Value, typed: str) -> Value:
+    """The value to bind: text for text columns, numbers for numeric ones."""
+    if not is_number(snapshot, name):
+        return typed or str(value)
+    if isinstance(value, str) and value.lower() in TRUTH:
+        return TRUTH[value.lower()]
+    if isinstance(value, str):
+        raise BadQuery(f"{name} is numeric; {value!r} is neither a number nor a numeric column", column=name)
+    return value

@@ -1,11 +1,12 @@
 """The DuckDB behind the queries: one in-memory database for each index folder, locked before the first statement.
 
 It may read Parquet files below its index folder, and below the shared one that this links to, and nothing else. Its
-configuration cannot change again; a statement that takes too long is interrupted. Values are always bound, identifiers
-always quoted.
+configuration cannot change again. One thread interrupts statements that take too long: to start one for each would take
+as long as a short query. Values are always bound, identifiers always quoted.
 """
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,16 +17,19 @@ import numpy as np
 import pyarrow as pa
 
 from rolloupe.errors import BadQuery, SourceChanged
+from rolloupe.formats.token_texts import tokenizer_of
 from rolloupe.index import OpenRun, Piece
 from rolloupe.index.private_index import shared_by
 from rolloupe.index.segments.columns import token_text
 from rolloupe.index.segments.files import is_readable
 from rolloupe.index.segments.pack import distrust
 from rolloupe.index.segments.segment import has_columns
-from rolloupe.index.token_stats.files import words_file_of
+from rolloupe.index.token_stats.files import has_words, words_file_of
 from rolloupe.lru import Lru
+from rolloupe.model import RunInfo
 from rolloupe.query.engine.relation import (
     FILE,
+    NO_OVERLAY,
     ROW,
     AnnotationOverlay,
     Column,
@@ -36,11 +40,95 @@ from rolloupe.query.engine.relation import (
     quote,
     used_in,
 )
-from rolloupe.query.engine.time_limit import TimeLimit
-from rolloupe.query.engine.token_words import knows_words, words_of
+from rolloupe.tokenizer.spellings import LETTERS
 
 if TYPE_CHECKING:
     import duckdb
+
+
+class TimeLimit:
+    """Interrupts statements that take longer than `seconds`. Its thread ends when it has nothing to watch."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._running: dict[object, tuple[float, Callable[[], None]]] = {}
+        """When each statement is interrupted, and how; the earliest comes first."""
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    @contextmanager
+    def watch(self, interrupt: Callable[[], None]) -> Iterator[None]:
+        """Call `interrupt` unless the block ends in time; never after its end."""
+        statement = object()
+        with self._lock:
+            self._running[statement] = time.monotonic() + self.seconds, interrupt
+            if self._thread is None or not self._thread.is_alive():  # a fork leaves the thread behind
+                self._thread = threading.Thread(target=self._keep, name="time limit", daemon=True)
+                self._thread.start()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running.pop(statement, None)
+
+    def _keep(self) -> None:
+        rest_s: float | None = self.seconds
+        while rest_s is not None:
+            time.sleep(rest_s)
+            with self._lock:
+                rest_s = self._interrupt_late()
+
+    def _interrupt_late(self) -> float | None:
+        """Interrupt late queries; returns the time to the next deadline, None without any."""
+        now = time.monotonic()
+        for statement, (deadline, interrupt) in list(self._running.items()):
+            if deadline > now:
+                return deadline - now
+            del self._running[statement]
+            interrupt()
+        self._thread = None
+        return None
+
+
+BLANK, LINE_END = " ", "\n"
+
+SHOWN_LINE_END = "↵"
+"""How the page shows a line break, which cannot be typed into a field of one line."""
+
+
+class TokenWords(NamedTuple):
+    """Strings as records may hold them, and ids."""
+
+    strings: list[str]
+    ids: list[int]
+
+
+def words_of(run: RunInfo, text: str) -> TokenWords:
+    """The words for a text, and for it with a blank before it unless it begins with one.
+
+    A record may hold the text, its byte-level spelling, or that of SentencePiece. `↵` also stands for a line break.
+    Without a tokenizer, the digits of an id stand for the id.
+    """
+    texts = [text] if text.startswith(BLANK) else [text, BLANK + text]
+    texts += [one.replace(SHOWN_LINE_END, LINE_END) for one in texts if SHOWN_LINE_END in one]
+    strings = [spelling for one in texts for spelling in (one, _by_bytes(one), one.replace(BLANK, "▁"))]
+    tokenizer = tokenizer_of(run)
+    if tokenizer is not None:
+        ids = [token for one in texts for token in tokenizer.tokens_of(one)]
+    else:
+        ids = [int(text)] if text.isascii() and text.isdigit() and len(text) < 10 else []
+    encodable = (one.encode("utf-8", "replace").decode() for one in strings)
+    return TokenWords(list(dict.fromkeys(encodable)), ids)
+
+
+def knows_words(piece: Piece) -> bool:
+    """True if the index knows which rows of a piece have which words."""
+    return piece.path is not None and piece.tokens is not None and has_words(piece.path, piece.tokens)
+
+
+def _by_bytes(text: str) -> str:
+    return "".join(LETTERS[byte] for byte in text.encode("utf-8", "surrogatepass"))
+
 
 T = TypeVar("T")
 
@@ -100,9 +188,6 @@ def _locked(folder: Path) -> "duckdb.DuckDBPyConnection":
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
     return connection
-
-
-NO_OVERLAY = AnnotationOverlay()
 
 
 class Question(NamedTuple):

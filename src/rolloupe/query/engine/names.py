@@ -1,13 +1,14 @@
-"""Names in a query: the columns of the index that they refer to, in SQL, and their types."""
+"""Names in a query: columns of the index in SQL, their types, splits, and errors that suggest the nearest names."""
 
 import difflib
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import islice
 
 from rolloupe.columns import ALIASES, ANNOTATED, KNOWN
 from rolloupe.derive import METRICS, PREFIX
 from rolloupe.errors import BadQuery
-from rolloupe.index import OpenRun, Snapshot
+from rolloupe.index import Moments, OpenRun, Snapshot, StepStats
 from rolloupe.index.segments.columns import (
     NUMBER,
     ColumnRef,
@@ -18,7 +19,7 @@ from rolloupe.index.segments.columns import (
     tag_column,
 )
 from rolloupe.query.engine.relation import quote
-from rolloupe.query.records import SampleItem
+from rolloupe.query.records import SampleItem, SampleQuery
 
 NEAR = 3
 """Maximum number of columns to suggest for an unknown name."""
@@ -94,6 +95,11 @@ def is_real(snapshot: Snapshot, name: str) -> bool:
     return type_of(reference(snapshot, name)) == "DOUBLE"
 
 
+def moments_by_kind(stats: StepStats, kind: str) -> Mapping[str, Moments]:
+    """The moments of a step by name, of the columns of a kind."""
+    return {"fixed": stats.columns, "metric": stats.metrics, "derived": stats.derived}.get(kind, {})
+
+
 def type_of(ref: ColumnRef | None) -> str:
     """The SQL type of a column; empty for an unknown column."""
     if ref is None or ref.kind != "fixed":
@@ -140,3 +146,36 @@ def _hint(snapshot: Snapshot, name: str) -> str:
     guesses = dict.fromkeys(repr(one if one in columns or one in wider else others[one]) for one in near)
     hint = f"is it {' or '.join(guesses)}? " if guesses else ""
     return f"{hint}there are: {', '.join(columns[:60])}{', ...' if len(columns) > 60 else ''}"
+
+
+EVALS = "eval"
+
+
+def is_asked(split: str, selection: str | None) -> bool:
+    """True if the selection is this split, `eval` for one of all evaluations, or None for any split."""
+    return selection in (None, split) or (selection == EVALS and split.startswith("eval/"))
+
+
+def is_within(query: SampleQuery, split: str, step: int) -> bool:
+    """True if a step is among the splits and steps of a query, which names splits in full."""
+    return (
+        (not query.splits or split in query.splits)
+        and (query.step_min is None or step >= query.step_min)
+        and (query.step_max is None or step <= query.step_max)
+    )
+
+
+LISTED = 40
+COMPARED = 500
+"""Maximum number of names to compare: comparing takes time for each of them."""
+
+MAX_CHARS = 200
+
+
+def unknown(what: str, name: str, candidates: Iterable[str], where: str = "") -> BadQuery:
+    """Return the error for an unknown name; `where` follows the name in the sentence."""
+    names = list(dict.fromkeys(one[:MAX_CHARS] for one in candidates))
+    near = difflib.get_close_matches(name[:MAX_CHARS], islice(names, COMPARED), NEAR)
+    hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
+    listed = ", ".join(names[:LISTED]) + (", ..." if len(names) > LISTED else "")
+    return BadQuery(f"no {what} {name[:MAX_CHARS]!r}{where}; {hint}there are: {listed or 'none'}")

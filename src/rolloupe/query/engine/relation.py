@@ -58,6 +58,13 @@ def deviation_of(value: str) -> str:
     return f"(CASE WHEN bool_or({large}) FILTER ({finite}) THEN {scaled} ELSE {plain} END)"
 
 
+def finite_stats(value: str) -> str:
+    """The count, mean, standard deviation, minimum and maximum of the finite values of an expression, in SQL."""
+    finite = f"FILTER (isfinite({value}))"
+    extremes = f"min({value}) {finite}, max({value}) {finite}"
+    return f"count({value}) {finite}, {mean_of(value)}, {deviation_of(value)}, {extremes}"
+
+
 class AnnotationOverlay(NamedTuple):
     """Annotations of the rows, and the columns in question: annotated values override older ones."""
 
@@ -67,6 +74,9 @@ class AnnotationOverlay(NamedTuple):
     """True if only rows at the places in the query need it."""
     scores: Sequence[Piece] = ()
     """A person's own annotations, which go before those of the run."""
+
+
+NO_OVERLAY = AnnotationOverlay()
 
 
 COUNTED = f"""row_number() OVER (PARTITION BY split, step ORDER BY source, ordinal, byte_start, part) - 1

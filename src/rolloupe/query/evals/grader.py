@@ -1,4 +1,4 @@
-"""Decides which metric, at which threshold, counts as a correct answer.
+"""The metric and the threshold that make an answer correct, and the number of correct answers by prompt and step.
 
 The default is the reward, unless the run has a metric for correctness: its name means correctness, and either the run
 declares its range or it holds nothing but 0 and 1. A reward pays for other things as well, so a correct answer may miss
@@ -11,13 +11,20 @@ place where prompts and steps are compared; otherwise the reason says so. Nothin
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rolloupe.columns import CHARTED
-from rolloupe.index import OpenRun, StepStats
+from rolloupe.errors import BadQuery, NotFound
+from rolloupe.index import OpenRun, Snapshot, StepStats, metric_column
 from rolloupe.index.segments.step_stats import Moments
+from rolloupe.query.engine import database
+from rolloupe.query.engine.caches import AnswerCache
+from rolloupe.query.engine.compile import matching
 from rolloupe.query.engine.names import qualified
-from rolloupe.query.engine.relation import literal
+from rolloupe.query.engine.relation import literal, quote
 from rolloupe.query.filter.parser import quoted
-from rolloupe.query.steps.summaries import splits
+from rolloupe.query.steps.summaries import first_split
 
 ANSWERS = ("correct", "solved", "success", "accuracy", "acc")
 """Names that mean correctness. Longer names that contain them mean something else, as `format_correct` does."""
@@ -105,7 +112,7 @@ def telling_judge(run: OpenRun, split: str, metric: str = "", threshold: float |
 
 def wrong_answers(run: OpenRun, split: str) -> str:
     """Return the filter of the wrong answers of a split, by its own grading; of the first split if it is empty."""
-    judge = judge_of(run, split or next((one.name for one in splits(run, quick=True)), "train"))
+    judge = judge_of(run, split or first_split(run))
     name = quoted(judge.metric if judge.metric in CHARTED else qualified(judge.metric, "metric"))
     sign = ">" if judge.bar.falls else "<"
     by_env = [f"(env = {quoted(env)} and {name} {sign} {value:g})" for env, value in judge.bar.by_env]
@@ -172,3 +179,93 @@ def _is_yes_or_no(moments: Moments) -> bool:
     mean, variance = moments.mean, moments.std**2
     is_within = moments.min >= 0 and moments.max <= 1
     return is_within and abs(mean - variance - mean**2) <= TOLERANCE
+
+
+KEPT_BYTES = 128 * 2**20
+
+REFERENCE = "ref_reward"
+"""The sample metric that holds the reward of the reference model's answer to the same prompt."""
+
+
+class Cells(NamedTuple):
+    """The cells of a split, by prompt and step: `prompt` and `step` are places in `names` and `steps`.
+
+    Prompts are in the order of their first appearance. An answer without a finite value cannot be graded: `without`
+    counts such answers, `n` does not.
+    """
+
+    names: NDArray[np.int64]
+    steps: NDArray[np.int64]
+    prompt: NDArray[np.int32]
+    step: NDArray[np.int32]
+    n: NDArray[np.int64]
+    c: NDArray[np.int64]
+    total: NDArray[np.float64]
+    """The sum of the values."""
+    compared: NDArray[np.int64]
+    """Samples with a finite reward and a finite reward of the reference, whatever the value."""
+    beat: NDArray[np.int64]
+    """How many of these have the higher reward: each is compared with its own reference."""
+    without: NDArray[np.int64]
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that it takes."""
+        return sum(column.nbytes for column in self)
+
+
+_cells: AnswerCache[Cells] = AnswerCache(KEPT_BYTES, lambda cells: cells.nbytes)
+
+
+def value_of(snapshot: Snapshot, metric: str) -> tuple[str, str]:
+    """A metric by the name that people use, and in SQL. Raises `BadQuery`."""
+    if metric in CHARTED:
+        return metric, quote(metric)
+    if metric not in snapshot.metrics:
+        raise BadQuery(f"no sample metric {metric!r}; there are: {', '.join([*CHARTED, *snapshot.metrics][:40])}")
+    return qualified(metric, "metric"), quote(metric_column(metric))
+
+
+def cells_of(run: OpenRun, judge: Judge, where: str = "") -> Cells:
+    """The cells of a split, of the samples that match a filter.
+
+    Raises `NotFound` for an unknown split, `BadQuery` for an unknown metric.
+    """
+    snapshot = run.snapshot()
+    names = sorted({split for split, _ in snapshot.steps})
+    if judge.split not in names:
+        raise NotFound(f"no split {judge.split!r} in run {run.id!r}; its splits: {', '.join(names) or 'none yet'}")
+    key = (judge.split, judge.metric, judge.bar._replace(reason=""), where)
+    return _cells.get(run, snapshot, key, lambda: _counted(run, snapshot, judge, where))
+
+
+def _counted(run: OpenRun, snapshot: Snapshot, judge: Judge, where: str) -> Cells:
+    name, value = value_of(snapshot, judge.metric)
+    reference = quote(metric_column(REFERENCE)) if REFERENCE in snapshot.metrics else "NULL::DOUBLE"
+    is_compared = f"isfinite(reward) AND isfinite({reference})"
+    rows = matching(snapshot, where, [name, "reward", REFERENCE])
+    sql = f"""
+    {rows.own} SELECT prompt_hash, step, count({value}) FILTER (isfinite({value}::DOUBLE)),
+           count(*) FILTER (isfinite({value}::DOUBLE) AND {judge.bar.sql(value)}),
+           coalesce(sum({value}::DOUBLE) FILTER (isfinite({value}::DOUBLE)), 0),
+           count(*) FILTER ({is_compared}), count(*) FILTER ({is_compared} AND reward > {reference}),
+           count(*) FILTER ({value} IS NULL OR NOT isfinite({value}::DOUBLE)), min(ordinal)
+    FROM {rows.table} WHERE split = ? GROUP BY prompt_hash, step"""
+    table = database.table(run, rows.question(snapshot.holding([judge.split]), sql, [judge.split]))
+    hashes, steps, n, c, total, compared, beat, without, ordinal = (
+        column.combine_chunks().fill_null(fill).to_numpy(zero_copy_only=False)
+        for column, fill in zip(table.columns, (0, 0, 0, 0, 0.0, 0, 0, 0, 0), strict=True)
+    )
+    order = np.lexsort((hashes, ordinal, steps))
+    names, first = np.unique(hashes[order], return_index=True)
+    rank = np.empty(len(names), np.int32)
+    by_first = np.argsort(first, kind="stable")
+    rank[by_first] = np.arange(len(names), dtype=np.int32)
+    step_numbers, step = np.unique(steps, return_inverse=True)
+    prompt = rank[np.searchsorted(names, hashes)]
+    place = np.lexsort((step, prompt))
+    return Cells(
+        names[by_first], step_numbers, prompt[place], step.astype(np.int32)[place], n.astype(np.int64)[place],
+        c.astype(np.int64)[place], total[place], compared.astype(np.int64)[place], beat.astype(np.int64)[place],
+        without.astype(np.int64)[place],
+    )  # fmt: skip

@@ -4,7 +4,8 @@ The grid serves every split: of training prompts it has those that recur at othe
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from math import comb, fsum
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -15,12 +16,33 @@ from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
 from rolloupe.query.engine import database
-from rolloupe.query.engine.compile import FILE_ORDER, overlay_of
+from rolloupe.query.engine.compile import FILE_ORDER, matching
 from rolloupe.query.engine.database import Question
-from rolloupe.query.evals.correctness import Cells, cells_of, value_of
-from rolloupe.query.evals.grader import Bar, evaluations, telling_judge
-from rolloupe.query.evals.pass_at_k import ks_of, mean, pass_all, pass_at
-from rolloupe.query.samples.attempts import KEY, ORDER, attempts_of
+from rolloupe.query.evals.grader import Bar, Cells, cells_of, evaluations, telling_judge, value_of
+from rolloupe.query.samples.rows import KEY, ORDER, attempts_of
+
+
+def pass_at(n: int, c: int, k: int) -> float | None:
+    """The probability that at least one of k answers is correct: 1 - C(n-c, k) / C(n, k)."""
+    return None if n < k else 1.0 - comb(n - c, k) / comb(n, k)
+
+
+def pass_all(n: int, c: int, k: int) -> float | None:
+    """The probability that all of k answers are correct (pass^k): C(c, k) / C(n, k)."""
+    return None if n < k else comb(c, k) / comb(n, k)
+
+
+def ks_of(most: int) -> tuple[int, ...]:
+    """The values of k worth a column, given the largest number of answers to a prompt: 1, 2, 4, ..., all."""
+    powers = [1 << bit for bit in range(most.bit_length()) if 1 << bit <= most]
+    return tuple(dict.fromkeys([*powers, most] if most else []))
+
+
+def mean(values: Iterable[float]) -> float | None:
+    """The mean, None for an empty list."""
+    numbers = list(values)
+    return fsum(numbers) / len(numbers) if numbers else None
+
 
 Verdict = Literal["solved", "lost", "always", "never", "mixed"]
 VERDICTS: tuple[Verdict, ...] = ("solved", "lost", "mixed", "never", "always")
@@ -272,20 +294,20 @@ def answers(
     snapshot = run.snapshot()
     pieces = snapshot.holding([split], step, step)
     try:
-        name = int.from_bytes(bytes.fromhex(prompt), "big", signed=True) if len(prompt) == 16 else None
+        prompt_hash = int.from_bytes(bytes.fromhex(prompt), "big", signed=True) if len(prompt) == 16 else None
     except ValueError:
-        name = None
-    if name is None or not pieces:
+        prompt_hash = None
+    if prompt_hash is None or not pieces:
         raise NotFound(f"no prompt {prompt[:40]!r} at step {step} of {split!r}")
     judge = telling_judge(run, split, metric, threshold)
-    value, named = value_of(snapshot, judge.metric)
+    name, value = value_of(snapshot, judge.metric)
     sql = f"""
     SELECT (row_number() OVER (ORDER BY {FILE_ORDER})) - 1 AS nth, {", ".join((*KEY, *ORDER))}, {value} AS judged,
            CASE WHEN isfinite({value}::DOUBLE) THEN {judge.bar.sql(value)} END AS is_correct, discarded, status,
            response_preview
     FROM rows WHERE split = ? AND step = ? AND prompt_hash = ? ORDER BY nth LIMIT 1000"""
-    overlay = overlay_of(snapshot, [judge.metric, "discarded"])
-    rows = database.table(run, Question(pieces, sql, [split, step, name], named, overlay=overlay))
+    terms = matching(snapshot, "", [name, "discarded"])
+    rows = database.table(run, terms.question(pieces, sql, [split, step, prompt_hash]))
     if not len(rows):
         raise NotFound(f"no prompt {prompt!r} at step {step} of {split!r}")
     attempts = attempts_of(run, snapshot, rows)

@@ -13,8 +13,7 @@ from rolloupe.model import Problem
 from rolloupe.query.engine import database
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.relation import AnnotationOverlay
-from rolloupe.query.run.tracker_curves import left_out_of_named, tracker_damage
-from rolloupe.query.run.trainer_metrics import curve_sources
+from rolloupe.query.run.trainer_metrics import curve_sources, left_out_of_named, tracker_damage
 
 UNMATCHED = """
 SELECT file, count(*), min(byte_start), arg_min(byte_length, byte_start) FROM annotations

@@ -10,9 +10,8 @@ from weakref import WeakKeyDictionary
 from rolloupe.errors import NotFound
 from rolloupe.index import OpenRun
 from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, RunFile, RunLoss
-from rolloupe.query.near_names import unknown
+from rolloupe.query.engine.names import is_asked, unknown
 from rolloupe.query.run.trainer_metrics import metric_table
-from rolloupe.query.splits import is_asked
 
 _reports: WeakKeyDictionary[OpenRun, tuple[str, bool]] = WeakKeyDictionary()
 """Whether a run has a report, and the version checked. A run with a report is not checked again."""
@@ -116,3 +115,46 @@ def all_conversations(run: OpenRun, split: str | None = None) -> Iterator[Logged
     for name, step in run.format.logtrees(run.info):
         if is_asked(name, split):
             yield from run.format.all_conversations(run.info, name, step)
+
+
+class Saved(NamedTuple):
+    """A checkpoint with a step."""
+
+    step: int
+    name: str
+
+
+class Resumed(NamedTuple):
+    """A launch of the run after the first one."""
+
+    step: int
+    """The first step of which its samples count."""
+    launch: int
+    again: int
+    """The number of its steps that an earlier launch had recorded, too."""
+
+
+class Landmarks(NamedTuple):
+    """Both in ascending order of step."""
+
+    saved: list[Saved]
+    resumed: list[Resumed]
+
+
+def landmarks(run: OpenRun) -> Landmarks:
+    """Return the steps at which a run saved a checkpoint, or was resumed."""
+    saved = [Saved(one.step, one.name) for one in checkpoints(run) if one.step is not None]
+    return Landmarks(sorted(saved), _resumed(run))
+
+
+def _resumed(run: OpenRun) -> list[Resumed]:
+    """The launches from the second on of which samples count."""
+    steps: dict[int, set[int]] = {}
+    repeated: dict[int, set[int]] = {}
+    for stats in run.snapshot().steps.values():
+        if stats.launch > 1:
+            steps.setdefault(stats.launch, set()).add(stats.step)
+            if stats.superseded:
+                repeated.setdefault(stats.launch, set()).add(stats.step)
+    found = (Resumed(min(own), launch, len(repeated.get(launch, ()))) for launch, own in steps.items())
+    return sorted(found)

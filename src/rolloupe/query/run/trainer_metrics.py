@@ -1,6 +1,10 @@
-"""The trainer's metrics as columns, read once for each change of the files and then looked up by name."""
+"""The trainer's metrics as columns, with the curves that trackers keep of the run.
+
+They are read once for each change of the files, and then looked up by name.
+"""
 
 import contextlib
+import os
 import threading
 from collections.abc import Sequence
 from itertools import chain, groupby
@@ -10,13 +14,172 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
+from rolloupe.formats.curve_files import (
+    EMPTY,
+    CurveFile,
+    current_curves,
+    curve_files,
+    path_names,
+    stamps_of,
+    without_curves,
+)
 from rolloupe.formats.reading.files import once
+from rolloupe.formats.reading.trackers.curves import LoggedRun, is_step, trainer_step_of
+from rolloupe.formats.reading.trackers.curves import metric_rows as rows_by_step
+from rolloupe.formats.reading.trackers.tables import EARLIEST_S, TIMES
 from rolloupe.index import OpenRun
 from rolloupe.index.metric_columns import MetricColumn, MetricColumns, read_columns, write_columns
 from rolloupe.lru import Lru
-from rolloupe.model import MetricRow
-from rolloupe.query.run.tracker_curves import CurveSource, time_of, tracker_version, with_tracker_curves
-from rolloupe.storage import file_state
+from rolloupe.model import TRACKER_STEP, MetricRow, Problem, RunInfo
+from rolloupe.storage import file_state, is_folder
+
+LATEST_S = 1e11
+"""Larger numbers are no seconds since 1970: this is the year 5138."""
+
+NO_CURVES = "it holds no curves"
+LISTED = 10
+"""How many metrics a note lists."""
+
+
+class CurveSource(NamedTuple):
+    """Where curves of a run come from."""
+
+    kind: str
+    """What wrote it: `TensorBoard`, `trackio`, ..."""
+    path: str
+    run: str
+    """The name of the run there, if it has one."""
+    names: list[str]
+    """The metrics that it adds."""
+    step_name: str
+    """The metric that holds the trainer's step; empty: steps are as the tracker counts."""
+    note: str = ""
+    """What a person should know: what was left out, and why."""
+    is_named: bool = False
+    """True if a person named it (`--metrics`): whatever is left out of it is a problem."""
+
+
+def with_tracker_curves(run: OpenRun, own: Sequence[MetricRow]) -> tuple[list[MetricRow], list[CurveSource]]:
+    """Add the curves of trackers to a run's own metrics. Where both have a metric, the run's own counts."""
+    known = {name for row in own for name in row.values}
+    by_step = {row.step: dict(row.values) for row in own if row.step is not None}
+    times = {row.step: row.time_s for row in own if row.step is not None}
+    loose = [row for row in own if row.step is None]
+    timed = {row.step for row in own if time_of(row) is not None}
+    sources = [CurveSource("", path, "", [], "", NO_CURVES, is_named=True) for path in without_curves(run.info)]
+    for file in curve_files(run.info):
+        for logged, note in _chosen(file, run.info):
+            step_name = _step_name(logged, run.info.reading.metrics_step)
+            rows = rows_by_step(logged.rows, step_name)
+            names = {name: None for row in rows for name in row.values}
+            added = {name: None for name in names if name not in known}
+            for row in rows:
+                values = {name: value for name, value in row.values.items() if name in added}
+                if row.step is None:
+                    loose.append(MetricRow(step=None, values=values, time_s=row.time_s))
+                elif values:
+                    by_step.setdefault(row.step, {}).update(values)
+                    if row.step not in timed:  # two clocks are not mixed at a step
+                        times[row.step] = times.get(row.step) or row.time_s
+            known |= added.keys()
+            same = [name for name in names if name not in added] if file.is_named else []
+            notes = [note or logged.damage, *_left_out(logged, rows, step_name), _same(same)]
+            about = "; ".join(filter(None, notes))
+            sources.append(CurveSource(file.kind, file.path, logged.name, [*added], step_name, about, file.is_named))
+    merged = [MetricRow(step=step, values=by_step[step], time_s=times[step]) for step in sorted(by_step)]
+    return merged + loose, sources
+
+
+def _step_name(logged: LoggedRun, asked: str) -> str:
+    """Return the metric that holds the step: the one that a person names, else a usual one; empty for neither."""
+    name = asked or trainer_step_of(logged.rows)
+    return "" if name == TRACKER_STEP else name
+
+
+def time_of(row: MetricRow) -> float | None:
+    """Return the time of a row, or the metric that holds it, in seconds since 1970."""
+    if row.time_s is not None:
+        return row.time_s if EARLIEST_S < row.time_s < LATEST_S else None
+    return next((row.values[name] for name in TIMES if EARLIEST_S < row.values.get(name, 0) < LATEST_S), None)
+
+
+def _left_out(logged: LoggedRun, rows: Sequence[MetricRow], step_name: str) -> tuple[str, str]:
+    """Say how many rows no chart shows: those with too large a step, and those without one."""
+    return "" if step_name else _without_large_steps(logged), _without_step(rows, step_name)
+
+
+def _without_large_steps(logged: LoggedRun) -> str:
+    count = sum(row.step is not None and not is_step(row.step) for row in logged.rows)
+    return f"rows left out because their step is too large: {count:,}" if count else ""
+
+
+def _without_step(rows: Sequence[MetricRow], step_name: str) -> str:
+    loose = [row for row in rows if row.step is None and row.values]
+    if not loose:
+        return ""
+    some = _listed([*{name: None for row in loose for name in row.values}])
+    why = f"no row before them has a step in {step_name!r}" if step_name else "Next: --metrics-step NAME"
+    return f"rows without a step, which no chart shows: {len(loose):,} ({some}); {why}"
+
+
+def _same(names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    return f"metrics left out because the run has others of their names: {len(names):,} ({_listed(names)})"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:LISTED]) + (", ..." if len(names) > LISTED else "")
+
+
+def tracker_damage(info: RunInfo) -> list[Problem]:
+    """List what is damaged in the files that trackers keep of a run: what was not read of each, and why.
+
+    For files that a person named, see `left_out_of_named`.
+    """
+    folder = info.root if is_folder(info.root) else os.path.dirname(info.root)
+    found = []
+    for file in (one for one in curve_files(info) if not one.is_named):
+        runs = [logged for logged, _ in _chosen(file, info)]
+        large = [_without_large_steps(one) for one in runs if not _step_name(one, info.reading.metrics_step)]
+        for damage in dict.fromkeys(filter(None, [*(one.damage for one in runs), *large])):
+            source = os.path.relpath(file.locations[0].path, folder)
+            found.append(Problem(source=source, reason=f"{file.kind}: {damage}", transient=True))
+    return found
+
+
+def left_out_of_named(sources: Sequence[CurveSource]) -> list[Problem]:
+    """List what was left out of the files with curves that a person named, and why."""
+    named = [one for one in sources if one.is_named and one.note]
+    return [
+        Problem(source=one.path, reason=f"{one.kind}: {one.note}" if one.kind else one.note, transient=True)
+        for one in named
+    ]
+
+
+def tracker_version(run: OpenRun) -> str:
+    """Return a word that changes whenever such a file comes, goes or changes."""
+    return " ".join(f"{stamp}" for file in curve_files(run.info) for stamp in stamps_of(file))
+
+
+def _chosen(file: CurveFile, info: RunInfo) -> list[tuple[LoggedRun, str]]:
+    """Return the runs of a file that are this run, each with a note; an empty one with a note where none is."""
+    try:
+        runs = current_curves(file)
+    except ValueError as error:
+        return [(LoggedRun("", [], damage="" if str(error) == EMPTY else str(error)), str(error))]
+    if info.within and file.path == info.root:
+        return [(run, "") for run in runs if run.id == info.within]
+    name = info.name
+    is_named = len(runs) == 1 and name in path_names(file)
+    same = [run for run in runs if is_named or run.name == name]
+    if file.is_beside or (len(runs) > 1 and same):
+        return [(run, "") for run in same]
+    if len(runs) > 1:
+        names = ", ".join(dict.fromkeys(run.name for run in runs[:20]))
+        return [(LoggedRun("", []), f"it holds {len(runs)} runs, and none is named {name!r}: {names}")]
+    return [(run, "") for run in runs]
+
 
 KEPT_BYTES = 128 * 2**20
 

@@ -1,4 +1,4 @@
-"""Statistics of any token series, recorded or derived, step by step."""
+"""Token series step by step: their statistics, their means by position, and the shares that rules of masks take out."""
 
 import math
 from collections import defaultdict
@@ -7,10 +7,22 @@ from typing import NamedTuple, TypeVar
 
 from rolloupe.index import OpenRun, StepKey
 from rolloupe.index.segments.step_stats import UNIT
-from rolloupe.index.token_stats.histogram import Histogram, merged, unpacked
+from rolloupe.index.token_stats import histogram, mask_sums, positions
+from rolloupe.index.token_stats.histogram import Histogram
+from rolloupe.index.token_stats.mask_sums import MaskedSums
+from rolloupe.index.token_stats.positions import EDGES, PositionSums
 from rolloupe.index.token_stats.series_totals import SeriesTotals
 from rolloupe.query.records import SampleQuery
-from rolloupe.query.run_tokens.token_index import TokenCoverage, indexed, is_read, read_totals, series_meant
+from rolloupe.query.run.trainer_files import loss_of
+from rolloupe.query.run_tokens.token_index import (
+    TokenCoverage,
+    indexed,
+    is_read,
+    of_index,
+    read_totals,
+    series_meant,
+    whole_steps,
+)
 from rolloupe.tokens import Origin
 
 T = TypeVar("T")
@@ -85,7 +97,7 @@ def token_stats(
     by_step: dict[tuple[str, int], list[_Sums]] = defaultdict(list)
     for row in rows:
         *sums, buckets, counts = row.values
-        by_step[row.split, row.step].append(_Sums._make([*sums, unpacked(buckets, counts)]))
+        by_step[row.split, row.step].append(_Sums._make([*sums, histogram.unpacked(buckets, counts)]))
     return TokenStatsBySteps(
         series,
         [
@@ -123,8 +135,8 @@ def _stats(split: str, step: int, some: Iterable[_Sums], percentiles: Sequence[f
     parts = list(some)
     count, samples = sum(one.tokens for one in parts), sum(one.samples for one in parts)
     low, high = min(one.low for one in parts), max(one.high for one in parts)
-    histogram = merged(one.histogram for one in parts)
-    found = {share: min(high, max(low, histogram.percentile(share / 100))) for share in percentiles}
+    whole = histogram.merged(one.histogram for one in parts)
+    found = {share: min(high, max(low, whole.percentile(share / 100))) for share in percentiles}
     return TokenStats(
         split,
         step,
@@ -138,3 +150,121 @@ def _stats(split: str, step: int, some: Iterable[_Sums], percentiles: Sequence[f
         high,
         found,
     )
+
+
+class PositionCurve(NamedTuple):
+    """The mean of a series by position at a step, over the trained tokens."""
+
+    split: str
+    step: int
+    first: list[int]
+    """The first position of each bucket: how many trained tokens of the sample precede it."""
+    tokens: list[int]
+    means: list[float | None]
+    """None for a bucket without tokens."""
+
+
+class CurvesByPosition(NamedTuple):
+    """A series at every step that has values."""
+
+    series: str
+    curves: list[PositionCurve]
+    coverage: TokenCoverage
+
+
+def position_curves(run: OpenRun, query: SampleQuery, series: str) -> CurvesByPosition:
+    """The mean of a series by position in the response, by step.
+
+    Up to the 64th trained token each position counts alone; beyond, buckets grow with the position. Raises `BadQuery`
+    for a query with a group or a filter.
+    """
+    of_index(query)
+    series = series_meant(run, series)
+    rows, coverage = indexed(run, run.snapshot(), query, ("position_counts", "position_totals"), series)
+    by_step: dict[StepKey, list[PositionSums]] = defaultdict(list)
+    for row in rows:
+        by_step[row.split, row.step].append(positions.unpacked(*row.values))
+    curves = [
+        _curve(*key, positions.merged(some))
+        for key, some in sorted(by_step.items(), key=lambda one: (one[0][0] != "train", one[0]))
+    ]
+    return CurvesByPosition(series, [curve for curve in curves if curve.tokens], coverage)
+
+
+def _curve(split: str, step: int, sums: PositionSums) -> PositionCurve:
+    counts, totals = sums.tokens.tolist(), sums.total.tolist()
+    means = [total / count if count else None for count, total in zip(counts, totals, strict=True)]
+    return PositionCurve(split, step, EDGES[: len(counts)].tolist(), counts, means)
+
+
+RECORDED = "recorded"
+"""The rule of the trainer's own flags."""
+
+
+class MaskedShares(NamedTuple):
+    """What a rule takes out at a step, as shares of the trained tokens."""
+
+    split: str
+    step: int
+    rule: str
+    """A name of `tokens.MASK_RULES`, or `recorded` for what the trainer recorded."""
+    thresholds: dict[str, float]
+    """The run's for the rule of its loss, the usual ones for others; none for `recorded`."""
+    tokens: int
+    masked: float
+    high: float
+    low: float
+    update_lost: float | None
+    """The share of the update, as in `PushShares.lost`; None if nothing is known to be pushed."""
+
+
+class MaskedBySteps(NamedTuple):
+    """Every rule at every step."""
+
+    shares: list[MaskedShares]
+    coverage: TokenCoverage
+
+
+def masked_shares(run: OpenRun, query: SampleQuery) -> MaskedBySteps:
+    """The shares of tokens that each rule takes out, by step, for the rules that the recorded series suffice for.
+
+    Raises `BadQuery` for a query with a group or a filter.
+    """
+    rows, coverage = whole_steps(run, query, "masked")
+    sums: dict[tuple[str, int, str, str], MaskedSums] = {}
+    for row in rows:
+        for rule, one in mask_sums.unpacked(row.values[0]).items():
+            key = row.split, row.step, rule, str(one.thresholds)
+            sums[key] = sums[key].plus(one) if key in sums else one
+    shares = [
+        MaskedShares(
+            *key[:3],
+            one.thresholds,
+            tokens=one.tokens,
+            masked=one.masked / one.tokens,
+            high=one.high / one.tokens,
+            low=one.low / one.tokens,
+            update_lost=one.lost / one.update if one.update else None,
+        )
+        for key, one in sorted(sums.items(), key=lambda one: (one[0][0] != "train", one[0]))
+        if one.tokens
+    ]
+    return MaskedBySteps(shares, coverage)
+
+
+def masked_by_rule(run: OpenRun, split: str) -> dict[str, dict[int, MaskedShares]]:
+    """Return the shares by rule, then by step; of a rule with several thresholds those of the run's loss."""
+    loss = loss_of(run)
+    found: dict[str, dict[int, MaskedShares]] = {}
+    for one in masked_shares(run, SampleQuery(splits=(split,))).shares:
+        is_own = loss is not None and loss.rule == one.rule and loss.thresholds.items() <= one.thresholds.items()
+        by_step = found.setdefault(one.rule, {})
+        by_step[one.step] = one if is_own else by_step.get(one.step, one)
+    return found
+
+
+def usual_rules(run: OpenRun, rules: dict[str, dict[int, MaskedShares]]) -> list[str]:
+    """Return the rules that a run applies: its trainer's flags and that of its loss; all if none is known."""
+    loss = loss_of(run)
+    own = [name for name in (RECORDED, loss.rule if loss else "") if name in rules]
+    return own or sorted(rules)

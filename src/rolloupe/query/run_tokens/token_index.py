@@ -12,6 +12,7 @@ from rolloupe.index.token_stats.files import WHOLE_STEP, has_file, tokens_file_o
 from rolloupe.index.token_stats.series_totals import SeriesTotals
 from rolloupe.model import Sample, SampleKey
 from rolloupe.query.engine import database
+from rolloupe.query.engine.names import is_within
 from rolloupe.query.engine.relation import FILE, quote
 from rolloupe.query.records import SampleQuery
 from rolloupe.query.sample.stream import Reader
@@ -55,7 +56,7 @@ def indexed(
     named = query.splits[0] if len(query.splits) == 1 else ""
     query = in_known_splits(snapshot, query)
     pieces = snapshot.holding(query.splits, query.step_min, query.step_max)
-    total = sum(stats.rows for key, stats in snapshot.steps.items() if _is_in(query, key))
+    total = sum(stats.rows for key, stats in snapshot.steps.items() if is_within(query, *key))
     by_path = {
         tokens_file_of(piece.path): piece
         for piece in pieces
@@ -76,7 +77,7 @@ def indexed(
         by_path = {path: by_path[path] for path in paths}
         for file, split, step, launch, *found in zip(*(column.to_pylist() for column in table.columns), strict=True):
             stats = snapshot.steps.get((split, step))
-            if stats is not None and launch in (0, stats.launch) and _is_in(query, (split, step)):
+            if stats is not None and launch in (0, stats.launch) and is_within(query, split, step):
                 rows.append(IndexedRow(by_path[paths[file]], named or split, step, found))
     reached = {id(piece) for piece in by_path.values()}
     pending = sum(
@@ -135,18 +136,9 @@ def in_known_series(run: OpenRun, series: str, error: type[RolloupeError] = NotF
         raise error(f"no token series {series[:80]!r} in run {run.id!r}; it has: {', '.join(names) or 'none'}")
 
 
-def _is_in(query: SampleQuery, key: StepKey) -> bool:
-    split, step = key
-    return (
-        (not query.splits or split in query.splits)
-        and (query.step_min is None or step >= query.step_min)
-        and (query.step_max is None or step <= query.step_max)
-    )
-
-
 def _rows_in(piece: Piece, query: SampleQuery, snapshot: Snapshot) -> int:
     """The number of current samples of a piece in the splits and steps of a query."""
-    found = (stats for stats in piece.step_stats if _is_in(query, (stats.split, stats.step)))
+    found = (stats for stats in piece.step_stats if is_within(query, stats.split, stats.step))
     return sum(one.rows for one in found if one.launch in (0, snapshot.steps[one.split, one.step].launch))
 
 

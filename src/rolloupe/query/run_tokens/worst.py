@@ -11,7 +11,7 @@ from rolloupe.query.engine.relation import RowPlace
 from rolloupe.query.records import SampleQuery
 from rolloupe.query.run_tokens.token_index import TokenCoverage, indexed, is_read, read_totals, series_meant, totals_of
 from rolloupe.query.sample.load import sample
-from rolloupe.query.samples.pages import items_of, list_rows
+from rolloupe.query.samples.rows import items_of, list_rows
 from rolloupe.tokenizer import text_of_token
 
 

@@ -14,8 +14,8 @@ from rolloupe import text
 from rolloupe.errors import NotFound, RolloupeError
 from rolloupe.index import OpenRun
 from rolloupe.model import Part, Sample, SampleKey, Turn
-from rolloupe.query.sample import annotations
 from rolloupe.query.sample.load import GroupRow, counted, group_keys, group_rows
+from rolloupe.query.sample.read import annotation_places, read_sample
 
 MOST = 64
 """Number of answers to read at a time."""
@@ -137,10 +137,10 @@ def _best(pairs: Sequence[tuple[SampleKey, GroupRow]]) -> tuple[SampleKey, Group
 
 
 def _read(run: OpenRun, pairs: Sequence[tuple[SampleKey, GroupRow]], limit: int) -> Iterator[_Read]:
-    noted = annotations.places(run, [row.uid for _, row in pairs])
+    noted = annotation_places(run, [row.uid for _, row in pairs])
     for key, row in pairs:
         try:
-            sample = annotations.load(run, key, row.locator, noted.get(row.uid, []))
+            sample = read_sample(run, key, row.locator, noted.get(row.uid, []))
         except RolloupeError as error:
             yield _Read(GroupAnswer(key, [], 0, 0, error=str(error)), [], 0, "")
             continue

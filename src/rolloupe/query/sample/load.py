@@ -1,23 +1,83 @@
-"""One sample: looked up in the index, read whole from its source."""
+"""One sample: looked up in the index by its id, of today or of former times, and read whole from its source.
 
+Former ids are of the time when the format `generic` read the run: they name the file, and the sample's start in it.
+When a more specific format takes over, group and index become those of the framework, and the place stays. An id that
+the run lacks therefore refers to the sample that begins at its place.
+"""
+
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import overload
+from functools import wraps
+from typing import TypeVar, overload
 
 import numpy as np
 import pyarrow as pa
 
 from rolloupe.errors import NotFound
 from rolloupe.formats.reading import file_damage
+from rolloupe.formats.reading.files import stem
 from rolloupe.index import OpenRun
 from rolloupe.model import Locator, Sample, SampleKey
 from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import FILE_ORDER
 from rolloupe.query.engine.database import Question
-from rolloupe.query.sample import annotations
-from rolloupe.query.sample.scores import scores_of
-from rolloupe.query.samples.former_ids import by_former_id, current_ids
+from rolloupe.query.sample.read import annotation_places, read_scored, source_of
+
+T = TypeVar("T")
+
+_INDEX = re.compile(r"(?P<file>.+):(?P<start>[0-9]{1,18})", re.DOTALL)
+
+AT_PLACES = """
+SELECT nth, split, step, grp, idx
+FROM rows JOIN asked ON source = own_file AND (byte_start = own_start OR ends_with(idx, own_end))
+ORDER BY nth, ends_with(idx, own_end), part DESC
+"""
+"""The last row of each counts: of a table, `own_start` is the number of a row, which is at the end of its index too."""
+
+
+def current_ids(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, SampleKey]:
+    """Map former ids to current ones; the first sample of a line counts."""
+    places = {key: place for key in keys if (place := _place(run, key.index)) is not None}
+    pieces = run.snapshot().holding() if places else []
+    if not pieces:
+        return {}
+    former = list(places)
+    files, starts = zip(*places.values(), strict=True)
+    columns = {"nth": range(len(former)), "own_file": files, "own_start": starts}
+    asked = pa.table(columns | {"own_end": [f":{start}" for start in starts]})
+    answer = database.ask(run, Question(pieces, AT_PLACES, tables={"asked": asked}))
+    return {former[nth]: SampleKey(*key) for nth, *key in answer}
+
+
+def by_former_id(ask: Callable[[OpenRun, SampleKey], T]) -> Callable[[OpenRun, SampleKey], T]:
+    """Retry with the current id if a sample is not found by the given id."""
+
+    @wraps(ask)
+    def answer(run: OpenRun, key: SampleKey) -> T:
+        try:
+            return ask(run, key)
+        except NotFound:
+            current = current_ids(run, [key]).get(key)
+            if current is None or current == key:
+                raise
+            return ask(run, current)
+
+    return answer
+
+
+def _place(run: OpenRun, index: str) -> tuple[str, int] | None:
+    """The file that an index names, relative to the run, and the byte."""
+    match = _INDEX.fullmatch(index)
+    if match is None:
+        return None
+    file = f"/{match['file']}"
+    names = [source.name for source in run.sample_files() if source.what == "samples"]
+    # the paths of one file may begin at different folders
+    same = [name for name in names if f"/{stem(name)}".endswith(file) or file.endswith(f"/{stem(name)}")]
+    return (same[0], int(match["start"])) if len(same) == 1 else None
+
 
 OF_GROUP = """
 SELECT idx, launch, source, byte_start, byte_length, part, uid, reward FROM base
@@ -121,28 +181,18 @@ def _alone(run: OpenRun, key: SampleKey) -> GroupRow:
 def locate(run: OpenRun, key: SampleKey) -> Locator:
     """The place of a sample. Raises `NotFound`, and `SourceChanged` if its file is gone."""
     locator = _alone(run, key).locator
-    annotations.source_of(run, key, locator)
+    source_of(run, key, locator)
     return locator
 
 
-def load_scored(run: OpenRun, key: SampleKey, locator: Locator, noted: Sequence[Locator] = ()) -> Sample:
-    """Read the whole sample of a key as `annotations.load`, with the scores of a person's own graders."""
-    sample = annotations.load(run, key, locator, noted)
-    metrics, tags = scores_of(run, key, locator)
-    sample.row.metrics, sample.row.tags = sample.row.metrics | metrics, sample.row.tags | tags
-    if not (sample.turns or sample.notes):
-        sample.notes.append("the record has neither a prompt nor a response")
-    return sample
-
-
-def _loaded(run: OpenRun, key: SampleKey, row: GroupRow) -> Sample:
-    return load_scored(run, key, row.locator, annotations.places(run, [row.uid]).get(row.uid, []))
+def _read(run: OpenRun, key: SampleKey, row: GroupRow) -> Sample:
+    return read_scored(run, key, row.locator, annotation_places(run, [row.uid]).get(row.uid, []))
 
 
 @by_former_id
 def sample(run: OpenRun, key: SampleKey) -> Sample:
     """One whole sample, read from its source. Raises `NotFound`, and `SourceChanged` if the file was rewritten."""
-    return _loaded(run, key, _alone(run, key))
+    return _read(run, key, _alone(run, key))
 
 
 class Keys(Sequence[SampleKey]):
@@ -195,18 +245,18 @@ def sample_and_group(run: OpenRun, key: SampleKey) -> tuple[Sample, Sequence[Sam
         plain = Keys(key, table["idx"].combine_chunks())
         place = plain.place(SampleKey(*key.shared))
         row = _chosen(run, key, _group_rows(table.slice(max(0, place), int(place >= 0))))
-        return _loaded(run, key, row), plain
+        return _read(run, key, row), plain
     rows = _group_rows(table)
     row = _chosen(run, key, rows)
     keys = zip(group_keys(run, key, rows), rows, counted(run, key, rows), strict=True)
-    return _loaded(run, key, row), [one for one, of, counts in keys if counts or of is row]
+    return _read(run, key, row), [one for one, of, counts in keys if counts or of is row]
 
 
 @by_former_id
 def raw(run: OpenRun, key: SampleKey) -> tuple[Locator, bytes]:
     """The place of a sample and its record's bytes, verbatim. Raises as `sample`."""
     locator = _alone(run, key).locator
-    return locator, run.format.raw(annotations.source_of(run, key, locator), locator)
+    return locator, run.format.raw(source_of(run, key, locator), locator)
 
 
 def read(run: OpenRun, file: str, start: int, length: int) -> bytes:

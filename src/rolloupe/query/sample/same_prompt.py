@@ -11,7 +11,7 @@ from rolloupe.errors import NotFound
 from rolloupe.index import OpenRun, Snapshot
 from rolloupe.model import SampleKey
 from rolloupe.query.engine import database
-from rolloupe.query.engine.cache import AnswerCache
+from rolloupe.query.engine.caches import AnswerCache
 from rolloupe.query.engine.compile import FILE_ORDER, discard_overlay
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.relation import mean_of

@@ -1,21 +1,67 @@
-"""Many whole samples, one after another: for copying a run, or extracting samples."""
+"""Many whole samples, one after another: of a step, of a list with their texts, or named one by one."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias, TypeVar
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, groupby
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
+import numpy as np
 import pyarrow as pa
 
+from rolloupe import tokens
 from rolloupe.errors import SourceChanged
 from rolloupe.index import OpenRun
-from rolloupe.model import Locator, Sample, SampleKey, Texts
+from rolloupe.model import Locator, Problem, Sample, SampleKey, Texts
 from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import ATTEMPT_ORDER
 from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.keyed_table import KeyedTable
 from rolloupe.query.records import SampleItem, SampleQuery
-from rolloupe.query.sample import annotations
-from rolloupe.query.sample.load import load_scored, sample
-from rolloupe.query.samples.pages import samples
+from rolloupe.query.sample.load import sample
+from rolloupe.query.sample.read import (
+    annotation_places,
+    annotation_table,
+    read_sample,
+    read_scored,
+    read_texts,
+    texts_of,
+)
+from rolloupe.query.samples.listing import listed
+from rolloupe.query.samples.pages import every, in_known_splits, samples
+from rolloupe.query.samples.rows import LocatedItem, list_rows, located_items
+
+CHUNK = 65_536
+"""Number of rows whose keys exist as Python objects at a time."""
+
+
+class KeyedTable:
+    """A table by key. Keys are the values of `columns`, texts, in order; several rows may share one."""
+
+    def __init__(self, table: pa.Table, columns: Sequence[str]) -> None:
+        self._columns = tuple(columns)
+        self._arrays = {name: _whole(table[name]) for name in table.column_names}
+        hashes = np.empty(len(table), np.int64)
+        for start in range(0, len(table), CHUNK):
+            part = [self._arrays[name].slice(start, CHUNK).to_pylist() for name in columns]
+            hashes[start : start + CHUNK] = [hash(key) for key in zip(*part, strict=True)]
+        self._order = np.argsort(hashes, kind="stable")
+        self._hashes = hashes[self._order]
+
+    def rows(self, *key: str) -> list[dict[str, Any]]:
+        """The rows of a key, in table order."""
+        key_hash = hash(key)
+        first = stop = int(self._hashes.searchsorted(key_hash))
+        while stop < len(self._hashes) and self._hashes[stop] == key_hash:  # usually one: quicker than another search
+            stop += 1
+        found = [self._row(at) for at in self._order[first:stop].tolist()]
+        return [row for row in found if tuple(row[name] for name in self._columns) == key]
+
+    def _row(self, at: int) -> dict[str, Any]:
+        return {name: array[at].as_py() for name, array in self._arrays.items()}
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+
 
 PAGE = 500
 """Number of samples to look up at a time; only one is in memory as a whole."""
@@ -84,11 +130,11 @@ class Reader:
 
     def __call__(self, key: SampleKey) -> Sample:
         """One sample. Raises `NotFound`, and `SourceChanged` if its file was rewritten."""
-        return self._read(key, load_scored, lambda: sample(self._run, key))
+        return self._read(key, read_scored, lambda: sample(self._run, key))
 
     def texts(self, key: SampleKey) -> Texts:
         """The texts of one sample, which is cheaper than the whole sample. Raises as a call of the reader."""
-        return self._read(key, annotations.load_texts, lambda: annotations.texts_of(sample(self._run, key)))
+        return self._read(key, read_texts, lambda: texts_of(sample(self._run, key)))
 
     def _read(self, key: SampleKey, load: Load[T], alone: Callable[[], T]) -> T:
         """Read by the places of a known step, else by `alone`."""
@@ -115,7 +161,7 @@ class Reader:
         if stats is None or stats.rows > MOST:
             return _Step(of, KeyedTable(NO_PLACES, ("grp", "idx")))
         rows = database.table(self._run, Question(snapshot.holding([split], step, step), OF_STEP, [split, step]))
-        noted = annotations.noted(self._run, rows["uid"])
+        noted = annotation_table(self._run, rows["uid"])
         return _Step(of, KeyedTable(rows, ("grp", "idx")), None if noted is None else KeyedTable(noted, ("uid",)))
 
 
@@ -149,10 +195,10 @@ def _read(run: OpenRun, items: Sequence[SampleItem]) -> Iterator[Sample]:
     places = database.ask(run, question) if pieces else []
     if len(places) < len(items):
         raise SourceChanged(f"samples of step {step} of split {split!r} were written again since: ask again")
-    noted = annotations.places(run, [place[-1] for place in places])
+    noted = annotation_places(run, [place[-1] for place in places])
     for nth, name, start, length, part, uid in places:
         locator = Locator(source=name, start=start, length=length, part=part)
-        yield _annotated(annotations.load(run, items[nth].key, locator, noted.get(uid, [])), items[nth])
+        yield _annotated(read_sample(run, items[nth].key, locator, noted.get(uid, [])), items[nth])
 
 
 def _annotated(sample: Sample, item: SampleItem) -> Sample:
@@ -162,3 +208,92 @@ def _annotated(sample: Sample, item: SampleItem) -> Sample:
     row.metrics = row.metrics | item.metrics
     row.tags = row.tags | item.tags
     return sample
+
+
+LOOKED_UP = 2000
+"""Number of samples to look up at a time."""
+
+BATCH_BYTES = 8 * 2**20
+"""Size of records, as they lie in files, to read at a time."""
+
+
+class TextedSample(NamedTuple):
+    """A sample of a list, with what its record holds; the record may lack annotations and token series."""
+
+    item: SampleItem
+    place: str
+    """The word for its place: see `PLACE_WORD`."""
+    sample: Sample | Problem
+    size: int
+    """Of its record, in bytes."""
+
+
+def groups_with_texts(run: OpenRun, query: SampleQuery) -> Iterator[list[TextedSample]]:
+    """Yield the samples of each group in the order of the run, read from their files.
+
+    Memory is bounded by the largest group. Raises `NotFound` for an unknown split, `BadQuery` for an unknown column.
+    """
+    waiting: list[list[LocatedItem]] = []
+    size = 0
+    for _, members in groupby(_located(run, query), key=lambda one: (one.item.split, one.item.step, one.item.group)):
+        group = list(members)
+        waiting.append(group)
+        size += sum(member.locator.length for member in group)
+        if size > BATCH_BYTES:
+            yield from _with_texts(run, waiting)
+            waiting, size = [], 0
+    yield from _with_texts(run, waiting)
+
+
+def _located(run: OpenRun, query: SampleQuery) -> Iterator[LocatedItem]:
+    snapshot = run.snapshot()
+    listing = listed(run, snapshot, in_known_splits(snapshot, query))
+    for offset in range(0, listing.total, LOOKED_UP):
+        yield from located_items(list_rows(run, listing.snapshot, listing.page(run, offset, LOOKED_UP)))
+
+
+def _with_texts(run: OpenRun, groups: Sequence[Sequence[LocatedItem]]) -> Iterator[list[TextedSample]]:
+    by_source: dict[str, set[Locator]] = defaultdict(set)
+    for member in chain.from_iterable(groups):
+        by_source[member.locator.source].add(member.locator)
+    records: dict[Locator, Sample | Problem] = {}
+    for name, locators in by_source.items():
+        source = run.source(name)
+        if source is None:
+            raise SourceChanged(f"{name} is gone: its samples were there when it was indexed. Next: try again")
+        in_order = sorted(locators, key=lambda locator: (locator.start, len(locator.part), locator.part))
+        records.update(zip(in_order, run.format.samples_at(run.info, source, in_order), strict=True))
+    for group in groups:
+        yield [TextedSample(item, word, records[at], at.length) for _, item, at, word in group]
+
+
+def with_group_advantages(run: OpenRun, samples: Iterable[Sample]) -> Iterator[Sample]:
+    """Yield samples; those with logprobs and without an advantage have one within their group.
+
+    The members that were trained on count: see `tokens.group_advantages`. A group of one has none, and no sample with
+    the values of a critic, which advantages are made of then. One query serves all samples of a group that follow each
+    other.
+    """
+    advantages: dict[SampleKey, float] = {}
+    group = None
+    for each in samples:
+        if _lacks_advantage(each):
+            if group != (group := (each.key.split, each.key.step, each.key.group)):
+                advantages = _group_advantages(run, each.key)
+            each.group_advantage = advantages.get(each.key)
+        yield each
+
+
+def _lacks_advantage(of: Sample) -> bool:
+    names = {series.name for series in of.series}
+    has_others = of.row.advantage is not None or not names.isdisjoint((tokens.ADVANTAGES, "values", "returns"))
+    return not has_others and not names.isdisjoint(tokens.POLICY)
+
+
+def _group_advantages(run: OpenRun, key: SampleKey) -> dict[SampleKey, float]:
+    group = SampleQuery(splits=(key.split,), step_min=key.step, step_max=key.step, group=key.group, trained=True)
+    members = [member for member in every(run, group) if member.reward is not None]
+    if len(members) < 2:
+        return {}
+    rewards = np.array([member.reward for member in members], dtype=np.float64)
+    return dict(zip((member.key for member in members), tokens.group_advantages(rewards).tolist(), strict=True))

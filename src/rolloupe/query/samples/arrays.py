@@ -1,20 +1,25 @@
-"""Columns of all samples of a query as arrays: for statistics over a whole run."""
+"""Columns of all samples of a query as arrays, for statistics over a whole run, and some of these samples whole."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rolloupe.errors import RolloupeError
 from rolloupe.index import OpenRun, Snapshot
+from rolloupe.model import Sample
 from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import compile_query
-from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import column
-from rolloupe.query.engine.relation import PLACE, RowPlace, TableReading, quote
+from rolloupe.query.engine.relation import FILE, PLACE, ROW, RowPlace, TableReading, quote
 from rolloupe.query.records import SampleQuery
-from rolloupe.query.samples.pages import in_known_splits, items_of, list_rows
+from rolloupe.query.sample.read import annotation_places, read_sample
+from rolloupe.query.samples.pages import in_known_splits
+from rolloupe.query.samples.rows import items_of, list_rows, located_items
 
 GROUP, IDENTITY, TEXT = "~group", "~identity", "~text"
 """Hashes: of split, step and group; of these and the index; of the length and the ends of the response, which differ
@@ -49,14 +54,14 @@ class SampleArrays(NamedTuple):
 
     def ids(self, run: OpenRun, places: Sequence[int]) -> list[str]:
         """The ids of some of the samples. Raises as `database.ask`."""
-        found = self.row_places(places)
-        return [str(item.key) for item in items_of(list_rows(run, self.snapshot, found, columns=()))]
+        rows = list_rows(run, self.snapshot, self.row_places(places), columns=())
+        return [str(item.key) for item in items_of(rows)]
 
     def row_places(self, places: Sequence[int]) -> list[RowPlace]:
         """Where the index has some of the samples."""
         if self.reading is None or not len(places):
             return []
-        pairs = zip(*(self.table[name].take(pa.array(places)).to_pylist() for name in map(_bare, PLACE)), strict=True)
+        pairs = zip(*(self.table[name].take(pa.array(places)).to_pylist() for name in (FILE, ROW)), strict=True)
         return [self.reading.place(*pair) for pair in pairs]
 
 
@@ -71,11 +76,22 @@ def sample_arrays(run: OpenRun, query: SampleQuery, names: Sequence[str]) -> Sam
         return SampleArrays(pa.table({name: [] for name in (*names, *HASHES)}), snapshot, None)
     selected = ", ".join(f"{sql} AS {quote(name)}" for name, sql in {**columns, **HASHES}.items())
     sql = f"{terms.own} SELECT {', '.join(PLACE)}, {selected} FROM own"
-    question = Question(pieces, sql, terms.where.values, terms.named, overlay=terms.overlay)
-    table, reading = database.placed(run, question)
-    order = [table[name].to_numpy() for name in (*reversed(list(map(_bare, PLACE))), GROUP)]
+    table, reading = database.placed(run, terms.question(pieces, sql))
+    order = [table[name].to_numpy() for name in (ROW, FILE, GROUP)]
     return SampleArrays(table.take(pa.array(np.lexsort(order))), snapshot, reading)
 
 
-def _bare(quoted: str) -> str:
-    return quoted.strip('"')
+def whole_samples(
+    run: OpenRun, arrays: SampleArrays, places: Sequence[int], most_bytes: int
+) -> Iterator[tuple[int, Sample]]:
+    """Yield the samples at some places, in the order of their files, each with its place.
+
+    Leaves out those that cannot be read, and those after the first `most_bytes` of records.
+    """
+    located = located_items(list_rows(run, arrays.snapshot, arrays.row_places(places), columns=()))
+    noted = annotation_places(run, [one.item.uid for one in located])
+    sizes = accumulate(one.locator.length for one in located)
+    kept = [one for one, size in zip(located, sizes, strict=True) if size <= most_bytes]
+    for nth, item, locator, _ in sorted(kept, key=lambda one: (one.locator.source, one.locator.start)):
+        with suppress(RolloupeError):
+            yield places[nth], read_sample(run, item.key, locator, noted.get(item.uid, []))

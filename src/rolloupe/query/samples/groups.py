@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from rolloupe.index import OpenRun, Piece, Snapshot
 from rolloupe.model import SampleKey
-from rolloupe.query.engine import database, parts
-from rolloupe.query.engine.cache import AnswerCache
+from rolloupe.query.engine import database, query_progress
+from rolloupe.query.engine.caches import AnswerCache
 from rolloupe.query.engine.compile import FILE_ORDER, by_value, compile_query
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import column, is_number
 from rolloupe.query.engine.relation import PLACE, mean_of
 from rolloupe.query.records import SampleQuery, Stats
-from rolloupe.query.samples.attempts import KEY, ORDER, attempts_of
 from rolloupe.query.samples.pages import in_known_splits, pending, stamp_of
+from rolloupe.query.samples.rows import KEY, ORDER, attempts_of
 
 MAX_MEMBERS = 1000
 """Maximum number of samples of a group that a page names; of larger groups it gives the size."""
@@ -132,9 +132,9 @@ def _heads(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Heads:
     if query.sort != "index" or len(query.splits) != 1:
         return _heads_of(run, snapshot, query)
     heads = []
-    for part in parts.of(snapshot, query):
+    for part in query_progress.parts_of(snapshot, query):
         heads.append(_heads_of(run, snapshot, part))
-        parts.count(len(heads[-1].steps))
+        query_progress.count_found(len(heads[-1].steps))
     steps, names, sizes, _ = map(np.concatenate, zip(*(reversed(heads) if query.descending else heads), strict=True))
     return Heads(steps, names, sizes, np.cumsum(sizes) - sizes)
 
@@ -160,7 +160,7 @@ def _heads_of(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Heads:
     SELECT any_value(step), {HASH}, count(*), {value} AS value, {lead} AS lead, any_value(split) AS side
     FROM own GROUP BY {HASH} ORDER BY value {way} NULLS LAST,
     side <> 'train' {index_way}, side {index_way}, any_value(step) {index_way}, lead {index_way}"""
-    table = database.table(run, Question(pieces, sql, terms.where.values, terms.named, overlay=terms.overlay))
+    table = database.table(run, terms.question(pieces, sql))
     steps, names, sizes = (table.columns[n].combine_chunks().to_numpy(zero_copy_only=False) for n in range(3))
     sizes = sizes.astype(np.int64)
     return Heads(steps.astype(np.int64), names.astype(np.uint64), sizes, np.cumsum(sizes) - sizes)
@@ -182,10 +182,7 @@ def _shown(run: OpenRun, snapshot: Snapshot, query: SampleQuery, columns: Sequen
     members AS (SELECT * FROM named JOIN heads USING (head))"""
 
     def answer(sql: str) -> pa.Table:
-        question = Question(
-            pieces, f"{base} {sql}", terms.where.values, terms.named, tables={"heads": wanted}, overlay=terms.overlay
-        )
-        return database.table(run, question)
+        return database.table(run, terms.question(pieces, f"{base} {sql}", tables={"heads": wanted}))
 
     numbers = [cell if is_number(snapshot, name) else None for cell, name in zip(chosen, columns, strict=True)]
     means = "".join(f", {mean_of(f'{name}::DOUBLE')}" if name else ", NULL::DOUBLE" for name in numbers)

@@ -1,29 +1,73 @@
 """A query's samples as a list with random access: any range of it yields rows of the index.
 
-A list sorted by a number is sorted once and cached, and its first page is ready before that. In the order of the run, a
-list is divided into steps of known size, so that a page costs only its own steps. Sorted by text, DuckDB finds each
-page.
+A list sorted by a number is sorted once and cached, and its first page is ready before that: the extremes in the index
+tell which steps hold its samples. In the order of the run, a list is divided into steps of known size, so that a page
+costs only its own steps. Sorted by text, DuckDB finds each page.
 """
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
+from math import inf
 from typing import Protocol
 
 from msgspec.structs import replace
 
 from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.index import OpenRun, Snapshot, StepKey
+from rolloupe.index.segments.columns import MAX_METRICS, ColumnRef
+from rolloupe.index.segments.step_stats import StepStats
 from rolloupe.model import SampleKey
-from rolloupe.query.engine import database, parts
-from rolloupe.query.engine.cache import AnswerCache
+from rolloupe.query.engine import database, query_progress
+from rolloupe.query.engine.caches import AnswerCache
 from rolloupe.query.engine.compile import compile_query, is_one_step, number_of
 from rolloupe.query.engine.database import Question
+from rolloupe.query.engine.names import is_annotated, is_within, moments_by_kind, reference
 from rolloupe.query.engine.relation import PLACE, RowPlace
 from rolloupe.query.records import SampleQuery
 from rolloupe.query.sample.load import locate
 from rolloupe.query.samples.sorting import order_of
-from rolloupe.query.samples.top_steps import top_steps
+
+WORTH = 0.5
+"""If candidates exceed this share of the samples, all samples are searched."""
+
+
+def top_steps(snapshot: Snapshot, query: SampleQuery, keys: Sequence[StepKey], want: int) -> list[StepKey] | None:
+    """Those of `keys` (in tie order) that hold the first `want` samples; None if the extremes do not decide it.
+
+    The query has no conditions but splits, steps and `trained`.
+    """
+    by = reference(snapshot, query.sort)
+    if by is None or query.trained is False or len(snapshot.metrics) >= MAX_METRICS:
+        return None
+    if is_annotated(snapshot, [by.column, "discarded"]):
+        return None
+    if by.kind == "derived" and snapshot.lacking(by.name, keys):
+        return None
+    sign = 1.0 if query.descending else -1.0
+    best = [_best(snapshot.steps[key], query, by, sign) for key in keys]
+    witnesses = sorted((witness for witness, _ in best if witness > -inf), reverse=True)
+    if len(witnesses) < want:
+        return None
+    bar = witnesses[want - 1]
+    tied = want - sum(witness > bar for witness, _ in best)
+    found = []
+    for key, (witness, most) in zip(keys, best, strict=True):
+        is_tied = witness == most == bar
+        if most > bar or (is_tied and tied > 0):
+            found.append(key)
+            tied -= is_tied
+    rows = sum(snapshot.steps[key].rows for key in keys)
+    return found if sum(snapshot.steps[key].rows for key in found) <= WORTH * rows else None
+
+
+def _best(stats: StepStats, query: SampleQuery, by: ColumnRef, sign: float) -> tuple[float, float]:
+    """A value that some sample of a step certainly has, and a bound for all; greater is better for both."""
+    moments = moments_by_kind(stats, by.kind).get(by.name)
+    witness = -inf if moments is None or not moments.count else sign * (moments.max if sign > 0 else moments.min)
+    is_whole = query.trained or not stats.discarded  # moments cover the trained samples
+    return witness, witness if is_whole else inf
+
 
 KEPT_BYTES = 256 * 2**20
 """Total size of cached lists that are sorted; those in the order of the run take at most a quarter of it."""
@@ -158,8 +202,7 @@ class BySql:
         return int(answer[0][0]) if answer else None
 
     def _question(self, sql: str, *values: object) -> Question:
-        terms = self._terms
-        return Question(self._pieces, sql, [*terms.where.values, *values], terms.named, overlay=terms.overlay)
+        return self._terms.question(self._pieces, sql, values)
 
 
 class ByStep:
@@ -220,14 +263,14 @@ def _is_narrowed(query: SampleQuery) -> bool:
 def _counted(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> dict[StepKey, int]:
     """The number of samples of each step that match a query."""
     counts: dict[StepKey, int] = {}
-    for part in parts.of(snapshot, query):
+    for part in query_progress.parts_of(snapshot, query):
         if not (pieces := snapshot.holding(part.splits, part.step_min, part.step_max)):
             continue
         terms = compile_query(snapshot, part, by_group=False)
         sql = f"SELECT split, step, count(*) FROM rows WHERE {terms.where.sql} GROUP BY ALL"
-        answer = database.ask(run, Question(pieces, sql, terms.where.values, terms.named, overlay=terms.overlay))
+        answer = database.ask(run, terms.question(pieces, sql))
         counts.update({(split, step): count for split, step, count in answer})
-        parts.count(sum(count for *_, count in answer))
+        query_progress.count_found(sum(count for *_, count in answer))
     return counts
 
 
@@ -235,13 +278,5 @@ def _steps(snapshot: Snapshot, query: SampleQuery) -> Sequence[StepKey]:
     """The steps of a query in order."""
     if is_one_step(query):
         return [key] if (key := (query.splits[0], query.step_min or 0)) in snapshot.steps else []
-
-    def fits(split: str, step: int) -> bool:
-        return (
-            (not query.splits or split in query.splits)
-            and (query.step_min is None or step >= query.step_min)
-            and (query.step_max is None or step <= query.step_max)
-        )
-
-    found = [key for key in snapshot.steps if fits(*key)]
-    return sorted(found, key=lambda key: (key[0] != "train", *key), reverse=query.descending)
+    keys = [key for key in snapshot.steps if is_within(query, *key)]
+    return sorted(keys, key=lambda key: (key[0] != "train", *key), reverse=query.descending)

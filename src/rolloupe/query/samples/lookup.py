@@ -11,8 +11,8 @@ from rolloupe.query.engine.compile import ATTEMPT_ORDER
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.relation import PLACE
 from rolloupe.query.records import SampleItem
-from rolloupe.query.samples import pages
-from rolloupe.query.samples.former_ids import current_ids
+from rolloupe.query.sample.load import current_ids
+from rolloupe.query.samples.rows import items_of, list_rows
 
 BATCH = 2000
 """Number of samples to look up at a time."""
@@ -98,4 +98,4 @@ def by_uid(run: OpenRun, uids: Sequence[str]) -> dict[str, SampleItem]:
 
 
 def _items(run: OpenRun, snapshot: Snapshot, question: Question) -> list[SampleItem]:
-    return pages.items_of(pages.list_rows(run, snapshot, database.places(run, question), columns=()))
+    return items_of(list_rows(run, snapshot, database.places(run, question), columns=()))

@@ -92,8 +92,7 @@ def order_of(
     sql = f"""{terms.own} SELECT ({PLACE[0]} << {ROW_BITS}) | {PLACE[1]}, step, ({number})::DOUBLE,
         list_position(?::VARCHAR[], split)::INTEGER FROM own {steps_alone} LIMIT {MAX_SAMPLES + 1}"""
     tables = {} if only is None else {"only_steps": _table(only)}
-    question = Question(pieces, sql, [*terms.where.values, splits], terms.named, tables, terms.overlay)
-    answer, reading = database.placed(run, question)
+    answer, reading = database.placed(run, terms.question(pieces, sql, [splits], tables))
     if len(answer) > MAX_SAMPLES:
         raise BadQuery(f"more than {MAX_SAMPLES:,} samples are not sorted: narrow the steps, or filter")
     rows, steps, keys, of_split = answer.columns

@@ -33,6 +33,8 @@ ROLES = ("prompt", "response", "system", "user", "assistant", "tool")
 COLUMNS = ("prompt", "response")
 
 Mask = NDArray[np.bool_]
+Rows = NDArray[np.int64]
+"""Numbers of rows of a piece."""
 Span = tuple[int, int]
 
 

@@ -14,12 +14,11 @@ from rolloupe.errors import UnreadablePath, defect
 from rolloupe.formats.base import StepReport, TranscriptQuery
 from rolloupe.index import OpenRun
 from rolloupe.model import LoggedTranscript, Turn
+from rolloupe.query.engine.names import is_asked
 from rolloupe.query.records import SampleQuery
-from rolloupe.query.search.pace import SearchStopped
 from rolloupe.query.search.pattern import Pattern
-from rolloupe.query.search.roles import snippets_in
-from rolloupe.query.search.snippets import Snippet
-from rolloupe.query.splits import is_asked
+from rolloupe.query.search.roles import Snippet, snippets_in
+from rolloupe.query.search.worker import SearchStopped
 
 
 class Transcript(NamedTuple):

@@ -1,4 +1,4 @@
-"""Search by role: the turns of a sample that is read whole, and the matches in them."""
+"""Matches in the turns of samples that are read whole, by role, with snippets of their surroundings."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, islice
@@ -11,11 +11,62 @@ from rolloupe.model import Locator, Part, SampleKey, Turn
 from rolloupe.query.engine import database
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.relation import PLACE, RowPlace
-from rolloupe.query.sample import annotations
 from rolloupe.query.sample.load import sample as whole_sample
-from rolloupe.query.search.pattern import Pattern, Span, TextQuery
-from rolloupe.query.search.scope import Rows
-from rolloupe.query.search.snippets import MOST, Snippet, snippets_of
+from rolloupe.query.sample.read import read_sample
+from rolloupe.query.search.pattern import Pattern, Rows, Span, TextQuery
+
+BEFORE_BYTES, AFTER_BYTES = 160, 320
+"""Context on both sides, before it is cut to characters."""
+BEFORE_CHARS, AFTER_CHARS = 60, 120
+HIT_CHARS = 400
+MOST = 3
+"""Snippets of one text."""
+
+
+class Snippet(NamedTuple):
+    """A piece of a text: `pieces` alternate between context and hit, and begin and end with (maybe empty) context."""
+
+    role: str
+    pieces: tuple[str, ...]
+    is_start: bool
+    """True if the text begins with it."""
+    is_end: bool
+
+
+def snippets_of(pattern: Pattern, role: str, encoded: bytes, most: int = MOST) -> tuple[list[Snippet], bool]:
+    """The first matches in a text, and whether there are more."""
+    spans = list(islice(pattern.spans(encoded), 4 * most + 1))
+    snippets: list[Snippet] = []
+    place = 0
+    while place < len(spans) and len(snippets) < most:
+        stop = place + 1
+        while stop < min(len(spans), place + 4) and spans[stop][0] - spans[stop - 1][1] < BEFORE_CHARS:
+            stop += 1
+        snippets.append(_snippet(role, encoded, spans[place:stop]))
+        place = stop
+    if not spans and not snippets:  # the match is empty
+        snippets.append(Snippet(role, (_text(encoded[:AFTER_BYTES])[:AFTER_CHARS],), True, len(encoded) <= AFTER_CHARS))
+    return snippets, place < len(spans)
+
+
+def _snippet(role: str, encoded: bytes, spans: list[Span]) -> Snippet:
+    first, last = spans[0][0], spans[-1][1]
+    before = _text(encoded[max(0, first - BEFORE_BYTES) : first])
+    after = _text(encoded[last : last + AFTER_BYTES])
+    pieces = [before[-BEFORE_CHARS:]]
+    for number, (start, stop) in enumerate(spans):
+        hit = _text(encoded[start : min(stop, start + 4 * HIT_CHARS)])
+        pieces.append(hit if len(hit) <= HIT_CHARS else f"{hit[:HIT_CHARS]}…")
+        pieces.append(_text(encoded[stop : spans[number + 1][0]]) if number + 1 < len(spans) else after[:AFTER_CHARS])
+    is_start = first <= BEFORE_BYTES and len(before) <= BEFORE_CHARS
+    is_end = len(encoded) - last <= AFTER_BYTES and len(after) <= AFTER_CHARS
+    return Snippet(role, tuple(pieces), is_start, is_end)
+
+
+def _text(piece: bytes) -> str:
+    """Decode bytes of a text, without characters that a cut went through."""
+    return piece.decode("utf-8", "ignore")
+
 
 MAX_SPANS = 5000
 """Maximum number of places to mark in one sample; further ones are not counted."""
@@ -170,7 +221,7 @@ class Spoken:
             if not go_on():
                 return
             try:
-                snippets, more = snippets_in(self._pattern, annotations.load(self._run, key, locator).turns)
+                snippets, more = snippets_in(self._pattern, read_sample(self._run, key, locator).turns)
             except SourceChanged as error:
                 self._note(str(error))
                 continue

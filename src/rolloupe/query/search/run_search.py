@@ -1,7 +1,7 @@
 """Search of a run: yields matching samples as it finds them, by step, with its progress.
 
-A few threads, which all searches share, search the pieces of the index; this module looks their hits up, some hundred
-at a time. Memory is bounded by the number of pieces ahead and of snippets for each sample.
+A few threads, which all searches share, search the pieces of the index, newest first; this module looks their hits up,
+some hundred at a time. Memory is bounded by the number of pieces ahead and of snippets for each sample.
 """
 
 import contextlib
@@ -13,20 +13,79 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
+import numpy as np
+
 from rolloupe.errors import NotFound, SourceChanged
-from rolloupe.index import OpenRun, Piece, StepKey
+from rolloupe.index import OpenRun, Piece, Snapshot, StepKey
 from rolloupe.index.execution import core_count
+from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import compile_query
-from rolloupe.query.engine.relation import RowPlace
+from rolloupe.query.engine.names import is_within
+from rolloupe.query.engine.relation import PLACE, RowPlace
 from rolloupe.query.records import SampleItem, SampleQuery
-from rolloupe.query.samples import pages
 from rolloupe.query.samples.pages import in_known_splits
-from rolloupe.query.search.pace import Pace
-from rolloupe.query.search.pattern import Pattern, TextQuery
+from rolloupe.query.samples.rows import items_of, list_rows
+from rolloupe.query.samples.sorting import ROW_BITS
+from rolloupe.query.search.pattern import Pattern, Rows, TextQuery
 from rolloupe.query.search.reports import Reports, Transcript
-from rolloupe.query.search.scope import pieces_of, rows_in, scoped
-from rolloupe.query.search.snippets import Snippet
-from rolloupe.query.search.worker import TOGETHER_BYTES, Count, FoundRow, SearchPart, search_parts
+from rolloupe.query.search.roles import Snippet
+from rolloupe.query.search.worker import TOGETHER_BYTES, Count, FoundRow, Pace, SearchPart, search_parts
+
+FIRST_ROWS, MAX_ROWS = 20_000, 2_000_000
+"""First and maximum number of rows per statement: the first hits need not wait for the last rows."""
+
+
+def pieces_of(snapshot: Snapshot, query: SampleQuery, *, oldest_first: bool = False) -> list[Piece]:
+    """The pieces that may hold samples of a query, newest step first, or the oldest."""
+    pieces = snapshot.holding(query.splits, query.step_min, query.step_max)
+
+    def age(piece: Piece) -> tuple[int, bool, str, int]:
+        steps = [stats.step for stats in piece.step_stats if is_within(query, stats.split, stats.step)]
+        first = min(steps, default=0) if oldest_first else -max(steps, default=0)
+        return first, all(stats.split != "train" for stats in piece.step_stats), piece.source, piece.start
+
+    return sorted((piece for piece in pieces if not piece.annotates), key=age)
+
+
+def rows_in(piece: Piece, query: SampleQuery) -> int:
+    """The number of samples of a piece in the splits and steps of a query, ignoring its conditions."""
+    return sum(stats.rows for stats in piece.step_stats if is_within(query, stats.split, stats.step))
+
+
+def scoped(
+    run: OpenRun, snapshot: Snapshot, query: SampleQuery, pieces: Sequence[Piece]
+) -> Iterator[tuple[Piece, Rows | None]]:
+    """Yield the pieces with the numbers of their rows that a query selects; None means all of them."""
+    is_narrow = bool(query.where) or query.group is not None or query.trained is not None
+    place, size = 0, FIRST_ROWS
+    while place < len(pieces):
+        if not is_narrow and not pieces[place].superseded and rows_in(pieces[place], query) == pieces[place].rows:
+            yield pieces[place], None
+            place += 1
+            continue
+        chunk, count = [], 0
+        while place < len(pieces) and count < size:
+            chunk.append(pieces[place])
+            count += pieces[place].rows
+            place += 1
+        yield from _selected(run, snapshot, query, chunk)
+        size = min(2 * size, MAX_ROWS)
+
+
+def _selected(
+    run: OpenRun, snapshot: Snapshot, query: SampleQuery, pieces: Sequence[Piece]
+) -> Iterator[tuple[Piece, Rows | None]]:
+    terms = compile_query(snapshot, query, by_group=False)
+    sql = f"{terms.own} SELECT {', '.join(PLACE)} FROM own"
+    answer, reading = database.placed(run, terms.question(pieces, sql))
+    files, rows = (column.to_numpy() for column in answer.columns)
+    begins = reading.numbers([RowPlace(piece, 0) for piece in pieces])
+    words = np.sort((files << ROW_BITS) | rows)
+    for piece, file, begin in zip(pieces, begins[0].to_pylist(), begins[1].to_pylist(), strict=True):
+        first = (file << ROW_BITS) | begin
+        low, high = np.searchsorted(words, [first, first + piece.rows])
+        yield piece, words[low:high] - first
+
 
 T = TypeVar("T")
 
@@ -158,9 +217,8 @@ class Search(Iterator[Found]):
 
     def look_up(self, rows: Sequence[FoundRow]) -> list[Hit]:
         """The hits of kept rows. Raises `SourceChanged` if the index has changed too much since."""
-        items = pages.items_of(
-            pages.list_rows(self._run, self._snapshot, [RowPlace(row.piece, row.row) for row in rows])
-        )
+        places = [RowPlace(row.piece, row.row) for row in rows]
+        items = items_of(list_rows(self._run, self._snapshot, places))
         return [Hit(item, row.snippets, row.more) for item, row in zip(items, rows, strict=True)]
 
     def _in_known_splits(self, query: SampleQuery) -> SampleQuery:

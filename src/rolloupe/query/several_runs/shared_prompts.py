@@ -16,12 +16,12 @@ from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
 from rolloupe.query.engine import database
-from rolloupe.query.engine.cache import AnswerCache
+from rolloupe.query.engine.caches import AnswerCache
 from rolloupe.query.engine.compile import FILE_ORDER, discard_overlay
 from rolloupe.query.engine.database import Question
+from rolloupe.query.engine.names import is_asked
 from rolloupe.query.engine.relation import mean_of
-from rolloupe.query.samples.attempts import KEY, ORDER, attempts_of
-from rolloupe.query.splits import is_asked
+from rolloupe.query.samples.rows import KEY, ORDER, attempts_of
 
 MOST_PROMPTS = 200_000
 """Of one run at one step, in the order of their files."""

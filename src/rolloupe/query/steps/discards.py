@@ -5,11 +5,11 @@ from collections import Counter
 
 from rolloupe.index import OpenRun, Snapshot, StepKey
 from rolloupe.query.engine import database
-from rolloupe.query.engine.cache import AnswerCache
+from rolloupe.query.engine.caches import AnswerCache
 from rolloupe.query.engine.compile import discard_overlay
 from rolloupe.query.engine.database import Question
+from rolloupe.query.engine.names import is_asked
 from rolloupe.query.records import Discards
-from rolloupe.query.splits import is_asked
 
 KEPT = 1_000_000
 """Number of counts of steps and reasons to cache."""

@@ -1,88 +1,42 @@
-"""Splits, steps, groups and curves: answers from step statistics, or from one look at a step."""
+"""Summaries of splits, steps, groups and datasets: from step statistics, or from one look at the samples."""
 
-import functools
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from rolloupe.columns import CHARTED
-from rolloupe.derive import METRICS, PREFIX
-from rolloupe.errors import BadQuery, NotFound
-from rolloupe.index import Moments, OpenRun, Snapshot, StepKey, StepStats, added_stamps
-from rolloupe.index.segments.columns import ColumnRef, sql_type
-from rolloupe.index.segments.step_stats import moments_from
+from rolloupe.errors import NotFound
+from rolloupe.index import OpenRun, Snapshot, StepKey, StepStats, added_stamps
+from rolloupe.index.segments.columns import ColumnRef
 from rolloupe.query.engine import database
-from rolloupe.query.engine.cache import AnswerCache
+from rolloupe.query.engine.caches import AnswerCache
 from rolloupe.query.engine.compile import discard_overlay
 from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.names import is_annotated, qualified, reference
-from rolloupe.query.engine.relation import AnnotationOverlay, Column, deviation_of, mean_of, quote
-from rolloupe.query.engine.row_filter import matching
-from rolloupe.query.near_names import unknown
-from rolloupe.query.records import GroupSummary, SeriesPoint, SplitSummary, Stats, StepSummary
-from rolloupe.query.splits import is_asked
-from rolloupe.query.steps.discards import discarded_by_step
-
-NONE = Moments()
-
-
-def stats_of(moments: Moments, rows: int) -> Stats:
-    """The statistics of the moments of `rows` samples."""
-    if not moments.count:
-        return Stats(0, None, None, None, None, rows)
-    return Stats(moments.count, moments.mean, moments.std, moments.min, moments.max, rows - moments.count)
-
+from rolloupe.query.engine.names import is_annotated, is_asked
+from rolloupe.query.engine.relation import AnnotationOverlay, finite_stats, mean_of, quote
+from rolloupe.query.records import GroupSummary, SplitSummary, Stats, StepSummary
+from rolloupe.query.steps.trained import NONE, TrainedColumn, by_step, stats_of, trained_column
 
 REWARD = ColumnRef("fixed", "reward")
 
-
-def moments_by_kind(stats: StepStats, kind: str) -> Mapping[str, Moments]:
-    """The moments of a step by name, of the columns of a kind."""
-    return {"fixed": stats.columns, "metric": stats.metrics, "derived": stats.derived}.get(kind, {})
-
-
-_annotated: AnswerCache[dict[StepKey, Moments]] = AnswerCache(200_000, len)
-"""By column: the moments of steps."""
+MEANS = ("reward", "response_tokens", "response_chars")
+MOST_SPLITS = 20_000
+"""Number of splits whose newest means are cached."""
 
 
-class _Trained:
-    """A column of the trained samples, by step: from step statistics, or with annotations if these say more."""
+class DatasetSummary(NamedTuple):
+    """The samples of one dataset in a split."""
 
-    def __init__(self, run: OpenRun, snapshot: Snapshot, of: ColumnRef, *, quick: bool = False) -> None:
-        is_overridden = not quick and (is_annotated(snapshot, [of.column]) or snapshot.annotates_discarded)
-        self._of = of
-        self._annotated = _annotated_moments(run, snapshot, of.column) if is_overridden else None
-        self._discarded = None if quick else discarded_by_step(run)
-
-    def moments(self, stats: StepStats) -> Moments:
-        """The moments of a step."""
-        if self._annotated is None:
-            return moments_by_kind(stats, self._of.kind).get(self._of.name, NONE)
-        return self._annotated.get((stats.split, stats.step), NONE)
-
-    def count(self, stats: StepStats) -> int:
-        """The number of trained samples of a step, with or without a value."""
-        if self._discarded is None:
-            return stats.trained
-        return stats.rows - self._discarded.get((stats.split, stats.step), 0)
-
-    def together(self, step_stats: Sequence[StepStats]) -> Stats:
-        """The statistics of one step, or of several splits at a step."""
-        return stats_of(merged(map(self.moments, step_stats)), sum(map(self.count, step_stats)))
+    name: str
+    samples: int
+    reward: float | None
+    """The mean of the finite rewards of trained samples; None without one."""
 
 
-def merged(moments: Iterable[Moments]) -> Moments:
-    """The moments of all values together."""
-    return functools.reduce(Moments.merge, moments, NONE)
+class Newest(NamedTuple):
+    """Means over the trained samples, each at the newest step that has one."""
 
-
-def _by_step(snapshot: Snapshot, split: str) -> dict[int, list[StepStats]]:
-    """The statistics of the selected splits, by step."""
-    by_step: dict[int, list[StepStats]] = defaultdict(list)
-    for stats in snapshot.steps.values():
-        if is_asked(stats.split, split):
-            by_step[stats.step].append(stats)
-    return by_step
+    reward: float | None = None
+    response_tokens: float | None = None
+    response_chars: float | None = None
 
 
 def splits(run: OpenRun, *, quick: bool = False) -> list[SplitSummary]:
@@ -96,7 +50,7 @@ def splits(run: OpenRun, *, quick: bool = False) -> list[SplitSummary]:
     for stats in snapshot.steps.values():
         by_split[stats.split].append(stats)
     counted = {} if quick else _counted_groups(run, [s for s in snapshot.steps.values() if s.groups < 0])
-    trained = _Trained(run, snapshot, REWARD, quick=quick)
+    trained = TrainedColumn(run, snapshot, REWARD, quick=quick)
     summaries = []
     for name in sorted(by_split, key=lambda split: (split != "train", split)):
         members = by_split[name]
@@ -121,9 +75,16 @@ def splits(run: OpenRun, *, quick: bool = False) -> list[SplitSummary]:
     return summaries
 
 
-def _counted_groups(run: OpenRun, step_stats: list[StepStats]) -> dict[tuple[str, int], int]:
+def first_split(run: OpenRun) -> str:
+    """The name of the first split of a run; `train` for a run without samples."""
+    return min(
+        (split for split, _ in run.snapshot().steps), key=lambda split: (split != "train", split), default="train"
+    )
+
+
+def _counted_groups(run: OpenRun, step_stats: list[StepStats]) -> dict[StepKey, int]:
     """Distinct groups of steps in several segments, whose own counts do not add up."""
-    counts: dict[tuple[str, int], int] = defaultdict(int)
+    counts: dict[StepKey, int] = defaultdict(int)
     by_split: dict[str, list[int]] = defaultdict(list)
     for stats in step_stats:
         by_split[stats.split].append(stats.step)
@@ -142,145 +103,24 @@ def steps(run: OpenRun, split: str) -> list[StepSummary]:
     Raises `NotFound`, which lists the known splits.
     """
     snapshot = run.snapshot()
-    trained = _Trained(run, snapshot, REWARD)
+    trained = TrainedColumn(run, snapshot, REWARD)
     summaries = []
-    for step, members in _by_step(snapshot, split).items():
+    for step, members in by_step(snapshot, split).items():
         rows, count = sum(s.rows for s in members), sum(map(trained.count, members))
         states = (run.step_states.get((s.split, step), "") for s in members)
         state = next(filter(None, states), "")
         stamp = added_stamps(s.stamp for s in members)
         summaries.append(StepSummary(split, step, rows, trained.together(members), state, stamp, rows - count))
     if not summaries:
-        names = ", ".join(sorted({key[0] for key in run.snapshot().steps})) or "none yet"
+        names = ", ".join(sorted({key[0] for key in snapshot.steps})) or "none yet"
         raise NotFound(f"no split {split!r} in run {run.id!r}; its splits: {names}")
     return sorted(summaries, key=lambda summary: summary.step)
-
-
-def value_names(run: OpenRun) -> tuple[list[str], list[str]]:
-    """The names of the sample metrics and of the tags of the run's samples, including annotations."""
-    snapshot = run.snapshot()
-    metrics, tags = snapshot.annotated_names()
-    return list(dict.fromkeys([*snapshot.metrics, *metrics])), list(dict.fromkeys([*snapshot.tags, *tags]))
-
-
-def columns(run: OpenRun) -> list[str]:
-    """The names that a list can sort by and a curve can show: fixed numbers, sample metrics, derived metrics."""
-    derived = (f"{PREFIX}{name}" for name, metric in METRICS.items() if metric.kind == "number")
-    return [*CHARTED, *(qualified(name, "metric") for name in run.snapshot().metrics), *derived]
-
-
-def token_series_names(run: OpenRun) -> list[str]:
-    """The token series for which the index keeps statistics."""
-    return list(dict.fromkeys(name for stats in run.snapshot().steps.values() for name in stats.series))
-
-
-def sample_points(run: OpenRun, name: str, split: str | None = None) -> list[SeriesPoint]:
-    """Statistics of a numeric column or sample metric by step. Raises `BadQuery`, which lists the known names."""
-    snapshot = run.snapshot()
-    of = _known_number(run, snapshot, name)
-    trained = _Trained(run, snapshot, of)
-    return ascending(SeriesPoint(*key, trained.together(members)) for key, members in places_of(snapshot, split))
-
-
-def places_of(snapshot: Snapshot, split: str | None) -> list[tuple[StepKey, list[StepStats]]]:
-    """The statistics that make a point of a curve, of one split or all: those of a step, of all evaluations at it."""
-    if split is None:
-        return [(key, [stats]) for key, stats in snapshot.steps.items()]
-    return [((split, step), members) for step, members in _by_step(snapshot, split).items()]
-
-
-def _known_number(run: OpenRun, snapshot: Snapshot, name: str) -> ColumnRef:
-    of = sample_number(snapshot, name)
-    if of is None:
-        series_names = token_series_names(run)
-        also = f"; token series: {', '.join(series_names)}" if series_names else ""
-        error = unknown("sample metric", name, columns(run))
-        raise BadQuery(f"{error}{also}")
-    return of
-
-
-def sample_number(snapshot: Snapshot, name: str) -> ColumnRef | None:
-    """The column behind a name, if it is a number of samples."""
-    of = reference(snapshot, name)
-    if of is not None and of.kind == "derived":
-        return of if METRICS[of.name].kind == "number" else None
-    is_number = of is not None and (of.kind == "metric" or (of.kind == "fixed" and of.name in CHARTED))
-    return of if is_number else None
-
-
-def ascending(points: Iterable[SeriesPoint]) -> list[SeriesPoint]:
-    """Points by split and step."""
-    return sorted(points, key=lambda point: (point.split, point.step))
-
-
-class TrainedColumn(NamedTuple):
-    """A numeric column of the trained samples, for a statement: `value` in SQL, and what that needs."""
-
-    value: str
-    named: Sequence[Column]
-    overlay: AnnotationOverlay
-    """The annotations, if they may change the values, or which samples count."""
-    later: tuple[str, ...]
-    """The derived metrics, and texts of tokens, that the values or the filter need."""
-    table: str
-    """The rows that match the filter; the statement begins with `own` and binds `values` first."""
-    own: str
-    values: Sequence[Any]
-
-
-def trained_column(
-    run: OpenRun, snapshot: Snapshot, name: str, where: str = "", beside: Sequence[str] = ()
-) -> TrainedColumn:
-    """Return a sample metric, of the samples that match a filter, and columns that the statement uses beside it.
-
-    Raises `BadQuery`, which lists the known names.
-    """
-    of = _known_number(run, snapshot, name)
-    rows = matching(snapshot, where, [name, "discarded", *beside])
-    named = [Column(of.column, kind)] if (kind := sql_type(of.column)) else []
-    return TrainedColumn(
-        f"{quote(of.column)}::DOUBLE",
-        list(dict.fromkeys([*named, *rows.named])),
-        rows.overlay if rows.own else _overlay_of(snapshot, of.column, *beside),
-        (*([of.name] if of.kind == "derived" else []), *rows.later),
-        rows.table,
-        rows.own,
-        rows.values,
-    )
-
-
-def _overlay_of(snapshot: Snapshot, *columns: str) -> AnnotationOverlay:
-    is_overridden = is_annotated(snapshot, columns) or snapshot.annotates_discarded
-    pieces, scores = (snapshot.annotations, snapshot.scores) if is_overridden else ((), ())
-    return AnnotationOverlay(pieces, [*columns, "discarded"], scores=scores)
-
-
-def _annotated_moments(run: OpenRun, snapshot: Snapshot, column: str) -> dict[StepKey, Moments]:
-    """The moments of a column if annotations change it, or change which samples count: step statistics lack these.
-
-    All statistics of a column, and the curves of all splits, share one answer.
-    """
-    return _annotated.get(run, snapshot, column, lambda: _asked_moments(run, snapshot, column))
-
-
-def _asked_moments(run: OpenRun, snapshot: Snapshot, column: str) -> dict[StepKey, Moments]:
-    value = f"{quote(column)}::DOUBLE"
-    sql = f"""
-    SELECT split, step, count({value}), {mean_of(value)}, {deviation_of(value)}, min({value}), max({value})
-    FROM rows WHERE isfinite({value}) AND discarded = '' GROUP BY split, step"""
-    pieces = snapshot.holding()
-    named = [Column(column, kind)] if (kind := sql_type(column)) else []
-    overlay = _overlay_of(snapshot, column)
-    answer = database.ask(run, Question(pieces, sql, named=named, overlay=overlay)) if pieces else []
-    return {(split, step): moments_from(*numbers) for split, step, *numbers in answer}
 
 
 GROUPS = f"""
 , placed AS (SELECT *, row(source, ordinal, byte_start, part) AS place FROM rows WHERE split = ? AND step = ?)
 , own AS (SELECT *, min(place) OVER (PARTITION BY grp) AS lead FROM placed)
-SELECT grp, arg_min(prompt_preview, place), count(*), count(reward) FILTER (isfinite(reward)),
-       {mean_of("reward")}, {deviation_of("reward")},
-       min(reward) FILTER (isfinite(reward)), max(reward) FILTER (isfinite(reward)), arg_min(env, place),
+SELECT grp, arg_min(prompt_preview, place), count(*), {finite_stats("reward")}, arg_min(env, place),
        coalesce(mode(nullif(discarded, '')), '')
 FROM own WHERE {{}} GROUP BY grp ORDER BY min(lead)
 """
@@ -293,16 +133,75 @@ def groups(run: OpenRun, split: str, step: int, *, trained: bool | None = None) 
     """
     snapshot = run.snapshot()
     pieces = snapshot.holding([split], step, step)
+    if not pieces:
+        raise NotFound(f"no samples at step {step} of split {split!r} in run {run.id!r}")
     which = "true" if trained is None else f"discarded {'=' if trained else '<>'} ''"
     question = Question(pieces, GROUPS.format(which), [split, step], overlay=discard_overlay(snapshot))
     summaries: list[GroupSummary] = []
     first = 0
-    answer = database.ask(run, question) if pieces else []
-    for group, prompt, count, finite, mean, std, low, high, env, reason in answer:
-        summaries.append(
-            GroupSummary(group, prompt, count, first, Stats(finite, mean, std, low, high, count - finite), env, reason)
-        )
+    for group, prompt, count, finite, mean, std, low, high, env, reason in database.ask(run, question):
+        reward = Stats(finite, mean, std, low, high, count - finite)
+        summaries.append(GroupSummary(group, prompt, count, first, reward, env, reason))
         first += count
-    if not pieces:
-        raise NotFound(f"no samples at step {step} of split {split!r} in run {run.id!r}")
     return summaries
+
+
+def datasets(run: OpenRun, split: str) -> list[DatasetSummary]:
+    """Return the datasets, or environments, that samples of a split name, by name; `eval` covers all evaluations."""
+    snapshot = run.snapshot()
+    names = sorted({name for name, _ in snapshot.steps if is_asked(name, split)})
+    pieces = snapshot.holding(names) if names else []
+    if not pieces:
+        return []
+    reward, rows = trained_column(run, snapshot, "reward", beside=["env"])
+    is_counted = f"discarded = '' AND isfinite({reward})"
+    sql = f"""
+    SELECT env, count(*), {mean_of(f"CASE WHEN {is_counted} THEN {reward} END")}
+    FROM rows WHERE split IN (SELECT unnest(?)) AND env <> '' GROUP BY env ORDER BY env"""
+    return [DatasetSummary(*dataset) for dataset in database.ask(run, rows.question(pieces, sql, [names]))]
+
+
+def value_names(run: OpenRun) -> tuple[list[str], list[str]]:
+    """The names of the sample metrics and of the tags of the run's samples, including annotations."""
+    snapshot = run.snapshot()
+    metrics, tags = snapshot.annotated_names()
+    return list(dict.fromkeys([*snapshot.metrics, *metrics])), list(dict.fromkeys([*snapshot.tags, *tags]))
+
+
+_newest = AnswerCache[dict[str, Newest]](MOST_SPLITS, len)
+
+
+def newest(run: OpenRun) -> dict[str, Newest]:
+    """The newest means of each split. If annotations decide, only those of the first split, at its last step."""
+    snapshot = run.snapshot()
+    is_overridden = snapshot.annotates_discarded or is_annotated(snapshot, MEANS)
+    return _newest.get(
+        run, snapshot, "newest", lambda: _annotated_means(run, snapshot) if is_overridden else _means(snapshot)
+    )
+
+
+def _means(snapshot: Snapshot) -> dict[str, Newest]:
+    means_by_split: dict[str, dict[str, tuple[int, float]]] = {}
+    for stats in snapshot.steps.values():
+        means = means_by_split.setdefault(stats.split, {})
+        for name in MEANS:
+            moments = stats.columns.get(name)
+            if moments is not None and moments.count and (name not in means or means[name][0] < stats.step):
+                means[name] = stats.step, moments.mean
+    return {
+        split: Newest(**{name: mean for name, (_, mean) in means.items()}) for split, means in means_by_split.items()
+    }
+
+
+def _annotated_means(run: OpenRun, snapshot: Snapshot) -> dict[str, Newest]:
+    """One look at the samples of one step: quick for a run of any length."""
+    keys = sorted(snapshot.steps, key=lambda key: (key[0] != "train", key[0], -key[1]))
+    if not keys:
+        return {}
+    split, step = keys[0]
+    means = ", ".join(mean_of(f"{quote(name)}::DOUBLE") for name in MEANS)
+    sql = f"SELECT {means} FROM rows WHERE split = ? AND step = ? AND discarded = ''"
+    overlay = AnnotationOverlay(snapshot.annotations, [*MEANS, "discarded"])
+    pieces = snapshot.holding([split], step, step)
+    ((reward, tokens, chars),) = database.ask(run, Question(pieces, sql, [split, step], overlay=overlay))
+    return {split: Newest(reward, tokens, chars)}

@@ -1,20 +1,51 @@
-"""The tokens of a sample in ranges: ids, strings, places in the text, and every token series, as arrays."""
+"""The tokens of a sample: ids, strings, places in the text and every token series, as arrays or as a table."""
 
+import json
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from rolloupe import tokens
 from rolloupe.errors import BadQuery
 from rolloupe.model import RunLoss, Sample
-from rolloupe.query.tokens.rules import update_names
-from rolloupe.query.tokens.series import series_of
-from rolloupe.query.tokens.spans import TokenSpans, spans_of
-from rolloupe.query.tokens.token_strings import Spelling, spelling_of
-from rolloupe.tokens import Origin, token_count
+from rolloupe.query.tokens.spans import Places, TokenSpans, prompt_length, spans_of
+from rolloupe.query.tokens.token_strings import Spelling, spelling_of, texts_of_tokens
+from rolloupe.tokens import Flags, Origin, SampleSeries, token_count, trained
+
+
+def series_of(sample: Sample, total: int) -> list[SampleSeries]:
+    """Return the recorded series of a sample, then derived ones, then differences: see `tokens.completed`."""
+    recorded = {one.name: tokens.values_between(one, 0, total) for one in sample.series}
+    by_framework = [one.name for one in sample.series if not one.is_derived]
+    return tokens.completed(recorded, by_framework, sample.row.advantage, group_advantage=sample.group_advantage)
+
+
+USUAL_UPDATE = "ppo"
+"""The rule of a run whose configuration names none that its samples suffice for."""
+
+
+def usual_update(names: Sequence[str], loss: RunLoss | None = None) -> str | None:
+    """Return the rule to begin with, of those that a sample suffices for: the run's own, else the recorded flags."""
+    wanted = (loss.rule if loss else None, tokens.RECORDED, USUAL_UPDATE, *names)
+    return next((name for name in wanted if name in names), None)
+
+
+def update_names(series: Sequence[SampleSeries], loss: RunLoss | None = None) -> list[str]:
+    """Return the rules of updates that these series suffice for, by name, the run's own first, then recorded flags.
+
+    Where all logprobs are those of one policy, every ratio is 1 and all other rules are the same.
+    """
+    inputs = tokens.loss_inputs(series)
+    if inputs is None:
+        return []
+    is_one_policy = inputs.logprobs is inputs.old_logprobs is inputs.inference_logprobs
+    names = ["reinforce"] if is_one_policy else [name for name in tokens.UPDATES if name != tokens.RECORDED]
+    recorded = [] if inputs.recorded_mask is None else [tokens.RECORDED]
+    return sorted([*recorded, *names], key=lambda name: loss is None or name != loss.rule)
 
 
 class TokenPage(NamedTuple):
@@ -83,3 +114,93 @@ def _padded(ids: Sequence[int], start: int, stop: int) -> NDArray[np.int64]:
 def _strings(strings: Sequence[str], total: int, start: int, stop: int) -> list[str]:
     before = total - len(strings)
     return [""] * max(0, min(before, stop) - start) + list(strings[max(0, start - before) : max(0, stop - before)])
+
+
+ASSISTANT, PROMPT = "assistant", "prompt"
+OWN = ("id", "text", "role", "mask", "top_logprobs")
+
+
+def token_table(sample: Sample) -> pa.Table:
+    """Return a row for each token: `id`, `text`, `role`, `mask` (true if it counts), every series, `top_logprobs`.
+
+    `text` is readable text, null where the record holds no strings. `role` is null where the record does not say which
+    turn a token belongs to, unless it was sampled; of a token before those it is `prompt` if the prompt has several
+    turns. `top_logprobs` are what the model could have sampled, as JSON, so that all columns fit into CSV: a list of
+    objects with `text` (an id as text, where the record holds no strings) and `logprob`; null where the record has
+    none. A series with one of these five names is called `series.NAME`.
+    """
+    page = token_page(sample)
+    total = token_count(sample)
+    ids = pa.nulls(total, pa.int64()) if page.ids is None else pa.array(page.ids, mask=page.ids < 0)
+    mask = trained(page.series) if page.series else None
+    columns = {
+        "id": ids,
+        "text": _texts(texts_of_tokens(sample), total),
+        "role": roles_of(sample, page.spans.turn, mask),
+        "mask": pa.nulls(total, pa.bool_()) if mask is None else pa.array(mask),
+    }
+    series = {f"series.{name}" if name in OWN else name: pa.array(values) for name, values in page.series.items()}
+    return pa.table(columns | series | {"top_logprobs": _alternatives(sample, total)})
+
+
+def _texts(strings: Sequence[str], total: int) -> pa.Array:
+    """The strings belong to the last tokens."""
+    return pa.array([*[None] * (total - len(strings)), *map(_encodable, strings)], pa.string())
+
+
+def _alternatives(sample: Sample, total: int) -> pa.Array:
+    """Those of the last tokens."""
+    recorded = sample.top_logprobs
+    without: list[None] = [None] * (total - len(recorded))
+    named = ([{"text": _encodable(text), "logprob": logprob} for text, logprob in some] for some in recorded)
+    return pa.array(
+        [*without, *((some and json.dumps(some, ensure_ascii=False)) or None for some in named)], pa.string()
+    )
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
+
+
+def roles_of(sample: Sample, turns: Places, mask: Flags | None) -> pa.Array:
+    """Return the role of each token; of one without a turn, only its place says whose it is: see `token_table`."""
+    roles = [_encodable(turn.role) for turn in sample.turns]
+    places = turns.copy()
+    if mask is not None:
+        places[(turns < 0) & mask] = len(roles)
+    of_prompt = places[: prompt_length(sample, len(turns), mask)]
+    of_prompt[of_prompt < 0] = len(roles) + 1
+    return pa.array([*roles, ASSISTANT, PROMPT], pa.string()).take(pa.array(places, mask=places < 0))
+
+
+class Alternative(NamedTuple):
+    """A token that the model could have sampled: its string, or its id as text."""
+
+    text: str
+    logprob: float
+    is_chosen: bool
+    """True for the token that the model did sample."""
+
+
+def token_alternatives(sample: Sample, token: int) -> list[Alternative]:
+    """Return the recorded alternatives of a token, in the order of the record. Raises `BadQuery` if it lacks the token.
+
+    The chosen one has the string of the token or, if the record has no strings, its id.
+    """
+    total = token_count(sample)
+    if not 0 <= token < total:
+        raise BadQuery(f"sample {sample.key} has {total:,} tokens: token={token} lies outside of them")
+    place = token - (total - len(sample.top_logprobs))
+    recorded = sample.top_logprobs[place] if place >= 0 else []
+    texts = [text for text, _ in recorded]
+    own = _own_text(sample, token, total)
+    chosen = texts.index(own) if own in texts else -1
+    return [Alternative(text, logprob, number == chosen) for number, (text, logprob) in enumerate(recorded)]
+
+
+def _own_text(sample: Sample, token: int, total: int) -> str | None:
+    strings, ids = sample.token_strings, sample.token_ids
+    if strings and not sample.is_decoded:
+        place = token - (total - len(strings))
+        return strings[place] if place >= 0 else None
+    return str(ids[token]) if token < len(ids) else None

@@ -14,9 +14,8 @@ from rolloupe import tokens
 from rolloupe.errors import BadQuery
 from rolloupe.index.token_stats.positions import EDGES
 from rolloupe.model import Aggregation, RunLoss, Sample, SampleKey
-from rolloupe.query.tokens.series import series_of
+from rolloupe.query.tokens.page import roles_of, series_of
 from rolloupe.query.tokens.spans import spans_of
-from rolloupe.query.tokens.table import roles_of
 from rolloupe.query.tokens.token_strings import texts_of_tokens
 from rolloupe.tokens import token_count
 

@@ -14,7 +14,7 @@ from rolloupe.index import OpenRun
 from rolloupe.lru import Lru
 from rolloupe.model import Sample, SampleKey
 from rolloupe.query import Catalogue, ColumnInfo, GroupPage, SampleItem, SamplePage, SplitSummary, StepSummary
-from rolloupe.query.splits import is_asked
+from rolloupe.query.engine.names import is_asked
 from rolloupe.tui.draw.braille import thinned
 from rolloupe.tui.draw.figures import count
 from rolloupe.tui.run.place import ListPlace

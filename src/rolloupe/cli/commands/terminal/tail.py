@@ -102,7 +102,7 @@ def _steps(runs: "Runs", run_id: str | None, split: str | None, last: int) -> "I
 
     A run is left out until what it has by then is indexed. Of one that begins meanwhile every step is new.
     """
-    from rolloupe.query.splits import is_asked
+    from rolloupe.query.engine.names import is_asked
 
     seen: Seen = {}
     printed: set[tuple[str, str, int]] = set()

@@ -1,0 +1,242 @@
+"""The distribution of a sample metric: at one step with histograms, and over the steps of a run."""
+
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rolloupe.columns import KNOWN
+from rolloupe.errors import BadQuery, NotFound
+from rolloupe.index import OpenRun
+from rolloupe.query.engine import database
+from rolloupe.query.engine.caches import StepAnswers
+from rolloupe.query.records import SampleItem, SampleQuery, Stats
+from rolloupe.query.samples.pages import samples
+from rolloupe.query.steps.summaries import first_split
+from rolloupe.query.steps.trained import sample_points, trained_column
+
+MOST_BINS = 48
+"""More rows of a heat map than this are hard to tell apart."""
+
+NARROWEST = 1e-12
+"""The narrowest bins, as a share of the largest value: the digits of narrower ones are lost."""
+
+
+LARGEST = sys.float_info.max
+
+
+class Bins(NamedTuple):
+    """Bins from `first * width` on: bin `i` holds the values from edge `i` up to, not including, edge `i + 1`."""
+
+    width: float
+    first: int
+    size: int
+
+    @property
+    def edges(self) -> list[float]:
+        """The `size + 1` edges, as short decimal numbers."""
+        edges = (float(f"{(self.first + i) * self.width:.12g}") for i in range(self.size + 1))
+        return [max(-LARGEST, min(LARGEST, edge)) for edge in edges]
+
+    def near(self, value: str) -> str:
+        """In SQL, the number of the bin of a finite value, or of a neighbour: quotients are rounded."""
+        return f"least(greatest(floor({value} / {self.width!r}) - {self.first}, 0), {self.size - 1})::INTEGER"
+
+    def exact(self, value: str, near: str) -> str:
+        """In SQL, the number of the bin, by its edges. The outermost bins hold what lies beyond them."""
+        edges = self.edges
+        low, high = ([*map(repr, side)] for side in (edges[:-1], edges[1:]))
+        below = f"({value} < [{', '.join(low)}][{near} + 1])::INTEGER"
+        above = f"({value} >= [{', '.join(high)}][{near} + 1])::INTEGER"
+        return f"least(greatest({near} - {below} + {above}, 0), {self.size - 1})"
+
+
+def bins_of(low: float, high: float, *, whole: bool = False) -> Bins:
+    """Return at most `MOST_BINS` bins for values from `low` to `high`; `whole` for bins that begin at whole numbers."""
+    largest = max(abs(low), abs(high))
+    width = _round_up(max(high / (MOST_BINS - 2) - low / (MOST_BINS - 2), largest * NARROWEST, 1e-300))
+    if low == high:
+        width = _round_up(largest / 10) if largest else 1.0
+    if whole:
+        width = max(1.0, width)
+    first = math.floor(low / width)
+    return Bins(width, first, min(MOST_BINS, math.floor(high / width) - first + 1))
+
+
+def _round_up(width: float) -> float:
+    """The next larger number whose only digit is 1, 2 or 5."""
+    power = math.floor(math.log10(width))
+    return next(
+        found for digit in ("1", "2", "5", "10", "20") if (found := float(f"{digit}e{power}")) >= width * (1 - 1e-12)
+    )
+
+
+MAX_NAMES = 8
+MAX_SAMPLES = 5000
+
+
+class MetricAtStep(NamedTuple):
+    """A sample metric at a step, over the trained samples with a finite value."""
+
+    name: str
+    stats: Stats
+    before: Stats | None
+    """At the step before; None at the first step that has values."""
+    counts: NDArray[np.int64]
+    """The number of samples in each bin; empty for a metric without a histogram."""
+
+
+class StepValues(NamedTuple):
+    """Sample metrics at one step of one split."""
+
+    split: str
+    step: int
+    before: int | None
+    """The step before, of those with samples."""
+    edges: list[float]
+    """The bins of all histograms: bin `i` holds the values from `edges[i]` up to, not including, `edges[i + 1]`."""
+    metrics: list[MetricAtStep]
+    samples: Sequence[SampleItem]
+    """The first samples that were trained on, with the values of the metrics; those of a group stand together."""
+    total: int
+    """The number of all samples that were trained on."""
+
+
+def step_values(
+    run: OpenRun, split: str, step: int, names: Sequence[str], also: Sequence[str] = (), *, most: int = MAX_SAMPLES
+) -> StepValues:
+    """Return sample metrics at a step, with histograms and the values of its first `most` samples.
+
+    Of the metrics in `also`, which follow the others, return the statistics alone.
+
+    Raises `BadQuery` for unknown names and for more than `MAX_NAMES`, `NotFound` for a step without samples.
+    """
+    if not names or len(names) + len(also) > MAX_NAMES:
+        raise BadQuery(f"{len(names) + len(also)} metrics were requested; one answer has 1 to {MAX_NAMES}")
+    steps = sorted(of for name, of in run.snapshot().steps if name == split)
+    if step not in steps:
+        raise NotFound(f"no samples at step {step} of split {split!r} in run {run.id!r}")
+    before = max((one for one in steps if one < step), default=None)
+    arrays = [_finite(run, split, step, name) for name in names]
+    edges = _common_edges(names, arrays)
+    counts = [*(_histogram(array, edges) for array in arrays), *[np.zeros(0, np.int64)] * len(also)]
+    query = SampleQuery(splits=(split,), step_min=step, step_max=step, trained=True, limit=most)
+    page = samples(run, query, columns=list(names))
+    metrics = [_metric(run, split, name, step, before, own) for name, own in zip([*names, *also], counts, strict=True)]
+    return StepValues(split, step, before, edges, metrics, page.samples, page.total)
+
+
+def _metric(
+    run: OpenRun, split: str, name: str, step: int, before: int | None, counts: NDArray[np.int64]
+) -> MetricAtStep:
+    by_step = {point.step: point.stats for point in sample_points(run, name, split)}
+    return MetricAtStep(name, by_step[step], None if before is None else by_step.get(before), counts)
+
+
+def _finite(run: OpenRun, split: str, step: int, name: str) -> NDArray[np.float64]:
+    """The finite values of the trained samples of a step."""
+    snapshot = run.snapshot()
+    value, rows = trained_column(run, snapshot, name)
+    sql = f"""SELECT {value} AS value FROM rows
+    WHERE split = ? AND step = ? AND isfinite({value}) AND discarded = ''"""
+    table = database.table(run, rows.question(snapshot.holding([split], step, step), sql, [split, step]))
+    values: NDArray[np.float64] = table["value"].to_numpy()
+    return values
+
+
+def _common_edges(names: Sequence[str], arrays: Sequence[NDArray[np.float64]]) -> list[float]:
+    found = [array for array in arrays if len(array)]
+    if not found:
+        return []
+    whole = all((known := KNOWN.get(name)) is not None and known.type in ("integer", "short") for name in names)
+    low, high = min(float(one.min()) for one in found), max(float(one.max()) for one in found)
+    return bins_of(low, high, whole=whole).edges
+
+
+def _histogram(values: NDArray[np.float64], edges: Sequence[float]) -> NDArray[np.int64]:
+    bins = max(0, len(edges) - 1)
+    places = np.searchsorted(edges, values, "right") - 1
+    return np.bincount(np.clip(places, 0, bins - 1), minlength=bins) if bins else np.zeros(0, np.int64)
+
+
+KEPT_STEPS = 200_000
+
+_counts = StepAnswers[Mapping[int, int]](lambda counts: counts, KEPT_STEPS)
+
+
+class Distribution(NamedTuple):
+    """Counts of the trained samples with a finite value, by bin and column; a column covers adjacent steps."""
+
+    name: str
+    split: str
+    edges: list[float]
+    """Bin `i` holds the values from `edges[i]` up to, not including, `edges[i + 1]`."""
+    first_steps: NDArray[np.int64]
+    last_steps: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    """By column and bin."""
+
+
+def distribution(
+    run: OpenRun,
+    name: str,
+    split: str = "",
+    *,
+    where: str = "",
+    most: int | None = None,
+    step_min: int | None = None,
+    step_max: int | None = None,
+) -> Distribution:
+    """Return the distribution of a sample metric at each step of a range, in at most `most` columns.
+
+    Only samples that match `where` count. The bins are those of the whole split, so that zooming in and filtering
+    leave them as they are. With more steps than
+    columns, neighbours share one. Raises `BadQuery` for an unknown name, with the nearest names.
+    """
+    if most is not None and most < 1:
+        raise BadQuery(f"a distribution has at least 1 column; {most} were requested")
+    split = split or first_split(run)
+    stats = [point.stats for point in sample_points(run, name, split) if point.stats.count]
+    low = min((one.min for one in stats if one.min is not None), default=None)
+    high = max((one.max for one in stats if one.max is not None), default=None)
+    if low is None or high is None:
+        empty = np.zeros(0, np.int64)
+        return Distribution(name, split, [], empty, empty, np.zeros((0, 0), np.int64))
+    column = KNOWN.get(name)
+    bins = bins_of(low, high, whole=column is not None and column.type in ("integer", "short"))
+    by_step = {
+        step: counts
+        for step, counts in _counts_by_step(run, name, split, bins, where).items()
+        if (step_min is None or step >= step_min) and (step_max is None or step <= step_max)
+    }
+    return _in_columns(name, split, bins, by_step, most)
+
+
+def _counts_by_step(run: OpenRun, name: str, split: str, bins: Bins, where: str) -> Mapping[int, Mapping[int, int]]:
+    """Count the samples of each step by the number of their bin."""
+    snapshot = run.snapshot()
+    value, rows = trained_column(run, snapshot, name, where)
+    sql = f"""
+    {rows.own}, near AS (
+        SELECT step, {value} AS value, {bins.near(value)} AS near FROM {rows.table}
+        WHERE split IN (SELECT unnest(?)) AND isfinite({value}) AND discarded = ''
+    ), counted AS (SELECT step, {bins.exact("value", "near")} AS bin, count(*) AS samples FROM near GROUP BY step, bin)
+    SELECT step, map_from_entries(list((bin, samples))) FROM counted GROUP BY step"""
+    return _counts.get(run, snapshot, split, (name, bins, where), rows, sql)
+
+
+def _in_columns(
+    name: str, split: str, bins: Bins, by_step: Mapping[int, Mapping[int, int]], most: int | None
+) -> Distribution:
+    steps = np.array(sorted(by_step), dtype=np.int64)
+    counts = np.zeros((len(steps), bins.size), np.int64)
+    for place, step in enumerate(steps.tolist()):
+        counts[place, list(by_step[step])] = list(by_step[step].values())
+    width = 1 if most is None else max(1, -(-len(steps) // most))
+    starts = np.arange(0, len(steps), width)
+    lasts = np.minimum(starts + width, len(steps)) - 1
+    columns = np.add.reduceat(counts, starts, axis=0) if len(steps) else counts
+    return Distribution(name, split, bins.edges, steps[starts], steps[lasts], columns)

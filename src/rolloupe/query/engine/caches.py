@@ -1,0 +1,117 @@
+"""Caches of answers: those about a whole run until it changes; those by step for as long as the step stays the same."""
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
+
+from rolloupe.index import OpenRun, Piece, Snapshot, StepKey
+from rolloupe.lru import Lru
+from rolloupe.query.engine import database
+from rolloupe.query.engine.compile import CompiledQuery
+from rolloupe.query.engine.names import is_asked
+
+T = TypeVar("T")
+
+
+class AnswerCache(Generic[T]):
+    """The recent answers of one kind, of all runs: at least one, at most `most` in total size.
+
+    Answers are computed one at a time, since they take memory; other callers wait for an answer in progress. Of those
+    that take little, `at_once` are: a slow one keeps nobody waiting, and an answer may be computed twice.
+    """
+
+    def __init__(self, most: int, size: Callable[[T], int], at_once: int = 1) -> None:
+        self._size = size
+        self._making = threading.BoundedSemaphore(at_once)
+        self._answers: Lru[str, T] = Lru(total=most, least=1)
+
+    def get(self, run: OpenRun, snapshot: Snapshot, question: object, make: Callable[[], T]) -> T:
+        """Return the answer to a question, identified by its `repr`, about this state of a run."""
+        name = repr((run.catalog.folder, snapshot.version, question))
+        answer = self._answers.get(name)
+        if answer is None:
+            with self._making:
+                answer = self._answers.get(name)
+                if answer is None:
+                    answer = make()
+                    self._answers.put(name, answer, self._size(answer))
+        return answer
+
+    def clear(self) -> None:
+        """Drop all answers."""
+        self._answers.clear()
+
+
+Stamp: TypeAlias = tuple[object, ...]
+
+
+class _Answered(NamedTuple, Generic[T]):
+    version: str
+    stamps: Mapping[int, Stamp | None]
+    answers: Mapping[int, T]
+
+
+class StepAnswers(Generic[T]):
+    """The recent answers of one kind, of all runs: those to one question at least, `most` steps at most.
+
+    `make` turns the columns of a row, but for the first, into the answer for a step. Answers are computed one at
+    a time, since they take memory; other callers wait for an answer in progress.
+    """
+
+    def __init__(self, make: Callable[..., T], most: int = 1_000_000) -> None:
+        self._make = make
+        self._making = threading.Lock()
+        self._kept: Lru[str, _Answered[T]] = Lru(total=most, least=1)
+
+    def get(
+        self, run: OpenRun, snapshot: Snapshot, split: str, question: object, rows: CompiledQuery, sql: str
+    ) -> Mapping[int, T]:
+        """Return the answer to a question, identified by its `repr`, for each step of a split that has one.
+
+        `eval` covers all evaluations together. The statement is about `rows`, binds the names of splits behind their
+        values, and has the step in its first column.
+        """
+        name = repr((run.catalog.folder, split, question))
+        with self._making:
+            kept = self._kept.get(name)
+            if kept is None or kept.version != snapshot.version:
+                kept = self._renewed(kept, run, snapshot, split, rows, sql)
+                self._kept.put(name, kept, len(kept.stamps))
+        return kept.answers
+
+    def _renewed(
+        self, kept: _Answered[T] | None, run: OpenRun, snapshot: Snapshot, split: str, rows: CompiledQuery, sql: str
+    ) -> _Answered[T]:
+        keys: dict[int, list[StepKey]] = {}
+        for key in snapshot.pieces:
+            if is_asked(key[0], split):
+                keys.setdefault(key[1], []).append(key)
+        is_overlaid = rows.overlay.pieces or rows.overlay.scores
+        newer = _stamp_of((*snapshot.annotations, *snapshot.scores)) if is_overlaid else ()
+        stamps = {step: _joined(newer, _stamp_of(snapshot.of(own), rows.later)) for step, own in keys.items()}
+        old = kept.stamps if kept is not None else {}
+        changed = {step for step, stamp in stamps.items() if stamp is None or old.get(step) != stamp}
+        answers = {} if kept is None else {step: one for step, one in kept.answers.items() if step in stamps}
+        if changed:
+            for step in changed:
+                answers.pop(step, None)
+            asked = [key for step in changed for key in keys[step]]
+            splits = sorted({name for name, _ in asked})
+            answer = database.ask(run, rows.question(snapshot.of(asked), sql, [splits]))
+            answers.update((step, self._make(*columns)) for step, *columns in answer if step in changed)
+        return _Answered(snapshot.version, stamps, dict(sorted(answers.items())))
+
+
+def _stamp_of(pieces: Iterable[Piece], later: Iterable[str] = ()) -> Stamp | None:
+    """Return what changes with the rows of pieces; None for rows in memory, which may change at any time."""
+    stamp: list[object] = []
+    for piece in pieces:
+        if piece.path is None:
+            return None
+        stamp += [piece.source, piece.start, piece.stop, piece.fingerprint, piece.superseded]
+        stamp += [*(name in piece.derived for name in later), piece.tokens] if later else []
+    return tuple(stamp)
+
+
+def _joined(newer: Stamp | None, own: Stamp | None) -> Stamp | None:
+    return None if newer is None or own is None else (*newer, own)

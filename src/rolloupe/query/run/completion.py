@@ -1,0 +1,216 @@
+"""Completions of an unfinished filter: columns, operators, values, words."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from rolloupe.derive import METRICS
+from rolloupe.errors import BadQuery
+from rolloupe.index import OpenRun, Snapshot
+from rolloupe.index.segments.columns import NUMBER
+from rolloupe.query.engine import database
+from rolloupe.query.engine.compile import compile_query
+from rolloupe.query.engine.names import column, is_derived, is_number, run_names
+from rolloupe.query.filter.parser import KEYWORD, FilterToken, is_token_text, quoted, tokens_of
+from rolloupe.query.records import SampleQuery
+from rolloupe.query.run.columns import catalogue
+from rolloupe.query.run_tokens.words import words_of_steps
+from rolloupe.query.samples.pages import in_known_splits
+from rolloupe.query.tokens.token_strings import each_readable
+
+MAX_ROWS = 200_000
+"""Number of samples to scan for the values of a column: more would keep a typing person waiting."""
+MAX_FOUND = 30
+MAX_VALUE_CHARS = 200
+QUOTE = '"'
+
+COMPARE = ("=", "!=", "<", "<=", ">", ">=")
+NUMBER_WORDS = (*COMPARE, "in", "is null", "is not null")
+TEXT_WORDS = ("=", "!=", "contains", "not contains", "in", "not in", "is null", "is not null")
+
+_PARTIAL = re.compile(r"""(?P<quoted>"(?:[^"]|"")*|'(?:[^']|'')*)\Z|(?P<word>[^\s<>=!"'(),]+)\Z""")
+
+
+class Suggestion(NamedTuple):
+    """A completion. `kind` is `column`, `operator`, `value` or `word`; `note` is a remark for people."""
+
+    text: str
+    kind: str
+    note: str = ""
+
+
+class Completion(NamedTuple):
+    """Candidates to replace the characters from `start` to the cursor."""
+
+    start: int
+    found: list[Suggestion]
+
+
+class Expected(NamedTuple):
+    """What the grammar expects: `name`, `operator`, `token`, `value`, `list`, `listed`, `null`, `in` or `joint`."""
+
+    what: str
+    column: str = ""
+    depth: int = 0
+
+
+def complete(run: OpenRun, query: SampleQuery, text: str) -> Completion:
+    """Completions at the end of `text`, the filter up to the cursor. Values are those of the query's samples."""
+    start, partial = _cut(text)
+    try:
+        expected = _expected(tokens_of(text[:start]))
+    except BadQuery:
+        expected = None
+    if expected is None:
+        return Completion(start, [])
+    snapshot = run.snapshot()
+    suggestions = list(_suggestions(run, snapshot, query, expected, partial))
+    return Completion(start, suggestions[:MAX_FOUND])
+
+
+def _cut(text: str) -> tuple[int, str]:
+    """The start of the unfinished piece, and its text so far."""
+    place = 0
+    for token in re.finditer(r""""(?:[^"]|"")*"|'(?:[^']|'')*'|[^"']+""", text):
+        place = token.end() if token.group()[0] in "\"'" else place
+    match = _PARTIAL.search(text, place)
+    if match is None:
+        return len(text), ""
+    whole = match.group()
+    return match.start(), whole[1:].replace(whole[0] * 2, whole[0]) if match["quoted"] else whole
+
+
+def _expected(tokens: list[FilterToken]) -> Expected | None:
+    """What the grammar expects after some tokens; None if they are invalid."""
+    state = Expected("name")
+    for token in tokens:
+        after = _after(state, token, token.text.lower() if token.kind == "word" else "")
+        if after is None:
+            return None
+        state = after
+    return state
+
+
+def _after(at: Expected, token: FilterToken, word: str) -> Expected | None:
+    is_name = token.kind in ("word", "quoted")
+    if at.what == "name":
+        if token.text == "(" and token.kind == "sign":
+            return at._replace(depth=at.depth + 1)
+        if word == KEYWORD:
+            return at._replace(what="token", column=KEYWORD)
+        return at if word == "not" else at._replace(what="operator", column=token.text) if is_name else None
+    if at.what == "token" and is_token_text(token):
+        return at._replace(what="joint")
+    if at.what in ("operator", "token"):
+        if token.kind == "operator" or word == "contains":
+            return at._replace(what="value")
+        follows = {"in": "list", "is": "null", "not": "in"}.get(word)
+        return at._replace(what=follows) if follows else None
+    if at.what == "in":
+        follows = {"in": "list", "contains": "value"}.get(word)
+        return at._replace(what=follows) if follows else None
+    if at.what == "null":
+        return at if word == "not" else at._replace(what="joint") if word == "null" else None
+    if at.what == "value":
+        return at._replace(what="joint") if is_name else None
+    if at.what == "list":
+        return at._replace(what="listed") if token.text == "(" else None
+    if at.what == "listed":
+        return at._replace(what="comma") if is_name else None
+    if at.what == "comma":
+        follows = {",": "listed", ")": "joint"}.get(token.text)
+        return at._replace(what=follows) if follows else None
+    if token.text == ")" and at.depth:
+        return at._replace(depth=at.depth - 1)
+    return at._replace(what="name") if word in ("and", "or") else None
+
+
+def _suggestions(
+    run: OpenRun, snapshot: Snapshot, query: SampleQuery, at: Expected, partial: str
+) -> Iterable[Suggestion]:
+    if at.what == "name":
+        columns = catalogue(run, query.splits[0] if len(query.splits) == 1 else None).columns
+        named = [Suggestion(quoted(one.name), "column", one.source if one.source != "fixed" else "") for one in columns]
+        listed = {one.name for one in columns}
+        named += [] if NUMBER in listed else [Suggestion(NUMBER, "column", "in its step, from 0")]
+        named += [Suggestion(quoted(name), "column", kind) for name, kind in run_names(snapshot) if name not in listed]
+        named += [Suggestion(name, "column", "derived") for name in METRICS if is_derived(run, name)]
+        return [*_matching(named, partial), *_words(("not", "(", *_token_word(snapshot)), partial)]
+    if at.what == "token":
+        return _token_strings(run, query, partial)
+    if at.what == "operator":
+        try:
+            column(snapshot, at.column)
+        except BadQuery:
+            return []
+        words: tuple[str, ...] = NUMBER_WORDS if is_number(snapshot, at.column) else TEXT_WORDS
+        return [Suggestion(one, "operator") for one in words if one.startswith(partial.lower())]
+    if at.what in ("value", "listed"):
+        return _values(run, snapshot, query, at.column, partial)
+    others: dict[str, tuple[str, ...]] = {
+        "list": ("(",), "in": ("in", "contains"), "null": ("null", "not null"), "comma": (",", ")"),
+        "joint": ("and", "or", *([")"] if at.depth else [])),
+    }  # fmt: skip
+    return _words(others[at.what], partial)
+
+
+def _token_word(snapshot: Snapshot) -> tuple[str, ...]:
+    """The word that a token follows, in a run whose index has words of tokens."""
+    pieces = snapshot.of(snapshot.pieces)
+    return (KEYWORD,) if any(piece.tokens is not None and piece.tokens.words_bytes for piece in pieces) else ()
+
+
+def _token_strings(run: OpenRun, query: SampleQuery, partial: str) -> list[Suggestion]:
+    """The most frequent strings of tokens in the steps of the query, without blanks around them."""
+    steps = SampleQuery(splits=query.splits, step_min=query.step_min, step_max=query.step_max)
+    counts: Counter[str] = Counter()
+    words = words_of_steps(run, steps, by="tokens", limit=MAX_ROWS).words
+    for one, text in zip(words, each_readable([one.word for one in words]), strict=True):
+        counts[text.strip()] += one.tokens
+    found = [
+        Suggestion(f'"{text.replace(QUOTE, 2 * QUOTE)}"', "value", f"{count:,}")
+        for text, count in counts.most_common()
+        if text
+    ]
+    return _matching(found, partial)
+
+
+def _words(words: Iterable[str], partial: str) -> list[Suggestion]:
+    return [Suggestion(word, "word") for word in words if word.startswith(partial.lower())]
+
+
+def _matching(candidates: list[Suggestion], partial: str) -> list[Suggestion]:
+    """Candidates that begin with the text, then those that contain it; all in their order without a text."""
+    low = partial.lower()
+    matches = [one for one in candidates if low in one.text.lower()]
+    return sorted(matches, key=lambda one: not one.text.lower().lstrip('"').startswith(low)) if low else matches
+
+
+def _values(run: OpenRun, snapshot: Snapshot, query: SampleQuery, name: str, partial: str) -> list[Suggestion]:
+    """The most frequent values of a column, of text or of a few numbers, among the first samples of the query."""
+    query = in_known_splits(snapshot, replace(query, where=(), sort="index"))
+    try:
+        expression = column(snapshot, name)
+    except BadQuery:
+        return []
+    pieces = snapshot.holding(query.splits, query.step_min, query.step_max)
+    if not pieces:
+        return []
+    terms = compile_query(snapshot, query, by_group=False, also=[name])
+    text = f"{expression}::VARCHAR"
+    sql = f"""
+    , looked AS (SELECT {text} AS value FROM rows WHERE {terms.where.sql} LIMIT {MAX_ROWS})
+    SELECT value, count(*) FROM looked WHERE value IS NOT NULL AND contains(lower(value), lower(?))
+    AND length(value) <= {MAX_VALUE_CHARS} GROUP BY value
+    ORDER BY starts_with(lower(value), lower(?)) DESC, count(*) DESC, value LIMIT {MAX_FOUND}"""
+    answer = database.ask(run, terms.question(pieces, sql, [partial, partial]))
+    if is_number(snapshot, name):
+        return [Suggestion(_number(value), "value", f"{count:,}") for value, count in answer[:8] if count > 1]
+    return [Suggestion(quoted(value), "value", f"{count:,}") for value, count in answer if value]
+
+
+def _number(text: str) -> str:
+    return text.removesuffix(".0")

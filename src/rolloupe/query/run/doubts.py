@@ -1,0 +1,123 @@
+"""Signs that the rewards or the groups of a run were read from other keys than its trainer meant."""
+
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+
+from rolloupe.errors import RolloupeError
+from rolloupe.formats.generic.groups import GroupedRow, goes_by_prompt
+from rolloupe.formats.generic.groups import group_doubts as doubts_of_rows
+from rolloupe.formats.reading.fields import REWARDS
+from rolloupe.index import OpenRun
+from rolloupe.model import Locator
+from rolloupe.query.engine import database
+from rolloupe.query.engine.database import Question
+from rolloupe.query.engine.names import has_column
+from rolloupe.query.filter.parser import conditions
+from rolloupe.query.records import SampleQuery
+from rolloupe.query.samples.pages import samples
+
+LEAST_ROWS = 5
+"""So many rows of a file whose rewards count up are no chance."""
+COUNTS = """
+SELECT count(*), count(DISTINCT reward), min(reward), max(reward) FROM base GROUP BY source LIMIT 1000
+"""
+
+
+def text_rewards(run: OpenRun) -> list[str]:
+    """Return the tags of a run under a usual name of a reward."""
+    return [name for name in (f"tag.{one}" for one in REWARDS) if has_column(run, name)]
+
+
+def reward_doubts(run: OpenRun) -> list[str]:
+    """What looks as if rewards were none, where only a person can tell what the score is: a sentence each."""
+    if not run.wait(0):
+        return []
+    try:
+        return [one for one in (*(_of_text(run, name) for name in text_rewards(run)), _counter(run)) if one]
+    except RolloupeError:  # the index is being rebuilt
+        return []
+
+
+def _of_text(run: OpenRun, name: str) -> str:
+    """What to say of samples with a text in place of their reward; empty for none."""
+    query = SampleQuery(where=conditions(f"reward is null and not {name} is null"), limit=1)
+    page = samples(run, query, columns=[name])
+    if not page.total:
+        return ""
+    (first,) = page.samples
+    many = "1 sample has" if page.total == 1 else f"{page.total:,} samples have"
+    return f"{many} a text in place of a reward, which is no number; the first is “{first.values[0]}”"
+
+
+def _counter(run: OpenRun) -> str:
+    """What to say of rewards that a field map took from what counts the rows of each file; empty for others."""
+    key = dict(run.info.reading.fields).get("reward")
+    rows = [*database.ask(run, Question(run.snapshot().holding(), COUNTS))] if key else []
+    is_counter = bool(rows) and all(
+        rows_of_file == different >= LEAST_ROWS and low in (0, 1) and high == low + different - 1
+        for rows_of_file, different, low, high in rows
+    )
+    what = f"the rewards count the rows of each file, as `{key}` says: a counter is no score"
+    return f"{what}. Next: name another key with --map reward=KEY" if is_counter else ""
+
+
+MOST_SPLITS = 4
+MOST_STEPS = 16
+"""Of a split, the newest steps that together have no more samples than are read."""
+MOST_ROWS = 512
+MOST_BYTES = 2**23
+"""Of records, as they lie in files."""
+MOST_S = 0.5
+"""For a split: from a store or out of a compressed file, fewer samples are read in that time."""
+
+FIRST = f"""
+SELECT source, byte_start, byte_length, part FROM base WHERE split = ? AND step BETWEEN ? AND ?
+ORDER BY ordinal, source, byte_start, part LIMIT {MOST_ROWS}
+"""
+"""The first samples of each file, about equally many of all."""
+
+
+def group_doubts(run: OpenRun) -> list[str]:
+    """What looks as if the groups of a run were others, but only a person can tell: a sentence each.
+
+    Reads up to `MOST_ROWS` samples of each of a few splits. Nothing is doubted that a person asked for.
+    """
+    if run.info.reading.group_by or not run.wait(0):
+        return []
+    steps: dict[str, list[int]] = {}
+    for split, step in run.snapshot().steps:
+        steps.setdefault(split, []).append(step)
+    found: dict[str, None] = {}
+    for split in sorted(steps, key=lambda name: (name != "train", name))[:MOST_SPLITS]:
+        read = _rows(run, split, sorted(steps[split]))
+        rows = sorted(read, key=lambda grouped: (grouped.row.step, grouped.file, grouped.row.ordinal))
+        found |= dict.fromkeys(doubts_of_rows(rows, is_guessed=run.format.takes_field_map))
+    return [*found]
+
+
+def _rows(run: OpenRun, split: str, steps: list[int]) -> Iterator[GroupedRow]:
+    """Yield the first samples of the files of the newest steps."""
+    snapshot = run.snapshot()
+    low, count = steps[-1], 0
+    for step in reversed(steps[-MOST_STEPS:]):
+        count += snapshot.steps[split, step].rows
+        if count > MOST_ROWS:
+            break
+        low = step
+    pieces = snapshot.holding([split], low, steps[-1])
+    size, until = 0, time.monotonic() + MOST_S
+    try:
+        places = database.ask(run, Question(pieces, FIRST, [split, low, steps[-1]]))
+    except RolloupeError:  # the index is being rebuilt
+        return
+    for name, start, length, part in places:
+        size += length
+        if size > MOST_BYTES or time.monotonic() > until or (source := run.source(name)) is None:
+            return
+        found = None
+        with suppress(Exception):  # of a file that changes: its own problems say so
+            found = run.format.record_at(run.info, source, Locator(source=name, start=start, length=length, part=part))
+        if found is None or not (run.format.takes_field_map or goes_by_prompt(found[1])):
+            return
+        yield GroupedRow(*found, name)

@@ -1,0 +1,296 @@
+"""Features in the index: sums of phrases and behaviours over any window of steps, and the words of some samples."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from rolloupe.derive import behaviours
+from rolloupe.errors import SourceChanged
+from rolloupe.features import Floats, Grouping, WithinSums
+from rolloupe.index import OpenRun, Piece, Snapshot, metric_column
+from rolloupe.index.features.blocks import LARGEST
+from rolloupe.index.features.files import (
+    BLOCK,
+    SAMPLE_SCHEMA,
+    FeatureFacts,
+    feature_facts,
+    features_of,
+    sample_words_of,
+    values_column,
+)
+from rolloupe.index.fingerprint import state_of
+from rolloupe.index.segments.columns import sql_type
+from rolloupe.index.segments.text_batches import read_texts
+from rolloupe.lru import Lru
+from rolloupe.query.engine import database
+from rolloupe.query.engine.database import Question
+from rolloupe.query.engine.relation import FILE, PLACE, AnnotationOverlay, Column, RowPlace, quote, where_current
+from rolloupe.query.records import SampleQuery
+from rolloupe.query.samples.pages import in_known_splits
+from rolloupe.query.samples.rows import items_of, list_rows
+
+Hashes = NDArray[np.uint64]
+
+LEAST_GROUPS, LEAST_SAMPLES = 20, 20
+"""A phrase in fewer groups where it varies, or in fewer samples, shows nothing."""
+
+_known: Lru[tuple[Path, object], FeatureFacts] = Lru(100_000)
+"""The facts of files, by path and state: to read one takes longer than to look at its state."""
+
+
+class FeatureWindow(Struct, frozen=True):
+    """The samples that a question about features is over: one split, some steps, one environment or all."""
+
+    split: str = "train"
+    step_min: int | None = None
+    step_max: int | None = None
+    env: str | None = None
+
+
+class FeaturePieces(NamedTuple):
+    """The pieces of a window whose features are indexed."""
+
+    pieces: Sequence[Piece]
+    facts: Sequence[FeatureFacts]
+    samples: int
+    """How many samples there are in the steps of the window, with features or without, in all environments."""
+    pending: int
+    """How many of them the index has not reached."""
+
+    @property
+    def is_whole(self) -> bool:
+        """True if the words of all samples are kept."""
+        return not any(one.share.kept for one in self.facts)
+
+
+class FeatureSums(NamedTuple):
+    """The sums of features over a window, each of shape (C,)."""
+
+    hashes: Hashes
+    samples: NDArray[np.int64]
+    """The number of samples that have the feature."""
+    sums: WithinSums
+
+    def at(self, places: NDArray[np.int64] | NDArray[np.bool_]) -> "FeatureSums":
+        """Some of the features."""
+        return FeatureSums(self.hashes[places], self.samples[places], WithinSums(*(one[places] for one in self.sums)))
+
+
+class WindowFacts(NamedTuple):
+    """What was scanned of a window."""
+
+    samples: int = 0
+    groups: int = 0
+    """The number of groups whose advantages vary."""
+    freedom: float = 0.0
+    """The number of samples in these groups, less one a group."""
+    advantage_squares: float = 0.0
+    """The sum of squares of advantages, less the mean of their group."""
+    reward_squares: float = 0.0
+
+
+def feature_pieces(snapshot: Snapshot, window: FeatureWindow) -> FeaturePieces:
+    """The pieces of a window, in the order of the files, however the index came about: ties go to the first.
+
+    Raises `NotFound` for a split that the run lacks.
+    """
+    in_known_splits(snapshot, SampleQuery(splits=(window.split,)))
+    in_window = snapshot.holding((window.split,), window.step_min, window.step_max)
+    pieces = sorted(in_window, key=lambda piece: (piece.source, piece.start))
+    found = [(piece, facts) for piece in pieces if (facts := _facts_of(piece)) is not None]
+    reached = {id(piece) for piece, _ in found}
+    pending = sum(_rows_in(piece, window, snapshot) for piece in pieces if id(piece) not in reached)
+    total = sum(stats.rows for (split, step), stats in snapshot.steps.items() if _is_in(window, split, step))
+    return FeaturePieces([piece for piece, _ in found], [facts for _, facts in found], total, pending)
+
+
+def _facts_of(piece: Piece) -> FeatureFacts | None:
+    if piece.path is None or piece.fingerprint is None or piece.annotates:
+        return None
+    path = features_of(piece.path)
+    state = state_of(path)
+    if state is None:
+        return None
+    facts = _known.get((path, state))
+    if facts is None and (facts := feature_facts(piece.path, piece.fingerprint.contents)) is not None:
+        _known.put((path, state), facts)
+    return facts
+
+
+def _is_in(window: FeatureWindow, split: str, step: int) -> bool:
+    low, high = window.step_min, window.step_max
+    return split == window.split and (low is None or step >= low) and (high is None or step <= high)
+
+
+def _rows_in(piece: Piece, window: FeatureWindow, snapshot: Snapshot) -> int:
+    found = (stats for stats in piece.step_stats if _is_in(window, stats.split, stats.step))
+    return sum(one.rows for one in found if one.launch in (0, snapshot.steps[one.split, one.step].launch))
+
+
+def condition(window: FeatureWindow, pieces: Sequence[Piece]) -> tuple[str, list[object]]:
+    """The rows of some pieces that are in a window, in SQL, and the values in it: no part that all rows meet anyway."""
+    steps = {(stats.split, stats.step) for piece in pieces for stats in piece.step_stats}
+    bounds: list[tuple[str, object]] = []
+    if any(split != window.split for split, _ in steps):
+        bounds.append(("split = ?", window.split))
+    if any(not _is_in(window, window.split, step) for _, step in steps):
+        limits = (("step >= ?", window.step_min), ("step <= ?", window.step_max))
+        bounds += [(sql, value) for sql, value in limits if value is not None]
+    if window.env is not None:
+        bounds.append(("env = ?", window.env.encode("utf-8", "replace").decode()))
+    return " AND ".join(sql for sql, _ in bounds) or "true", [value for _, value in bounds]
+
+
+def feature_sums(run: OpenRun, window: FeatureWindow, of: FeaturePieces) -> tuple[FeatureSums, WindowFacts]:
+    """The sums of the features of a window: of all behaviours, and of phrases in enough samples and groups.
+
+    `fsum` adds S as Kahan does: its terms cancel, so that the order in which threads add would change digits of z that
+    are shown. Raises as `database.ask`.
+    """
+    none = np.zeros(0)
+    if not of.pieces:
+        return FeatureSums(none.astype(np.uint64), none.astype(np.int64), WithinSums(*[none] * 5)), WindowFacts()
+    where, values = condition(window, of.pieces)
+    sql = f"""
+        SELECT feature, sum(samples)::BIGINT, sum(groups)::DOUBLE, fsum(s), sum(r), sum(v), sum(d)
+        FROM (SELECT * FROM files{where_current(of.pieces)}) WHERE {where} GROUP BY feature
+        HAVING feature % 2 = 1 OR feature = {BLOCK}
+            OR (sum(groups) >= {LEAST_GROUPS} AND sum(samples) >= {LEAST_SAMPLES})
+        ORDER BY feature"""
+    paths = [features_of(piece.path) for piece in of.pieces if piece.path is not None]
+    table, _ = database.of_files(run, paths, sql, values)
+    hashes, samples, groups, s, r, v, d = (column.to_numpy() for column in table.columns)
+    sums = WithinSums(groups, s, r, v, d)
+    first = int(len(hashes) > 0 and hashes[0] == BLOCK)
+    facts = WindowFacts(int(samples[0]), int(groups[0]), float(d[0]), float(s[0]), float(r[0])) if first else None
+    return FeatureSums(hashes, samples, sums).at(np.arange(first, len(hashes))), facts or WindowFacts()
+
+
+Places = NDArray[np.int64]
+
+
+ENOUGH = 2**14
+"""Where not all samples can be read again, so many show which features go together: of more, every second group."""
+
+
+class SampleWords(NamedTuple):
+    """Some samples, group by group, each array of shape (N,) unless it says otherwise."""
+
+    pieces: Sequence[Piece]
+    piece: Places
+    """The number of the piece of each sample."""
+    row: Places
+    step: Places
+    grouping: Grouping
+    advantages: Floats
+    """Centred within groups."""
+    rewards: Floats
+    """Centred within groups."""
+    words: Hashes
+    """The words of all samples, one after another, shape (W,)."""
+    samples: Places
+    """The number of the sample of each word, shape (W,)."""
+    behaviours: dict[str, Floats]
+    """By name, log2(1 + value); NaN for none."""
+
+    @property
+    def size(self) -> int:
+        """The number of samples."""
+        return len(self.row)
+
+    @property
+    def is_alone(self) -> bool:
+        """True if every group has one sample."""
+        return self.size > 0 and len(self.grouping) == self.size
+
+    def place(self, number: int) -> RowPlace:
+        """Where a sample lies."""
+        return RowPlace(self.pieces[self.piece[number]], int(self.row[number]))
+
+
+def sample_words(run: OpenRun, window: FeatureWindow, of: FeaturePieces) -> SampleWords:
+    """The samples of a window, as far as their words are kept. Raises as `database.ask`."""
+    table, pieces = _rows(run, window, of)
+    piece = table[FILE].to_numpy()
+    changes = [np.diff(one, prepend=-1) != 0 for one in (piece, table["block"].to_numpy(), table["group"].to_numpy())]
+    grouping = Grouping(np.cumsum(np.any(changes, axis=0)))
+    words = table["words"].combine_chunks()
+    counts = words.value_lengths().to_numpy().astype(np.int64)
+    return SampleWords(
+        pieces,
+        piece,
+        table["row"].to_numpy(),
+        table["step"].to_numpy(),
+        grouping,
+        grouping.centred(table["advantage"].to_numpy()),
+        grouping.centred(table["reward"].to_numpy()),
+        words.flatten().to_numpy(),
+        np.repeat(np.arange(len(counts)), counts),
+        {name: table[values_column(name)].to_numpy() for name in behaviours()},
+    )
+
+
+def _rows(run: OpenRun, window: FeatureWindow, of: FeaturePieces) -> tuple[pa.Table, Sequence[Piece]]:
+    """The rows of the files of a window, group by group, with the number of the piece in `FILE`; and the pieces."""
+    by_path = {sample_words_of(piece.path): piece for piece in of.pieces if piece.path is not None}
+    if not by_path:
+        return SAMPLE_SCHEMA.empty_table().append_column(FILE, pa.array([], pa.int64())), ()
+    where, values = condition(window, of.pieces)
+    if not of.is_whole and of.samples >> max(facts.share.kept for facts in of.facts) > ENOUGH:
+        where += ' AND "group" % 2 = 0'
+    sql = f"SELECT * FROM (SELECT * FROM files{where_current(of.pieces)}) WHERE {where}"
+    table, paths = database.of_files(run, list(by_path), sql, values)
+    return table, [by_path[path] for path in paths]
+
+
+def sample_metric(run: OpenRun, snapshot: Snapshot, of: SampleWords, name: str) -> Floats:
+    """The values of a sample metric; NaN for none, and for those too large to add up. Raises as `database.ask`."""
+    values = _column(run, snapshot, of, metric_column(name), is_annotated=name in snapshot.annotated())
+    return np.where(np.abs(values) < LARGEST, values, np.nan)
+
+
+def sample_rewards(run: OpenRun, snapshot: Snapshot, of: SampleWords) -> Floats:
+    """The rewards of some samples as they are, not centred. Raises as `database.ask`."""
+    return _column(run, snapshot, of, "reward", is_annotated="reward" in snapshot.annotated())
+
+
+def _column(run: OpenRun, snapshot: Snapshot, of: SampleWords, column: str, *, is_annotated: bool) -> Floats:
+    """The values of a column of the index for some samples, with those of annotations if they may have any."""
+    pieces = [of.pieces[number] for number in np.unique(of.piece).tolist()]
+    overlay = AnnotationOverlay(snapshot.annotations, [column] if is_annotated else [], places=True)
+    named = [Column(column, kind)] if (kind := sql_type(column)) else []
+    sql = f"SELECT nth, {quote(column)} AS value FROM rows JOIN places USING ({', '.join(PLACE)})"
+    places = [of.place(number) for number in range(of.size)]
+    table = database.table(run, Question(pieces, sql, named=named, overlay=overlay, at=places))
+    values = np.full(of.size, np.nan)
+    values[table["nth"].to_numpy()] = table["value"].to_numpy().astype(np.float64)
+    return values
+
+
+def ids_of(run: OpenRun, snapshot: Snapshot, of: SampleWords, numbers: Sequence[int]) -> list[str]:
+    """The ids of samples. Raises as `database.ask`."""
+    items = items_of(list_rows(run, snapshot, [of.place(number) for number in numbers], columns=["step"]))
+    return [str(item.key) for item in items]
+
+
+def response_of(run: OpenRun, of: SampleWords, number: int) -> str:
+    """The response of a sample. Raises `SourceChanged` if neither the index nor the source has it any more."""
+    piece, row = of.place(number)
+    for batch in read_texts(run.info, run.source(piece.source), piece, ["response"]):
+        if batch.first <= row < batch.first + len(batch):
+            return str(batch.columns[0][row - batch.first].as_py())
+    raise SourceChanged(f"{piece.source} has fewer samples than before: retry")
+
+
+def annotated_advantages(run: OpenRun, snapshot: Snapshot, of: SampleWords) -> SampleWords:
+    """The samples with the advantages of annotations, in groups where each has one. Raises as `database.ask`."""
+    if "advantage" not in snapshot.annotated() or not of.size:
+        return of
+    values = _column(run, snapshot, of, "advantage", is_annotated=True)
+    centred = of.grouping.centred(np.where(np.abs(values) < LARGEST, values, np.nan))
+    return of._replace(advantages=np.where(np.isfinite(centred), centred, of.advantages))

@@ -1,0 +1,239 @@
+"""Rows of the index as records or tables: the fields of samples whose places are known.
+
+Wide rows, with hundreds of sample metrics, are looked up apart from narrow ones.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import starmap
+from math import isfinite
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from rolloupe.columns import ANNOTATED, LISTED
+from rolloupe.derive import PREFIX
+from rolloupe.index import OpenRun, Piece, Snapshot, metric_column, tag_column
+from rolloupe.index.segments.columns import NUMBER, ColumnRef, derived_column, sql_type
+from rolloupe.model import Locator, SampleKey
+from rolloupe.query.engine import database
+from rolloupe.query.engine.compile import ATTEMPT_ORDER
+from rolloupe.query.engine.database import Question
+from rolloupe.query.engine.names import reference
+from rolloupe.query.engine.relation import PLACE, PLACE_WORD, AnnotationOverlay, Column, RowPlace, place_word, quote
+from rolloupe.query.records import LargeInteger, NonFinite, SampleItem
+
+KEY = ("split", "step", "grp", "idx")
+ORDER = tuple(ATTEMPT_ORDER.split(", "))
+
+ITEM = tuple(column.column for column in LISTED)
+FIELDS = {column.column: column.name for column in LISTED}
+"""The fields of `SampleItem` by the columns of the index."""
+
+NAMES = {column.column: column.name for column in LISTED if column.is_exported}
+"""The names of columns in tables."""
+
+PLACED = ("source", "byte_start", "byte_length", "part")
+"""The columns of the place of a sample."""
+
+SAFE = 2**53
+"""Beyond it a browser rounds integers."""
+
+
+def attempts_of(run: OpenRun, snapshot: Snapshot, rows: pa.Table) -> dict[int, int]:
+    """Number the earlier attempts, by `nth`: of samples that share a key, all but the last.
+
+    `rows` has `nth`, `KEY` and `ORDER`. An older launch's records are not among the rows, but count in the numbers.
+    """
+    keys = zip(rows["split"].to_pylist(), rows["step"].to_pylist(), strict=True)
+    steps = dict(zip(rows["nth"].to_pylist(), keys, strict=True))
+    pieces = {id(piece): piece for key in set(steps.values()) for piece in snapshot.pieces.get(key, ())}
+    if not snapshot.duplicates and all(len(snapshot.pieces.get(key, ())) < 2 for key in set(steps.values())):
+        return {}
+    shown = rows.select(["nth", *KEY, *ORDER]).rename_columns(["nth", *KEY, *(f"own_{name}" for name in ORDER)])
+    place = ", ".join(f"own_{name}" for name in ORDER)
+    sql = f"""SELECT nth, count(*) FILTER (WHERE row({ATTEMPT_ORDER}) <= row({place})) AS n
+        FROM base JOIN shown USING ({", ".join(KEY)}) GROUP BY nth HAVING n < count(*)"""
+    return dict(database.ask(run, Question(list(pieces.values()), sql, tables={"shown": shown})))
+
+
+class RowNames(NamedTuple):
+    """The names of the sample metrics, tags and derived metrics to read, and the columns of the requested values."""
+
+    metrics: tuple[str, ...]
+    tags: tuple[str, ...]
+    derived: tuple[str, ...]
+    values: tuple[str | None, ...] = ()
+    """None for a column that the samples lack."""
+
+
+class ListRows(NamedTuple):
+    """Samples with the same names.
+
+    `rows` has `nth`, `PLACE_WORD`, `ORDER`, `PLACED`, `ITEM`, metrics, tags and derived metrics.
+    """
+
+    rows: pa.Table
+    names: RowNames
+    attempts: dict[int, int]
+    """By `nth`, for earlier attempts: the number of the attempt, from 1."""
+
+
+def list_rows(
+    run: OpenRun,
+    snapshot: Snapshot,
+    places: Sequence[RowPlace],
+    columns: Sequence[str] | None = None,
+    derived: tuple[str, ...] = (),
+) -> Iterator[ListRows]:
+    """Look up the items of samples, wide rows apart from narrow ones. `nth` is the place in `places`.
+
+    The result has these columns; or else all sample metrics and tags, and these derived metrics.
+    """
+    newer_metrics, newer_tags = snapshot.annotated_names()
+    newer = [*ANNOTATED, *map(metric_column, newer_metrics), *map(tag_column, newer_tags)]
+    overlay = AnnotationOverlay(snapshot.annotations, newer, places=True, scores=snapshot.scores)
+    refs = None if columns is None else [reference(snapshot, name) for name in columns]
+    distinct = {id(piece): piece for piece, _ in places}
+    names_in = {
+        key: _names_in({*piece.metrics, *newer_metrics}, {*piece.tags, *newer_tags}, refs, derived)
+        for key, piece in distinct.items()
+    }
+    alike: dict[RowNames, list[int]] = defaultdict(list)
+    for nth, (piece, _) in enumerate(places):
+        alike[names_in[id(piece)]].append(nth)
+    for names, numbers in alike.items():
+        metrics, tags, of_derived, _ = names
+        at = [places[nth] for nth in numbers]
+        pieces = list({id(piece): piece for piece, _ in at}.values())
+        fixed = dict.fromkeys((*ORDER, *PLACED, *ITEM))
+        selected = ", ".join(map(quote, (*fixed, *map(metric_column, metrics), *map(tag_column, tags))))
+        word = f"{place_word()} AS {quote(PLACE_WORD)}"
+        sql = f"SELECT nth, {word}, {selected} FROM rows JOIN places USING ({', '.join(PLACE)})"
+        rows = database.table(run, Question(pieces, sql, overlay=overlay, at=at))
+        order = rows["nth"].to_pylist()
+        rows = rows.set_column(0, "nth", pa.array([numbers[nth] for nth in order], pa.int64()))
+        attempts = attempts_of(run, snapshot, rows)
+        if of_derived:
+            values = _derived(run, pieces, at, of_derived).take(order)
+            for name in values.column_names:
+                rows = rows.append_column(name, values[name])
+        yield ListRows(rows, names, attempts)
+
+
+def _names_in(
+    metrics: Collection[str],
+    tags: Collection[str],
+    wanted: Sequence[ColumnRef | None] | None,
+    derived: tuple[str, ...],
+) -> RowNames:
+    if wanted is None:
+        return RowNames(tuple(sorted(metrics)), tuple(sorted(tags)), derived)
+    own = {"metric": metrics, "tag": tags}
+    refs = [ref if ref is None or ref.name in own.get(ref.kind, (ref.name,)) else None for ref in wanted]
+
+    def names(kind: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(ref.name for ref in refs if ref and ref.kind == kind))
+
+    values = (None if ref is None or ref.kind == NUMBER else ref.column for ref in refs)
+    return RowNames(names("metric"), names("tag"), names("derived"), tuple(values))
+
+
+def _derived(run: OpenRun, pieces: Sequence[Piece], at: Sequence[RowPlace], names: Sequence[str]) -> pa.Table:
+    """The derived metrics of some rows, in their order."""
+    columns = [Column(name, sql_type(name)) for name in map(derived_column, names)]
+    sql = f"""SELECT {", ".join(quote(one.name) for one in columns)}
+        FROM base JOIN places USING ({", ".join(PLACE)}) ORDER BY nth"""
+    return database.table(run, Question(pieces, sql, named=columns, at=at))
+
+
+def items_of(some: Iterable[ListRows]) -> list[SampleItem]:
+    """The samples as records, in order."""
+    numbered = [pair for one in some for pair in _items(one)]
+    return [item for _, item in sorted(numbered, key=lambda pair: pair[0])]
+
+
+def _items(one: ListRows) -> Iterator[tuple[int, SampleItem]]:
+    rows, names = one.rows, one.names
+    nths, keys = rows["nth"].to_pylist(), _keys(one)
+    fields: dict[str, list[Any]] = {name: _values(rows[column]) for column, name in FIELDS.items()}
+    fields["id"] = list(map(str, keys))
+    fields["attempt"] = [key.attempt for key in keys]
+    fields["values"] = _requested(rows, names.values)
+    fields["metrics"] = _present(rows, {} if names.values else {metric_column(n): n for n in names.metrics})
+    fields["tags"] = _present(rows, {} if names.values else {tag_column(n): n for n in names.tags})
+    fields["derived"] = _present(rows, {} if names.values else {derived_column(n): n for n in names.derived})
+    records = zip(*(fields[name] for name in SampleItem.__struct_fields__), strict=True)
+    yield from zip(nths, starmap(SampleItem, records), strict=True)
+
+
+def _keys(one: ListRows) -> list[SampleKey]:
+    records = zip(*(one.rows[name].to_pylist() for name in ("nth", *KEY)), strict=True)
+    return [SampleKey(*shared, one.attempts.get(nth, 0)) for nth, *shared in records]  # type: ignore[call-arg]
+
+
+def _requested(rows: pa.Table, columns: Sequence[str | None]) -> list[list[Any]]:
+    """The values of each row in some columns."""
+    if not columns:
+        return [[] for _ in range(len(rows))]
+    missing = [None] * len(rows)
+    return list(map(list, zip(*(_values(rows[name]) if name else missing for name in columns), strict=True)))
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    """The values of a column, marked where JSON lacks such a number."""
+    values: list[Any] = column.to_pylist()
+    if pa.types.is_floating(column.type):
+        return [value if value is None or isfinite(value) else NonFinite(value) for value in values]
+    if pa.types.is_integer(column.type):
+        return [value if value is None or -SAFE <= value <= SAFE else LargeInteger(value) for value in values]
+    return values
+
+
+def _present(rows: pa.Table, names: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The existing values of each row, by name."""
+    if not names:
+        return [{} for _ in range(len(rows))]
+    records = zip(*(rows[column].to_pylist() for column in names), strict=True)
+    return [
+        {name: value for name, value in zip(names.values(), record, strict=True) if value is not None}
+        for record in records
+    ]
+
+
+class LocatedItem(NamedTuple):
+    """A sample of a list, and where it lies."""
+
+    nth: int
+    item: SampleItem
+    locator: Locator
+    word: str
+    """The word for its place: see `PLACE_WORD`."""
+
+
+def located_items(some: Iterable[ListRows]) -> list[LocatedItem]:
+    """The samples as records, with their places, in order."""
+    parts = list(some)
+    places: dict[int, list[Any]] = {}
+    for part in parts:
+        columns = (part.rows[name].to_pylist() for name in ("nth", *PLACED, PLACE_WORD))
+        places.update((nth, place) for nth, *place in zip(*columns, strict=True))
+    located = []
+    for nth, item in zip(sorted(places), items_of(parts), strict=True):
+        source, start, length, part_name, word = places[nth]
+        located.append(LocatedItem(nth, item, Locator(source=source, start=start, length=length, part=part_name), word))
+    return located
+
+
+def table_of(some: Iterable[ListRows]) -> pa.Table:
+    """The samples as a table, in order: `id`, and the columns under the names that people use."""
+    tables = []
+    for one in some:
+        columns = {"nth": one.rows["nth"], "id": pa.array(map(str, _keys(one)), pa.string())}
+        columns |= {name: one.rows[column] for column, name in NAMES.items()}
+        metrics, tags, derived, _ = one.names
+        for kind, names, stored in (("metric", metrics, metric_column), ("tag", tags, tag_column)):
+            columns |= {name if name not in columns else f"{kind}.{name}": one.rows[stored(name)] for name in names}
+        columns |= {f"{PREFIX}{name}": one.rows[derived_column(name)] for name in derived}
+        tables.append(pa.table(columns))
+    return pa.concat_tables(tables, promote_options="permissive").sort_by("nth").drop_columns(["nth"])

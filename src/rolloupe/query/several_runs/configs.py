@@ -1,0 +1,274 @@
+"""The configurations of runs: the few keys that tell them apart, all keys side by side, and runs that share a value.
+
+A key ranks higher if people usually change it from run to run, and the more runs have it; it ranks lower if it
+identifies the run itself: a path, a name, a text that no two runs share. The number of runs and the size of each
+configuration are bounded.
+"""
+
+import json
+import re
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from rolloupe.errors import BadQuery
+from rolloupe.index import OpenRun
+from rolloupe.query.run.trainer_files import config
+
+MAX_VALUES = 5_000
+"""Maximum number of values of one configuration to compare."""
+MAX_DEPTH = 20
+MAX_KEYS = 24
+MAX_CHARS = 80
+"""Of a value."""
+LONG_CHARS = 40
+MAX_KEY_CHARS = 200
+FEW = 3
+"""Among more runs, a text that differs in each is a name."""
+MAX_S = 3.0
+"""Time after which no further configuration is read."""
+AGAIN_S = 0.3
+"""The same for those that were read before."""
+
+
+TELLING = re.compile(
+    r"(^|[._])(lr|learning_rate|model(_name)?|kl\w*|beta|temperature|clip\w*|loss\w*|algo\w*|advantage\w*|(train_)?batch_size"
+    r"|group_size|n_samples\w*|dataset|env(_name)?|max_tokens|lora_rank)$",
+    re.IGNORECASE,
+)
+"""The last parts of keys by which people distinguish their runs."""
+
+
+class ConfigDifferences(NamedTuple):
+    """The keys that differ, and for each run with a configuration its values; None for a missing key."""
+
+    keys: list[str]
+    telling: int
+    """This many of them, the first, say more about a run than its name does."""
+    values: dict[str, list[str | None]]
+    left: int
+    """Runs that were not compared."""
+
+
+class FlatConfig(NamedTuple):
+    """What a configuration said when it was read: as columns, whose names runs share."""
+
+    read_s: float
+    keys: tuple[str, ...]
+    values: tuple[str, ...]
+
+
+_read: WeakKeyDictionary[OpenRun, FlatConfig] = WeakKeyDictionary()
+
+
+def config_differences(runs: Sequence[OpenRun], max_s: float = MAX_S) -> ConfigDifferences:
+    """Compare the configurations of runs, as many as it can read in `max_s`, and those that were read before.
+
+    These it reads again, for `AGAIN_S` seconds, the one that was read longest ago first.
+    """
+    before = {run: one for run in runs if (one := _read.get(run)) is not None}
+    _read_for(max_s, [run for run in runs if run not in before])
+    _read_for(min(max_s, AGAIN_S), sorted(before, key=lambda run: before[run].read_s))
+    known = [(run, one) for run in runs if (one := _read.get(run)) is not None]
+    configs = {run.id: dict(zip(one.keys, one.values, strict=True)) for run, one in known if one.keys}
+    names = {run.id: run.info.name for run, _ in known}
+    keys = ranked(differing_keys(configs), configs, names)[:MAX_KEYS]
+    telling = sum(not _rank(key, configs, names).is_name for key in keys)
+    values = {run_id: [values_of_run.get(key) for key in keys] for run_id, values_of_run in configs.items()}
+    return ConfigDifferences(keys, telling, values, len(runs) - len(known))
+
+
+def _read_for(max_s: float, runs: Sequence[OpenRun]) -> None:
+    """Read the configurations of runs, in this order, until the time is over."""
+    until = time.monotonic() + max_s
+    for run in runs:
+        if time.monotonic() > until:
+            break
+        found = flat(config(run))
+        values = tuple(map(sys.intern, found.values()))
+        _read[run] = FlatConfig(time.monotonic(), _shared(tuple(map(sys.intern, found))), values)
+
+
+@lru_cache(maxsize=256)
+def _shared(keys: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of another run that has the same."""
+    return keys
+
+
+def flat(tree: Any, max_chars: int = MAX_CHARS) -> dict[str, str]:
+    """The values of a configuration as text, by path; lists of plain values are one value."""
+    values: dict[str, str] = {}
+    for path, value in _values(tree, "", 0):
+        if len(values) >= MAX_VALUES:
+            break
+        if len(path) <= MAX_KEY_CHARS:
+            values[path] = _text(value, max_chars)
+    return values
+
+
+def _values(tree: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
+    if depth < MAX_DEPTH:
+        if isinstance(tree, Mapping):
+            for key, value in tree.items():
+                yield from _values(value, f"{path}.{key}" if path else str(key), depth + 1)
+            return
+        if isinstance(tree, list) and any(isinstance(one, list | Mapping) for one in tree[:MAX_VALUES]):
+            for number, value in enumerate(tree):
+                yield from _values(value, f"{path}.{number}" if path else str(number), depth + 1)
+            return
+    yield path, tree
+
+
+def _text(value: Any, max_chars: int) -> str:
+    if isinstance(value, list) and len(value) > max_chars:
+        value = [*value[:max_chars], f"and {len(value) - max_chars} more"]
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= max_chars else f"{text[: max_chars - 1]}…"
+
+
+def ranked(keys: Sequence[str], configs: Mapping[str, Mapping[str, str]], names: Mapping[str, str]) -> list[str]:
+    """Sort keys of configurations, the most telling first; `configs` and `names` are those of the runs, by id."""
+    return sorted(keys, key=lambda key: _rank(key, configs, names))
+
+
+def differing_keys(configs: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """The keys without one common value in all configurations."""
+    seen: dict[str, set[str]] = {}
+    count: dict[str, int] = {}
+    for values_by_key in configs.values():
+        for key, value in values_by_key.items():
+            seen.setdefault(key, set()).add(value)
+            count[key] = count.get(key, 0) + 1
+    return [key for key, values in seen.items() if len(values) > 1 or count[key] < len(configs)]
+
+
+class Rank(NamedTuple):
+    """The rank of a key; lower means more telling."""
+
+    is_name: bool
+    """The value names the run, or the place of its files."""
+    is_constant: bool
+    """All runs with the key share one value."""
+    is_unusual: bool
+    missing: int
+    is_text: bool
+    length: int
+    key: str
+
+
+def _rank(key: str, configs: Mapping[str, Mapping[str, str]], names: Mapping[str, str]) -> Rank:
+    values = {run_id: config[key] for run_id, config in configs.items() if key in config}
+    distinct = len(set(values.values()))
+    is_text = not all(map(_is_number, values.values()))
+    is_telling = TELLING.search(key) is not None
+    is_long = any(names[run_id] in value or len(value) > LONG_CHARS for run_id, value in values.items())
+    is_path = not is_telling and any("/" in value for value in values.values())  # a model name has the form org/model
+    is_other = is_text and not is_telling and distinct == len(values) > FEW
+    is_name = is_long or is_path or is_other
+    return Rank(is_name, distinct == 1, not is_telling, len(configs) - len(values), is_text, len(key), key)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+WHOLE = 2**40
+"""Characters of a value: configurations are compared as a whole."""
+
+
+class ConfigRow(NamedTuple):
+    """A key, and its value as text in each run; None for a missing key."""
+
+    key: str
+    differs: bool
+    values: list[str | None]
+
+
+class ConfigTable(NamedTuple):
+    """Some rows of `total` that match, from `offset`; of `keys` keys, `differing` differ."""
+
+    runs: list[str]
+    """The ids of the runs, in the order of the values."""
+    keys: int
+    differing: int
+    total: int
+    offset: int
+    rows: list[ConfigRow]
+    without: list[str]
+    """The runs without a configuration: they differ from the others in no key."""
+    left: int
+    """Runs whose configuration was not read, for lack of time."""
+
+
+def config_table(
+    runs: Sequence[OpenRun],
+    *,
+    all_keys: bool = False,
+    find: str = "",
+    offset: int = 0,
+    limit: int | None = None,
+    max_s: float = MAX_S,
+) -> ConfigTable:
+    """Compare the configurations of runs. `find` is a part of a key or of a value, in any case.
+
+    The keys that differ come first, the most telling one at the top; the others keep the order of their files.
+    """
+    began, configs, read = time.monotonic(), dict[str, dict[str, str]](), 0
+    for run in runs:
+        if time.monotonic() - began > max_s:
+            break
+        configs[run.id] = flat(config(run), WHOLE)
+        read += 1
+    known = {run_id: values for run_id, values in configs.items() if values}
+    differing = ranked(differing_keys(known), known, {run.id: run.info.name for run in runs})
+    keys = list(dict.fromkeys(key for values in known.values() for key in values))
+    different = set(differing)
+    order = [*differing, *(key for key in keys if key not in different)] if all_keys else differing
+    needle = find.strip().casefold()
+    matches = [key for key in order if not needle or _matches(key, needle, known)]
+    page = matches[offset : None if limit is None else offset + limit]
+    rows = [ConfigRow(key, key in different, [configs.get(run.id, {}).get(key) for run in runs]) for key in page]
+    without = [run_id for run_id, values in configs.items() if not values]
+    return ConfigTable(
+        [run.id for run in runs], len(keys), len(differing), len(matches), offset, rows, without, len(runs) - read
+    )
+
+
+def _matches(key: str, needle: str, configs: Mapping[str, Mapping[str, str]]) -> bool:
+    return needle in key.casefold() or any(needle in one.get(key, "").casefold() for one in configs.values())
+
+
+class RunGroup(NamedTuple):
+    """Runs with the same value of a key; None for runs without the key."""
+
+    value: str | None
+    runs: list[OpenRun]
+
+
+def run_groups(runs: Sequence[OpenRun], key: str) -> list[RunGroup]:
+    """Divide runs by the value of a key of their configurations: in ascending order, runs without the key last.
+
+    Raises `BadQuery` for a key that none of them has.
+    """
+    by_value: dict[str | None, list[OpenRun]] = {}
+    for run in runs:
+        by_value.setdefault(flat(config(run), WHOLE).get(key), []).append(run)
+    if by_value.keys() <= {None}:
+        raise BadQuery(f"none of the runs has {key!r} in its configuration")
+    return [RunGroup(value, by_value[value]) for value in sorted(by_value, key=_order)]
+
+
+def _order(value: str | None) -> tuple[bool, bool, float, str]:
+    """Numbers come first, by size, then other texts, then runs without a value."""
+    try:
+        number = float(value or "")
+    except ValueError:
+        return value is None, True, 0.0, value or ""
+    return False, False, number, value or ""

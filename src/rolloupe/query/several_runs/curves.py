@@ -1,0 +1,236 @@
+"""Curves of many runs: the last, greatest, least and smoothed values of a metric; all their metrics; means over runs.
+
+A run is asked again only when it has changed. Values and metrics stop after some time, and say how many runs are left:
+asked again, they continue from there.
+"""
+
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from msgspec.structs import replace
+
+from rolloupe.errors import BadQuery, NotFound
+from rolloupe.formats.reading.files import listing_once
+from rolloupe.index import OpenRun
+from rolloupe.lru import Lru
+from rolloupe.query.curves.arithmetic import average
+from rolloupe.query.curves.catalogue import CurveEntry, curve_catalogue
+from rolloupe.query.curves.curve import Range, check_curve, check_range, curve, cut, whole_curve
+from rolloupe.query.curves.records import Curve, CurveQuery, Floats, Ints
+from rolloupe.query.run.trainer_metrics import trainer_version
+
+T = TypeVar("T")
+
+MAX_S = 3.0
+KEPT = 20_000
+"""Answers about a metric of a run to cache."""
+KEPT_ENTRIES = 200_000
+"""Entries of catalogues to cache."""
+
+
+class ValueAt(NamedTuple):
+    """A value of a metric, and its step."""
+
+    value: float
+    step: int
+
+
+class MetricValues(NamedTuple):
+    """The values of a metric in a run, of the finite ones; None for a run without any.
+
+    `smooth` is the moving average at the last value: the value itself if the query smooths nothing.
+    """
+
+    last: ValueAt | None = None
+    highest: ValueAt | None = None
+    lowest: ValueAt | None = None
+    smooth: float | None = None
+
+
+class RunsCatalogue(NamedTuple):
+    """The curves that any of some runs has, in the order of their catalogues."""
+
+    entries: list[CurveEntry]
+    runs_with: list[int]
+    """The number of runs that have each."""
+    left: int
+
+
+_values: Lru[tuple[str, ...], MetricValues] = Lru(KEPT)
+_catalogues: Lru[tuple[str, ...], list[CurveEntry]] = Lru(total=KEPT_ENTRIES, least=1)
+
+
+def metric_values(
+    runs: Sequence[OpenRun], query: CurveQuery, *, max_s: float = MAX_S
+) -> tuple[dict[str, MetricValues], int]:
+    """Return the values of a metric in each run, by id, and the number of runs left. Raises `BadQuery` as `curve`."""
+    check_curve(query)
+
+    def of_run(run: OpenRun) -> MetricValues:
+        key = (*_state_of(run), repr(query))
+        found = _values.get(key)
+        if found is None:
+            found = _computed(run, query)
+            _values.put(key, found)
+        return found
+
+    return _in_time(runs, of_run, max_s)
+
+
+def _computed(run: OpenRun, query: CurveQuery) -> MetricValues:
+    try:
+        found = curve(run, query)
+    except (BadQuery, NotFound):
+        return MetricValues()  # the run lacks the metric
+    places = np.flatnonzero(np.isfinite(found.values))
+    if not len(places):
+        return MetricValues()
+    values = found.values[places]
+
+    def at(place: int) -> ValueAt:
+        return ValueAt(float(found.values[place]), int(found.steps[place]))
+
+    last = int(places[-1])
+    smooth = found.values[last] if found.smooth is None else found.smooth[last]
+    return MetricValues(at(last), at(int(places[np.argmax(values)])), at(int(places[np.argmin(values)])), float(smooth))
+
+
+def runs_catalogue(runs: Sequence[OpenRun], *, max_s: float = MAX_S) -> RunsCatalogue:
+    """Return the curves that any of the runs has. Curves of samples are those of the first split of each run."""
+
+    def of_run(run: OpenRun) -> list[CurveEntry]:
+        key = _state_of(run)
+        found = _catalogues.get(key)
+        if found is None:
+            found = [_without_split(one) for one in curve_catalogue(run)]
+            _catalogues.put(key, found, len(found))
+        return found
+
+    by_run, left = _in_time(runs, of_run, max_s)
+    entries: dict[CurveQuery, CurveEntry] = {}
+    count: Counter[CurveQuery] = Counter()
+    for one in by_run.values():
+        for entry in one:
+            entries.setdefault(entry.query, entry)
+            count[entry.query] += 1
+    return RunsCatalogue(list(entries.values()), [count[query] for query in entries], left)
+
+
+def _without_split(entry: CurveEntry) -> CurveEntry:
+    """The entry for any run: an evaluation is a split itself, other curves are those of the first split."""
+    query = entry.query
+    source = query.source if query.kind == "eval" else ""
+    return entry._replace(query=replace(query, source=source))
+
+
+def _state_of(run: OpenRun) -> tuple[str, ...]:
+    """What an answer about a run depends on: its samples, and the files of its trainer, which may grow alone."""
+    trainer = hashlib.blake2b(trainer_version(run).encode("utf-8", "replace"), digest_size=8).hexdigest()
+    return str(run.catalog.folder), run.version, trainer
+
+
+def _in_time(runs: Sequence[OpenRun], answer: Callable[[OpenRun], T], max_s: float) -> tuple[dict[str, T], int]:
+    """The answers about runs, by id, as many as take `max_s`, one at least; and the number of runs left."""
+    began, found = time.monotonic(), dict[str, T]()
+    with listing_once():
+        for run in runs:
+            if found and time.monotonic() - began > max_s:
+                break
+            found[run.id] = answer(run)
+    return found, len(runs) - len(found)
+
+
+class GroupCurve(NamedTuple):
+    """The mean of a curve over the runs of a group at each step: over those that have a finite value there.
+
+    `spread` of the curve is `std`, the standard deviation of the runs (their number divides the squares, not one
+    less); `low` and `high` are their extremes.
+    """
+
+    curve: Curve
+    std: Floats
+    low: Floats
+    high: Floats
+    counts: Ints
+    """The number of runs with a value at each step."""
+
+
+def group_curve(
+    runs: Sequence[OpenRun],
+    query: CurveQuery,
+    *,
+    most: int | None = None,
+    step_min: int | None = None,
+    step_max: int | None = None,
+) -> GroupCurve:
+    """Return the mean of a curve over runs. Runs without the curve are left out; if all are, raises as `curve` does."""
+    check_range(most)
+    found = _whole_curves(runs, query)
+    steps = np.unique(np.concatenate([one.steps for one in found]))
+    values = _by_step(found, steps, lambda one: one.values)
+    is_finite = np.isfinite(values)
+    counts = is_finite.sum(axis=0)
+    mean = _mean(values)
+    spread = np.sqrt(_ratio((np.where(is_finite, values - mean, 0.0) ** 2).sum(axis=0), counts))
+    low = np.where(counts > 0, np.where(is_finite, values, np.inf).min(axis=0), np.nan)
+    high = np.where(counts > 0, np.where(is_finite, values, -np.inf).max(axis=0), np.nan)
+    whole = Curve(
+        query=query,
+        steps=steps,
+        values=mean,
+        spread=spread,
+        low=low,
+        high=high,
+        smooth=average(steps, mean, query.options.smooth),
+        points=len(steps),
+        left_out=sum(one.left_out for one in found),
+        reach=_reach(found),
+        x=None if query.x is None else _mean(_by_step(found, steps, lambda one: one.x)),
+        x_start_s=next((one.x_start_s for one in found if one.x_start_s is not None), None),
+    )
+    drawn, chosen = cut(whole, Range(most, step_min, step_max))
+    return GroupCurve(drawn, spread[chosen], low[chosen], high[chosen], counts[chosen])
+
+
+def _whole_curves(runs: Sequence[OpenRun], query: CurveQuery) -> list[Curve]:
+    """The curves of the runs that have it: whole, as a range of each would draw other runs together."""
+    plain = replace(query, options=replace(query.options, smooth=0, spread=False, band=""))
+    found, error = list[Curve](), BadQuery("a group of runs needs at least one run")
+    with listing_once():
+        for run in runs:
+            try:
+                found.append(whole_curve(run, plain))
+            except (BadQuery, NotFound) as reason:
+                error = reason if isinstance(reason, BadQuery) else BadQuery(str(reason))
+    if not found:
+        raise error
+    return found
+
+
+def _reach(curves: Sequence[Curve]) -> tuple[float, float] | None:
+    ends = [one.reach for one in curves if one.reach is not None]
+    return (min(low for low, _ in ends), max(high for _, high in ends)) if ends else None
+
+
+def _by_step(curves: Sequence[Curve], steps: Ints, of: Callable[[Curve], Floats | None]) -> Floats:
+    """The values of the curves at all steps, a row each; NaN at a step that a curve lacks."""
+    table = np.full((len(curves), len(steps)), np.nan)
+    for row, one in zip(table, curves, strict=True):
+        row[np.searchsorted(steps, one.steps)] = of(one)
+    return table
+
+
+def _mean(values: Floats) -> Floats:
+    is_finite = np.isfinite(values)
+    return _ratio(np.where(is_finite, values, 0.0).sum(axis=0), is_finite.sum(axis=0))
+
+
+def _ratio(sums: Floats, counts: Ints) -> Floats:
+    """The sums by their counts; NaN for a step without any."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means: Floats = sums / counts
+    return means
