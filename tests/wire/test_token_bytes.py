@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 import rolloupe
 from rolloupe import query, tokens
 from rolloupe.index import Library
-from rolloupe.query import Push, TokenPage, TokenSpans
+from rolloupe.query import TokenPage, TokenSpans, UpdateMass
 from rolloupe.record import Recorder
 from rolloupe.server.app import App
 from rolloupe.server.routes.tokens import sample_tokens
@@ -98,11 +98,11 @@ def test_ids_that_need_more_bits_and_a_page_of_nothing() -> None:
 
 
 def test_a_string_of_a_table_of_shares_is_cut() -> None:
-    assert token_bytes.pushed("x" * 10**6, Push()).name == "x" * 1000
+    assert token_bytes.pushed("x" * 10**6, UpdateMass()).name == "x" * 1000
 
 
 def test_each_row_of_positions_has_as_many_as_all_before_it() -> None:
-    some = {position: Push(tokens=1, up=float(position)) for position in (0, 3, 7, 8, 15, 16, 1024, 1995)}
+    some = {position: UpdateMass(tokens=1, up=float(position)) for position in (0, 3, 7, 8, 15, 16, 1024, 1995)}
     rows = token_bytes.pushed_by_position(some)
     assert [(row.name, row.tokens, row.up) for row in rows] == [
         ("0–7", 3, 10.0), ("8–15", 2, 23.0), ("16–31", 1, 16.0), ("1,024–2,047", 2, 3019.0)

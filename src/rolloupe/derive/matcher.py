@@ -6,6 +6,8 @@ import numpy as np
 import re2
 from numpy.typing import NDArray
 
+from rolloupe.derive.batch import SampleBatch
+
 SEPARATOR = "\0"
 """Between two texts; no expression matches it."""
 
@@ -21,6 +23,10 @@ class Matcher:
         """How many matches each text has."""
         numbers, _ = self._found(texts)
         return np.bincount(numbers, minlength=len(texts)).astype(np.float64)
+
+    def of_batch(self, batch: SampleBatch) -> NDArray[np.float64]:
+        """How many matches the response of each sample has."""
+        return self.counts([row.response for row in batch.rows])
 
     def lengths(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """How many characters the matches of each text have together."""

@@ -11,7 +11,15 @@ import pytest
 import rolloupe
 from rolloupe.errors import BadQuery
 from rolloupe.model import Locator, Part, Sample, SampleKey, SampleRow, TokenSeries, Turn
-from rolloupe.query import Push, UpdateChoice, grouped_update, token_page, token_update, update_inputs, usual_update
+from rolloupe.query import (
+    UpdateChoice,
+    UpdateMass,
+    grouped_update,
+    token_page,
+    token_update,
+    update_inputs,
+    usual_update,
+)
 from rolloupe.query.tokens import update
 from rolloupe.query.tokens.update import DOWN, MOST_STRINGS, NOTHING, TAKEN_OUT, UNKNOWN, UNTRAINED, UP
 
@@ -79,7 +87,7 @@ def test_the_shares_of_an_update_are_all_of_what_is_pushed_and_lost() -> None:
     assert found.whole.shares(found.whole) == pytest.approx((1.1 / size, 0.9 / size, 1.95 / size))
     assert found.by_string["b"].shares(found.whole) == pytest.approx((0.0, 0.0, 1.25 / size))
     assert sum(sum(one.shares(found.whole)) for one in found.by_string.values()) == pytest.approx(1)
-    assert Push().shares(Push()) == (0.0, 0.0, 0.0)
+    assert UpdateMass().shares(UpdateMass()) == (0.0, 0.0, 0.0)
 
 
 def test_without_an_advantage_the_effect_on_a_token_is_unknown() -> None:

@@ -1,4 +1,9 @@
-"""Arithmetic on the points of a curve: its moving average, the bounds of its outliers, and fewer points of it."""
+"""Arithmetic on the points of a curve: its moving average, the bounds of its outliers, and fewer points of it.
+
+For fewer points, a curve is cut into buckets: of equal size by step, of equal width across any other x. Of each bucket
+the smallest and the largest value survive, its first NaN, and of a band its lowest and its highest end, so that a spike
+and a gap remain visible however few points are drawn. Infinities count as extremes.
+"""
 
 import math
 
@@ -15,7 +20,6 @@ MOST_E = 200.0
 
 SCALED = 2.0**-300
 """Sums of larger numbers than 1e150, times the weights of a block, would overflow without it."""
-
 
 USUAL, USUAL_SPAN, LEAST_SMOOTHED = -1, 10, 30
 """The span that stands for the usual one: of ten steps, but none for a curve of fewer than 30 points."""
@@ -63,9 +67,6 @@ def smoothed(steps: Ints, values: Floats, span_steps: int) -> Floats:
     return result
 
 
-QUARTILES = (0.25, 0.75)
-
-
 def inlier_bounds(values: Floats, factor: float) -> tuple[float, float]:
     """Return the least and the greatest value that is no outlier.
 
@@ -77,7 +78,7 @@ def inlier_bounds(values: Floats, factor: float) -> tuple[float, float]:
     if not len(finite):
         return -np.inf, np.inf
     with np.errstate(over="ignore", invalid="ignore"):
-        low, high = np.quantile(finite, QUARTILES)
+        low, high = np.quantile(finite, (0.25, 0.75))
         if low == high:
             return -np.inf, np.inf
         return low - factor * (high - low), high + factor * (high - low)
@@ -135,7 +136,8 @@ def places_across(x: Floats, values: Floats, most: int, band: Band | None = None
     width = (high - low) / buckets or 1.0
     column = np.minimum(((x - low) / width).astype(np.int64), buckets - 1)
     picks = [np.array([x.argmin(), x.argmax()])]
-    keys = [*((array, ~np.isnan(array)) for array in (*lows, *(-one for one in highs))), (x, is_nan)]
+    arrays = [*lows, *(-array for array in highs)]
+    keys = [*((array, ~np.isnan(array)) for array in arrays), (x, is_nan)]
     for key, among in keys:
         at = np.flatnonzero(among)
         order = at[np.lexsort((key[at], column[at]))]
@@ -144,7 +146,7 @@ def places_across(x: Floats, values: Floats, most: int, band: Band | None = None
 
 
 def _ends(values: Floats, band: Band | None, most: int) -> tuple[list[Floats], list[Floats]]:
-    """What is kept where it is least, and what where it is greatest."""
+    """The arrays whose minima of each bucket are kept, and those whose maxima are."""
     if band is None or most < LEAST_OF_BAND:
         return [values], [values]
     return [values, band[0]], [values, band[1]]

@@ -12,7 +12,7 @@ from rolloupe.model import RunInfo, Status
 from rolloupe.query.engine.caches import StepAnswers
 from rolloupe.query.engine.compile import matching
 from rolloupe.query.engine.names import is_asked, unknown
-from rolloupe.query.evals.grader import Bar, bar_of, judge_of, value_of
+from rolloupe.query.evals.grader import Bar, evals_bar, judge_of, value_of
 from rolloupe.query.steps.discards import discarded_by_step, discards
 from rolloupe.query.steps.trained import trained_column
 from rolloupe.tokens.groups import EQUAL
@@ -211,7 +211,7 @@ def group_counts(run: OpenRun, split: str, where: str = "") -> Mapping[int, Grou
     """Count the groups of each step that have several rewards: see `GROUP_SHARES`."""
     snapshot = run.snapshot()
     rows = matching(snapshot, where, ["reward"])
-    best, worst = bar_of(run, "reward", None).sql("low"), _worst(run.info).sql("high")
+    best, worst = evals_bar(run, "reward", None).sql("low"), _worst(run.info).sql("high")
     sql = f"""
     {rows.own} SELECT step, count(*), sum({best}::INTEGER), sum({worst}::INTEGER),
            sum((high - low <= {EQUAL} * greatest(abs(low), abs(high)))::INTEGER)

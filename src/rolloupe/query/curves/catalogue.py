@@ -39,8 +39,6 @@ TRAINER = "Trainer"
 """The section of the trainer's metrics whose names have one part."""
 
 _LENGTHS = frozenset(("prompt_tokens", "response_tokens", "total_tokens", "turns", "response_chars", "prompt_chars"))
-
-
 _OF_TOKENS = frozenset(PREFIX + name for name in token_metrics())
 
 
@@ -52,7 +50,7 @@ class CurveEntry(NamedTuple):
     section: str
     unit: str = ""
     about: str = ""
-    """What it is, in a sentence; empty where nobody but the framework knows."""
+    """Its meaning in a sentence; empty where only the framework knows it."""
     low: float | None = None
     """The bounds of the values of its samples; None where they are unknown."""
     high: float | None = None
@@ -67,7 +65,7 @@ def curve_catalogue(run: OpenRun, split: str = "") -> list[CurveEntry]:
     entries = [*_of_samples(run, split), *_of_groups(run, split), *_of_shares(run, split), *_of_lengths(run, split)]
     entries += [*_of_tokens(run, split), *_of_evals(run), *_of_progress(run, split)]
     order = {name: place for place, name in enumerate(SECTIONS)}
-    entries.sort(key=lambda one: order[one.section])
+    entries.sort(key=lambda entry: order[entry.section])
     return [*entries, *_of_trainer(run)]
 
 
@@ -77,7 +75,7 @@ def curve_name(query: CurveQuery) -> str:
         return query.name
     parts = [query.kind, query.name or query.source.removeprefix("eval/"), query.options.reason]
     of_k = f"@{query.options.k}" if query.options.k > 1 else ""
-    return "/".join(one for one in parts if one) + (f"/{query.stat}{of_k}" if of_k else "")
+    return "/".join(part for part in parts if part) + (f"/{query.stat}{of_k}" if of_k else "")
 
 
 def named_curve(run: OpenRun, name: str) -> CurveQuery:
@@ -86,30 +84,30 @@ def named_curve(run: OpenRun, name: str) -> CurveQuery:
     Others are a token series, or a curve of the catalogue by its kind and name, such as `share/discarded`. Raises
     `BadQuery`, which lists the nearest names.
     """
-    of_trainer = metric_table(run).columns
-    if sample_number(run.snapshot(), name) is not None and not (name in of_trainer and _is_empty(run, name)):
-        return CurveQuery(kind="sample", name=name)
-    if name in of_trainer:
+    is_of_trainer = name in metric_table(run).columns
+    if sample_number(run.snapshot(), name) is not None:
+        points = sample_points(run, name, first_split(run)) if is_of_trainer else ()
+        if not is_of_trainer or any(point.stats.count for point in points):
+            return CurveQuery(kind="sample", name=name)
+    if is_of_trainer:
         return CurveQuery(kind="trainer", name=name)
     if name in token_series_names(run):
         return CurveQuery(kind="token", name=name)
-    known = {curve_name(one.query): one.query for one in reversed(curve_catalogue(run))}
+    known = {curve_name(entry.query): entry.query for entry in reversed(curve_catalogue(run))}
     if name not in known:
-        short = [one.removeprefix("sample/").removeprefix("token/") for one in reversed(known)]
+        short = [known_name.removeprefix("sample/").removeprefix("token/") for known_name in reversed(known)]
         raise unknown("curve", name, short, f" in run {run.id!r}")
     return known[name]
-
-
-def _is_empty(run: OpenRun, name: str) -> bool:
-    split = first_split(run)
-    return not any(point.stats.count for point in sample_points(run, name, split))
 
 
 def _of_samples(run: OpenRun, split: str) -> Iterator[CurveEntry]:
     for column in _numbers(run, split):
         query = CurveQuery(kind="sample", name=column.name, source=split)
-        words = column.label or column.name, _section(column), column.unit, _about(column)
-        yield CurveEntry(query, *words, column.low, column.high)
+        about = "a sample metric, as the framework recorded it" if column.source == "metric" else ""
+        if column.source == "derived":
+            about = summary_of(column.name.removeprefix(PREFIX))
+        title = column.label or column.name
+        yield CurveEntry(query, title, _section(column), column.unit, about, column.low, column.high)
 
 
 def _numbers(run: OpenRun, split: str) -> Iterator[ColumnInfo]:
@@ -132,12 +130,6 @@ def _section(column: ColumnInfo) -> str:
     return TOKENS if column.name in _OF_TOKENS else TEXTS
 
 
-def _about(column: ColumnInfo) -> str:
-    if column.source == "derived":
-        return summary_of(column.name.removeprefix(PREFIX))
-    return "a sample metric, as the framework recorded it" if column.source == "metric" else ""
-
-
 def _of_groups(run: OpenRun, split: str) -> Iterator[CurveEntry]:
     if not group_counts(run, split):
         return
@@ -152,7 +144,7 @@ def _of_shares(run: OpenRun, split: str) -> Iterator[CurveEntry]:
             about = f"samples that were {name}, of all samples of the step, discarded ones too"
             query = CurveQuery(kind="share", name=name, source=split)
             yield CurveEntry(query, name.capitalize(), LENGTH, "share of samples", about)
-    for reason in sorted({one.reason for one in discards(run, split)}):
+    for reason in sorted({discard.reason for discard in discards(run, split)}):
         about = f"samples that were discarded for the reason {reason}, of all samples of the step"
         query = CurveQuery(kind="share", name=DISCARDED, source=split, options=CurveOptions(reason=reason))
         yield CurveEntry(query, f"Discarded: {reason}", LENGTH, "share of samples", about)
@@ -164,7 +156,7 @@ def _of_shares(run: OpenRun, split: str) -> Iterator[CurveEntry]:
 
 def _of_lengths(run: OpenRun, split: str) -> Iterator[CurveEntry]:
     """Whether longer answers are better ones."""
-    names = {one.name for one in catalogue(run, split).columns if one.low is not None}
+    names = {column.name for column in catalogue(run, split).columns if column.low is not None}
     if "reward" not in names:
         return
     judge = judge_of(run, split)
@@ -173,7 +165,7 @@ def _of_lengths(run: OpenRun, split: str) -> Iterator[CurveEntry]:
         if outcomes(run, split, name):
             about = f"mean response tokens of {name.removeprefix('length_')} answers, {graded}"
             yield CurveEntry(CurveQuery(kind="outcome", name=name, source=split), title, LENGTH, "tokens", about)
-    name = next((one for one in ("response_tokens", "response_chars") if one in names), "")
+    name = next((length for length in ("response_tokens", "response_chars") if length in names), "")
     if name and correlations(run, name, split):
         about = f"Pearson's r of the reward and {name}, over the trained samples of a step"
         query = CurveQuery(kind="correlation", name=name, source=split)
@@ -188,17 +180,13 @@ def _of_tokens(run: OpenRun, split: str) -> Iterator[CurveEntry]:
         yield CurveEntry(CurveQuery(kind="token", name=name, source=split), kind.title, TOKENS, "", kind.about)
     rules = masked_by_rule(run, split)
     for rule in usual_rules(run, rules):
-        if any(one.update_lost is not None for one in rules[rule].values()):
-            title, about = _of_rule(rule)
+        if any(shares.update_lost is not None for shares in rules[rule].values()):
+            title = next((known.title for known in tokens.MASK_RULES if known.name == rule), rule)
+            lost_to, taker = ("masks", "the trainer's flags") if rule == RECORDED else (title, f"the rule {title}")
+            taken = "take" if rule == RECORDED else "takes"
+            about = f"what {taker} {taken} from the update of the recorded tokens"
             query = CurveQuery(kind="mask", name=rule, source=split)
-            yield CurveEntry(query, title, TOKENS, "share of the update", about)
-
-
-def _of_rule(rule: str) -> tuple[str, str]:
-    if rule == RECORDED:
-        return "Update lost to masks", "what the trainer's flags take from the update of the recorded tokens"
-    title = next((one.title for one in tokens.MASK_RULES if one.name == rule), rule)
-    return f"Update lost to {title}", f"what the rule {title} takes from the update of the recorded tokens"
+            yield CurveEntry(query, f"Update lost to {lost_to}", TOKENS, "share of the update", about)
 
 
 def _of_evals(run: OpenRun) -> Iterator[CurveEntry]:
@@ -213,24 +201,24 @@ def _of_evals(run: OpenRun) -> Iterator[CurveEntry]:
 def _of_answers(summary: EvalSummary, title: str) -> Iterator[CurveEntry]:
     """Each pass@k that is not the score again, and the share of right answers where that is another number."""
     name, steps, judge = summary.split, summary.steps, f"{summary.metric}, {summary.reason}"
-    is_new = {k: k > 1 or any(one.score != one.pass_at[at] for one in steps) for at, k in enumerate(summary.ks)}
+    is_new = {k: k > 1 or any(step.score != step.pass_at[at] for step in steps) for at, k in enumerate(summary.ks)}
     for k in (k for k in summary.ks if is_new[k]):
         answers = "an answer is" if k == 1 else f"one of {k} answers is"
         about = f"probability that {answers} right, mean over the prompts of {name}: {judge}"
         query = CurveQuery(kind="eval", source=name, stat="pass_at", options=CurveOptions(k=k))
         yield CurveEntry(query, f"{title} pass@{k}", EVALS, "share of prompts", about)
-    if any(one.correct not in (one.score, one.pass_at[0]) for one in steps):
+    if any(step.correct not in (step.score, step.pass_at[0]) for step in steps):
         about = f"share of all answers of {name} that are right: {judge}; a prompt with more answers counts for more"
         query = CurveQuery(kind="eval", source=name, stat="correct")
         yield CurveEntry(query, f"{title}: right answers", EVALS, "share of answers", about)
 
 
 def _of_progress(run: OpenRun, split: str) -> Iterator[CurveEntry]:
-    """What is worth standing across a chart in the place of the step."""
+    """Curves that make a good x of a chart in place of the step."""
     if metric_table(run).start_s is not None:
         about = "seconds since the first time that the trainer logged"
         yield CurveEntry(CurveQuery(kind="elapsed"), "Elapsed time", PROGRESS, "s", about)
-    names = {one.name for one in catalogue(run, split).columns if one.low is not None}
+    names = {column.name for column in catalogue(run, split).columns if column.low is not None}
     for name in ("total_tokens", "response_tokens"):
         if name in names:
             about = f"{name} of the trained samples of a step and of all steps before it"
@@ -240,12 +228,11 @@ def _of_progress(run: OpenRun, split: str) -> Iterator[CurveEntry]:
 
 
 def _of_trainer(run: OpenRun) -> Iterator[CurveEntry]:
-    for name in sorted(metric_table(run).columns, key=_by_parts):
+    def by_parts(name: str) -> tuple[str, ...]:
+        """Metrics of one section stand together, those of few parts first."""
+        *section, last = name.split("/")
+        return (*section, "", last)
+
+    for name in sorted(metric_table(run).columns, key=by_parts):
         section, _, rest = name.rpartition("/")
         yield CurveEntry(CurveQuery(kind="trainer", name=name), rest, section or TRAINER)
-
-
-def _by_parts(name: str) -> tuple[str, ...]:
-    """Metrics of one section stand together, those of few parts first."""
-    *section, last = name.split("/")
-    return (*section, "", last)

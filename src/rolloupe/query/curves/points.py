@@ -22,13 +22,21 @@ from rolloupe.query.curves.by_step import (
 from rolloupe.query.curves.records import BANDS, STATS, CurveQuery, Floats, Ints
 from rolloupe.query.engine.names import unknown
 from rolloupe.query.evals.grader import evaluations
-from rolloupe.query.evals.scores import EvalStep, eval_summary
+from rolloupe.query.evals.scores import eval_summary
 from rolloupe.query.records import SeriesPoint
 from rolloupe.query.run.trainer_metrics import metric_table
 from rolloupe.query.run_tokens.statistics import masked_by_rule
 from rolloupe.query.steps.summaries import first_split
 from rolloupe.query.steps.token_points import token_points
 from rolloupe.query.steps.trained import matching_points, sample_number, sample_points
+
+WHOLE = {
+    "trainer": "the trainer logs its metrics for whole steps",
+    "token": "statistics of tokens are of whole steps",
+    "mask": "masks of tokens are known of whole steps",
+    "elapsed": "times are of whole steps",
+}
+"""The kinds of curves that no filter narrows, and why."""
 
 
 class Points(NamedTuple):
@@ -44,42 +52,37 @@ class Points(NamedTuple):
     samples: Ints | None = None
 
 
+class _Asked(NamedTuple):
+    """A query with its defaults."""
+
+    run: OpenRun
+    query: CurveQuery
+    name: str
+    source: str
+    stat: str
+    where: str
+
+
 def points_of(run: OpenRun, query: CurveQuery) -> Points:
     """Return all points of a curve. Raises `BadQuery` for unknown names, `NotFound` for an unknown evaluation."""
-    if _where(query) and query.kind in WHOLE:
-        raise BadQuery(f"{WHOLE[query.kind]}: no filter of samples applies to them")
-    return _KINDS[query.kind](run, query)
+    kind, where = query.kind, query.options.where.strip()
+    if where and kind in WHOLE:
+        raise BadQuery(f"{WHOLE[kind]}: no filter of samples applies to them")
+    asked = _Asked(run, query, query.name, query.source or first_split(run), query.stat or STATS[kind][0], where)
+    if kind in _NUMBERS:
+        return Points(*_columns(sorted(_NUMBERS[kind](asked).items())))
+    return _POINTS[kind](asked)
 
 
-WHOLE = {
-    "trainer": "the trainer logs its metrics for whole steps",
-    "token": "statistics of tokens are of whole steps",
-    "mask": "masks of tokens are known of whole steps",
-    "elapsed": "times are of whole steps",
-}
-"""The kinds of curves that no filter narrows, and why."""
-
-
-def _where(query: CurveQuery) -> str:
-    return query.options.where.strip()
-
-
-def _source(run: OpenRun, query: CurveQuery) -> str:
-    return query.source or first_split(run)
-
-
-def _stat(query: CurveQuery) -> str:
-    return query.stat or STATS[query.kind][0]
-
-
-def _of_samples(run: OpenRun, query: CurveQuery) -> Points:
-    source, where, band = _source(run, query), _where(query), BANDS.get(query.options.band)
-    by_step = quantiles(run, query.name, source, where) if band or query.stat in QUANTILES else {}
-    stats = matching_points(run, query.name, source, where)
+def _of_samples(asked: _Asked) -> Points:
+    run, query, name, source, _, where = asked
+    band = BANDS.get(query.options.band)
+    by_step = quantiles(run, name, source, where) if band or query.stat in QUANTILES else {}
+    stats = matching_points(run, name, source, where)
     if query.stat in QUANTILES:
-        points = Points(*_columns((step, found[query.stat]) for step, found in by_step.items()))
+        points = Points(*_columns((step, values[query.stat]) for step, values in by_step.items()))
     else:
-        points = _of_stats(query, stats)
+        points = _of_stats(asked, stats)
     points = _counted(points, stats)
     if band is None:
         return points
@@ -89,81 +92,86 @@ def _of_samples(run: OpenRun, query: CurveQuery) -> Points:
     return points._replace(low=low, high=high)
 
 
-def _of_tokens(run: OpenRun, query: CurveQuery) -> Points:
-    """Of the samples with a series nothing is known but by the sample metric of its name, the mean of each sample."""
-    source = _source(run, query)
-    points = _of_stats(query, token_points(run, query.name, source))
-    is_metric = sample_number(run.snapshot(), query.name) is not None
-    return _counted(points, sample_points(run, query.name, source)) if is_metric else points
+def _of_tokens(asked: _Asked) -> Points:
+    """The number of samples with a series is known only for a sample metric of its name, the mean of each sample."""
+    run, _, name, source, *_ = asked
+    points = _of_stats(asked, token_points(run, name, source))
+    is_metric = sample_number(run.snapshot(), name) is not None
+    return _counted(points, sample_points(run, name, source)) if is_metric else points
 
 
 def _counted(points: Points, series: Sequence[SeriesPoint]) -> Points:
-    """Say how many samples each point rests on, where any sample of a step has no value."""
-    stats = {point.step: point.stats for point in series}
-    found = [stats[step] for step in points.steps.tolist() if step in stats]
-    if len(found) < len(points.steps) or not any(one.excluded for one in found):
+    """Add the number of samples that each point rests on, unless every sample of each step has a value."""
+    stats_by_step = {point.step: point.stats for point in series}
+    stats = [stats_by_step[step] for step in points.steps.tolist() if step in stats_by_step]
+    if len(stats) < len(points.steps) or not any(one.excluded for one in stats):
         return points
-    counts = np.array([(one.count, one.count + one.excluded) for one in found], dtype=np.int64)
+    counts = np.array([(one.count, one.count + one.excluded) for one in stats], dtype=np.int64)
     return points._replace(with_value=counts[:, 0], samples=counts[:, 1])
 
 
-def _of_stats(query: CurveQuery, series: Sequence[SeriesPoint]) -> Points:
+def _of_stats(asked: _Asked, series: Sequence[SeriesPoint]) -> Points:
     points = [point for point in series if point.stats.count]
-    stat = _stat(query)
-    steps, values = _columns((point.step, getattr(point.stats, stat)) for point in points)
-    has_spread = query.options.spread and stat == "mean"
+    steps, values = _columns((point.step, getattr(point.stats, asked.stat)) for point in points)
+    has_spread = asked.query.options.spread and asked.stat == "mean"
     return Points(steps, values, _floats(point.stats.std for point in points) if has_spread else None)
 
 
-def _of_trainer(run: OpenRun, query: CurveQuery) -> Points:
-    columns = metric_table(run).columns
-    if query.name not in columns:
-        raise unknown("trainer metric", query.name, sorted(columns))
-    return Points(*columns[query.name])
+def _of_trainer(asked: _Asked) -> Points:
+    columns = metric_table(asked.run).columns
+    if asked.name not in columns:
+        raise unknown("trainer metric", asked.name, sorted(columns))
+    return Points(*columns[asked.name])
 
 
-def _of_eval(run: OpenRun, query: CurveQuery) -> Points:
-    names = evaluations(run)
-    split = query.source or (names[0] if names else "")
+def _of_elapsed(asked: _Asked) -> Points:
+    table = metric_table(asked.run)
+    if table.start_s is None:
+        raise BadQuery("the trainer logged no times")
+    steps, times = table.times
+    return Points(steps, times - table.start_s)
+
+
+def _of_cumulative(asked: _Asked) -> Points:
+    points = matching_points(asked.run, asked.name, asked.source, asked.where)
+    stats = [(point.step, point.stats) for point in points]
+    steps, sums = _columns((step, one.mean * one.count) for step, one in stats if one.mean is not None)
+    with np.errstate(over="ignore"):
+        return Points(steps, np.cumsum(sums))
+
+
+def _eval_scores(asked: _Asked) -> Mapping[int, float | None]:
+    names, options = evaluations(asked.run), asked.query.options
+    split = asked.query.source or (names[0] if names else "")
     if split not in names:
         raise NotFound(f"no evaluation {split!r}; there are: {', '.join(names[:40]) or 'none'}")
-    summary = eval_summary(run, split, query.name, query.options.threshold, (query.options.k,), _where(query))
-    return Points(*_columns((step.step, _score(step, _stat(query))) for step in summary.steps))
+    summary = eval_summary(asked.run, split, asked.name, options.threshold, (options.k,), asked.where)
+    values = ((step.step, getattr(step, asked.stat)) for step in summary.steps)
+    return {step: value[0] if isinstance(value, list) else value for step, value in values}
 
 
-def _score(step: EvalStep, stat: str) -> float | None:
-    value = getattr(step, stat)
-    score: float | None = value[0] if isinstance(value, list) else value
-    return score
+def _group_shares(asked: _Asked) -> Mapping[int, float]:
+    if asked.name not in GROUP_SHARES:
+        raise unknown("share of groups", asked.name, GROUP_SHARES)
+    counts = group_counts(asked.run, asked.source, asked.where)
+    chosen = {step: getattr(one, asked.name) for step, one in counts.items()}
+    return _shares(asked, chosen, {step: one.groups for step, one in counts.items()})
 
 
-def _of_groups(run: OpenRun, query: CurveQuery) -> Points:
-    if query.name not in GROUP_SHARES:
-        raise unknown("share of groups", query.name, GROUP_SHARES)
-    found = group_counts(run, _source(run, query), _where(query))
-    chosen = {step: getattr(one, query.name) for step, one in found.items()}
-    return _shares(query, chosen, {step: one.groups for step, one in found.items()})
+def _sample_shares(asked: _Asked) -> Mapping[int, float]:
+    run, query, name, source, _, where = asked
+    chosen = share_counts(run, name, source, query.options.reason, where)
+    return _shares(asked, chosen, share_wholes(run, name, source, where))
 
 
-def _of_share(run: OpenRun, query: CurveQuery) -> Points:
-    source = _source(run, query)
-    chosen = share_counts(run, query.name, source, query.options.reason, _where(query))
-    return _shares(query, chosen, share_wholes(run, query.name, source, _where(query)))
+def _shares(asked: _Asked, chosen: Mapping[int, int], wholes: Mapping[int, int]) -> Mapping[int, float]:
+    is_share = asked.stat == "share"
+    return {step: chosen.get(step, 0) / (whole if is_share else 1) for step, whole in wholes.items() if whole}
 
 
-def _of_masks(run: OpenRun, query: CurveQuery) -> Points:
-    by_step = masked_by_rule(run, _source(run, query)).get(query.name, {})
-    return Points(*_columns(sorted((step, getattr(one, _stat(query))) for step, one in by_step.items())))
-
-
-def _of_counts(run: OpenRun, query: CurveQuery) -> Points:
-    return Points(*_columns(sorted(sample_counts(run, _source(run, query), _where(query)).items())))
-
-
-def _shares(query: CurveQuery, chosen: Mapping[int, int], of: Mapping[int, int]) -> Points:
-    is_share = _stat(query) == "share"
-    values = ((step, chosen.get(step, 0) / (of[step] if is_share else 1)) for step in sorted(of) if of[step])
-    return Points(*_columns(values))
+def _masks(asked: _Asked) -> Mapping[int, float | None]:
+    by_step = masked_by_rule(asked.run, asked.source).get(asked.name, {})
+    return {step: getattr(shares, asked.stat) for step, shares in by_step.items()}
 
 
 def _columns(points: Iterable[tuple[int, float | None]]) -> tuple[Ints, Floats]:
@@ -175,43 +183,20 @@ def _floats(values: Iterable[float | None]) -> Floats:
     return np.array([math.nan if value is None else value for value in values], dtype=np.float64)
 
 
-def _of_outcome(run: OpenRun, query: CurveQuery) -> Points:
-    found = outcomes(run, _source(run, query), query.name, _where(query))
-    return Points(*_columns((step, found[step]) for step in sorted(found)))
-
-
-def _of_correlation(run: OpenRun, query: CurveQuery) -> Points:
-    found = correlations(run, query.name, _source(run, query), _where(query))
-    return Points(*_columns(sorted(found.items())))
-
-
-def _of_elapsed(run: OpenRun, _: CurveQuery) -> Points:
-    table = metric_table(run)
-    if table.start_s is None:
-        raise BadQuery("the trainer logged no times")
-    steps, times = table.times
-    return Points(steps, times - table.start_s)
-
-
-def _of_cumulative(run: OpenRun, query: CurveQuery) -> Points:
-    found = matching_points(run, query.name, _source(run, query), _where(query))
-    stats = [(one.step, one.stats) for one in found]
-    steps, sums = _columns((step, one.mean * one.count) for step, one in stats if one.mean is not None)
-    with np.errstate(over="ignore"):
-        return Points(steps, np.cumsum(sums))
-
-
-_KINDS: dict[str, Callable[[OpenRun, CurveQuery], Points]] = {
+_POINTS: dict[str, Callable[[_Asked], Points]] = {
     "sample": _of_samples,
     "token": _of_tokens,
     "trainer": _of_trainer,
-    "eval": _of_eval,
-    "share": _of_share,
-    "group": _of_groups,
-    "mask": _of_masks,
-    "outcome": _of_outcome,
-    "correlation": _of_correlation,
-    "samples": _of_counts,
     "elapsed": _of_elapsed,
     "cumulative": _of_cumulative,
 }
+_NUMBERS: dict[str, Callable[[_Asked], Mapping[int, float | None]]] = {
+    "eval": _eval_scores,
+    "share": _sample_shares,
+    "group": _group_shares,
+    "mask": _masks,
+    "outcome": lambda asked: outcomes(asked.run, asked.source, asked.name, asked.where),
+    "correlation": lambda asked: correlations(asked.run, asked.name, asked.source, asked.where),
+    "samples": lambda asked: sample_counts(asked.run, asked.source, asked.where),
+}
+"""The kinds of curves that have one number at each step, and these numbers."""

@@ -1,8 +1,8 @@
 """The DuckDB behind the queries: one in-memory database for each index folder, locked before the first statement.
 
 It may read Parquet files below its index folder, and below the shared one that this links to, and nothing else. Its
-configuration cannot change again. One thread interrupts statements that take too long: to start one for each would take
-as long as a short query. Values are always bound, identifiers always quoted.
+configuration cannot change again; a statement that takes too long is interrupted. Values are always bound, identifiers
+always quoted.
 """
 
 import threading
@@ -45,99 +45,16 @@ from rolloupe.tokenizer.spellings import LETTERS
 if TYPE_CHECKING:
     import duckdb
 
-
-class TimeLimit:
-    """Interrupts statements that take longer than `seconds`. Its thread ends when it has nothing to watch."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self._running: dict[object, tuple[float, Callable[[], None]]] = {}
-        """When each statement is interrupted, and how; the earliest comes first."""
-        self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
-
-    @contextmanager
-    def watch(self, interrupt: Callable[[], None]) -> Iterator[None]:
-        """Call `interrupt` unless the block ends in time; never after its end."""
-        statement = object()
-        with self._lock:
-            self._running[statement] = time.monotonic() + self.seconds, interrupt
-            if self._thread is None or not self._thread.is_alive():  # a fork leaves the thread behind
-                self._thread = threading.Thread(target=self._keep, name="time limit", daemon=True)
-                self._thread.start()
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._running.pop(statement, None)
-
-    def _keep(self) -> None:
-        rest_s: float | None = self.seconds
-        while rest_s is not None:
-            time.sleep(rest_s)
-            with self._lock:
-                rest_s = self._interrupt_late()
-
-    def _interrupt_late(self) -> float | None:
-        """Interrupt late queries; returns the time to the next deadline, None without any."""
-        now = time.monotonic()
-        for statement, (deadline, interrupt) in list(self._running.items()):
-            if deadline > now:
-                return deadline - now
-            del self._running[statement]
-            interrupt()
-        self._thread = None
-        return None
-
-
-BLANK, LINE_END = " ", "\n"
-
-SHOWN_LINE_END = "↵"
-"""How the page shows a line break, which cannot be typed into a field of one line."""
-
-
-class TokenWords(NamedTuple):
-    """Strings as records may hold them, and ids."""
-
-    strings: list[str]
-    ids: list[int]
-
-
-def words_of(run: RunInfo, text: str) -> TokenWords:
-    """The words for a text, and for it with a blank before it unless it begins with one.
-
-    A record may hold the text, its byte-level spelling, or that of SentencePiece. `↵` also stands for a line break.
-    Without a tokenizer, the digits of an id stand for the id.
-    """
-    texts = [text] if text.startswith(BLANK) else [text, BLANK + text]
-    texts += [one.replace(SHOWN_LINE_END, LINE_END) for one in texts if SHOWN_LINE_END in one]
-    strings = [spelling for one in texts for spelling in (one, _by_bytes(one), one.replace(BLANK, "▁"))]
-    tokenizer = tokenizer_of(run)
-    if tokenizer is not None:
-        ids = [token for one in texts for token in tokenizer.tokens_of(one)]
-    else:
-        ids = [int(text)] if text.isascii() and text.isdigit() and len(text) < 10 else []
-    encodable = (one.encode("utf-8", "replace").decode() for one in strings)
-    return TokenWords(list(dict.fromkeys(encodable)), ids)
-
-
-def knows_words(piece: Piece) -> bool:
-    """True if the index knows which rows of a piece have which words."""
-    return piece.path is not None and piece.tokens is not None and has_words(piece.path, piece.tokens)
-
-
-def _by_bytes(text: str) -> str:
-    return "".join(LETTERS[byte] for byte in text.encode("utf-8", "surrogatepass"))
-
-
 T = TypeVar("T")
 
 MENDED = "the index changed during the query and is being rebuilt: ask again"
 MEMORY_LIMIT = "256MB"
-_time_limit = TimeLimit(30.0)
 
 MAX_DATABASES = 4
 """Each has threads and memory of its own. Beyond this number, the least recently used one closes."""
+
+SHOWN_LINE_END = "↵"
+"""How the page shows a line break, which cannot be typed into a field of one line."""
 
 
 class Resources:
@@ -147,6 +64,9 @@ class Resources:
 
 
 _resources = Resources()
+_lock = threading.Lock()
+_databases: "Lru[Path, duckdb.DuckDBPyConnection]" = Lru(MAX_DATABASES)
+"""By index folder."""
 
 
 def save_memory() -> None:
@@ -157,37 +77,6 @@ def save_memory() -> None:
 def prepare() -> None:
     """Import DuckDB, which otherwise waits for the first question: commands that ask none do without."""
     import duckdb  # noqa: F401
-
-
-_lock = threading.Lock()
-_databases: "Lru[Path, duckdb.DuckDBPyConnection]" = Lru(MAX_DATABASES)
-"""By index folder."""
-
-
-def _database(folder: Path) -> "duckdb.DuckDBPyConnection":
-    with _lock:
-        database = _databases.get(folder)
-        if database is None:
-            database = _locked(folder)
-            for old in _databases.put(folder, database):
-                old.close()  # its cursors keep what they need
-        return database.cursor()
-
-
-def _locked(folder: Path) -> "duckdb.DuckDBPyConnection":
-    import duckdb
-
-    connection = duckdb.connect(":memory:")
-    allowed = [str(path) + "/" for path in (folder.resolve(), shared_by(folder)) if path is not None]
-    connection.execute(f"SET allowed_directories = [{', '.join(map(literal, allowed))}]")
-    connection.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
-    connection.execute(f"SET threads = {_resources.threads}")
-    connection.execute("SET enable_external_file_cache = false")
-    connection.execute("SET autoinstall_known_extensions = false")
-    connection.execute("SET autoload_known_extensions = false")
-    connection.execute("SET enable_external_access = false")
-    connection.execute("SET lock_configuration = true")
-    return connection
 
 
 class Question(NamedTuple):
@@ -232,8 +121,8 @@ def places(run: OpenRun, question: Question) -> list[RowPlace]:
 
     For few rows: of an Arrow table, DuckDB would first ask for the columns, and plan the statement twice.
     """
-    found, reading = _answer(run, question, lambda connection, sql: connection.execute(sql, question.values).fetchall())
-    return [reading.place(file, row) for file, row in found]
+    rows, reading = _answer(run, question, lambda connection, sql: connection.execute(sql, question.values).fetchall())
+    return [reading.place(file, row) for file, row in rows]
 
 
 def of_files(
@@ -247,38 +136,21 @@ def of_files(
 
     folder = run.catalog.folder.resolve()
     names = ", ".join(literal(f"{folder}/{path.parent.name}/{path.name}") for path in paths)
-    connection = _database(run.catalog.folder.parent)
+    files = f"SELECT *, file_index::BIGINT AS {quote(FILE)} FROM read_parquet([{names}])"
     try:
-        with _interruptible(), _time_limit.watch(connection.interrupt):
-            files = f"SELECT *, file_index::BIGINT AS {quote(FILE)} FROM read_parquet([{names}])"
+        with _connection(run) as connection:
             return connection.sql(f"WITH files AS ({files}) {sql}", params=list(values)).to_arrow_table(), paths
-    except duckdb.InterruptException as error:
-        raise BadQuery(f"the query took longer than {_time_limit.seconds:.0f} s: narrow its steps or splits") from error
     except duckdb.Error as error:
-        with _lock:
-            _databases.pop(run.catalog.folder.parent)
+        _forget(run)
         good = [path for path in paths if is_readable(path)]
         if not good or len(good) == len(paths):
-            raise SourceChanged("the index changed during the query and is being rebuilt: ask again") from error
+            raise SourceChanged(MENDED) from error
         return of_files(run, good, sql, values)
-    finally:
-        connection.close()
 
 
 def reading_of(run: OpenRun, pieces: Sequence[Piece]) -> TableReading:
     """The current way of reading pieces."""
     return TableReading(run.catalog.folder.resolve(), pieces)
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Let Ctrl-C be Ctrl-C, of which DuckDB makes errors of its own."""
-    try:
-        yield
-    except Exception as error:
-        if str(error).rstrip(": \n").endswith(("KeyboardInterrupt", "Query interrupted")):
-            raise KeyboardInterrupt from error
-        raise
 
 
 def _answer(
@@ -289,23 +161,21 @@ def _answer(
     folder = run.catalog.folder.resolve()
     used = used_in(question.sql) | {column.name for column in question.named}
     base = TableReading(folder, question.pieces, question.named, used=used)
-    tokens = {
-        one.name: _with_token(run, base, text) for one in question.named if (text := token_text(one.name)) is not None
-    }
     newer = TableReading(folder, question.overlay.pieces, prefix="newer")
     scores = TableReading(folder, question.overlay.scores, prefix="scored")
-    connection = _database(run.catalog.folder.parent)
+    tables = dict(question.tables)
+    for column in question.named:
+        if (text := token_text(column.name)) is not None:
+            tables[column.name] = _rows_with_token(run, base, text)
+    if question.at is not None:
+        tables["places"] = base.numbers(question.at)
+    for reading in (base, newer, scores):
+        tables |= reading.tables()
     try:
-        for name, other in (*question.tables.items(), *tokens.items()):
-            connection.register(name, other)
-        if question.at is not None:
-            connection.register("places", base.numbers(question.at))
-        for name, other in [pair for one in (base, newer, scores) for pair in one.tables().items()]:
-            connection.register(name, other)
-        with _interruptible(), _time_limit.watch(connection.interrupt):
+        with _connection(run) as connection:
+            for name, rows in tables.items():
+                connection.register(name, rows)
             return fetch(connection, f"WITH {definition(base, newer, scores, question.overlay)} {question.sql}"), base
-    except duckdb.InterruptException as error:
-        raise BadQuery(f"the query took longer than {_time_limit.seconds:.0f} s: narrow its steps or splits") from error
     except duckdb.OutOfMemoryException as error:
         raise BadQuery(f"the query needs more than {MEMORY_LIMIT} of memory: narrow its steps or splits") from error
     except (duckdb.BinderException, duckdb.ConversionException) as error:
@@ -313,26 +183,22 @@ def _answer(
             raise SourceChanged(MENDED) from error
         raise BadQuery(str(error).splitlines()[0]) from error
     except duckdb.Error as error:
-        with _lock:
-            # some errors leave a database that no longer answers
-            _databases.pop(run.catalog.folder.parent)
-        if distrust([pack for one in (base, newer, scores) for pack in one.plan.packed]):
+        _forget(run)  # some errors leave a database that no longer answers
+        if distrust([pack for reading in (base, newer, scores) for pack in reading.plan.packed]):
             return _answer(run, question, fetch)  # ask again without them
         if run.heal(_alone(base, newer, scores)) or isinstance(error, duckdb.IOException):
             raise SourceChanged(MENDED) from error
         raise BadQuery(str(error).splitlines()[0]) from error
-    finally:
-        connection.close()
 
 
 def _alone(*readings: TableReading) -> list[Path]:
     """The segments that a query reads from files of their own."""
-    return [piece.path for one in readings for piece in one.plan.alone if piece.path is not None]
+    return [piece.path for reading in readings for piece in reading.plan.alone if piece.path is not None]
 
 
-def _with_token(run: OpenRun, base: TableReading, text: str) -> pa.Table:
-    """The table of `PLACE` for the samples of which a trained token has a string, as far as the index knows them."""
-    strings, ids = words_of(run.info, text)
+def _rows_with_token(run: OpenRun, base: TableReading, text: str) -> pa.Table:
+    """The table of `PLACE` for the samples with a trained token that has a string. The index may not know all yet."""
+    strings, ids = _words_of(run.info, text)
     firsts = base.firsts()
     by_path = {
         words_file_of(piece.path): firsts[id(piece)]
@@ -343,7 +209,135 @@ def _with_token(run: OpenRun, base: TableReading, text: str) -> pa.Table:
         return pa.table({FILE: pa.array([], pa.int64()), ROW: pa.array([], pa.int64())})
     wanted = " OR ".join([*["word = ?"] * len(strings), *["id = ?"] * len(ids)])
     sql = f"SELECT {quote(FILE)}, unnest(rows) FROM files WHERE {wanted}"
-    found, paths = of_files(run, list(by_path), sql, [*strings, *ids])
-    files, rows = (column.to_numpy() for column in found.columns)
+    answer, paths = of_files(run, list(by_path), sql, [*strings, *ids])
+    files, rows = (column.to_numpy() for column in answer.columns)
     first = np.array([by_path[path] for path in paths], np.int64)
     return pa.table({FILE: first[files, 0], ROW: first[files, 1] + rows})
+
+
+def _words_of(run: RunInfo, text: str) -> tuple[list[str], list[int]]:
+    """The strings and the ids in the index that stand for a text, or for it with a blank before it.
+
+    A record may hold the text, its byte-level spelling, or that of SentencePiece. `↵` also stands for a line break.
+    Without a tokenizer, the digits of an id stand for the id.
+    """
+    texts = [text] if text.startswith(" ") else [text, f" {text}"]
+    texts += [spelling.replace(SHOWN_LINE_END, "\n") for spelling in texts if SHOWN_LINE_END in spelling]
+    strings = []
+    for spelling in texts:
+        by_bytes = "".join(LETTERS[byte] for byte in spelling.encode("utf-8", "surrogatepass"))
+        strings += [spelling, by_bytes, spelling.replace(" ", "▁")]
+    tokenizer = tokenizer_of(run)
+    if tokenizer is not None:
+        ids = [token for spelling in texts for token in tokenizer.tokens_of(spelling)]
+    else:
+        ids = [int(text)] if text.isascii() and text.isdigit() and len(text) < 10 else []
+    encodable = (string.encode("utf-8", "replace").decode() for string in strings)
+    return list(dict.fromkeys(encodable)), ids
+
+
+def knows_words(piece: Piece) -> bool:
+    """True if the index knows which rows of a piece have which words."""
+    return piece.path is not None and piece.tokens is not None and has_words(piece.path, piece.tokens)
+
+
+@contextmanager
+def _connection(run: OpenRun) -> "Iterator[duckdb.DuckDBPyConnection]":
+    """A connection for one statement. Raises `BadQuery` if it takes too long, and keeps Ctrl-C what it is."""
+    import duckdb
+
+    connection = _database(run.catalog.folder.parent)
+    try:
+        with _time_limit.watch(connection.interrupt):
+            yield connection
+    except Exception as error:
+        if str(error).rstrip(": \n").endswith(("KeyboardInterrupt", "Query interrupted")):
+            raise KeyboardInterrupt from error  # DuckDB makes errors of its own of it
+        if isinstance(error, duckdb.InterruptException):
+            late = f"the query took longer than {_time_limit.seconds:.0f} s: narrow its steps or splits"
+            raise BadQuery(late) from error
+        raise
+    finally:
+        connection.close()
+
+
+def _database(folder: Path) -> "duckdb.DuckDBPyConnection":
+    with _lock:
+        database = _databases.get(folder)
+        if database is None:
+            database = _locked(folder)
+            for old in _databases.put(folder, database):
+                old.close()  # its cursors keep what they need
+        return database.cursor()
+
+
+def _forget(run: OpenRun) -> None:
+    with _lock:
+        _databases.pop(run.catalog.folder.parent)
+
+
+def _locked(folder: Path) -> "duckdb.DuckDBPyConnection":
+    import duckdb
+
+    connection = duckdb.connect(":memory:")
+    allowed = [str(path) + "/" for path in (folder.resolve(), shared_by(folder)) if path is not None]
+    connection.execute(f"SET allowed_directories = [{', '.join(map(literal, allowed))}]")
+    connection.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
+    connection.execute(f"SET threads = {_resources.threads}")
+    connection.execute("SET enable_external_file_cache = false")
+    connection.execute("SET autoinstall_known_extensions = false")
+    connection.execute("SET autoload_known_extensions = false")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+    return connection
+
+
+class TimeLimit:
+    """Interrupts statements that take longer than `seconds`.
+
+    One thread watches all of them: to start one for each would take as long as a short query. It ends when it has
+    nothing to watch.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._running: dict[object, tuple[float, Callable[[], None]]] = {}
+        """When each statement is interrupted, and how; the earliest comes first."""
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    @contextmanager
+    def watch(self, interrupt: Callable[[], None]) -> Iterator[None]:
+        """Call `interrupt` unless the block ends in time; never after its end."""
+        statement = object()
+        with self._lock:
+            self._running[statement] = time.monotonic() + self.seconds, interrupt
+            if self._thread is None or not self._thread.is_alive():  # a fork leaves the thread behind
+                self._thread = threading.Thread(target=self._keep, name="time limit", daemon=True)
+                self._thread.start()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running.pop(statement, None)
+
+    def _keep(self) -> None:
+        rest_s: float | None = self.seconds
+        while rest_s is not None:
+            time.sleep(rest_s)
+            with self._lock:
+                rest_s = self._interrupt_late()
+
+    def _interrupt_late(self) -> float | None:
+        """Interrupt late queries; returns the time to the next deadline, None without any."""
+        now = time.monotonic()
+        for statement, (deadline, interrupt) in list(self._running.items()):
+            if deadline > now:
+                return deadline - now
+            del self._running[statement]
+            interrupt()
+        self._thread = None
+        return None
+
+
+_time_limit = TimeLimit(30.0)

@@ -68,6 +68,19 @@ def is_annotated(snapshot: Snapshot, columns: Collection[str]) -> bool:
     return not {*fixed, *map(metric_column, metrics), *map(tag_column, tags)}.isdisjoint(columns)
 
 
+def prompt_word(prompt_hash: int) -> str:
+    """The hash of a prompt, as addresses write it."""
+    return f"{prompt_hash & (2**64 - 1):016x}"
+
+
+def hash_of_word(word: str) -> int | None:
+    """The hash of a prompt that a word stands for; None if it stands for none."""
+    try:
+        return int.from_bytes(bytes.fromhex(word), "big", signed=True) if len(word) == 16 else None
+    except ValueError:
+        return None
+
+
 def has_column(run: OpenRun, name: str) -> bool:
     """True if the run has a column of that name."""
     return reference(run.snapshot(), name) is not None

@@ -87,7 +87,7 @@ def judge_of(run: OpenRun, split: str, metric: str = "", threshold: float | None
     correctness, why = _of_answers(run, step_stats, names)
     choices = list(dict.fromkeys([correctness, *usual] if correctness else usual))
     chosen = metric if metric in choices else choices[0]
-    bar = bar_of(run, chosen, threshold if chosen == metric or not metric else None)
+    bar = evals_bar(run, chosen, threshold if chosen == metric or not metric else None)
     is_explicit = bool(metric) and chosen == metric
     if chosen == correctness and not is_explicit and threshold is None:
         bar = bar._replace(reason=why)
@@ -121,7 +121,7 @@ def wrong_answers(run: OpenRun, split: str) -> str:
     return " or ".join([*by_env, f"({rest})"]) if by_env else rest
 
 
-def bar_of(run: OpenRun, metric: str, threshold: float | None) -> Bar:
+def evals_bar(run: OpenRun, metric: str, threshold: float | None) -> Bar:
     """Return the bar of a correct answer: the given threshold, else the best value that the run declares, else 1."""
     worst, best = next(((low, high) for name, low, high in run.info.metric_ranges if name == metric), (0.0, 1.0))
     falls = worst > best

@@ -18,8 +18,9 @@ from rolloupe.model import SampleKey
 from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import FILE_ORDER, matching
 from rolloupe.query.engine.database import Question
+from rolloupe.query.engine.names import hash_of_word, prompt_word
 from rolloupe.query.evals.grader import Bar, Cells, cells_of, evaluations, telling_judge, value_of
-from rolloupe.query.samples.rows import KEY, ORDER, attempts_of
+from rolloupe.query.samples.rows import KEY, ORDER, keyed_values
 
 
 def pass_at(n: int, c: int, k: int) -> float | None:
@@ -271,9 +272,10 @@ def _prompts(
         n, c = np.full(len(cells.steps), -1), np.zeros(len(cells.steps), dtype=np.int64)
         n[cells.step[low:high]], c[cells.step[low:high]] = cells.n[low:high], cells.c[low:high]
         name = int(cells.names[number])
-        word = f"{name & (2**64 - 1):016x}"
         beats = None if beat[number] < 0 else bool(beat[number])
-        prompts.append(PromptScores(word, texts.get(name, ""), VERDICTS[kinds[number]], n.tolist(), c.tolist(), beats))
+        prompts.append(
+            PromptScores(prompt_word(name), texts.get(name, ""), VERDICTS[kinds[number]], n.tolist(), c.tolist(), beats)
+        )
     return prompts
 
 
@@ -292,11 +294,7 @@ def answers(
 ) -> list[Answer]:
     """The samples of a cell, at most 1,000. Raises `NotFound` for an empty cell."""
     snapshot = run.snapshot()
-    pieces = snapshot.holding([split], step, step)
-    try:
-        prompt_hash = int.from_bytes(bytes.fromhex(prompt), "big", signed=True) if len(prompt) == 16 else None
-    except ValueError:
-        prompt_hash = None
+    pieces, prompt_hash = snapshot.holding([split], step, step), hash_of_word(prompt)
     if prompt_hash is None or not pieces:
         raise NotFound(f"no prompt {prompt[:40]!r} at step {step} of {split!r}")
     judge = telling_judge(run, split, metric, threshold)
@@ -310,9 +308,5 @@ def answers(
     rows = database.table(run, terms.question(pieces, sql, [split, step, prompt_hash]))
     if not len(rows):
         raise NotFound(f"no prompt {prompt!r} at step {step} of {split!r}")
-    attempts = attempts_of(run, snapshot, rows)
-    shown = ("nth", "grp", "idx", "judged", "is_correct", "discarded", "status", "response_preview")
-    return [
-        Answer(SampleKey(split, step, group, index, attempts.get(nth, 0)), *rest)
-        for nth, group, index, *rest in zip(*(rows[one].to_pylist() for one in shown), strict=True)
-    ]
+    shown = ("judged", "is_correct", "discarded", "status", "response_preview")
+    return [Answer(key, *values) for key, values in keyed_values(run, snapshot, rows, shown)]

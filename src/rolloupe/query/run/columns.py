@@ -80,7 +80,7 @@ def catalogue(run: OpenRun, split: str | None = None) -> Catalogue:
         number(qualified(name, "metric"), "metric", of_metrics, name, annotated_metrics) for name in snapshot.metrics
     ]
     columns += [ColumnInfo(qualified(name, "tag", snapshot.metrics), "text", "tag") for name in snapshot.tags]
-    columns = [_labelled(one) for one in columns] + _derived(step_stats)
+    columns = [_labelled(info) for info in columns] + _derived(step_stats)
     sizes = [round(stats.rows / stats.groups) for stats in step_stats if stats.groups > 0]
     return Catalogue(columns, max(sizes, default=0))
 
@@ -113,11 +113,11 @@ def _derived(step_stats: Sequence[StepStats]) -> list[ColumnInfo]:
 def _ranges(moments_by_step: Iterable[MomentsByName], annotated: Collection[str]) -> dict[str, Range]:
     """The lowest and the highest finite value of each name, except those that annotations may override."""
     extremes = defaultdict[tuple[str, ...], list[NDArray[np.float64]]](list)
-    for one in moments_by_step:
-        extremes[one.names].append(one.extremes)
+    for moments in moments_by_step:
+        extremes[moments.names].append(moments.extremes)
     ranges: dict[str, Range] = {}
-    for names, found in extremes.items():
-        together = np.array(found)
+    for names, arrays in extremes.items():
+        together = np.array(arrays)
         for name, low, high in zip(
             names, together[:, 0].min(axis=0).tolist(), together[:, 1].max(axis=0).tolist(), strict=True
         ):
@@ -149,15 +149,15 @@ def usual_columns(run: OpenRun, split: str) -> list[str]:
     newest = nlargest(LOOKED_AT, (key for key in snapshot.steps if is_asked(key[0], split)), key=lambda key: key[1])
     looked_at = [snapshot.steps[key] for key in newest]
     fixed = [stats.columns for stats in looked_at]
-    found = ["reward"]
+    columns = ["reward"]
     # no sum includes annotations of the advantage
     if snapshot.annotations or _varies(fixed, "advantage"):
-        found.append("advantage")
+        columns.append("advantage")
     lengths = (name for name in ("response_tokens", "response_chars") if _varies(fixed, name))
-    found += islice(lengths, 1)
+    columns += islice(lengths, 1)
     metrics = [stats.metrics for stats in looked_at]
     parts = (qualified(name, "metric") for name in snapshot.metrics if _is_part(name) and _varies(metrics, name))
-    return [*found, *islice(parts, MOST_PARTS)]
+    return [*columns, *islice(parts, MOST_PARTS)]
 
 
 def _is_part(name: str) -> bool:
@@ -169,5 +169,5 @@ def _is_part(name: str) -> bool:
 
 def _varies(step_moments: Iterable[Mapping[str, Moments]], name: str) -> bool:
     """True if more than one finite value occurred."""
-    seen = [moments for one in step_moments if (moments := one.get(name)) is not None and moments.count]
-    return bool(seen) and min(one.min for one in seen) < max(one.max for one in seen)
+    seen = [moments for by_name in step_moments if (moments := by_name.get(name)) is not None and moments.count]
+    return bool(seen) and min(moments.min for moments in seen) < max(moments.max for moments in seen)

@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
 from rolloupe.index import OpenRun, StepKey
@@ -11,11 +11,11 @@ from rolloupe.index.token_stats import histogram, mask_sums, positions
 from rolloupe.index.token_stats.histogram import Histogram
 from rolloupe.index.token_stats.mask_sums import MaskedSums
 from rolloupe.index.token_stats.positions import EDGES, PositionSums
-from rolloupe.index.token_stats.series_totals import SeriesTotals
 from rolloupe.query.records import SampleQuery
 from rolloupe.query.run.trainer_files import loss_of
 from rolloupe.query.run_tokens.token_index import (
     TokenCoverage,
+    in_order,
     indexed,
     is_read,
     of_index,
@@ -91,22 +91,20 @@ def token_stats(
     A query with a group or a filter reads its samples, any other is answered by the index.
     """
     series = series_meant(run, series)
+    by_step: dict[StepKey, list[_Sums]] = defaultdict(list)
     if is_read(query):
-        return _of_samples(run, query, series, percentiles)
-    rows, coverage = indexed(run, run.snapshot(), query, COLUMNS, series)
-    by_step: dict[tuple[str, int], list[_Sums]] = defaultdict(list)
-    for row in rows:
-        *sums, buckets, counts = row.values
-        by_step[row.split, row.step].append(_Sums._make([*sums, histogram.unpacked(buckets, counts)]))
-    return TokenStatsBySteps(
-        series,
-        [
-            _stats(split, step, parts, percentiles)
-            for (split, step), parts in _in_order(by_step)
-            if any(one.tokens for one in parts)
-        ],
-        coverage,
-    )
+        totals_by_step, keys = read_totals(run, query, series)
+        coverage = TokenCoverage(len(keys))
+        for key, totals in totals_by_step.items():
+            sums = (getattr(totals, name) for name in _Sums._fields[:-1])
+            by_step[key].append(_Sums._make([*sums, totals.histogram()]))
+    else:
+        rows, coverage = indexed(run, run.snapshot(), query, COLUMNS, series)
+        for row in rows:
+            *sums, buckets, counts = row.values
+            by_step[row.split, row.step].append(_Sums._make([*sums, histogram.unpacked(buckets, counts)]))
+    steps = [_stats(*key, parts, percentiles) for key, parts in in_order(by_step) if any(part.tokens for part in parts)]
+    return TokenStatsBySteps(series, steps, coverage)
 
 
 def known_series(run: OpenRun, query: SampleQuery) -> KnownSeries:
@@ -115,40 +113,23 @@ def known_series(run: OpenRun, query: SampleQuery) -> KnownSeries:
     return KnownSeries(list(dict.fromkeys(name for *_, (name, count) in rows if count)), coverage)
 
 
-def _of_samples(run: OpenRun, query: SampleQuery, series: str, percentiles: Sequence[float]) -> TokenStatsBySteps:
-    by_step, keys = read_totals(run, query, series)
-    steps = [_stats(*key, [_sums(one)], percentiles) for key, one in _in_order(by_step) if one.tokens]
-    return TokenStatsBySteps(series, steps, TokenCoverage(len(keys)))
-
-
-def _in_order(by_step: Mapping[StepKey, T]) -> list[tuple[StepKey, T]]:
-    return sorted(by_step.items(), key=lambda one: (one[0][0] != "train", one[0]))
-
-
-def _sums(one: SeriesTotals) -> _Sums:
-    return _Sums(
-        one.origin, one.tokens, one.infinite, one.samples, one.total, one.mean_total, one.low, one.high, one.histogram()
-    )
-
-
-def _stats(split: str, step: int, some: Iterable[_Sums], percentiles: Sequence[float]) -> TokenStats:
-    parts = list(some)
-    count, samples = sum(one.tokens for one in parts), sum(one.samples for one in parts)
-    low, high = min(one.low for one in parts), max(one.high for one in parts)
-    whole = histogram.merged(one.histogram for one in parts)
-    found = {share: min(high, max(low, whole.percentile(share / 100))) for share in percentiles}
+def _stats(split: str, step: int, parts: Sequence[_Sums], percentiles: Sequence[float]) -> TokenStats:
+    count, samples = sum(part.tokens for part in parts), sum(part.samples for part in parts)
+    low, high = min(part.low for part in parts), max(part.high for part in parts)
+    whole = histogram.merged(part.histogram for part in parts)
+    by_percentile = {share: min(high, max(low, whole.percentile(share / 100))) for share in percentiles}
     return TokenStats(
         split,
         step,
         parts[0].origin,
         count,
-        sum(one.infinite for one in parts),
+        sum(part.infinite for part in parts),
         samples,
-        math.fsum(one.total for one in parts) / count * UNIT,
-        math.fsum(one.mean_total for one in parts) / samples * UNIT,
+        math.fsum(part.total for part in parts) / count * UNIT,
+        math.fsum(part.mean_total for part in parts) / samples * UNIT,
         low,
         high,
-        found,
+        by_percentile,
     )
 
 
@@ -184,10 +165,7 @@ def position_curves(run: OpenRun, query: SampleQuery, series: str) -> CurvesByPo
     by_step: dict[StepKey, list[PositionSums]] = defaultdict(list)
     for row in rows:
         by_step[row.split, row.step].append(positions.unpacked(*row.values))
-    curves = [
-        _curve(*key, positions.merged(some))
-        for key, some in sorted(by_step.items(), key=lambda one: (one[0][0] != "train", one[0]))
-    ]
+    curves = [_curve(*key, positions.merged(sums)) for key, sums in in_order(by_step)]
     return CurvesByPosition(series, [curve for curve in curves if curve.tokens], coverage)
 
 
@@ -215,7 +193,7 @@ class MaskedShares(NamedTuple):
     high: float
     low: float
     update_lost: float | None
-    """The share of the update, as in `PushShares.lost`; None if nothing is known to be pushed."""
+    """The share of the update, as in `MassShares.lost`; None if nothing is known to be pushed."""
 
 
 class MaskedBySteps(NamedTuple):
@@ -233,21 +211,21 @@ def masked_shares(run: OpenRun, query: SampleQuery) -> MaskedBySteps:
     rows, coverage = whole_steps(run, query, "masked")
     sums: dict[tuple[str, int, str, str], MaskedSums] = {}
     for row in rows:
-        for rule, one in mask_sums.unpacked(row.values[0]).items():
-            key = row.split, row.step, rule, str(one.thresholds)
-            sums[key] = sums[key].plus(one) if key in sums else one
+        for rule, masked in mask_sums.unpacked(row.values[0]).items():
+            key = row.split, row.step, rule, str(masked.thresholds)
+            sums[key] = sums[key].plus(masked) if key in sums else masked
     shares = [
         MaskedShares(
             *key[:3],
-            one.thresholds,
-            tokens=one.tokens,
-            masked=one.masked / one.tokens,
-            high=one.high / one.tokens,
-            low=one.low / one.tokens,
-            update_lost=one.lost / one.update if one.update else None,
+            masked.thresholds,
+            tokens=masked.tokens,
+            masked=masked.masked / masked.tokens,
+            high=masked.high / masked.tokens,
+            low=masked.low / masked.tokens,
+            update_lost=masked.lost / masked.update if masked.update else None,
         )
-        for key, one in sorted(sums.items(), key=lambda one: (one[0][0] != "train", one[0]))
-        if one.tokens
+        for key, masked in in_order(sums)
+        if masked.tokens
     ]
     return MaskedBySteps(shares, coverage)
 
@@ -255,12 +233,12 @@ def masked_shares(run: OpenRun, query: SampleQuery) -> MaskedBySteps:
 def masked_by_rule(run: OpenRun, split: str) -> dict[str, dict[int, MaskedShares]]:
     """Return the shares by rule, then by step; of a rule with several thresholds those of the run's loss."""
     loss = loss_of(run)
-    found: dict[str, dict[int, MaskedShares]] = {}
-    for one in masked_shares(run, SampleQuery(splits=(split,))).shares:
-        is_own = loss is not None and loss.rule == one.rule and loss.thresholds.items() <= one.thresholds.items()
-        by_step = found.setdefault(one.rule, {})
-        by_step[one.step] = one if is_own else by_step.get(one.step, one)
-    return found
+    by_rule: dict[str, dict[int, MaskedShares]] = {}
+    for shares in masked_shares(run, SampleQuery(splits=(split,))).shares:
+        is_own = loss is not None and loss.rule == shares.rule and loss.thresholds.items() <= shares.thresholds.items()
+        by_step = by_rule.setdefault(shares.rule, {})
+        by_step[shares.step] = shares if is_own else by_step.get(shares.step, shares)
+    return by_rule
 
 
 def usual_rules(run: OpenRun, rules: dict[str, dict[int, MaskedShares]]) -> list[str]:

@@ -1,7 +1,7 @@
 """What the index keeps of the tokens of a run, for queries; and the same, computed, of samples that are read whole."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
@@ -17,6 +17,9 @@ from rolloupe.query.engine.relation import FILE, quote
 from rolloupe.query.records import SampleQuery
 from rolloupe.query.sample.stream import Reader
 from rolloupe.query.samples.pages import in_known_splits, samples
+
+Key = TypeVar("Key", bound=tuple[Any, ...])
+T = TypeVar("T")
 
 MAX_READ = 2_000
 """The maximum number of samples to read whole for one answer."""
@@ -93,6 +96,11 @@ def whole_steps(run: OpenRun, query: SampleQuery, column: str) -> tuple[list[Ind
     """A column of the rows without a series. Raises as `of_index`."""
     of_index(query)
     return indexed(run, run.snapshot(), query, [column], WHOLE_STEP)
+
+
+def in_order(values: Mapping[Key, T]) -> list[tuple[Key, T]]:
+    """Values by split and step, `train` first."""
+    return sorted(values.items(), key=lambda item: (item[0][0] != "train", item[0]))
 
 
 def of_index(query: SampleQuery) -> None:

@@ -12,7 +12,7 @@ from rolloupe.index import OpenRun, StepKey
 from rolloupe.index.token_stats import words
 from rolloupe.index.token_stats.words import KeptWords
 from rolloupe.query.records import SampleQuery
-from rolloupe.query.run_tokens.token_index import TokenCoverage, whole_steps
+from rolloupe.query.run_tokens.token_index import TokenCoverage, in_order, whole_steps
 from rolloupe.tokenizer import text_of_token
 from rolloupe.tokens import Flags, Floats
 
@@ -110,8 +110,8 @@ def step_words(run: OpenRun, query: SampleQuery) -> WordsBySteps:
     """
     by_step, coverage = _kept(run, query)
     steps = []
-    for (split, step), some in sorted(by_step.items(), key=lambda one: (one[0][0] != "train", one[0])):
-        sums = _SumsByWord(some)
+    for (split, step), kept in in_order(by_step):
+        sums = _SumsByWord(kept)
         if sums.tokens:
             listed = sums.words(run, np.lexsort((np.arange(len(sums)), -sums.sums[_COUNT])).tolist())
             steps.append(StepWords(split, step, listed, sums.kl, sums.tokens, sums.listed))
@@ -125,7 +125,7 @@ def words_of_steps(run: OpenRun, query: SampleQuery, *, by: str = "kl", limit: i
     """
     _one_of(by, ORDERS)
     by_step, coverage = _kept(run, query)
-    sums = _SumsByWord([one for some in by_step.values() for one in some])
+    sums = _SumsByWord([words_of_step for kept in by_step.values() for words_of_step in kept])
     values = sums.sums[_KL if by == "kl" else _COUNT]
     order = np.lexsort((np.arange(len(sums)), -sums.sums[_COUNT], -values))
     return WordsOfSteps(sums.words(run, order[:limit].tolist()), sums.kl, sums.tokens, sums.listed, coverage)
@@ -162,23 +162,23 @@ def word_changes(
 class _SumsByWord:
     """The sums of some segments by word."""
 
-    def __init__(self, some: Sequence[KeptWords]) -> None:
+    def __init__(self, kept: Sequence[KeptWords]) -> None:
         self.numbers: dict[str | int, int] = {}
-        self.kl = next((one.kl for one in some if one.kl), "")
-        self.tokens = sum(one.tokens for one in some)
+        self.kl = next((segment.kl for segment in kept if segment.kl), "")
+        self.tokens = sum(segment.tokens for segment in kept)
         """How many tokens have a word."""
         numbers = self.numbers
-        places = [[numbers.setdefault(word, len(numbers)) for word in one.words] for one in some]
+        places = [[numbers.setdefault(word, len(numbers)) for word in segment.words] for segment in kept]
         self.sums: Floats = np.zeros((words.SUMS, len(numbers)))
         """As in `KeptWords`."""
         partly = np.zeros(len(numbers), np.int64)
-        for at, one in zip(places, some, strict=True):
-            for number, row in enumerate(one.sums):
-                if number not in (_KL, _WITH_KL) or one.kl == self.kl:
+        for at, segment in zip(places, kept, strict=True):
+            for number, row in enumerate(segment.sums):
+                if number not in (_KL, _WITH_KL) or segment.kl == self.kl:
                     np.add.at(self.sums[number], at, row)
-            if not one.is_whole:
+            if not segment.is_whole:
                 partly[list({*at})] += 1
-        in_part = sum(not one.is_whole for one in some)
+        in_part = sum(not segment.is_whole for segment in kept)
         self.is_whole = not in_part
         """True if no word was left out."""
         self.is_known: Flags = partly == in_part
@@ -205,12 +205,12 @@ class _SumsByWord:
 
     def over(self, every: Sequence[str | int]) -> "_SumsByWord":
         """The same sums over other words, in their order."""
-        found = _SumsByWord([])
+        sums = _SumsByWord([])
         at = np.array([self.numbers.get(word, -1) for word in every], np.intp)
-        found.numbers = {word: number for number, word in enumerate(every)}
-        found.sums = np.where(at < 0, 0.0, self.sums[:, at]) if len(self) else np.zeros((words.SUMS, len(every)))
-        found.is_known = np.where(at < 0, self.is_whole, self.is_known[at]) if len(self) else at == -1
-        return found
+        sums.numbers = {word: number for number, word in enumerate(every)}
+        sums.sums = np.where(at < 0, 0.0, self.sums[:, at]) if len(self) else np.zeros((words.SUMS, len(every)))
+        sums.is_known = np.where(at < 0, self.is_whole, self.is_known[at]) if len(self) else at == -1
+        return sums
 
 
 def _one_of(by: str, known: Sequence[str]) -> None:
@@ -239,7 +239,7 @@ def _compared(
     with np.errstate(invalid="ignore", divide="ignore"):
         if by == "probability":
             is_compared = is_known & (counts.min(axis=0) >= min_tokens)
-            first, second = (one.sums[_PROBABILITY] / one.sums[_RATED] for one in (before, after))
+            first, second = (sums.sums[_PROBABILITY] / sums.sums[_RATED] for sums in (before, after))
         else:
             is_compared = is_known & is_frequent
             first, second = before.sums[_COUNT] / pair.before.tokens, after.sums[_COUNT] / pair.after.tokens
@@ -247,8 +247,8 @@ def _compared(
     order = np.lexsort((-counts.sum(axis=0), changes))
     up, down = [n for n in order[::-1] if changes[n] > 0][:limit], [n for n in order if changes[n] < 0][:limit]
     gained, lost = (
-        list(map(WordChange, before.words(run, some), after.words(run, some), changes[some].tolist()))
-        for some in (up, down)
+        list(map(WordChange, before.words(run, chosen), after.words(run, chosen), changes[chosen].tolist()))
+        for chosen in (up, down)
     )
     return WordChanges(
         pair.split, pair.steps, (pair.before.tokens, pair.after.tokens), gained, lost,
@@ -271,10 +271,10 @@ def _of_step(run: OpenRun, split: str, step: int) -> tuple[_SumsByWord, TokenCov
     return _SumsByWord(by_step[split, step]), coverage
 
 
-def _names(run: OpenRun, some: Sequence[str | int]) -> list[tuple[str, int | None]]:
+def _names(run: OpenRun, chosen: Sequence[str | int]) -> list[tuple[str, int | None]]:
     """The strings of words, and the ids of those that the records have as ids."""
     decoder = tokenizer_of(run.info)
     return [
         (word, None) if isinstance(word, str) else (text_of_token(decoder, word) if decoder else str(word), word)
-        for word in some
+        for word in chosen
     ]

@@ -56,17 +56,17 @@ def worst_tokens(
     number = _number(highest=highest, one_a_sample=one_a_sample)
     if is_read(query):
         by_step, keys = read_totals(run, query, series)
-        read = (one for totals in by_step.values() for one in totals.kept[number].tokens())
+        read = (token for totals in by_step.values() for token in totals.kept[number].tokens())
         kept = most_extreme(read, highest=highest)[:limit]
-        return WorstTokens(series, [_shown(run, one, keys[one.row]) for one in kept], TokenCoverage(len(keys)))
+        return WorstTokens(series, [_shown(run, token, keys[token.row]) for token in kept], TokenCoverage(len(keys)))
     rows, coverage = indexed(run, snapshot, query, [COLUMNS[number]], series)
-    found = [(row.split, row.step, row.piece, one) for row in rows for one in unpacked(row.values[0])]
+    candidates = [(row.split, row.step, row.piece, token) for row in rows for token in unpacked(row.values[0])]
     sign = -1.0 if highest else 1.0
-    found.sort(key=lambda one: (sign * one[3].value, one[0] != "train", *one[:2], *_order(one[2], one[3])))
-    worst = found[:limit]
-    places = [RowPlace(piece, one.row) for *_, piece, one in worst]
+    candidates.sort(key=lambda one: (sign * one[3].value, one[0] != "train", *one[:2], *_order(one[2], one[3])))
+    worst = candidates[:limit]
+    places = [RowPlace(piece, token.row) for *_, piece, token in worst]
     items = items_of(list_rows(run, snapshot, places, columns=["step"]))
-    listed = [_shown(run, one, item.key) for (*_, one), item in zip(worst, items, strict=True)]
+    listed = [_shown(run, token, item.key) for (*_, token), item in zip(worst, items, strict=True)]
     return WorstTokens(series, listed, coverage)
 
 
@@ -76,7 +76,7 @@ def worst_tokens_of(
     """The same of one sample. Raises as `sample`."""
     of_step = totals_of([sample(run, key)], series).values()
     number = _number(highest=highest, one_a_sample=False)
-    return [_shown(run, one, key) for totals in of_step for one in totals.kept[number].tokens()[:limit]]
+    return [_shown(run, token, key) for totals in of_step for token in totals.kept[number].tokens()[:limit]]
 
 
 COLUMNS = ("lowest", "highest", "lowest_of_samples", "highest_of_samples")
@@ -86,13 +86,13 @@ def _number(*, highest: bool, one_a_sample: bool) -> int:
     return 2 * one_a_sample + highest
 
 
-def _order(piece: Piece, one: KeptToken) -> tuple[str, int, int, int]:
-    return piece.source, piece.start, one.row, one.token
+def _order(piece: Piece, token: KeptToken) -> tuple[str, int, int, int]:
+    return piece.source, piece.start, token.row, token.token
 
 
-def _shown(run: OpenRun, one: KeptToken, key: SampleKey) -> WorstToken:
-    word = one.word
+def _shown(run: OpenRun, token: KeptToken, key: SampleKey) -> WorstToken:
+    word = token.word
     if isinstance(word, str) or word is None:
-        return WorstToken(one.value, key, one.token, word, None)
+        return WorstToken(token.value, key, token.token, word, None)
     decoder = tokenizer_of(run.info)
-    return WorstToken(one.value, key, one.token, text_of_token(decoder, word) if decoder else None, word)
+    return WorstToken(token.value, key, token.token, text_of_token(decoder, word) if decoder else None, word)

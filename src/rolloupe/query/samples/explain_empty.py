@@ -21,11 +21,11 @@ def why_none(run: OpenRun, query: SampleQuery) -> list[str]:
     """
     scope = replace(query, where=(), typed="", sort="index", offset=0, limit=0)
     total = samples(run, scope).total
-    asked = [one.column for one in leaves(query.where) if isinstance(one, Condition | Among)]
-    found = [_without(run, scope, name, total) for name in dict.fromkeys(asked) if total]
+    asked = [leaf.column for leaf in leaves(query.where) if isinstance(leaf, Condition | Among)]
+    reasons = [_without(run, scope, name, total) for name in dict.fromkeys(asked) if total]
     if total and token_texts(query) and query.trained is not False:
-        found += _of_tokens(run, scope)
-    return [one for one in found if one]
+        reasons += _of_tokens(run, scope)
+    return [reason for reason in reasons if reason]
 
 
 def why_few(run: OpenRun, query: SampleQuery) -> list[str]:
@@ -50,10 +50,10 @@ def _without(run: OpenRun, scope: SampleQuery, name: str, total: int) -> str:
     missing = total - _having(run, scope, name)
     if missing < total:
         return f"{missing:,} of {total:,} samples have no {name}." if missing else ""
-    names = [one for one, _ in run_names(run.snapshot())]
-    others = [one for one in with_all_words(name, [*names, *METRICS]) if one != name and has_column(run, one)]
-    known = [one for one in others if _having(run, scope, one)]
-    return f"No sample here has {name}.{f' There is {known[0]}.' if known else ''}"
+    names = [known for known, _ in run_names(run.snapshot())]
+    others = [known for known in with_all_words(name, [*names, *METRICS]) if known != name and has_column(run, known)]
+    with_values = [known for known in others if _having(run, scope, known)]
+    return f"No sample here has {name}.{f' There is {with_values[0]}.' if with_values else ''}"
 
 
 def _having(run: OpenRun, scope: SampleQuery, name: str) -> int:
@@ -65,13 +65,13 @@ def _of_tokens(run: OpenRun, scope: SampleQuery) -> list[str]:
     """Say whether the texts of tokens are known, and how many trained samples have tokens at all."""
     scope = replace(scope, trained=None, group=None)
     steps = [step for split, step in run.snapshot().steps if not scope.splits or split in scope.splits]
-    within = [one for one in steps if scope.step_max is None or one <= scope.step_max]
+    within = [step for step in steps if scope.step_max is None or step <= scope.step_max]
     newest = max(within, default=None)
-    found = []
+    reasons = []
     if tokenizer_of(run.info) is None:
-        some = words_of_steps(run, replace(scope, step_min=newest, step_max=newest), by="tokens", limit=1).words
-        if some and some[0].token_id is not None:
-            found.append(
+        words = words_of_steps(run, replace(scope, step_min=newest, step_max=newest), by="tokens", limit=1).words
+        if words and words[0].token_id is not None:
+            reasons.append(
                 "The strings of tokens are unknown: the records hold ids. --tokenizer names a tokenizer that has them."
             )
     rows, _ = indexed(run, run.snapshot(), scope, ["series", "samples"])
@@ -82,5 +82,5 @@ def _of_tokens(run: OpenRun, scope: SampleQuery) -> list[str]:
     total = samples(run, replace(scope, trained=True)).total
     missing = total - max(counts.values(), default=0)
     if missing > 0:
-        found.append(f"{missing:,} of {total:,} samples have no tokens.")
-    return found
+        reasons.append(f"{missing:,} of {total:,} samples have no tokens.")
+    return reasons

@@ -57,6 +57,16 @@ def attempts_of(run: OpenRun, snapshot: Snapshot, rows: pa.Table) -> dict[int, i
     return dict(database.ask(run, Question(list(pieces.values()), sql, tables={"shown": shown})))
 
 
+def keyed_values(
+    run: OpenRun, snapshot: Snapshot, rows: pa.Table, columns: Sequence[str]
+) -> Iterator[tuple[SampleKey, list[Any]]]:
+    """Yield the key of each row, and its values of some columns. `rows` as for `attempts_of`."""
+    attempts = attempts_of(run, snapshot, rows)
+    names = ("nth", *KEY, *columns)
+    for nth, split, step, group, index, *values in zip(*(rows[name].to_pylist() for name in names), strict=True):
+        yield SampleKey(split, step, group, index, attempts.get(nth, 0)), values
+
+
 class RowNames(NamedTuple):
     """The names of the sample metrics, tags and derived metrics to read, and the columns of the requested values."""
 

@@ -72,30 +72,30 @@ def metric_values(
 
     def of_run(run: OpenRun) -> MetricValues:
         key = (*_state_of(run), repr(query))
-        found = _values.get(key)
-        if found is None:
-            found = _computed(run, query)
-            _values.put(key, found)
-        return found
+        values = _values.get(key)
+        if values is None:
+            values = _computed(run, query)
+            _values.put(key, values)
+        return values
 
     return _in_time(runs, of_run, max_s)
 
 
 def _computed(run: OpenRun, query: CurveQuery) -> MetricValues:
     try:
-        found = curve(run, query)
+        whole = curve(run, query)
     except (BadQuery, NotFound):
         return MetricValues()  # the run lacks the metric
-    places = np.flatnonzero(np.isfinite(found.values))
+    places = np.flatnonzero(np.isfinite(whole.values))
     if not len(places):
         return MetricValues()
-    values = found.values[places]
+    values = whole.values[places]
 
     def at(place: int) -> ValueAt:
-        return ValueAt(float(found.values[place]), int(found.steps[place]))
+        return ValueAt(float(whole.values[place]), int(whole.steps[place]))
 
     last = int(places[-1])
-    smooth = found.values[last] if found.smooth is None else found.smooth[last]
+    smooth = whole.values[last] if whole.smooth is None else whole.smooth[last]
     return MetricValues(at(last), at(int(places[np.argmax(values)])), at(int(places[np.argmin(values)])), float(smooth))
 
 
@@ -104,17 +104,17 @@ def runs_catalogue(runs: Sequence[OpenRun], *, max_s: float = MAX_S) -> RunsCata
 
     def of_run(run: OpenRun) -> list[CurveEntry]:
         key = _state_of(run)
-        found = _catalogues.get(key)
-        if found is None:
-            found = [_without_split(one) for one in curve_catalogue(run)]
-            _catalogues.put(key, found, len(found))
-        return found
+        entries = _catalogues.get(key)
+        if entries is None:
+            entries = [_without_split(entry) for entry in curve_catalogue(run)]
+            _catalogues.put(key, entries, len(entries))
+        return entries
 
     by_run, left = _in_time(runs, of_run, max_s)
     entries: dict[CurveQuery, CurveEntry] = {}
     count: Counter[CurveQuery] = Counter()
-    for one in by_run.values():
-        for entry in one:
+    for catalogue in by_run.values():
+        for entry in catalogue:
             entries.setdefault(entry.query, entry)
             count[entry.query] += 1
     return RunsCatalogue(list(entries.values()), [count[query] for query in entries], left)
@@ -135,13 +135,13 @@ def _state_of(run: OpenRun) -> tuple[str, ...]:
 
 def _in_time(runs: Sequence[OpenRun], answer: Callable[[OpenRun], T], max_s: float) -> tuple[dict[str, T], int]:
     """The answers about runs, by id, as many as take `max_s`, one at least; and the number of runs left."""
-    began, found = time.monotonic(), dict[str, T]()
+    began, answers = time.monotonic(), dict[str, T]()
     with listing_once():
         for run in runs:
-            if found and time.monotonic() - began > max_s:
+            if answers and time.monotonic() - began > max_s:
                 break
-            found[run.id] = answer(run)
-    return found, len(runs) - len(found)
+            answers[run.id] = answer(run)
+    return answers, len(runs) - len(answers)
 
 
 class GroupCurve(NamedTuple):
@@ -169,9 +169,9 @@ def group_curve(
 ) -> GroupCurve:
     """Return the mean of a curve over runs. Runs without the curve are left out; if all are, raises as `curve` does."""
     check_range(most)
-    found = _whole_curves(runs, query)
-    steps = np.unique(np.concatenate([one.steps for one in found]))
-    values = _by_step(found, steps, lambda one: one.values)
+    curves = _whole_curves(runs, query)
+    steps = np.unique(np.concatenate([whole.steps for whole in curves]))
+    values = _by_step(curves, steps, lambda whole: whole.values)
     is_finite = np.isfinite(values)
     counts = is_finite.sum(axis=0)
     mean = _mean(values)
@@ -187,10 +187,10 @@ def group_curve(
         high=high,
         smooth=average(steps, mean, query.options.smooth),
         points=len(steps),
-        left_out=sum(one.left_out for one in found),
-        reach=_reach(found),
-        x=None if query.x is None else _mean(_by_step(found, steps, lambda one: one.x)),
-        x_start_s=next((one.x_start_s for one in found if one.x_start_s is not None), None),
+        left_out=sum(whole.left_out for whole in curves),
+        reach=_reach(curves),
+        x=None if query.x is None else _mean(_by_step(curves, steps, lambda whole: whole.x)),
+        x_start_s=next((whole.x_start_s for whole in curves if whole.x_start_s is not None), None),
     )
     drawn, chosen = cut(whole, Range(most, step_min, step_max))
     return GroupCurve(drawn, spread[chosen], low[chosen], high[chosen], counts[chosen])
@@ -199,28 +199,28 @@ def group_curve(
 def _whole_curves(runs: Sequence[OpenRun], query: CurveQuery) -> list[Curve]:
     """The curves of the runs that have it: whole, as a range of each would draw other runs together."""
     plain = replace(query, options=replace(query.options, smooth=0, spread=False, band=""))
-    found, error = list[Curve](), BadQuery("a group of runs needs at least one run")
+    curves, error = list[Curve](), BadQuery("a group of runs needs at least one run")
     with listing_once():
         for run in runs:
             try:
-                found.append(whole_curve(run, plain))
+                curves.append(whole_curve(run, plain))
             except (BadQuery, NotFound) as reason:
                 error = reason if isinstance(reason, BadQuery) else BadQuery(str(reason))
-    if not found:
+    if not curves:
         raise error
-    return found
+    return curves
 
 
 def _reach(curves: Sequence[Curve]) -> tuple[float, float] | None:
-    ends = [one.reach for one in curves if one.reach is not None]
+    ends = [whole.reach for whole in curves if whole.reach is not None]
     return (min(low for low, _ in ends), max(high for _, high in ends)) if ends else None
 
 
 def _by_step(curves: Sequence[Curve], steps: Ints, of: Callable[[Curve], Floats | None]) -> Floats:
     """The values of the curves at all steps, a row each; NaN at a step that a curve lacks."""
     table = np.full((len(curves), len(steps)), np.nan)
-    for row, one in zip(table, curves, strict=True):
-        row[np.searchsorted(steps, one.steps)] = of(one)
+    for row, whole in zip(table, curves, strict=True):
+        row[np.searchsorted(steps, whole.steps)] = of(whole)
     return table
 
 

@@ -19,9 +19,9 @@ from rolloupe.query.engine import database
 from rolloupe.query.engine.caches import AnswerCache
 from rolloupe.query.engine.compile import FILE_ORDER, discard_overlay
 from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.names import is_asked
+from rolloupe.query.engine.names import hash_of_word, is_asked, prompt_word
 from rolloupe.query.engine.relation import mean_of
-from rolloupe.query.samples.rows import KEY, ORDER, attempts_of
+from rolloupe.query.samples.rows import KEY, ORDER, keyed_values
 
 MOST_PROMPTS = 200_000
 """Of one run at one step, in the order of their files."""
@@ -118,7 +118,7 @@ def shared_prompts(
     texts = _texts(runs, split, step, shared[page], samples[:, page])
     prompts = [
         PromptInRuns(
-            f"{int(shared[place]) & (2**64 - 1):016x}",
+            prompt_word(int(shared[place])),
             texts.get(int(shared[place]), ""),
             samples[:, place].tolist(),
             discarded[:, place].tolist(),
@@ -184,22 +184,15 @@ def prompt_samples(run: OpenRun, split: str, step: int, prompt: str) -> list[Pro
     snapshot = run.snapshot()
     names = _splits(run, split, step)
     pieces = snapshot.holding(names, step, step) if names else []
-    try:
-        name = int.from_bytes(bytes.fromhex(prompt), "big", signed=True) if len(prompt) == 16 else None
-    except ValueError:
-        name = None
+    prompt_hash = hash_of_word(prompt)
     sql = f"""
     SELECT (row_number() OVER (ORDER BY {FILE_ORDER})) - 1 AS nth, {", ".join((*KEY, *ORDER))}, reward, advantage,
            response_tokens, status, discarded, response_preview
     FROM rows WHERE list_contains(?, split) AND step = ? AND prompt_hash = ? ORDER BY nth LIMIT {MOST_SAMPLES}"""
     rows = None
-    if name is not None and pieces:
-        rows = database.table(run, Question(pieces, sql, [names, step, name], overlay=discard_overlay(snapshot)))
+    if prompt_hash is not None and pieces:
+        rows = database.table(run, Question(pieces, sql, [names, step, prompt_hash], overlay=discard_overlay(snapshot)))
     if rows is None or not len(rows):
         raise NotFound(f"no prompt {prompt[:40]!r} at step {step} of {split!r} in run {run.id!r}")
-    attempts = attempts_of(run, snapshot, rows)
-    shown = (*KEY, "nth", "reward", "advantage", "response_tokens", "status", "discarded", "response_preview")
-    return [
-        PromptSample(SampleKey(own_split, own_step, group, index, attempts.get(nth, 0)), *rest)
-        for own_split, own_step, group, index, nth, *rest in zip(*(rows[one].to_pylist() for one in shown), strict=True)
-    ]
+    shown = ("reward", "advantage", "response_tokens", "status", "discarded", "response_preview")
+    return [PromptSample(key, *values) for key, values in keyed_values(run, snapshot, rows, shown)]

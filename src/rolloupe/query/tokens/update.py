@@ -32,15 +32,15 @@ MOST_NAMES = 2**19
 """Names with sums: more than any vocabulary has token strings."""
 
 
-class PushShares(NamedTuple):
-    """Parts of an update: of all that is pushed up, pushed down and lost, which together are 1."""
+class MassShares(NamedTuple):
+    """Parts of an update; those of the whole update are 1 together."""
 
     up: float
     down: float
     lost: float
 
 
-class Push(NamedTuple):
+class UpdateMass(NamedTuple):
     """Sums of the absolute coefficients of some tokens."""
 
     tokens: int = 0
@@ -58,13 +58,13 @@ class Push(NamedTuple):
 
     @property
     def size(self) -> float:
-        """All that the tokens push, and what the rule takes out of it: what a share of the update is a share of."""
+        """The denominator of shares: up + down + lost."""
         return self.up + self.down + self.lost
 
-    def shares(self, whole: "Push") -> PushShares:
+    def shares(self, whole: "UpdateMass") -> MassShares:
         """Return which shares of the update of `whole` these tokens have; 0 of nothing."""
         size = whole.size or 1.0
-        return PushShares(self.up / size, self.down / size, self.lost / size)
+        return MassShares(self.up / size, self.down / size, self.lost / size)
 
 
 class TokenUpdate(NamedTuple):
@@ -74,11 +74,11 @@ class TokenUpdate(NamedTuple):
     """`g` of `rolloupe.tokens.update`; NaN where an input is missing."""
     effects: NDArray[np.int32]
     """One of `UNTRAINED`, `UP`, `DOWN`, `NOTHING`, `TAKEN_OUT`, `UNKNOWN` for each token."""
-    whole: Push
-    by_role: dict[str, Push]
-    by_string: dict[str, Push]
+    whole: UpdateMass
+    by_role: dict[str, UpdateMass]
+    by_string: dict[str, UpdateMass]
     """By token string, or by id where the record has no strings; those that push most."""
-    by_position: dict[int, Push]
+    by_position: dict[int, UpdateMass]
     """See `GroupedUpdate`."""
 
 
@@ -132,7 +132,7 @@ class Names(NamedTuple):
 
 
 class UpdateInputs(NamedTuple):
-    """What the update of a sample depends on, whatever the rule is, for each of its T tokens."""
+    """The inputs of the update of a sample, for each of its T tokens. They are the same for every rule."""
 
     key: SampleKey
     loss: tokens.LossInputs
@@ -142,23 +142,23 @@ class UpdateInputs(NamedTuple):
     @property
     def size_bytes(self) -> int:
         """About the memory that it takes."""
-        arrays = [one for one in vars(self.loss).values() if isinstance(one, np.ndarray)]
+        arrays = [array for array in vars(self.loss).values() if isinstance(array, np.ndarray)]
         names = sum(map(len, self.strings.known)) + 64 * len(self.strings.known)
-        return sum(one.nbytes for one in (*arrays, self.roles.numbers, self.strings.numbers)) + names
+        return sum(array.nbytes for array in (*arrays, self.roles.numbers, self.strings.numbers)) + names
 
 
 def update_inputs(samples: Iterable[Sample]) -> Iterator[UpdateInputs | str]:
-    """Yield what the update of each sample depends on, of the tokens in its loss, or why the sample is left out.
+    """Yield the inputs of the update of each sample, of the tokens in its loss, or why the sample is left out.
 
     Discarded samples are left out, for the step does nothing to them.
     """
     for sample in samples:
-        found = "discarded" if sample.row.discarded else _inputs_of(sample)
-        yield found if isinstance(found, str) else _in_loss(found)
+        inputs = "discarded" if sample.row.discarded else _inputs_of(sample)
+        yield inputs if isinstance(inputs, str) else _in_loss(inputs)
 
 
 def _inputs_of(sample: Sample) -> UpdateInputs | str:
-    """Return what the update of a sample depends on, or what its record lacks."""
+    """Return the inputs of the update of a sample, or what its record lacks."""
     total = token_count(sample)
     series = series_of(sample, total)
     loss = tokens.loss_inputs(series)
@@ -181,60 +181,58 @@ def _names(names: pa.Array) -> Names:
     return Names(encoded.dictionary.to_pylist(), encoded.indices.to_numpy())
 
 
-def _in_loss(found: UpdateInputs) -> UpdateInputs:
+def _in_loss(inputs: UpdateInputs) -> UpdateInputs:
     """Return the inputs of the tokens under the mask alone."""
-    mask = found.loss.loss_mask
-    arrays = {field.name: getattr(found.loss, field.name) for field in fields(found.loss)}
-    some: dict[str, Any] = {name: None if one is None else one[mask] for name, one in arrays.items()}
+    mask = inputs.loss.loss_mask
+    arrays = {field.name: getattr(inputs.loss, field.name) for field in fields(inputs.loss)}
+    masked: dict[str, Any] = {name: None if array is None else array[mask] for name, array in arrays.items()}
     return UpdateInputs(
-        found.key,
-        tokens.LossInputs(**some),
-        *(_some(names, mask) for names in (found.roles, found.strings)),
+        inputs.key, tokens.LossInputs(**masked), _masked(inputs.roles, mask), _masked(inputs.strings, mask)
     )
 
 
-def _some(names: Names, mask: tokens.Flags) -> Names:
-    some = names.numbers[mask]
-    used = np.flatnonzero(np.bincount(some, minlength=len(names.known)))
+def _masked(names: Names, mask: tokens.Flags) -> Names:
+    numbers = names.numbers[mask]
+    used = np.flatnonzero(np.bincount(numbers, minlength=len(names.known)))
     places = np.zeros(len(names.known), np.int32)
     places[used] = np.arange(len(used))
-    return Names([names.known[number] for number in used.tolist()], places[some])
+    return Names([names.known[number] for number in used.tolist()], places[numbers])
 
 
 def token_update(sample: Sample, choice: UpdateChoice) -> TokenUpdate:
     """Return what the step does to each token of a sample. Raises `BadQuery` if its record does not suffice."""
-    found = _inputs_of(sample)
-    table = found if isinstance(found, str) else _table_of(found.loss, choice)
-    if isinstance(found, str) or isinstance(table, str):
+    inputs = _inputs_of(sample)
+    table = inputs if isinstance(inputs, str) else _table_of(inputs.loss, choice)
+    if isinstance(inputs, str) or isinstance(table, str):
         raise BadQuery(f"the update of sample {sample.key} is not known: it has {table}")
-    whole = _push(table.columns.sum(axis=1).tolist())
-    by_role = _pushes(found.roles.known, table.by(found.roles))
-    by_string = _pushes(found.strings.known, table.by(found.strings), MOST_STRINGS)
-    by_position = _pushes(FIRSTS, table.by_bucket())
+    whole = _mass(table.columns.sum(axis=1).tolist())
+    by_role = _masses(inputs.roles.known, table.by(inputs.roles))
+    by_string = _masses(inputs.strings.known, table.by(inputs.strings), MOST_STRINGS)
+    by_position = _masses(FIRSTS, table.by_bucket())
     return TokenUpdate(table.coefficients, table.effects, whole, by_role, by_string, by_position)
 
 
 class _Table(NamedTuple):
-    """What a rule does to some tokens."""
+    """The effects of a rule on some tokens."""
 
     coefficients: tokens.Floats
     effects: NDArray[np.int32]
     columns: tokens.Floats
-    """What the sums of `Push` are made of, shape (fields of `Push`, T)."""
+    """The summands of each field of `UpdateMass`, shape (fields of `UpdateMass`, T)."""
 
     def by(self, names: Names) -> tokens.Floats:
-        """Return the sums by name, shape (fields of `Push`, names)."""
+        """Return the sums by name, shape (fields of `UpdateMass`, names)."""
         return np.stack([np.bincount(names.numbers, column, len(names.known)) for column in self.columns])
 
     def by_bucket(self) -> tokens.Floats:
-        """Return the sums by bucket of positions, shape (fields of `Push`, buckets)."""
+        """Return the sums by bucket of positions, shape (fields of `UpdateMass`, buckets)."""
         is_trained = self.columns[0]
         buckets = np.searchsorted(EDGES, np.cumsum(is_trained) - is_trained, side="right") - 1
         return np.stack([np.bincount(buckets, column, len(EDGES)) for column in self.columns])
 
 
 def _table_of(inputs: tokens.LossInputs, choice: UpdateChoice) -> _Table | str:
-    """Return what a rule does to tokens, or what the record lacks."""
+    """Return the effects of a rule on tokens, or what the record lacks."""
     rule = rule_of(choice)
     if choice.rule == tokens.RECORDED and inputs.recorded_mask is None:
         return "no recorded flags"
@@ -260,17 +258,17 @@ def _table_of(inputs: tokens.LossInputs, choice: UpdateChoice) -> _Table | str:
     return _Table(coefficients, effects, np.stack(columns).astype(np.float64))
 
 
-class _PushSums:
+class _MassSums:
     """Sums of the columns of tables, by name, for the first `MOST_NAMES` names."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
-        self._sums = np.zeros((len(Push._fields), 64))
+        self._sums = np.zeros((len(UpdateMass._fields), 64))
         self.unnamed = 0
         """Trained tokens with other names."""
 
     def add(self, names: Sequence[str], sums: tokens.Floats) -> None:
-        """Add sums, shape (fields of `Push`, names); the names differ."""
+        """Add sums, shape (fields of `UpdateMass`, names); the names differ."""
         numbers = self._numbers
         if len(numbers) + len(names) <= MOST_NAMES:
             places = np.array([numbers.setdefault(name, len(numbers)) for name in names], np.intp)
@@ -288,23 +286,23 @@ class _PushSums:
             return self._numbers.setdefault(name, len(self._numbers))
         return self._numbers.get(name, -1)
 
-    def pushes(self, most: int | None = None) -> dict[str, Push]:
-        """Return what `_pushes` does of the sums."""
-        return _pushes(list(self._numbers), self._sums[:, : len(self._numbers)], most)
+    def masses(self, most: int | None = None) -> dict[str, UpdateMass]:
+        """Return the sums by name; with `most`, only those of so many names with the largest updates, in order."""
+        return _masses(list(self._numbers), self._sums[:, : len(self._numbers)], most)
 
 
-def _pushes(names: Sequence[T], sums: tokens.Floats, most: int | None = None) -> dict[T, Push]:
-    """Return the sums of the names that trained tokens have; with `most`, only of so many that push most, in order."""
+def _masses(names: Sequence[T], sums: tokens.Floats, most: int | None = None) -> dict[T, UpdateMass]:
+    """Return the sums of the names that trained tokens have; with `most`, the largest ones in order."""
     chosen = np.flatnonzero(sums[_TOKENS])
     if most is not None:
         chosen = chosen[np.argsort(-sums[_SIZES][:, chosen].sum(axis=0), kind="stable")[:most]]
     rows = sums[:, chosen].T.tolist()
-    return {names[at]: _push(row) for at, row in zip(chosen.tolist(), rows, strict=True)}
+    return {names[at]: _mass(row) for at, row in zip(chosen.tolist(), rows, strict=True)}
 
 
-def _push(sums: Sequence[float]) -> Push:
+def _mass(sums: Sequence[float]) -> UpdateMass:
     count, up, down, taken_out, lost, unmoved, uncounted = sums
-    return Push(int(count), up, down, int(taken_out), lost, int(unmoved), int(uncounted))
+    return UpdateMass(int(count), up, down, int(taken_out), lost, int(unmoved), int(uncounted))
 
 
 def _strings(sample: Sample, total: int) -> list[str]:
@@ -316,12 +314,12 @@ def _strings(sample: Sample, total: int) -> list[str]:
 class GroupedUpdate(NamedTuple):
     """The update of several samples: those of a group or of a step."""
 
-    whole: Push
-    by_sample: dict[SampleKey, Push]
-    by_group: dict[str, Push]
-    by_role: dict[str, Push]
-    by_string: dict[str, Push]
-    by_position: dict[int, Push]
+    whole: UpdateMass
+    by_sample: dict[SampleKey, UpdateMass]
+    by_group: dict[str, UpdateMass]
+    by_role: dict[str, UpdateMass]
+    by_string: dict[str, UpdateMass]
+    by_position: dict[int, UpdateMass]
     """By the first position of a bucket: how many tokens in the loss precede a token in its sample."""
     left_out: dict[str, int]
     """The number of samples that are left out by the reason: `discarded`, or what their records lack."""
@@ -349,33 +347,33 @@ def grouped_update(
         rule_of(against)
     differing: dict[SampleKey, int] = {}
     by_sample: dict[SampleKey, tokens.Floats] = {}
-    by_group, by_role, by_string = (_PushSums() for _ in range(3))
-    by_bucket = np.zeros((len(Push._fields), len(EDGES)))
+    by_group, by_role, by_string = (_MassSums() for _ in range(3))
+    by_bucket = np.zeros((len(UpdateMass._fields), len(EDGES)))
     left_out: Counter[str] = Counter()
     ratios = []
-    for found in samples:
-        table = found if isinstance(found, str) else _table_of(found.loss, choice)
-        if isinstance(found, str) or isinstance(table, str):
+    for inputs in samples:
+        table = inputs if isinstance(inputs, str) else _table_of(inputs.loss, choice)
+        if isinstance(inputs, str) or isinstance(table, str):
             left_out[str(table)] += 1
             continue
         scale = np.where(_WEIGHTED, tokens.aggregation_weight(int(table.columns[0].sum()), weights), 1.0)[:, None]
-        own = by_sample[found.key] = table.columns.sum(axis=1, keepdims=True) * scale
-        by_group.add([found.key.group], own)
+        own = by_sample[inputs.key] = table.columns.sum(axis=1, keepdims=True) * scale
+        by_group.add([inputs.key.group], own)
         by_bucket += table.by_bucket() * scale
-        by_role.add(found.roles.known, table.by(found.roles) * scale)
-        by_string.add(found.strings.known, table.by(found.strings) * scale)
-        ratios.append(found.loss.sequence_ratio)
-        other = "none" if against is None else _table_of(found.loss, against)
+        by_role.add(inputs.roles.known, table.by(inputs.roles) * scale)
+        by_string.add(inputs.strings.known, table.by(inputs.strings) * scale)
+        ratios.append(inputs.loss.sequence_ratio)
+        other = "none" if against is None else _table_of(inputs.loss, against)
         if not isinstance(other, str):
-            differing[found.key] = int(np.count_nonzero(table.effects != other.effects))
-    whole = sum(by_sample.values(), np.zeros((len(Push._fields), 1)))
+            differing[inputs.key] = int(np.count_nonzero(table.effects != other.effects))
+    whole = sum(by_sample.values(), np.zeros((len(UpdateMass._fields), 1)))
     return GroupedUpdate(
-        _push(whole[:, 0].tolist()),
-        {key: _push(own[:, 0].tolist()) for key, own in by_sample.items()},
-        by_group.pushes(),
-        by_role.pushes(),
-        by_string.pushes(MOST_STRINGS),
-        _pushes(FIRSTS, by_bucket),
+        _mass(whole[:, 0].tolist()),
+        {key: _mass(own[:, 0].tolist()) for key, own in by_sample.items()},
+        by_group.masses(),
+        by_role.masses(),
+        by_string.masses(MOST_STRINGS),
+        _masses(FIRSTS, by_bucket),
         dict(left_out),
         tokens.effective_sample_size(np.array(ratios)),
         by_string.unnamed,
@@ -386,6 +384,6 @@ def grouped_update(
 FIRSTS: list[int] = EDGES.tolist()
 """The first positions of buckets."""
 
-_TOKENS = Push._fields.index("tokens")
-_SIZES = [Push._fields.index(name) for name in ("up", "down", "lost")]
-_WEIGHTED = np.array([name in ("up", "down", "lost") for name in Push._fields])
+_TOKENS = UpdateMass._fields.index("tokens")
+_SIZES = [UpdateMass._fields.index(name) for name in ("up", "down", "lost")]
+_WEIGHTED = np.array([name in ("up", "down", "lost") for name in UpdateMass._fields])

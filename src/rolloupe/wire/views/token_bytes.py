@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rolloupe import tokens, wire
 from rolloupe.model import RunLoss
-from rolloupe.query import Push, TokenPage, TokenUpdate
+from rolloupe.query import TokenPage, TokenUpdate, UpdateMass
 from rolloupe.wire import encoding
 
 MAGIC = b"RLTK\x02\0\0\0"
@@ -125,17 +125,17 @@ def _sample_update(update: tuple[str, TokenUpdate] | None) -> wire.SampleUpdate 
     )
 
 
-def pushed_by_position(by_position: Mapping[int, Push]) -> list[wire.UpdatePush]:
+def pushed_by_position(by_position: Mapping[int, UpdateMass]) -> list[wire.UpdatePush]:
     """Return the sums of positions 0 to 7, 8 to 15, 16 to 31 and so on, as far as there are tokens."""
-    rows: dict[int, list[Push]] = {}
+    rows: dict[int, list[UpdateMass]] = {}
     for position, push in sorted(by_position.items()):
         first = 1 << position.bit_length() >> 1
         rows.setdefault(first if first >= FIRST_POSITIONS else 0, []).append(push)
-    sums = {first: Push(*map(sum, zip(*pushes, strict=True))) for first, pushes in rows.items()}
+    sums = {first: UpdateMass(*map(sum, zip(*pushes, strict=True))) for first, pushes in rows.items()}
     return [pushed(f"{first:,}–{max(FIRST_POSITIONS, 2 * first) - 1:,}", push) for first, push in sums.items()]
 
 
-def pushed(name: str, push: Push) -> wire.UpdatePush:
+def pushed(name: str, push: UpdateMass) -> wire.UpdatePush:
     """Return the sums of some tokens as a record."""
     return wire.UpdatePush(
         name=name[:MAX_TEXT],

@@ -1,7 +1,6 @@
 """How many final answers the response gives: boxes, `<answer>`, `####`, "final answer"."""
 
-from rolloupe.derive.base import BatchValues, DerivedMetric
-from rolloupe.derive.batch import SampleBatch
+from rolloupe.derive.base import DerivedMetric
 from rolloupe.derive.matcher import Matcher
 
 _MATCHER = Matcher(
@@ -11,12 +10,7 @@ _MATCHER = Matcher(
     r"\bfinal answer\b",
 )
 
-
-def _of_batch(batch: SampleBatch) -> BatchValues:
-    return _MATCHER.counts([row.response for row in batch.rows])
-
-
 METRIC = DerivedMetric(
-    "answers", 1, "Final answers", unit="answers", of_batch=_of_batch,
+    "answers", 1, "Final answers", unit="answers", of_batch=_MATCHER.of_batch,
     behaviour="giving several final answers", pattern=_MATCHER.expression,
 )  # fmt: skip

@@ -1,7 +1,6 @@
 """How often the response hedges: perhaps, it seems, I am not sure."""
 
-from rolloupe.derive.base import BatchValues, DerivedMetric
-from rolloupe.derive.batch import SampleBatch
+from rolloupe.derive.base import DerivedMetric
 from rolloupe.derive.matcher import Matcher
 
 _MATCHER = Matcher(
@@ -11,12 +10,7 @@ _MATCHER = Matcher(
     r"\bI (?:think|believe|guess|suppose)\b",
 )
 
-
-def _of_batch(batch: SampleBatch) -> BatchValues:
-    return _MATCHER.counts([row.response for row in batch.rows])
-
-
 METRIC = DerivedMetric(
-    "hedges", 1, "Hedges", unit="phrases", of_batch=_of_batch,
+    "hedges", 1, "Hedges", unit="phrases", of_batch=_MATCHER.of_batch,
     behaviour="hedging", pattern=_MATCHER.expression,
 )  # fmt: skip

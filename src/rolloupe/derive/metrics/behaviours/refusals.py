@@ -1,7 +1,6 @@
 """How often the response refuses: I cannot help with that, I am unable to, as an AI."""
 
-from rolloupe.derive.base import BatchValues, DerivedMetric
-from rolloupe.derive.batch import SampleBatch
+from rolloupe.derive.base import DerivedMetric
 from rolloupe.derive.matcher import Matcher
 
 _MATCHER = Matcher(
@@ -11,12 +10,7 @@ _MATCHER = Matcher(
     r"\bI must (?:decline|refuse)\b",
 )
 
-
-def _of_batch(batch: SampleBatch) -> BatchValues:
-    return _MATCHER.counts([row.response for row in batch.rows])
-
-
 METRIC = DerivedMetric(
-    "refusals", 1, "Refusals", unit="phrases", of_batch=_of_batch,
+    "refusals", 1, "Refusals", unit="phrases", of_batch=_MATCHER.of_batch,
     behaviour="refusing", pattern=_MATCHER.expression,
 )  # fmt: skip

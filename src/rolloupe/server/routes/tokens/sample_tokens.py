@@ -13,7 +13,7 @@ from rolloupe import query, wire
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
-from rolloupe.query import MAX_READ, Push, SampleQuery, UpdateChoice, UpdateInputs
+from rolloupe.query import MAX_READ, SampleQuery, UpdateChoice, UpdateInputs, UpdateMass
 from rolloupe.server import params, replies
 from rolloupe.server.context import STEP_BYTES, Context, Gone, StepInputs, context_of, watched
 from rolloupe.server.replies import Reply
@@ -183,6 +183,6 @@ def _finite(parameters: QueryParams, name: str) -> float:
     return number
 
 
-def _most(pushes: dict[str, Push]) -> list[wire.UpdatePush]:
+def _most(pushes: dict[str, UpdateMass]) -> list[wire.UpdatePush]:
     by_size = sorted(pushes.items(), key=lambda one: -(one[1].up + one[1].down + one[1].lost))
     return [token_bytes.pushed(name, push) for name, push in by_size[:MOST_NAMES]]
