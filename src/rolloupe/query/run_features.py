@@ -42,6 +42,11 @@ LEAST_GROUPS, LEAST_SAMPLES = 20, 20
 _known: Lru[tuple[Path, object], FeatureFacts] = Lru(100_000)
 """The facts of files, by path and state: to read one takes longer than to look at its state."""
 
+Places = NDArray[np.int64]
+
+ENOUGH = 2**14
+"""Where not all samples can be read again, so many show which features go together: of more, every second group."""
+
 
 class FeatureWindow(Struct, frozen=True):
     """The samples that a question about features is over: one split, some steps, one environment or all."""
@@ -65,7 +70,7 @@ class FeaturePieces(NamedTuple):
     @property
     def is_whole(self) -> bool:
         """True if the words of all samples are kept."""
-        return not any(one.share.kept for one in self.facts)
+        return not any(facts.share.kept for facts in self.facts)
 
 
 class FeatureSums(NamedTuple):
@@ -78,7 +83,7 @@ class FeatureSums(NamedTuple):
 
     def at(self, places: NDArray[np.int64] | NDArray[np.bool_]) -> "FeatureSums":
         """Some of the features."""
-        return FeatureSums(self.hashes[places], self.samples[places], WithinSums(*(one[places] for one in self.sums)))
+        return FeatureSums(self.hashes[places], self.samples[places], WithinSums(*(sums[places] for sums in self.sums)))
 
 
 class WindowFacts(NamedTuple):
@@ -102,11 +107,11 @@ def feature_pieces(snapshot: Snapshot, window: FeatureWindow) -> FeaturePieces:
     in_known_splits(snapshot, SampleQuery(splits=(window.split,)))
     in_window = snapshot.holding((window.split,), window.step_min, window.step_max)
     pieces = sorted(in_window, key=lambda piece: (piece.source, piece.start))
-    found = [(piece, facts) for piece in pieces if (facts := _facts_of(piece)) is not None]
-    reached = {id(piece) for piece, _ in found}
+    known = [(piece, facts) for piece in pieces if (facts := _facts_of(piece)) is not None]
+    reached = {id(piece) for piece, _ in known}
     pending = sum(_rows_in(piece, window, snapshot) for piece in pieces if id(piece) not in reached)
     total = sum(stats.rows for (split, step), stats in snapshot.steps.items() if _is_in(window, split, step))
-    return FeaturePieces([piece for piece, _ in found], [facts for _, facts in found], total, pending)
+    return FeaturePieces([piece for piece, _ in known], [facts for _, facts in known], total, pending)
 
 
 def _facts_of(piece: Piece) -> FeatureFacts | None:
@@ -128,8 +133,8 @@ def _is_in(window: FeatureWindow, split: str, step: int) -> bool:
 
 
 def _rows_in(piece: Piece, window: FeatureWindow, snapshot: Snapshot) -> int:
-    found = (stats for stats in piece.step_stats if _is_in(window, stats.split, stats.step))
-    return sum(one.rows for one in found if one.launch in (0, snapshot.steps[one.split, one.step].launch))
+    current = (stats for stats in piece.step_stats if _is_in(window, stats.split, stats.step))
+    return sum(stats.rows for stats in current if stats.launch in (0, snapshot.steps[stats.split, stats.step].launch))
 
 
 def condition(window: FeatureWindow, pieces: Sequence[Piece]) -> tuple[str, list[object]]:
@@ -171,13 +176,6 @@ def feature_sums(run: OpenRun, window: FeatureWindow, of: FeaturePieces) -> tupl
     return FeatureSums(hashes, samples, sums).at(np.arange(first, len(hashes))), facts or WindowFacts()
 
 
-Places = NDArray[np.int64]
-
-
-ENOUGH = 2**14
-"""Where not all samples can be read again, so many show which features go together: of more, every second group."""
-
-
 class SampleWords(NamedTuple):
     """Some samples, group by group, each array of shape (N,) unless it says otherwise."""
 
@@ -217,7 +215,8 @@ def sample_words(run: OpenRun, window: FeatureWindow, of: FeaturePieces) -> Samp
     """The samples of a window, as far as their words are kept. Raises as `database.ask`."""
     table, pieces = _rows(run, window, of)
     piece = table[FILE].to_numpy()
-    changes = [np.diff(one, prepend=-1) != 0 for one in (piece, table["block"].to_numpy(), table["group"].to_numpy())]
+    places = (piece, table["block"].to_numpy(), table["group"].to_numpy())
+    changes = [np.diff(place, prepend=-1) != 0 for place in places]
     grouping = Grouping(np.cumsum(np.any(changes, axis=0)))
     words = table["words"].combine_chunks()
     counts = words.value_lengths().to_numpy().astype(np.int64)

@@ -108,9 +108,9 @@ def test_of_a_large_group_only_the_sample_that_is_read_becomes_an_object(
         made: list[str] = []
         row_of = load._row
 
-        def counted(index: str, *rest: Any) -> load.GroupRow:
-            made.append(index)
-            return row_of(index, *rest)
+        def counted(record: tuple[Any, ...]) -> load.GroupRow:
+            made.append(record[0])
+            return row_of(record)
 
         monkeypatch.setattr(load, "_row", counted)
         found, group = query.sample_and_group(run, keys[7])

@@ -24,6 +24,15 @@ SCALED = 2.0**-300
 USUAL, USUAL_SPAN, LEAST_SMOOTHED = -1, 10, 30
 """The span that stands for the usual one: of ten steps, but none for a curve of fewer than 30 points."""
 
+LEAST_POINTS = 5
+"""Fewer points leave no room for the first, the last, and the extremes of one bucket."""
+
+LEAST_OF_BAND = LEAST_POINTS + 2
+"""Fewer points leave no room for the extremes of a band."""
+
+Band = tuple[Floats, Floats]
+"""The lower and the upper ends around each value."""
+
 
 def average(steps: Ints, values: Floats, span_steps: int) -> Floats | None:
     """Return the average of a whole curve over a span, which may be `USUAL`; None if nothing is averaged."""
@@ -82,16 +91,6 @@ def inlier_bounds(values: Floats, factor: float) -> tuple[float, float]:
         if low == high:
             return -np.inf, np.inf
         return low - factor * (high - low), high + factor * (high - low)
-
-
-LEAST_POINTS = 5
-"""Fewer points leave no room for the first, the last, and the extremes of one bucket."""
-
-LEAST_OF_BAND = LEAST_POINTS + 2
-"""Fewer points leave no room for the extremes of a band."""
-
-Band = tuple[Floats, Floats]
-"""The lower and the upper ends around each value."""
 
 
 def places(values: Floats, most: int, band: Band | None = None) -> NDArray[np.intp]:

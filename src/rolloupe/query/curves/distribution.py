@@ -27,6 +27,14 @@ NARROWEST = 1e-12
 
 LARGEST = sys.float_info.max
 
+MAX_NAMES = 8
+
+MAX_SAMPLES = 5000
+
+KEPT_STEPS = 200_000
+
+_counts = StepAnswers[Mapping[int, int]](lambda counts: counts, KEPT_STEPS)
+
 
 class Bins(NamedTuple):
     """Bins from `first * width` on: bin `i` holds the values from edge `i` up to, not including, edge `i + 1`."""
@@ -69,13 +77,8 @@ def bins_of(low: float, high: float, *, whole: bool = False) -> Bins:
 def _round_up(width: float) -> float:
     """The next larger number whose only digit is 1, 2 or 5."""
     power = math.floor(math.log10(width))
-    return next(
-        found for digit in ("1", "2", "5", "10", "20") if (found := float(f"{digit}e{power}")) >= width * (1 - 1e-12)
-    )
-
-
-MAX_NAMES = 8
-MAX_SAMPLES = 5000
+    round_widths = (float(f"{digit}e{power}") for digit in ("1", "2", "5", "10", "20"))
+    return next(rounded for rounded in round_widths if rounded >= width * (1 - 1e-12))
 
 
 class MetricAtStep(NamedTuple):
@@ -119,7 +122,7 @@ def step_values(
     steps = sorted(of for name, of in run.snapshot().steps if name == split)
     if step not in steps:
         raise NotFound(f"no samples at step {step} of split {split!r} in run {run.id!r}")
-    before = max((one for one in steps if one < step), default=None)
+    before = max((earlier for earlier in steps if earlier < step), default=None)
     arrays = [_finite(run, split, step, name) for name in names]
     edges = _common_edges(names, arrays)
     counts = [*(_histogram(array, edges) for array in arrays), *[np.zeros(0, np.int64)] * len(also)]
@@ -148,11 +151,11 @@ def _finite(run: OpenRun, split: str, step: int, name: str) -> NDArray[np.float6
 
 
 def _common_edges(names: Sequence[str], arrays: Sequence[NDArray[np.float64]]) -> list[float]:
-    found = [array for array in arrays if len(array)]
-    if not found:
+    filled = [array for array in arrays if len(array)]
+    if not filled:
         return []
     whole = all((known := KNOWN.get(name)) is not None and known.type in ("integer", "short") for name in names)
-    low, high = min(float(one.min()) for one in found), max(float(one.max()) for one in found)
+    low, high = min(float(array.min()) for array in filled), max(float(array.max()) for array in filled)
     return bins_of(low, high, whole=whole).edges
 
 
@@ -160,11 +163,6 @@ def _histogram(values: NDArray[np.float64], edges: Sequence[float]) -> NDArray[n
     bins = max(0, len(edges) - 1)
     places = np.searchsorted(edges, values, "right") - 1
     return np.bincount(np.clip(places, 0, bins - 1), minlength=bins) if bins else np.zeros(0, np.int64)
-
-
-KEPT_STEPS = 200_000
-
-_counts = StepAnswers[Mapping[int, int]](lambda counts: counts, KEPT_STEPS)
 
 
 class Distribution(NamedTuple):
@@ -200,8 +198,8 @@ def distribution(
         raise BadQuery(f"a distribution has at least 1 column; {most} were requested")
     split = split or first_split(run)
     stats = [point.stats for point in sample_points(run, name, split) if point.stats.count]
-    low = min((one.min for one in stats if one.min is not None), default=None)
-    high = max((one.max for one in stats if one.max is not None), default=None)
+    low = min((stat.min for stat in stats if stat.min is not None), default=None)
+    high = max((stat.max for stat in stats if stat.max is not None), default=None)
     if low is None or high is None:
         empty = np.zeros(0, np.int64)
         return Distribution(name, split, [], empty, empty, np.zeros((0, 0), np.int64))

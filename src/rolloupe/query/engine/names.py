@@ -34,6 +34,15 @@ NUMBERS = ("DOUBLE", "BIGINT")
 DERIVED_NAMES = tuple(f"{PREFIX}{name}" for name in METRICS)
 """The derived metrics by the names that people use."""
 
+EVALS = "eval"
+
+LISTED = 40
+
+COMPARED = 500
+"""Maximum number of names to compare: comparing takes time for each of them."""
+
+MAX_CHARS = 200
+
 
 def column(snapshot: Snapshot, name: str) -> str:
     """The column of that name, in SQL. Raises `BadQuery`, which lists the known names."""
@@ -143,8 +152,8 @@ def value_of(item: SampleItem, name: str) -> float | int | str | None:
 def with_all_words(name: str, names: Iterable[str]) -> list[str]:
     """Those of some names that have every word of a name, such as `mean_kl` for `kl`; the shortest first."""
     words = {*WORD.findall(name.lower())}
-    found = dict.fromkeys(one for one in names if words and words <= {*WORD.findall(one.lower())})
-    return sorted(found, key=lambda one: len(WORD.findall(one)))
+    matches = dict.fromkeys(known for known in names if words and words <= {*WORD.findall(known.lower())})
+    return sorted(matches, key=lambda known: len(WORD.findall(known)))
 
 
 def _hint(snapshot: Snapshot, name: str) -> str:
@@ -154,14 +163,11 @@ def _hint(snapshot: Snapshot, name: str) -> str:
     others = {**plain, **ALIASES}
     names = [*columns, *others]
     similar = difflib.get_close_matches(name, names, 1, CERTAIN)
-    wider = with_all_words(name, [*METRICS, *(one for one, _ in run_names(snapshot))])
+    wider = with_all_words(name, [*METRICS, *(own for own, _ in run_names(snapshot))])
     near = similar or wider[:NEAR] or difflib.get_close_matches(name, names, NEAR)
-    guesses = dict.fromkeys(repr(one if one in columns or one in wider else others[one]) for one in near)
+    guesses = dict.fromkeys(repr(known if known in columns or known in wider else others[known]) for known in near)
     hint = f"is it {' or '.join(guesses)}? " if guesses else ""
     return f"{hint}there are: {', '.join(columns[:60])}{', ...' if len(columns) > 60 else ''}"
-
-
-EVALS = "eval"
 
 
 def is_asked(split: str, selection: str | None) -> bool:
@@ -178,16 +184,9 @@ def is_within(query: SampleQuery, split: str, step: int) -> bool:
     )
 
 
-LISTED = 40
-COMPARED = 500
-"""Maximum number of names to compare: comparing takes time for each of them."""
-
-MAX_CHARS = 200
-
-
 def unknown(what: str, name: str, candidates: Iterable[str], where: str = "") -> BadQuery:
     """Return the error for an unknown name; `where` follows the name in the sentence."""
-    names = list(dict.fromkeys(one[:MAX_CHARS] for one in candidates))
+    names = list(dict.fromkeys(candidate[:MAX_CHARS] for candidate in candidates))
     near = difflib.get_close_matches(name[:MAX_CHARS], islice(names, COMPARED), NEAR)
     hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
     listed = ", ".join(names[:LISTED]) + (", ..." if len(names) > LISTED else "")

@@ -18,6 +18,17 @@ from rolloupe.index.segments.derived_values import derived_of
 from rolloupe.index.segments.pack import PIECE, read_plan
 from rolloupe.index.snapshot import Pack
 
+FILE, ROW = "~file", "~row"
+"""Identifies a row of `rows`: the number of the file in the query, and of the row in the file."""
+
+MANY_COLUMNS = 2_000
+"""For `SELECT *`, DuckDB takes a time that grows with the square of the columns: of so many, those in use are named."""
+
+_QUOTED = re.compile(r'"((?:[^"]|"")*)"')
+
+PLACE_WORD = "~place"
+"""The name of a column with words for the places of samples in their files, by which scores refer to them."""
+
 
 class Column(NamedTuple):
     """A column of the index: its name there, and its SQL type."""
@@ -83,19 +94,8 @@ COUNTED = f"""row_number() OVER (PARTITION BY split, step ORDER BY source, ordin
     AS {quote(NUMBER_COLUMN)}"""
 """The place of each row in its step, in file order. Pieces hold whole steps."""
 
-FILE, ROW = "~file", "~row"
-"""Identifies a row of `rows`: the number of the file in the query, and of the row in the file."""
 
 PLACE = (quote(FILE), quote(ROW))
-
-
-MANY_COLUMNS = 2_000
-"""For `SELECT *`, DuckDB takes a time that grows with the square of the columns: of so many, those in use are named."""
-
-_QUOTED = re.compile(r'"((?:[^"]|"")*)"')
-
-PLACE_WORD = "~place"
-"""The name of a column with words for the places of samples in their files, by which scores refer to them."""
 
 
 def place_word(table: str = "rows") -> str:

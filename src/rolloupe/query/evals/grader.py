@@ -39,6 +39,11 @@ NOTHING = Moments()
 UNDECLARED = ("no range is declared", "no range of rewards is declared")
 """The reasons for a threshold of 1."""
 
+KEPT_BYTES = 128 * 2**20
+
+REFERENCE = "ref_reward"
+"""The sample metric that holds the reward of the reference model's answer to the same prompt."""
+
 
 class Bar(NamedTuple):
     """The value that an answer must reach: `by_env` if environments declare other ranges. `falls` if less is better."""
@@ -179,12 +184,6 @@ def _is_yes_or_no(moments: Moments) -> bool:
     mean, variance = moments.mean, moments.std**2
     is_within = moments.min >= 0 and moments.max <= 1
     return is_within and abs(mean - variance - mean**2) <= TOLERANCE
-
-
-KEPT_BYTES = 128 * 2**20
-
-REFERENCE = "ref_reward"
-"""The sample metric that holds the reward of the reference model's answer to the same prompt."""
 
 
 class Cells(NamedTuple):

@@ -22,6 +22,14 @@ from rolloupe.query.engine.names import hash_of_word, prompt_word
 from rolloupe.query.evals.grader import Bar, Cells, cells_of, evaluations, telling_judge, value_of
 from rolloupe.query.samples.rows import KEY, ORDER, keyed_values
 
+Verdict = Literal["solved", "lost", "always", "never", "mixed"]
+
+VERDICTS: tuple[Verdict, ...] = ("solved", "lost", "mixed", "never", "always")
+
+SORTS = ("index", "last", "change", "share")
+
+MAX_KS = 16
+
 
 def pass_at(n: int, c: int, k: int) -> float | None:
     """The probability that at least one of k answers is correct: 1 - C(n-c, k) / C(n, k)."""
@@ -43,12 +51,6 @@ def mean(values: Iterable[float]) -> float | None:
     """The mean, None for an empty list."""
     numbers = list(values)
     return fsum(numbers) / len(numbers) if numbers else None
-
-
-Verdict = Literal["solved", "lost", "always", "never", "mixed"]
-VERDICTS: tuple[Verdict, ...] = ("solved", "lost", "mixed", "never", "always")
-SORTS = ("index", "last", "change", "share")
-MAX_KS = 16
 
 
 class EvalStep(NamedTuple):

@@ -26,6 +26,20 @@ TEXTUAL = sorted(
 )
 """Facts about a sample first, then its names."""
 
+MOST_PARTS = 4
+"""Maximum number of parts of the reward."""
+
+LOOKED_AT = 16
+"""Number of the newest steps that decide whether a number varies: a list of one step must not cost the whole run."""
+
+_PART = re.compile("reward|score|correct|acc|pass", re.IGNORECASE)
+
+_WHOLE = frozenset(["reward", "score", "total", "total_reward", "final_reward"])
+"""The last part of names under which trainers log the reward itself."""
+
+_OTHERS = ("ref_", "valid_")
+"""Prefixes of the names of other rewards than the sample's."""
+
 
 class ColumnInfo(NamedTuple):
     """A column of samples. `low` and `high` cover the finite values; None for text, or without such a value."""
@@ -125,19 +139,6 @@ def _ranges(moments_by_step: Iterable[MomentsByName], annotated: Collection[str]
                 least, most = ranges.get(name, (low, high))
                 ranges[name] = (min(least, low), max(most, high))
     return ranges
-
-
-MOST_PARTS = 4
-"""Maximum number of parts of the reward."""
-
-LOOKED_AT = 16
-"""Number of the newest steps that decide whether a number varies: a list of one step must not cost the whole run."""
-
-_PART = re.compile("reward|score|correct|acc|pass", re.IGNORECASE)
-_WHOLE = frozenset(["reward", "score", "total", "total_reward", "final_reward"])
-"""The last part of names under which trainers log the reward itself."""
-_OTHERS = ("ref_", "valid_")
-"""Prefixes of the names of other rewards than the sample's."""
 
 
 def usual_columns(run: OpenRun, split: str) -> list[str]:

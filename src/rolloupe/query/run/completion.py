@@ -133,10 +133,10 @@ def _suggestions(
 ) -> Iterable[Suggestion]:
     if at.what == "name":
         columns = catalogue(run, query.splits[0] if len(query.splits) == 1 else None).columns
-        named = [Suggestion(quoted(one.name), "column", one.source if one.source != "fixed" else "") for one in columns]
-        listed = {one.name for one in columns}
-        named += [] if NUMBER in listed else [Suggestion(NUMBER, "column", "in its step, from 0")]
-        named += [Suggestion(quoted(name), "column", kind) for name, kind in run_names(snapshot) if name not in listed]
+        sources = {info.name: "" if info.source == "fixed" else info.source for info in columns}
+        named = [Suggestion(quoted(name), "column", source) for name, source in sources.items()]
+        named += [] if NUMBER in sources else [Suggestion(NUMBER, "column", "in its step, from 0")]
+        named += [Suggestion(quoted(name), "column", kind) for name, kind in run_names(snapshot) if name not in sources]
         named += [Suggestion(name, "column", "derived") for name in METRICS if is_derived(run, name)]
         return [*_matching(named, partial), *_words(("not", "(", *_token_word(snapshot)), partial)]
     if at.what == "token":
@@ -147,7 +147,7 @@ def _suggestions(
         except BadQuery:
             return []
         words: tuple[str, ...] = NUMBER_WORDS if is_number(snapshot, at.column) else TEXT_WORDS
-        return [Suggestion(one, "operator") for one in words if one.startswith(partial.lower())]
+        return [Suggestion(word, "operator") for word in words if word.startswith(partial.lower())]
     if at.what in ("value", "listed"):
         return _values(run, snapshot, query, at.column, partial)
     others: dict[str, tuple[str, ...]] = {
@@ -168,14 +168,14 @@ def _token_strings(run: OpenRun, query: SampleQuery, partial: str) -> list[Sugge
     steps = SampleQuery(splits=query.splits, step_min=query.step_min, step_max=query.step_max)
     counts: Counter[str] = Counter()
     words = words_of_steps(run, steps, by="tokens", limit=MAX_ROWS).words
-    for one, text in zip(words, each_readable([one.word for one in words]), strict=True):
-        counts[text.strip()] += one.tokens
-    found = [
+    for entry, text in zip(words, each_readable([entry.word for entry in words]), strict=True):
+        counts[text.strip()] += entry.tokens
+    strings = [
         Suggestion(f'"{text.replace(QUOTE, 2 * QUOTE)}"', "value", f"{count:,}")
         for text, count in counts.most_common()
         if text
     ]
-    return _matching(found, partial)
+    return _matching(strings, partial)
 
 
 def _words(words: Iterable[str], partial: str) -> list[Suggestion]:
@@ -185,8 +185,10 @@ def _words(words: Iterable[str], partial: str) -> list[Suggestion]:
 def _matching(candidates: list[Suggestion], partial: str) -> list[Suggestion]:
     """Candidates that begin with the text, then those that contain it; all in their order without a text."""
     low = partial.lower()
-    matches = [one for one in candidates if low in one.text.lower()]
-    return sorted(matches, key=lambda one: not one.text.lower().lstrip('"').startswith(low)) if low else matches
+    matches = [candidate for candidate in candidates if low in candidate.text.lower()]
+    if low:
+        matches.sort(key=lambda candidate: not candidate.text.lower().lstrip('"').startswith(low))
+    return matches
 
 
 def _values(run: OpenRun, snapshot: Snapshot, query: SampleQuery, name: str, partial: str) -> list[Suggestion]:

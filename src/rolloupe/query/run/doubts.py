@@ -23,10 +23,29 @@ COUNTS = """
 SELECT count(*), count(DISTINCT reward), min(reward), max(reward) FROM base GROUP BY source LIMIT 1000
 """
 
+MOST_SPLITS = 4
+
+MOST_STEPS = 16
+"""Of a split, the newest steps that together have no more samples than are read."""
+
+MOST_ROWS = 512
+
+MOST_BYTES = 2**23
+"""Of records, as they lie in files."""
+
+MOST_S = 0.5
+"""For a split: from a store or out of a compressed file, fewer samples are read in that time."""
+
+FIRST = f"""
+SELECT source, byte_start, byte_length, part FROM base WHERE split = ? AND step BETWEEN ? AND ?
+ORDER BY ordinal, source, byte_start, part LIMIT {MOST_ROWS}
+"""
+"""The first samples of each file, about equally many of all."""
+
 
 def text_rewards(run: OpenRun) -> list[str]:
     """Return the tags of a run under a usual name of a reward."""
-    return [name for name in (f"tag.{one}" for one in REWARDS) if has_column(run, name)]
+    return [name for name in (f"tag.{reward}" for reward in REWARDS) if has_column(run, name)]
 
 
 def reward_doubts(run: OpenRun) -> list[str]:
@@ -34,7 +53,7 @@ def reward_doubts(run: OpenRun) -> list[str]:
     if not run.wait(0):
         return []
     try:
-        return [one for one in (*(_of_text(run, name) for name in text_rewards(run)), _counter(run)) if one]
+        return [doubt for doubt in (*(_of_text(run, name) for name in text_rewards(run)), _counter(run)) if doubt]
     except RolloupeError:  # the index is being rebuilt
         return []
 
@@ -62,22 +81,6 @@ def _counter(run: OpenRun) -> str:
     return f"{what}. Next: name another key with --map reward=KEY" if is_counter else ""
 
 
-MOST_SPLITS = 4
-MOST_STEPS = 16
-"""Of a split, the newest steps that together have no more samples than are read."""
-MOST_ROWS = 512
-MOST_BYTES = 2**23
-"""Of records, as they lie in files."""
-MOST_S = 0.5
-"""For a split: from a store or out of a compressed file, fewer samples are read in that time."""
-
-FIRST = f"""
-SELECT source, byte_start, byte_length, part FROM base WHERE split = ? AND step BETWEEN ? AND ?
-ORDER BY ordinal, source, byte_start, part LIMIT {MOST_ROWS}
-"""
-"""The first samples of each file, about equally many of all."""
-
-
 def group_doubts(run: OpenRun) -> list[str]:
     """What looks as if the groups of a run were others, but only a person can tell: a sentence each.
 
@@ -88,12 +91,12 @@ def group_doubts(run: OpenRun) -> list[str]:
     steps: dict[str, list[int]] = {}
     for split, step in run.snapshot().steps:
         steps.setdefault(split, []).append(step)
-    found: dict[str, None] = {}
+    doubts: dict[str, None] = {}
     for split in sorted(steps, key=lambda name: (name != "train", name))[:MOST_SPLITS]:
         read = _rows(run, split, sorted(steps[split]))
         rows = sorted(read, key=lambda grouped: (grouped.row.step, grouped.file, grouped.row.ordinal))
-        found |= dict.fromkeys(doubts_of_rows(rows, is_guessed=run.format.takes_field_map))
-    return [*found]
+        doubts |= dict.fromkeys(doubts_of_rows(rows, is_guessed=run.format.takes_field_map))
+    return [*doubts]
 
 
 def _rows(run: OpenRun, split: str, steps: list[int]) -> Iterator[GroupedRow]:
@@ -115,9 +118,9 @@ def _rows(run: OpenRun, split: str, steps: list[int]) -> Iterator[GroupedRow]:
         size += length
         if size > MOST_BYTES or time.monotonic() > until or (source := run.source(name)) is None:
             return
-        found = None
+        record = None
         with suppress(Exception):  # of a file that changes: its own problems say so
-            found = run.format.record_at(run.info, source, Locator(source=name, start=start, length=length, part=part))
-        if found is None or not (run.format.takes_field_map or goes_by_prompt(found[1])):
+            record = run.format.record_at(run.info, source, Locator(source=name, start=start, length=length, part=part))
+        if record is None or not (run.format.takes_field_map or goes_by_prompt(record[1])):
             return
-        yield GroupedRow(*found, name)
+        yield GroupedRow(*record, name)

@@ -40,6 +40,16 @@ NO_CURVES = "it holds no curves"
 LISTED = 10
 """How many metrics a note lists."""
 
+KEPT_BYTES = 128 * 2**20
+
+SMALL_BYTES = 256 * 2**10
+
+VERSION = 4
+"""Changes with what columns mean."""
+
+_reading: Lru[str, threading.Lock] = Lru(entries=1000)
+"""The logs of a run are read once, however many ask for them; those of another run need not wait."""
+
 
 class CurveSource(NamedTuple):
     """Where curves of a run come from."""
@@ -117,9 +127,9 @@ def _without_step(rows: Sequence[MetricRow], step_name: str) -> str:
     loose = [row for row in rows if row.step is None and row.values]
     if not loose:
         return ""
-    some = _listed([*{name: None for row in loose for name in row.values}])
+    names = _listed([*{name: None for row in loose for name in row.values}])
     why = f"no row before them has a step in {step_name!r}" if step_name else "Next: --metrics-step NAME"
-    return f"rows without a step, which no chart shows: {len(loose):,} ({some}); {why}"
+    return f"rows without a step, which no chart shows: {len(loose):,} ({names}); {why}"
 
 
 def _same(names: Sequence[str]) -> str:
@@ -138,22 +148,22 @@ def tracker_damage(info: RunInfo) -> list[Problem]:
     For files that a person named, see `left_out_of_named`.
     """
     folder = info.root if is_folder(info.root) else os.path.dirname(info.root)
-    found = []
-    for file in (one for one in curve_files(info) if not one.is_named):
+    problems = []
+    for file in (file for file in curve_files(info) if not file.is_named):
         runs = [logged for logged, _ in _chosen(file, info)]
-        large = [_without_large_steps(one) for one in runs if not _step_name(one, info.reading.metrics_step)]
-        for damage in dict.fromkeys(filter(None, [*(one.damage for one in runs), *large])):
+        large = [_without_large_steps(logged) for logged in runs if not _step_name(logged, info.reading.metrics_step)]
+        for damage in dict.fromkeys(filter(None, [*(logged.damage for logged in runs), *large])):
             source = os.path.relpath(file.locations[0].path, folder)
-            found.append(Problem(source=source, reason=f"{file.kind}: {damage}", transient=True))
-    return found
+            problems.append(Problem(source=source, reason=f"{file.kind}: {damage}", transient=True))
+    return problems
 
 
 def left_out_of_named(sources: Sequence[CurveSource]) -> list[Problem]:
     """List what was left out of the files with curves that a person named, and why."""
-    named = [one for one in sources if one.is_named and one.note]
     return [
-        Problem(source=one.path, reason=f"{one.kind}: {one.note}" if one.kind else one.note, transient=True)
-        for one in named
+        Problem(source=source.path, reason=": ".join(filter(None, (source.kind, source.note))), transient=True)
+        for source in sources
+        if source.is_named and source.note
     ]
 
 
@@ -181,14 +191,6 @@ def _chosen(file: CurveFile, info: RunInfo) -> list[tuple[LoggedRun, str]]:
     return [(run, "") for run in runs]
 
 
-KEPT_BYTES = 128 * 2**20
-
-SMALL_BYTES = 256 * 2**10
-
-VERSION = 4
-"""Changes with what columns mean."""
-
-
 class MetricTable(NamedTuple):
     """The metrics of a run by name: steps, ascending, and values. A metric that no row with a step has is empty."""
 
@@ -213,8 +215,6 @@ class MetricTable(NamedTuple):
 
 
 _tables: Lru[str, MetricTable] = Lru(total=KEPT_BYTES, least=1)
-_reading: Lru[str, threading.Lock] = Lru(entries=1000)
-"""The logs of a run are read once, however many ask for them; those of another run need not wait."""
 
 
 def metric_rows(run: OpenRun) -> list[MetricRow]:
@@ -256,11 +256,11 @@ def metric_table(run: OpenRun) -> MetricTable:
 
 def _kept(run: OpenRun, version: str) -> MetricTable | None:
     """Return the columns that an earlier look at the same logs left."""
-    found = read_columns(run.catalog.folder, version)
-    if found is None:
+    kept = read_columns(run.catalog.folder, version)
+    if kept is None:
         return None
-    sources = msgspec.json.decode(found.about, type=list[CurveSource])
-    return MetricTable(dict(found.columns), found.times, sources, is_mapped=True)
+    sources = msgspec.json.decode(kept.about, type=list[CurveSource])
+    return MetricTable(dict(kept.columns), kept.times, sources, is_mapped=True)
 
 
 def _read(run: OpenRun, version: str) -> MetricTable:

@@ -31,6 +31,9 @@ PERCENTILES = (1.0, 5.0, 25.0, 50.0, 75.0, 95.0, 99.0)
 
 COLUMNS = ("origin", "tokens", "infinite", "samples", "total", "mean_total", "low", "high", "buckets", "counts")
 
+RECORDED = "recorded"
+"""The rule of the trainer's own flags."""
+
 
 class TokenStats(NamedTuple):
     """The finite values of a series at a step."""
@@ -96,8 +99,8 @@ def token_stats(
         totals_by_step, keys = read_totals(run, query, series)
         coverage = TokenCoverage(len(keys))
         for key, totals in totals_by_step.items():
-            sums = (getattr(totals, name) for name in _Sums._fields[:-1])
-            by_step[key].append(_Sums._make([*sums, totals.histogram()]))
+            fields = [getattr(totals, name) for name in _Sums._fields[:-1]]
+            by_step[key].append(_Sums._make([*fields, totals.histogram()]))
     else:
         rows, coverage = indexed(run, run.snapshot(), query, COLUMNS, series)
         for row in rows:
@@ -173,10 +176,6 @@ def _curve(split: str, step: int, sums: PositionSums) -> PositionCurve:
     counts, totals = sums.tokens.tolist(), sums.total.tolist()
     means = [total / count if count else None for count, total in zip(counts, totals, strict=True)]
     return PositionCurve(split, step, EDGES[: len(counts)].tolist(), counts, means)
-
-
-RECORDED = "recorded"
-"""The rule of the trainer's own flags."""
 
 
 class MaskedShares(NamedTuple):

@@ -14,6 +14,8 @@ from rolloupe.query.sample.load import sample
 from rolloupe.query.samples.rows import items_of, list_rows
 from rolloupe.tokenizer import text_of_token
 
+COLUMNS = ("lowest", "highest", "lowest_of_samples", "highest_of_samples")
+
 
 class WorstToken(NamedTuple):
     """A token of a sample: `token` is its place among all tokens of the sample."""
@@ -77,9 +79,6 @@ def worst_tokens_of(
     of_step = totals_of([sample(run, key)], series).values()
     number = _number(highest=highest, one_a_sample=False)
     return [_shown(run, token, key) for totals in of_step for token in totals.kept[number].tokens()[:limit]]
-
-
-COLUMNS = ("lowest", "highest", "lowest_of_samples", "highest_of_samples")
 
 
 def _number(*, highest: bool, one_a_sample: bool) -> int:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import TypeVar, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 import pyarrow as pa
@@ -35,6 +35,15 @@ FROM rows JOIN asked ON source = own_file AND (byte_start = own_start OR ends_wi
 ORDER BY nth, ends_with(idx, own_end), part DESC
 """
 """The last row of each counts: of a table, `own_start` is the number of a row, which is at the end of its index too."""
+
+OF_GROUP = """
+SELECT idx, launch, source, byte_start, byte_length, part, uid, reward FROM base
+WHERE split = ? AND step = ? AND grp = ?
+"""
+
+GROUP = f"{OF_GROUP} ORDER BY {FILE_ORDER}"
+
+OWN = f"{OF_GROUP} AND idx = ? ORDER BY {FILE_ORDER}"
 
 
 def current_ids(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, SampleKey]:
@@ -79,14 +88,6 @@ def _place(run: OpenRun, index: str) -> tuple[str, int] | None:
     return (same[0], int(match["start"])) if len(same) == 1 else None
 
 
-OF_GROUP = """
-SELECT idx, launch, source, byte_start, byte_length, part, uid, reward FROM base
-WHERE split = ? AND step = ? AND grp = ?
-"""
-GROUP = f"{OF_GROUP} ORDER BY {FILE_ORDER}"
-OWN = f"{OF_GROUP} AND idx = ? ORDER BY {FILE_ORDER}"
-
-
 @dataclass(frozen=True)
 class GroupRow:
     """The index's facts about a sample of a group."""
@@ -105,12 +106,11 @@ def group_rows(run: OpenRun, key: SampleKey) -> list[GroupRow]:
 
 def _rows(run: OpenRun, key: SampleKey, sql: str, values: list[object]) -> list[GroupRow]:
     question = _question(run, key, sql, values)
-    return [_row(*record) for record in (database.ask(run, question) if question else ())]
+    return [_row(record) for record in (database.ask(run, question) if question else ())]
 
 
-def _row(
-    index: str, launch: int, source: str, start: int, length: int, part: str, uid: str, reward: float | None
-) -> GroupRow:
+def _row(record: Sequence[Any]) -> GroupRow:
+    index, launch, source, start, length, part, uid, reward = record
     return GroupRow(index, launch, Locator(source=source, start=start, length=length, part=part), uid, reward)
 
 
@@ -129,7 +129,7 @@ def _table(run: OpenRun, key: SampleKey) -> pa.Table:
 
 
 def _group_rows(table: pa.Table) -> list[GroupRow]:
-    return [_row(*record) for record in zip(*(column.to_pylist() for column in table.columns), strict=True)]
+    return [_row(record) for record in zip(*(column.to_pylist() for column in table.columns), strict=True)]
 
 
 def _is_plain(run: OpenRun, key: SampleKey, table: pa.Table) -> bool:

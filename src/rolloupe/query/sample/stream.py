@@ -32,6 +32,41 @@ from rolloupe.query.samples.rows import LocatedItem, list_rows, located_items
 CHUNK = 65_536
 """Number of rows whose keys exist as Python objects at a time."""
 
+PAGE = 500
+"""Number of samples to look up at a time; only one is in memory as a whole."""
+
+PLACES = f"""
+, numbered AS (SELECT base.*, row_number() OVER (of_key ORDER BY {ATTEMPT_ORDER}) AS n, count(*) OVER of_key AS most
+               FROM base SEMI JOIN asked ON grp = own_group AND idx = own_index
+               WHERE split = ? AND step = ? WINDOW of_key AS (PARTITION BY grp, idx))
+SELECT nth, source, byte_start, byte_length, part, uid
+FROM asked JOIN numbered ON grp = own_group AND idx = own_index AND n = if(own_attempt = 0, most, own_attempt)
+ORDER BY nth
+"""
+"""The places of the samples of a page."""
+
+OF_STEP = f"""
+SELECT grp, idx, byte_length, uid, {ATTEMPT_ORDER} FROM rows WHERE split = ? AND step = ?
+"""
+
+MOST = 2**20
+"""Number of places to hold, some hundred bytes each: a larger step is looked up sample by sample."""
+
+T = TypeVar("T")
+
+Load: TypeAlias = Callable[[OpenRun, SampleKey, Locator, Sequence[Locator]], T]
+"""Reads some data of a sample at a place, given the places of its annotations."""
+
+ATTEMPTS = tuple(ATTEMPT_ORDER.split(", "))
+
+NO_PLACES = pa.table({name: pa.nulls(0, pa.string()) for name in ("grp", "idx")})
+
+LOOKED_UP = 2000
+"""Number of samples to look up at a time."""
+
+BATCH_BYTES = 8 * 2**20
+"""Size of records, as they lie in files, to read at a time."""
+
 
 class KeyedTable:
     """A table by key. Keys are the values of `columns`, texts, in order; several rows may share one."""
@@ -61,36 +96,6 @@ class KeyedTable:
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
-
-
-PAGE = 500
-"""Number of samples to look up at a time; only one is in memory as a whole."""
-
-PLACES = f"""
-, numbered AS (SELECT base.*, row_number() OVER (of_key ORDER BY {ATTEMPT_ORDER}) AS n, count(*) OVER of_key AS most
-               FROM base SEMI JOIN asked ON grp = own_group AND idx = own_index
-               WHERE split = ? AND step = ? WINDOW of_key AS (PARTITION BY grp, idx))
-SELECT nth, source, byte_start, byte_length, part, uid
-FROM asked JOIN numbered ON grp = own_group AND idx = own_index AND n = if(own_attempt = 0, most, own_attempt)
-ORDER BY nth
-"""
-"""The places of the samples of a page."""
-
-
-OF_STEP = f"""
-SELECT grp, idx, byte_length, uid, {ATTEMPT_ORDER} FROM rows WHERE split = ? AND step = ?
-"""
-
-MOST = 2**20
-"""Number of places to hold, some hundred bytes each: a larger step is looked up sample by sample."""
-
-
-T = TypeVar("T")
-Load: TypeAlias = Callable[[OpenRun, SampleKey, Locator, Sequence[Locator]], T]
-"""Reads some data of a sample at a place, given the places of its annotations."""
-
-ATTEMPTS = tuple(ATTEMPT_ORDER.split(", "))
-NO_PLACES = pa.table({name: pa.nulls(0, pa.string()) for name in ("grp", "idx")})
 
 
 class _Step(NamedTuple):
@@ -208,13 +213,6 @@ def _annotated(sample: Sample, item: SampleItem) -> Sample:
     row.metrics = row.metrics | item.metrics
     row.tags = row.tags | item.tags
     return sample
-
-
-LOOKED_UP = 2000
-"""Number of samples to look up at a time."""
-
-BATCH_BYTES = 8 * 2**20
-"""Size of records, as they lie in files, to read at a time."""
 
 
 class TextedSample(NamedTuple):

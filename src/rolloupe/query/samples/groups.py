@@ -79,7 +79,7 @@ class Heads(NamedTuple):
         return sum(column.nbytes for column in self)
 
 
-kept_heads: AnswerCache[Heads] = AnswerCache(KEPT_BYTES, lambda one: one.nbytes)
+kept_heads: AnswerCache[Heads] = AnswerCache(KEPT_BYTES, lambda heads: heads.nbytes)
 
 
 def groups_page(
@@ -102,12 +102,12 @@ def groups_page(
     stop = None if query.limit is None else query.offset + query.limit
     page = slice(query.offset, stop)
     page_heads = Heads(heads.steps[page], heads.names[page], heads.sizes[page], heads.firsts[page])
-    found = _shown(run, snapshot, query, columns, page_heads)
+    groups = _shown(run, snapshot, query, columns, page_heads)
     return GroupPage(
         len(heads.steps),
         int(heads.sizes.sum()),
         query.offset,
-        found,
+        groups,
         stamp_of(snapshot, query),
         pending(snapshot, query),
     )
@@ -123,8 +123,8 @@ def _place_of(run: OpenRun, snapshot: Snapshot, heads: Heads, key: SampleKey) ->
         return None
     sql = f"SELECT {HASH} FROM rows WHERE split = ? AND step = ? AND grp = ? LIMIT 1"
     answer = database.ask(run, Question(pieces, sql, [key.split, key.step, key.group]))
-    found = np.flatnonzero(heads.names == np.uint64(answer[0][0])).tolist() if answer else []
-    return found[0] if found else None
+    places = np.flatnonzero(heads.names == np.uint64(answer[0][0])).tolist() if answer else []
+    return places[0] if places else None
 
 
 def _heads(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Heads:
@@ -141,8 +141,8 @@ def _heads(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Heads:
 
 def _heads_of(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Heads:
     by_index = query.sort == "index"
-    found = snapshot.holding(query.splits, query.step_min, query.step_max)
-    pieces = sorted(found, key=lambda one: (one.source, one.start))  # they come as they were indexed
+    unordered = snapshot.holding(query.splits, query.step_min, query.step_max)
+    pieces = sorted(unordered, key=lambda piece: (piece.source, piece.start))  # they come as they were indexed
     terms = compile_query(snapshot, query, by_group=False)
     if not pieces:
         none = np.empty(0, np.int64)
@@ -201,13 +201,13 @@ def _shown(run: OpenRun, snapshot: Snapshot, query: SampleQuery, columns: Sequen
 
 
 def _pieces(snapshot: Snapshot, query: SampleQuery, steps: set[int]) -> list[Piece]:
-    found = {
+    distinct = {
         id(piece): piece
         for (split, step), pieces in snapshot.pieces.items()
         if step in steps and (not query.splits or split in query.splits)
         for piece in pieces
     }
-    return list(found.values())
+    return list(distinct.values())
 
 
 def _groups(run: OpenRun, snapshot: Snapshot, heads: Heads, sums: pa.Table, rows: pa.Table) -> list[Group]:
@@ -244,4 +244,4 @@ def _groups(run: OpenRun, snapshot: Snapshot, heads: Heads, sums: pa.Table, rows
 
 
 def _records(table: pa.Table) -> list[tuple[Any, ...]]:
-    return list(zip(*(one.to_pylist() for one in table.columns), strict=True))
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))

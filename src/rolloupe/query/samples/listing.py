@@ -31,48 +31,12 @@ from rolloupe.query.samples.sorting import order_of
 WORTH = 0.5
 """If candidates exceed this share of the samples, all samples are searched."""
 
-
-def top_steps(snapshot: Snapshot, query: SampleQuery, keys: Sequence[StepKey], want: int) -> list[StepKey] | None:
-    """Those of `keys` (in tie order) that hold the first `want` samples; None if the extremes do not decide it.
-
-    The query has no conditions but splits, steps and `trained`.
-    """
-    by = reference(snapshot, query.sort)
-    if by is None or query.trained is False or len(snapshot.metrics) >= MAX_METRICS:
-        return None
-    if is_annotated(snapshot, [by.column, "discarded"]):
-        return None
-    if by.kind == "derived" and snapshot.lacking(by.name, keys):
-        return None
-    sign = 1.0 if query.descending else -1.0
-    best = [_best(snapshot.steps[key], query, by, sign) for key in keys]
-    witnesses = sorted((witness for witness, _ in best if witness > -inf), reverse=True)
-    if len(witnesses) < want:
-        return None
-    bar = witnesses[want - 1]
-    tied = want - sum(witness > bar for witness, _ in best)
-    found = []
-    for key, (witness, most) in zip(keys, best, strict=True):
-        is_tied = witness == most == bar
-        if most > bar or (is_tied and tied > 0):
-            found.append(key)
-            tied -= is_tied
-    rows = sum(snapshot.steps[key].rows for key in keys)
-    return found if sum(snapshot.steps[key].rows for key in found) <= WORTH * rows else None
-
-
-def _best(stats: StepStats, query: SampleQuery, by: ColumnRef, sign: float) -> tuple[float, float]:
-    """A value that some sample of a step certainly has, and a bound for all; greater is better for both."""
-    moments = moments_by_kind(stats, by.kind).get(by.name)
-    witness = -inf if moments is None or not moments.count else sign * (moments.max if sign > 0 else moments.min)
-    is_whole = query.trained or not stats.discarded  # moments cover the trained samples
-    return witness, witness if is_whole else inf
-
-
 KEPT_BYTES = 256 * 2**20
 """Total size of cached lists that are sorted; those in the order of the run take at most a quarter of it."""
+
 STEP_BYTES = 256
 """Of a list's snapshot, for each step: it may be of an earlier version, which nothing else keeps."""
+
 AT_ONCE = 16
 """Lists in the order of the run that are made at a time: they take little more than the number of steps."""
 
@@ -102,7 +66,7 @@ class Listing(Protocol):
         """The place of a sample, None if it is not in the list."""
 
 
-listings: AnswerCache[Listing] = AnswerCache(KEPT_BYTES, lambda one: one.nbytes)
+listings: AnswerCache[Listing] = AnswerCache(KEPT_BYTES, lambda listing: listing.nbytes)
 
 
 def listed(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Listing:
@@ -121,7 +85,7 @@ def listed(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Listing:
     return ByStep(snapshot, query, {key: snapshot.steps[key].rows for key in _steps(snapshot, query)})
 
 
-step_listings: AnswerCache[Listing] = AnswerCache(KEPT_BYTES // 4, lambda one: one.nbytes, AT_ONCE)
+step_listings: AnswerCache[Listing] = AnswerCache(KEPT_BYTES // 4, lambda listing: listing.nbytes, AT_ONCE)
 
 
 class ByNumber:
@@ -146,8 +110,8 @@ class ByNumber:
     @property
     def total(self) -> int:
         """The number of samples."""
-        found = [self.snapshot.steps[key] for key in self._steps]
-        return sum(stats.trained if self._query.trained else stats.rows for stats in found)
+        steps = [self.snapshot.steps[key] for key in self._steps]
+        return sum(stats.trained if self._query.trained else stats.rows for stats in steps)
 
     def page(self, run: OpenRun, offset: int, limit: int) -> list[RowPlace]:
         """The rows from `offset` on."""
@@ -160,6 +124,44 @@ class ByNumber:
     def place_of(self, run: OpenRun, key: SampleKey) -> int | None:
         """The place of a sample."""
         return self.whole.place_of(run, key)
+
+
+def top_steps(snapshot: Snapshot, query: SampleQuery, keys: Sequence[StepKey], want: int) -> list[StepKey] | None:
+    """Those of `keys` (in tie order) that hold the first `want` samples; None if the extremes do not decide it.
+
+    Each of the `want` steps with the best extremes has at least one sample that good. So no step with a worse best
+    value has any of the first `want` samples. The query has no conditions but splits, steps and `trained`.
+    """
+    by = reference(snapshot, query.sort)
+    if by is None or query.trained is False or len(snapshot.metrics) >= MAX_METRICS:
+        return None
+    if is_annotated(snapshot, [by.column, "discarded"]):
+        return None
+    if by.kind == "derived" and snapshot.lacking(by.name, keys):
+        return None
+    sign = 1.0 if query.descending else -1.0
+    best = [_best(snapshot.steps[key], query, by, sign) for key in keys]
+    witnesses = sorted((witness for witness, _ in best if witness > -inf), reverse=True)
+    if len(witnesses) < want:
+        return None
+    bar = witnesses[want - 1]
+    tied = want - sum(witness > bar for witness, _ in best)
+    candidates = []
+    for key, (witness, most) in zip(keys, best, strict=True):
+        is_tied = witness == most == bar
+        if most > bar or (is_tied and tied > 0):
+            candidates.append(key)
+            tied -= is_tied
+    rows = sum(snapshot.steps[key].rows for key in keys)
+    return candidates if sum(snapshot.steps[key].rows for key in candidates) <= WORTH * rows else None
+
+
+def _best(stats: StepStats, query: SampleQuery, by: ColumnRef, sign: float) -> tuple[float, float]:
+    """A value that some sample of a step certainly has, and a bound for all; greater is better for both."""
+    moments = moments_by_kind(stats, by.kind).get(by.name)
+    witness = -inf if moments is None or not moments.count else sign * (moments.max if sign > 0 else moments.min)
+    is_whole = query.trained or not stats.discarded  # moments cover the trained samples
+    return witness, witness if is_whole else inf
 
 
 class BySql:
@@ -213,7 +215,7 @@ class ByStep:
         compile_query(snapshot, query)  # refuse an invalid query now
         self._steps = [key for key in _steps(snapshot, query) if counts.get(key)]
         self._begins = [0, *accumulate(counts[key] for key in self._steps)]
-        self.nbytes = 256 * len(self._steps)
+        self.nbytes = STEP_BYTES * len(self._steps)
 
     @property
     def total(self) -> int:
@@ -222,13 +224,13 @@ class ByStep:
 
     def page(self, run: OpenRun, offset: int, limit: int) -> list[RowPlace]:
         """The rows from `offset` on."""
-        found: list[RowPlace] = []
+        rows: list[RowPlace] = []
         stop = min(offset + limit, self.total)
         for first, last in self._ranges(offset, stop):
             begin = self._begins[first]
             low = max(offset, begin)
-            found += self._part(run, first, last).page(run, low - begin, min(stop, self._begins[last + 1]) - low)
-        return found
+            rows += self._part(run, first, last).page(run, low - begin, min(stop, self._begins[last + 1]) - low)
+        return rows
 
     def place_of(self, run: OpenRun, key: SampleKey) -> int | None:
         """The place of a sample."""

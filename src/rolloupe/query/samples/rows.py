@@ -157,15 +157,15 @@ def _derived(run: OpenRun, pieces: Sequence[Piece], at: Sequence[RowPlace], name
     return database.table(run, Question(pieces, sql, named=columns, at=at))
 
 
-def items_of(some: Iterable[ListRows]) -> list[SampleItem]:
+def items_of(parts: Iterable[ListRows]) -> list[SampleItem]:
     """The samples as records, in order."""
-    numbered = [pair for one in some for pair in _items(one)]
+    numbered = [pair for part in parts for pair in _items(part)]
     return [item for _, item in sorted(numbered, key=lambda pair: pair[0])]
 
 
-def _items(one: ListRows) -> Iterator[tuple[int, SampleItem]]:
-    rows, names = one.rows, one.names
-    nths, keys = rows["nth"].to_pylist(), _keys(one)
+def _items(part: ListRows) -> Iterator[tuple[int, SampleItem]]:
+    rows, names = part.rows, part.names
+    nths, keys = rows["nth"].to_pylist(), _keys(part)
     fields: dict[str, list[Any]] = {name: _values(rows[column]) for column, name in FIELDS.items()}
     fields["id"] = list(map(str, keys))
     fields["attempt"] = [key.attempt for key in keys]
@@ -177,9 +177,9 @@ def _items(one: ListRows) -> Iterator[tuple[int, SampleItem]]:
     yield from zip(nths, starmap(SampleItem, records), strict=True)
 
 
-def _keys(one: ListRows) -> list[SampleKey]:
-    records = zip(*(one.rows[name].to_pylist() for name in ("nth", *KEY)), strict=True)
-    return [SampleKey(*shared, one.attempts.get(nth, 0)) for nth, *shared in records]  # type: ignore[call-arg]
+def _keys(part: ListRows) -> list[SampleKey]:
+    records = zip(*(part.rows[name].to_pylist() for name in ("nth", *KEY)), strict=True)
+    return [SampleKey(*shared, part.attempts.get(nth, 0)) for nth, *shared in records]  # type: ignore[call-arg]
 
 
 def _requested(rows: pa.Table, columns: Sequence[str | None]) -> list[list[Any]]:
@@ -221,29 +221,30 @@ class LocatedItem(NamedTuple):
     """The word for its place: see `PLACE_WORD`."""
 
 
-def located_items(some: Iterable[ListRows]) -> list[LocatedItem]:
+def located_items(parts: Iterable[ListRows]) -> list[LocatedItem]:
     """The samples as records, with their places, in order."""
-    parts = list(some)
+    listed = list(parts)
     places: dict[int, list[Any]] = {}
-    for part in parts:
-        columns = (part.rows[name].to_pylist() for name in ("nth", *PLACED, PLACE_WORD))
+    for rows, *_ in listed:
+        columns = (rows[name].to_pylist() for name in ("nth", *PLACED, PLACE_WORD))
         places.update((nth, place) for nth, *place in zip(*columns, strict=True))
     located = []
-    for nth, item in zip(sorted(places), items_of(parts), strict=True):
-        source, start, length, part_name, word = places[nth]
-        located.append(LocatedItem(nth, item, Locator(source=source, start=start, length=length, part=part_name), word))
+    for nth, item in zip(sorted(places), items_of(listed), strict=True):
+        source, start, length, part, word = places[nth]
+        locator = Locator(source=source, start=start, length=length, part=part)
+        located.append(LocatedItem(nth, item, locator, word))
     return located
 
 
-def table_of(some: Iterable[ListRows]) -> pa.Table:
+def table_of(parts: Iterable[ListRows]) -> pa.Table:
     """The samples as a table, in order: `id`, and the columns under the names that people use."""
     tables = []
-    for one in some:
-        columns = {"nth": one.rows["nth"], "id": pa.array(map(str, _keys(one)), pa.string())}
-        columns |= {name: one.rows[column] for column, name in NAMES.items()}
-        metrics, tags, derived, _ = one.names
+    for part in parts:
+        columns = {"nth": part.rows["nth"], "id": pa.array(map(str, _keys(part)), pa.string())}
+        columns |= {name: part.rows[column] for column, name in NAMES.items()}
+        metrics, tags, derived, _ = part.names
         for kind, names, stored in (("metric", metrics, metric_column), ("tag", tags, tag_column)):
-            columns |= {name if name not in columns else f"{kind}.{name}": one.rows[stored(name)] for name in names}
-        columns |= {f"{PREFIX}{name}": one.rows[derived_column(name)] for name in derived}
+            columns |= {name if name not in columns else f"{kind}.{name}": part.rows[stored(name)] for name in names}
+        columns |= {f"{PREFIX}{name}": part.rows[derived_column(name)] for name in derived}
         tables.append(pa.table(columns))
     return pa.concat_tables(tables, promote_options="permissive").sort_by("nth").drop_columns(["nth"])

@@ -3,7 +3,7 @@
 from rolloupe.query.search.pattern import ROLES, Pattern, TextQuery, utf16_length
 from rolloupe.query.search.reports import Transcript
 from rolloupe.query.search.roles import MAX_SPANS, RolePlace, Snippet, marked, places_in, speaks
-from rolloupe.query.search.run_search import Found, Hit, Search, SearchProgress, search
+from rolloupe.query.search.run_search import Found, Hit, Search, SearchOptions, SearchProgress, search
 from rolloupe.query.search.worker import FoundRow
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "Pattern",
     "RolePlace",
     "Search",
+    "SearchOptions",
     "SearchProgress",
     "Snippet",
     "TextQuery",

@@ -22,6 +22,14 @@ HIT_CHARS = 400
 MOST = 3
 """Snippets of one text."""
 
+MAX_SPANS = 5000
+"""Maximum number of places to mark in one sample; further ones are not counted."""
+
+SAME = {"human": "user", "ai": "assistant", "model": "assistant", "developer": "system", "function": "tool"}
+"""Roles with other names."""
+
+PLACED = "split, step, grp, idx, source, byte_start, byte_length, part"
+
 
 class Snippet(NamedTuple):
     """A piece of a text: `pieces` alternate between context and hit, and begin and end with (maybe empty) context."""
@@ -66,15 +74,6 @@ def _snippet(role: str, encoded: bytes, spans: list[Span]) -> Snippet:
 def _text(piece: bytes) -> str:
     """Decode bytes of a text, without characters that a cut went through."""
     return piece.decode("utf-8", "ignore")
-
-
-MAX_SPANS = 5000
-"""Maximum number of places to mark in one sample; further ones are not counted."""
-
-SAME = {"human": "user", "ai": "assistant", "model": "assistant", "developer": "system", "function": "tool"}
-"""Roles with other names."""
-
-PLACED = "split, step, grp, idx, source, byte_start, byte_length, part"
 
 
 class RolePlace(NamedTuple):

@@ -29,10 +29,31 @@ from rolloupe.query.samples.sorting import ROW_BITS
 from rolloupe.query.search.pattern import Pattern, Rows, TextQuery
 from rolloupe.query.search.reports import Reports, Transcript
 from rolloupe.query.search.roles import Snippet
-from rolloupe.query.search.worker import TOGETHER_BYTES, Count, FoundRow, Pace, SearchPart, search_parts
+from rolloupe.query.search.worker import TOGETHER_BYTES, Count, FoundRow, Pace, SearchPart, SearchWork, search_parts
 
 FIRST_ROWS, MAX_ROWS = 20_000, 2_000_000
 """First and maximum number of rows per statement: the first hits need not wait for the last rows."""
+
+T = TypeVar("T")
+
+TELL_S = 0.1
+"""Seconds between two reports of progress."""
+
+LOOKED_UP = 200
+"""Number of hits to look up at a time."""
+
+MAX_THREADS = 4
+
+MAX_AHEAD, AHEAD_ROWS = 64, 100_000
+"""Maximum number of pieces, and of samples, to search ahead, if that is more than threads need."""
+
+MAX_TRANSCRIPTS = 10_000
+"""Maximum number of report conversations to list; all are counted."""
+
+TOGETHER = 16
+"""Number of small pieces to hand to a thread at once, up to `TOGETHER_BYTES`."""
+
+Ahead: TypeAlias = "deque[tuple[list[SearchPart], Future[None]]]"
 
 
 def pieces_of(snapshot: Snapshot, query: SampleQuery, *, oldest_first: bool = False) -> list[Piece]:
@@ -87,26 +108,6 @@ def _selected(
         yield piece, words[low:high] - first
 
 
-T = TypeVar("T")
-
-TELL_S = 0.1
-"""Seconds between two reports of progress."""
-LOOKED_UP = 200
-"""Number of hits to look up at a time."""
-MAX_THREADS = 4
-MAX_AHEAD, AHEAD_ROWS = 64, 100_000
-"""Maximum number of pieces, and of samples, to search ahead, if that is more than threads need."""
-
-
-MAX_TRANSCRIPTS = 10_000
-"""Maximum number of report conversations to list; all are counted."""
-
-TOGETHER = 16
-"""Number of small pieces to hand to a thread at once, up to `TOGETHER_BYTES`."""
-
-Ahead: TypeAlias = "deque[tuple[list[SearchPart], Future[None]]]"
-
-
 class Hit(NamedTuple):
     """A matching sample."""
 
@@ -153,12 +154,27 @@ def never() -> bool:
     return False
 
 
+class SearchOptions(NamedTuple):
+    """How many hits a search lists, and in which order."""
+
+    limit: int | None = None
+    reserve: int = 0
+    """Number of hits to keep beyond the limit, for later look-ups."""
+    oldest_first: bool = False
+    """True to begin with the oldest step instead of the newest."""
+    by_step: bool = False
+    """True to count the hits of each step, too."""
+    transcripts: int | None = None
+    """Number of report conversations to list, at most `MAX_TRANSCRIPTS`; None for the rest of the limit."""
+
+
+ALL_HITS = SearchOptions()
+
+
 class Search(Iterator[Found]):
     """The search of a query's samples, in the current index; counts all hits.
 
-    Lists `limit` hits, newest step first, or oldest; keeps `reserve` more for later look-ups. `by_step` also counts by
-    step. Report conversations that no sample shows follow the samples: `transcripts` of them are listed (default: the
-    rest of the limit), at most `MAX_TRANSCRIPTS`.
+    Report conversations that no sample shows follow the samples.
 
     Yields at least every tenth of a second, and ends soon after `stopped` returns True or the search is closed. The
     last progress of a search that was not stopped has `is_over`. Ignores sort, limit and offset of the query. Raises
@@ -170,35 +186,29 @@ class Search(Iterator[Found]):
         run: OpenRun,
         text: TextQuery,
         query: SampleQuery,
-        *,
-        limit: int | None = None,
-        reserve: int = 0,
-        oldest_first: bool = False,
-        by_step: bool = False,
-        transcripts: int | None = None,
+        options: SearchOptions = ALL_HITS,
         stopped: Callable[[], bool] = never,
     ) -> None:
         self._run = run
         self._pattern = Pattern(text)
-        self._limit = limit
-        self._most = None if limit is None else limit + reserve
+        self._limit = options.limit
+        self._most = None if options.limit is None else options.limit + options.reserve
         self._stopped = stopped
         self._is_closed = False
         self._snapshot = run.snapshot()
-        self._reports = Reports(run, self._pattern, query, oldest_first=oldest_first)
+        self._reports = Reports(run, self._pattern, query, oldest_first=options.oldest_first)
         self._query = self._in_known_splits(query)
         compile_query(self._snapshot, self._query, by_group=False)  # refuse an invalid query now
-        self._oldest_first = oldest_first
-        pieces = pieces_of(self._snapshot, self._query, oldest_first=oldest_first)
+        pieces = pieces_of(self._snapshot, self._query, oldest_first=options.oldest_first)
         self._known_samples = sum(rows_in(piece, self._query) for piece in pieces)
         self._rows = sum(piece.rows for piece in pieces)
         self._known_bytes = sum(_share(piece, rows_in(piece, self._query)) for piece in pieces)
         self._bytes = sum(piece.stop - piece.start for piece in pieces)
-        self._count = Count(by_step=by_step)
-        self._pace = Pace()
+        self._count = Count(by_step=options.by_step)
+        self._shared = SearchWork(run, self._pattern, self._count, Pace(), options.oldest_first)
         self._passed = 0
         self._transcripts: list[Transcript] = []
-        self._most_transcripts = transcripts
+        self._most_transcripts = options.transcripts
         self._found_transcripts = self._reports_done = self._reports_known = 0
         self._waiting: list[FoundRow] = []
         self._scoped = scoped(run, self._snapshot, self._query, pieces)
@@ -237,8 +247,8 @@ class Search(Iterator[Found]):
         try:
             yield Found([], [], self._progress(is_over=False))
             while not self._stopped():
-                while self._looks_ahead(parts) and (some := self._next()):
-                    parts.append((some, _pool().submit(search_parts, some, self._is_listing, self._goes_on)))
+                while self._looks_ahead(parts) and (batch := self._next()):
+                    parts.append((batch, _pool().submit(search_parts, batch, self._is_listing, self._goes_on)))
                 if not parts:
                     break
                 if not self._take(parts):
@@ -290,27 +300,26 @@ class Search(Iterator[Found]):
 
     def _next(self) -> list[SearchPart]:
         """The next pieces, small ones together: handing one to another thread costs as much as searching it."""
-        some: list[SearchPart] = []
+        batch: list[SearchPart] = []
         size_bytes = 0
-        while size_bytes < TOGETHER_BYTES and len(some) < TOGETHER and (due := next(self._scoped, None)) is not None:
-            part = SearchPart(self._run, self._pattern, *due, self._count, self._pace, oldest_first=self._oldest_first)
-            some.append(part)
+        while size_bytes < TOGETHER_BYTES and len(batch) < TOGETHER and (due := next(self._scoped, None)) is not None:
+            batch.append(SearchPart(self._shared, *due))
             size_bytes += due[0].stop - due[0].start
-        return some
+        return batch
 
     def _looks_ahead(self, parts: Ahead) -> bool:
         """True to begin further pieces: a few at least, more if they are small."""
         return len(parts) < 2 * threads() or (
-            len(parts) < MAX_AHEAD and sum(part.piece.rows for some, _ in parts for part in some) < AHEAD_ROWS
+            len(parts) < MAX_AHEAD and sum(part.piece.rows for batch, _ in parts for part in batch) < AHEAD_ROWS
         )
 
     def _take(self, parts: Ahead) -> bool:
         """Take the hits of the first pieces; drop finished pieces. Return whether there were any hits."""
         has_taken = False
         while parts:
-            some, future = parts[0]
+            batch, future = parts[0]
             is_through = future.done()  # check before taking: later hits are taken later
-            rows = [row for part in some for row in part.take()]
+            rows = [row for part in batch for row in part.take()]
             self._waiting += rows
             has_taken = has_taken or is_through or bool(rows)
             if not is_through:
@@ -338,11 +347,11 @@ class Search(Iterator[Found]):
         self._passed += len(rows)
         hits: list[Hit] = []
         for first in range(0, min(listed, len(rows)), LOOKED_UP):
-            some = rows[first : min(first + LOOKED_UP, listed)]
+            batch = rows[first : min(first + LOOKED_UP, listed)]
             try:
-                hits += self.look_up(some)
+                hits += self.look_up(batch)
             except SourceChanged as error:
-                self._count.note(f"{len(some)} samples were found and cannot be listed: {error}")
+                self._count.note(f"{len(batch)} samples were found and cannot be listed: {error}")
         transcripts, self._transcripts = self._transcripts, []
         return Found(hits, rows[listed:last], self._progress(is_over=is_over), transcripts)
 
@@ -380,6 +389,13 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads(), thread_name_prefix="search")
 
 
-def search(run: OpenRun, text: TextQuery, query: SampleQuery | None = None, **how: Any) -> Search:
-    """Search the samples of a query (default: all samples): see `Search`."""
-    return Search(run, text, query or SampleQuery(), **how)
+def search(
+    run: OpenRun,
+    text: TextQuery,
+    query: SampleQuery | None = None,
+    *,
+    stopped: Callable[[], bool] = never,
+    **options: Any,
+) -> Search:
+    """Search the samples of a query (default: all samples), with the options of `SearchOptions`: see `Search`."""
+    return Search(run, text, query or SampleQuery(), SearchOptions(**options), stopped)

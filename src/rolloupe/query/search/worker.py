@@ -28,6 +28,17 @@ FIRST_BYTES = 256 * 1024
 LEAST_BYTES = 16 * 1024
 """Starting a call takes as long as searching this much text."""
 
+MAX_NOTES = 20
+
+MAX_STEPS = 10_000
+"""Maximum number of steps whose hits are counted."""
+
+LARGE_ROWS = 50_000
+"""A piece with more rows shows its hits before it is finished, in file order."""
+
+TOGETHER_BYTES = 2**20
+"""Texts of small pieces are searched together: starting takes as long as searching some hundred."""
+
 
 class SearchStopped(Exception):
     """Raised within a search that is to end."""
@@ -64,17 +75,6 @@ class Pace:
         places = int(np.searchsorted(offsets, int(offsets[0]) + self._size_bytes, side="right")) - 1
         places = min(max(1, places), len(offsets) - 1)
         return first + places, int(offsets[places] - offsets[0])
-
-
-MAX_NOTES = 20
-MAX_STEPS = 10_000
-"""Maximum number of steps whose hits are counted."""
-LARGE_ROWS = 50_000
-"""A piece with more rows shows its hits before it is finished, in file order."""
-
-
-TOGETHER_BYTES = 2**20
-"""Texts of small pieces are searched together: starting takes as long as searching some hundred."""
 
 
 class FoundRow(NamedTuple):
@@ -142,30 +142,29 @@ class Count:
                 self.notes[reason] = None
 
 
+class SearchWork(NamedTuple):
+    """What all parts of a search share."""
+
+    run: OpenRun
+    pattern: Pattern
+    progress: Count
+    pace: Pace
+    oldest_first: bool
+
+
 class SearchPart:
     """The search of one piece. `search_parts` works through it; `take` returns the hits since the last call."""
 
-    def __init__(
-        self,
-        opened: OpenRun,
-        pattern: Pattern,
-        piece: Piece,
-        rows: Rows | None,
-        count: Count,
-        pace: Pace,
-        *,
-        oldest_first: bool = False,
-    ) -> None:
+    def __init__(self, work: SearchWork, piece: Piece, rows: Rows | None) -> None:
         self.piece = piece
-        self._oldest_first = oldest_first
-        self._placed: PieceSteps | None = None
-        self.pace = pace
-        self._pattern = pattern
-        self._opened = opened
+        self.pace = work.pace
+        self._oldest_first = work.oldest_first
+        self._run, self._pattern, self._count = work.run, work.pattern, work.progress
         self._rows = rows
-        self._count = count
-        self._spoken = Spoken(opened, pattern, count.note) if set(pattern.query.roles) - {*COLUMNS} else None
-        self._names = COLUMNS if self._spoken else [n for n in COLUMNS if n in (pattern.query.roles or COLUMNS)]
+        self._placed: PieceSteps | None = None
+        roles = set(work.pattern.query.roles)
+        self._spoken = Spoken(work.run, work.pattern, work.progress.note) if roles - {*COLUMNS} else None
+        self._names = COLUMNS if self._spoken else [name for name in COLUMNS if name in (roles or COLUMNS)]
         self._hits: deque[FoundRow] = deque()
         self._pending: list[FoundRow] = []
         self._samples, self._bytes = piece.rows, piece.stop - piece.start
@@ -174,13 +173,13 @@ class SearchPart:
         """Yield the texts to search, as far as they can be read. Raises `SearchStopped` if `go_on` returns False."""
         if self._rows is not None and not len(self._rows):
             return
-        source = self._opened.source(self.piece.source)
+        source = self._run.source(self.piece.source)
         try:
-            for batch in read_texts(self._opened.info, source, self.piece, self._names):
+            for batch in read_texts(self._run.info, source, self.piece, self._names):
                 if not go_on():
                     raise SearchStopped
                 if batch.is_scanned and self.piece.path is not None:
-                    self._opened.lacks_texts(self.piece.path)
+                    self._run.lacks_texts(self.piece.path)
                 yield self._selected(batch)
         except SourceChanged as error:
             self._count.note(str(error))
@@ -281,7 +280,7 @@ class SearchPart:
         """Split and step of each row of the piece, queried once."""
         if self._placed is None:
             sql = f"SELECT {PLACE[1]}, step, split FROM base ORDER BY {PLACE[1]}"
-            table, reading = database.placed(self._opened, Question([self.piece], sql))
+            table, reading = database.placed(self._run, Question([self.piece], sql))
             begin = reading.numbers([RowPlace(self.piece, 0)])[1][0].as_py()
             place, step, split = table.columns
             self._placed = PieceSteps(place.to_numpy() - begin, step.to_numpy(), split.combine_chunks())

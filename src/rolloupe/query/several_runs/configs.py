@@ -41,6 +41,9 @@ TELLING = re.compile(
 )
 """The last parts of keys by which people distinguish their runs."""
 
+WHOLE = 2**40
+"""Characters of a value: configurations are compared as a whole."""
+
 
 class ConfigDifferences(NamedTuple):
     """The keys that differ, and for each run with a configuration its values; None for a missing key."""
@@ -69,11 +72,11 @@ def config_differences(runs: Sequence[OpenRun], max_s: float = MAX_S) -> ConfigD
 
     These it reads again, for `AGAIN_S` seconds, the one that was read longest ago first.
     """
-    before = {run: one for run in runs if (one := _read.get(run)) is not None}
+    before = {run: kept for run in runs if (kept := _read.get(run)) is not None}
     _read_for(max_s, [run for run in runs if run not in before])
     _read_for(min(max_s, AGAIN_S), sorted(before, key=lambda run: before[run].read_s))
-    known = [(run, one) for run in runs if (one := _read.get(run)) is not None]
-    configs = {run.id: dict(zip(one.keys, one.values, strict=True)) for run, one in known if one.keys}
+    known = [(run, kept) for run in runs if (kept := _read.get(run)) is not None]
+    configs = {run.id: dict(zip(kept.keys, kept.values, strict=True)) for run, kept in known if kept.keys}
     names = {run.id: run.info.name for run, _ in known}
     keys = ranked(differing_keys(configs), configs, names)[:MAX_KEYS]
     telling = sum(not _rank(key, configs, names).is_name for key in keys)
@@ -87,9 +90,9 @@ def _read_for(max_s: float, runs: Sequence[OpenRun]) -> None:
     for run in runs:
         if time.monotonic() > until:
             break
-        found = flat(config(run))
-        values = tuple(map(sys.intern, found.values()))
-        _read[run] = FlatConfig(time.monotonic(), _shared(tuple(map(sys.intern, found))), values)
+        by_path = flat(config(run))
+        values = tuple(map(sys.intern, by_path.values()))
+        _read[run] = FlatConfig(time.monotonic(), _shared(tuple(map(sys.intern, by_path))), values)
 
 
 @lru_cache(maxsize=256)
@@ -115,7 +118,7 @@ def _values(tree: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
             for key, value in tree.items():
                 yield from _values(value, f"{path}.{key}" if path else str(key), depth + 1)
             return
-        if isinstance(tree, list) and any(isinstance(one, list | Mapping) for one in tree[:MAX_VALUES]):
+        if isinstance(tree, list) and any(isinstance(value, list | Mapping) for value in tree[:MAX_VALUES]):
             for number, value in enumerate(tree):
                 yield from _values(value, f"{path}.{number}" if path else str(number), depth + 1)
             return
@@ -179,10 +182,6 @@ def _is_number(text: str) -> bool:
     return True
 
 
-WHOLE = 2**40
-"""Characters of a value: configurations are compared as a whole."""
-
-
 class ConfigRow(NamedTuple):
     """A key, and its value as text in each run; None for a missing key."""
 
@@ -242,7 +241,7 @@ def config_table(
 
 
 def _matches(key: str, needle: str, configs: Mapping[str, Mapping[str, str]]) -> bool:
-    return needle in key.casefold() or any(needle in one.get(key, "").casefold() for one in configs.values())
+    return needle in key.casefold() or any(needle in values.get(key, "").casefold() for values in configs.values())
 
 
 class RunGroup(NamedTuple):

@@ -80,7 +80,7 @@ class _Counts(NamedTuple):
         return sum(column.nbytes for column in self)
 
 
-_cache: AnswerCache[_Counts] = AnswerCache(KEPT_BYTES, lambda one: one.nbytes)
+_cache: AnswerCache[_Counts] = AnswerCache(KEPT_BYTES, lambda counts: counts.nbytes)
 
 COUNTS = f"""
 SELECT prompt_hash, count(*), count(*) FILTER (discarded <> ''), {mean_of("reward")}
@@ -100,19 +100,19 @@ def shared_prompts(
     if sort not in PROMPT_SORTS:
         raise BadQuery(f"sort={sort[:40]!r} is not one of {', '.join(PROMPT_SORTS)}")
     counts = [_counts(run, split, step) for run in runs]
-    is_cut = any(len(one.names) > MOST_PROMPTS for one in counts)
+    is_cut = any(len(own.names) > MOST_PROMPTS for own in counts)
     names, first, runs_with = np.unique(
-        np.concatenate([one.names for one in counts]) if counts else np.zeros(0, np.int64),
+        np.concatenate([own.names for own in counts]) if counts else np.zeros(0, np.int64),
         return_index=True,
         return_counts=True,
     )
     shared = names[runs_with > 1][np.argsort(first[runs_with > 1], kind="stable")]
     means = np.full((len(runs), len(shared)), np.nan)
     samples, discarded = np.zeros(means.shape, np.int64), np.zeros(means.shape, np.int64)
-    for number, one in enumerate(counts):
-        _, here, own = np.intersect1d(shared, one.names, return_indices=True)
-        means[number, here], samples[number, here] = one.means[own], one.samples[own]
-        discarded[number, here] = one.discarded[own]
+    for number, own_counts in enumerate(counts):
+        _, here, own = np.intersect1d(shared, own_counts.names, return_indices=True)
+        means[number, here], samples[number, here] = own_counts.means[own], own_counts.samples[own]
+        discarded[number, here] = own_counts.discarded[own]
     order = _order(means) if sort == "difference" else np.arange(len(shared))
     page = order[offset : offset + limit]
     texts = _texts(runs, split, step, shared[page], samples[:, page])
@@ -126,7 +126,7 @@ def shared_prompts(
         )
         for place in page.tolist()
     ]
-    return SharedPrompts([len(one.names) for one in counts], len(shared), offset, prompts, is_cut)
+    return SharedPrompts([len(own.names) for own in counts], len(shared), offset, prompts, is_cut)
 
 
 def _order(means: NDArray[np.float64]) -> NDArray[np.intp]:

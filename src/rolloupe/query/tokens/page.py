@@ -16,16 +16,19 @@ from rolloupe.query.tokens.spans import Places, TokenSpans, prompt_length, spans
 from rolloupe.query.tokens.token_strings import Spelling, spelling_of, texts_of_tokens
 from rolloupe.tokens import Flags, Origin, SampleSeries, token_count, trained
 
+USUAL_UPDATE = "ppo"
+"""The rule of a run whose configuration names none that its samples suffice for."""
+
+ASSISTANT, PROMPT = "assistant", "prompt"
+
+OWN = ("id", "text", "role", "mask", "top_logprobs")
+
 
 def series_of(sample: Sample, total: int) -> list[SampleSeries]:
     """Return the recorded series of a sample, then derived ones, then differences: see `tokens.completed`."""
-    recorded = {one.name: tokens.values_between(one, 0, total) for one in sample.series}
-    by_framework = [one.name for one in sample.series if not one.is_derived]
+    recorded = {series.name: tokens.values_between(series, 0, total) for series in sample.series}
+    by_framework = [series.name for series in sample.series if not series.is_derived]
     return tokens.completed(recorded, by_framework, sample.row.advantage, group_advantage=sample.group_advantage)
-
-
-USUAL_UPDATE = "ppo"
-"""The rule of a run whose configuration names none that its samples suffice for."""
 
 
 def usual_update(names: Sequence[str], loss: RunLoss | None = None) -> str | None:
@@ -84,7 +87,7 @@ def token_page(sample: Sample, start: int = 0, count: int | None = None, loss: R
         raise BadQuery(f"sample {sample.key} has {total:,} tokens: start={start} and count={count} lie outside of them")
     stop = total if count is None else min(total, start + count)
     series = series_of(sample, total)
-    mask = tokens.trained({one.name: one.values for one in series}) if series else None
+    mask = tokens.trained({each.name: each.values for each in series}) if series else None
     return TokenPage(
         total=total,
         start=start,
@@ -92,8 +95,8 @@ def token_page(sample: Sample, start: int = 0, count: int | None = None, loss: R
         ids=_padded(sample.token_ids, start, stop) if sample.token_ids else None,
         strings=_strings(sample.token_strings, total, start, stop) if sample.token_strings else None,
         spans=spans_of(sample, total, mask).within(start, stop),
-        series={one.name: one.values[start:stop] for one in series},
-        origins={one.name: one.origin for one in series},
+        series={each.name: each.values[start:stop] for each in series},
+        origins={each.name: each.origin for each in series},
         rules=tokens.mask_rules(series, loss),
         updates=update_names(series, loss),
         spelling=spelling_of(sample),
@@ -114,10 +117,6 @@ def _padded(ids: Sequence[int], start: int, stop: int) -> NDArray[np.int64]:
 def _strings(strings: Sequence[str], total: int, start: int, stop: int) -> list[str]:
     before = total - len(strings)
     return [""] * max(0, min(before, stop) - start) + list(strings[max(0, start - before) : max(0, stop - before)])
-
-
-ASSISTANT, PROMPT = "assistant", "prompt"
-OWN = ("id", "text", "role", "mask", "top_logprobs")
 
 
 def token_table(sample: Sample) -> pa.Table:
@@ -150,12 +149,11 @@ def _texts(strings: Sequence[str], total: int) -> pa.Array:
 
 def _alternatives(sample: Sample, total: int) -> pa.Array:
     """Those of the last tokens."""
-    recorded = sample.top_logprobs
-    without: list[None] = [None] * (total - len(recorded))
-    named = ([{"text": _encodable(text), "logprob": logprob} for text, logprob in some] for some in recorded)
-    return pa.array(
-        [*without, *((some and json.dumps(some, ensure_ascii=False)) or None for some in named)], pa.string()
-    )
+    texts: list[str | None] = [None] * (total - len(sample.top_logprobs))
+    for alternatives in sample.top_logprobs:
+        named = [{"text": _encodable(text), "logprob": logprob} for text, logprob in alternatives]
+        texts.append(json.dumps(named, ensure_ascii=False) if named else None)
+    return pa.array(texts, pa.string())
 
 
 def _encodable(text: str) -> str:

@@ -80,7 +80,7 @@ def readable(strings: Sequence[str]) -> list[str]:
 def each_readable(strings: Sequence[str]) -> list[str]:
     """Return token strings of many places as text, each by itself. A part of a character stays as it is."""
     spelled = _SPELLED[_spelling(strings)]
-    return [text_of(spelled(one)) or one for one in strings]
+    return [text_of(spelled(string)) or string for string in strings]
 
 
 def _spelling(strings: Sequence[str]) -> Spelling:
@@ -90,7 +90,7 @@ def _spelling(strings: Sequence[str]) -> Spelling:
     if not any(sign in whole for sign in (*_BLANKS, *_MARK)):
         return "plain"
     plain, letters, marks = (
-        sum(any(sign in one for sign in signs) for one in different) for signs in (_PLAIN, _BLANKS, _MARK)
+        sum(any(sign in string for sign in signs) for string in different) for signs in (_PLAIN, _BLANKS, _MARK)
     )
     if plain >= max(letters, marks):
         return "plain"
@@ -100,8 +100,8 @@ def _spelling(strings: Sequence[str]) -> Spelling:
 def _read(strings: Sequence[str], spelling: Spelling) -> list[str]:
     if spelling == "plain":
         return list(strings)
-    pieces = {one: _SPELLED[spelling](one) for one in {*strings}}
-    texts = {one: text_of(piece) for one, piece in pieces.items()}
+    pieces = {string: _SPELLED[spelling](string) for string in {*strings}}
+    texts = {string: text_of(piece) for string, piece in pieces.items()}
     return completed([*map(texts.__getitem__, strings)], lambda at: pieces[strings[at]])
 
 
@@ -110,8 +110,8 @@ def _to_bytes(string: str) -> bytes:
 
 
 def _letters_to_bytes(string: str) -> bytes:
-    found = bytes_of(string)
-    return _to_bytes(string) if found is None else found
+    data = bytes_of(string)
+    return _to_bytes(string) if data is None else data
 
 
 def _mark_to_bytes(string: str) -> bytes:
@@ -133,12 +133,12 @@ def _lengths(pieces: list[bytes], text: str) -> Lengths | None:
 
 
 def _plain(strings: Sequence[str]) -> list[bytes]:
-    return [one.encode("utf-8", "surrogatepass") for one in strings]
+    return [string.encode("utf-8", "surrogatepass") for string in strings]
 
 
 def _byte_level(strings: Sequence[str]) -> list[bytes] | None:
     try:
-        return [bytes(map(BYTES.__getitem__, one)) for one in strings]
+        return [bytes(map(BYTES.__getitem__, string)) for string in strings]
     except KeyError:  # a special token with a blank in it, or another alphabet
         return None
 

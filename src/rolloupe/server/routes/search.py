@@ -14,7 +14,7 @@ from rolloupe.index import OpenRun
 from rolloupe.model import Turn
 from rolloupe.query import SampleQuery
 from rolloupe.query.filter.parser import conditions
-from rolloupe.query.search import MAX_SPANS, Pattern, Search, TextQuery, places_in, speaks, utf16_length
+from rolloupe.query.search import MAX_SPANS, Pattern, Search, SearchOptions, TextQuery, places_in, speaks, utf16_length
 from rolloupe.server import params
 from rolloupe.server.context import PERSON, context_of, name_of
 from rolloupe.server.replies import error_reply
@@ -61,21 +61,12 @@ def _begun(runs: list[OpenRun], body: wire.SearchRequest, person: str = "") -> R
         typed=body.where,
     )
     text, stop = text_query(body.search), threading.Event()
+    options = SearchOptions(TOLD, LISTED - TOLD, body.oldest_first, by_step=len(runs) == 1, transcripts=TOLD)
     searches: list[tuple[OpenRun, Search]] = []
     notes: list[str] = []
     for run in runs:
         try:
-            run_search = Search(
-                run,
-                text,
-                query,
-                limit=TOLD,
-                reserve=LISTED - TOLD,
-                oldest_first=body.oldest_first,
-                by_step=len(runs) == 1,
-                transcripts=TOLD,
-                stopped=stop.is_set,
-            )
+            run_search = Search(run, text, query, options, stop.is_set)
         except (BadQuery, NotFound) as error:
             if len(notes) + 1 == len(runs) or isinstance(error, BadPattern):
                 raise

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from rolloupe import query
 from rolloupe.model import Sample, SampleKey
-from rolloupe.query.search import Hit, Pattern, Search, TextQuery
+from rolloupe.query.search import Hit, Pattern, Search, SearchOptions, TextQuery
 from rolloupe.tui.run.place import ListPlace
 from rolloupe.tui.run.session import PAGE, Session
 from rolloupe.tui.views.blocks import TextBlock
@@ -108,10 +108,8 @@ class Walk:
         """Yield samples at other steps whose prompt or response has the text, and shows it; the oldest step first."""
         asked, step = self._place.query(), self._place.step
         for one in (replace(asked, step_min=step + 1, step_max=None), replace(asked, step_min=None, step_max=step - 1)):
-            search = Search(
-                self._session.run, TextQuery(text=self._text), one, oldest_first=True, transcripts=0,
-                stopped=self._is_stopped,
-            )  # fmt: skip
+            options = SearchOptions(oldest_first=True, transcripts=0)
+            search = Search(self._session.run, TextQuery(text=self._text), one, options, self._is_stopped)
             for hit in self._hits(search):
                 if self._has_it(hit.sample.key):
                     yield FoundSample(replace(self._place, step=hit.sample.key.step), hit.sample.key)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from textual.app import ComposeResult
 
 from rolloupe.query import SampleQuery
-from rolloupe.query.search import Found, Hit, Search, TextQuery
+from rolloupe.query.search import Found, Hit, Search, SearchOptions, TextQuery
 from rolloupe.tui.draw.figures import listed, score
 from rolloupe.tui.draw.ink import ACCENT, DIM, MATCH, PLAIN, QUIET, Line, cut, joined, safe
 from rolloupe.tui.screen_keys import SEARCH_KEYS
@@ -46,10 +46,8 @@ class SearchScreen(BackScreen[Hit]):
         text, session, wanted = TextQuery(text=self._text), self.session, self.questions.wanted("search")
 
         def search() -> None:
-            for found in Search(
-                session.run, text, SampleQuery(), limit=MOST, transcripts=0,
-                stopped=lambda: not wanted(),
-            ):  # fmt: skip
+            options = SearchOptions(limit=MOST, transcripts=0)
+            for found in Search(session.run, text, SampleQuery(), options, stopped=lambda: not wanted()):
                 self.app.call_later(self._take, found)
 
         self.ask("search", search, lambda _: None, is_slow=True)
