@@ -29,6 +29,7 @@ from rolloupe.index.segments.text_batches import read_texts
 from rolloupe.lru import Lru
 from rolloupe.query.engine import database
 from rolloupe.query.engine.database import Question
+from rolloupe.query.engine.names import current_rows, is_within
 from rolloupe.query.engine.relation import FILE, PLACE, AnnotationOverlay, Column, RowPlace, quote, where_current
 from rolloupe.query.records import SampleQuery
 from rolloupe.query.samples.pages import in_known_splits
@@ -104,13 +105,14 @@ def feature_pieces(snapshot: Snapshot, window: FeatureWindow) -> FeaturePieces:
 
     Raises `NotFound` for a split that the run lacks.
     """
-    in_known_splits(snapshot, SampleQuery(splits=(window.split,)))
+    query = SampleQuery(splits=(window.split,), step_min=window.step_min, step_max=window.step_max)
+    in_known_splits(snapshot, query)
     in_window = snapshot.holding((window.split,), window.step_min, window.step_max)
     pieces = sorted(in_window, key=lambda piece: (piece.source, piece.start))
     known = [(piece, facts) for piece in pieces if (facts := _facts_of(piece)) is not None]
     reached = {id(piece) for piece, _ in known}
-    pending = sum(_rows_in(piece, window, snapshot) for piece in pieces if id(piece) not in reached)
-    total = sum(stats.rows for (split, step), stats in snapshot.steps.items() if _is_in(window, split, step))
+    pending = sum(current_rows(piece, query, snapshot) for piece in pieces if id(piece) not in reached)
+    total = sum(stats.rows for key, stats in snapshot.steps.items() if is_within(query, *key))
     return FeaturePieces([piece for piece, _ in known], [facts for _, facts in known], total, pending)
 
 
@@ -127,24 +129,15 @@ def _facts_of(piece: Piece) -> FeatureFacts | None:
     return facts
 
 
-def _is_in(window: FeatureWindow, split: str, step: int) -> bool:
-    low, high = window.step_min, window.step_max
-    return split == window.split and (low is None or step >= low) and (high is None or step <= high)
-
-
-def _rows_in(piece: Piece, window: FeatureWindow, snapshot: Snapshot) -> int:
-    current = (stats for stats in piece.step_stats if _is_in(window, stats.split, stats.step))
-    return sum(stats.rows for stats in current if stats.launch in (0, snapshot.steps[stats.split, stats.step].launch))
-
-
 def condition(window: FeatureWindow, pieces: Sequence[Piece]) -> tuple[str, list[object]]:
     """The rows of some pieces that are in a window, in SQL, and the values in it: no part that all rows meet anyway."""
     steps = {(stats.split, stats.step) for piece in pieces for stats in piece.step_stats}
+    low, high = window.step_min, window.step_max
     bounds: list[tuple[str, object]] = []
     if any(split != window.split for split, _ in steps):
         bounds.append(("split = ?", window.split))
-    if any(not _is_in(window, window.split, step) for _, step in steps):
-        limits = (("step >= ?", window.step_min), ("step <= ?", window.step_max))
+    if any((low is not None and step < low) or (high is not None and step > high) for _, step in steps):
+        limits = (("step >= ?", low), ("step <= ?", high))
         bounds += [(sql, value) for sql, value in limits if value is not None]
     if window.env is not None:
         bounds.append(("env = ?", window.env.encode("utf-8", "replace").decode()))

@@ -88,7 +88,10 @@ class StepAnswers(Generic[T]):
                 keys.setdefault(key[1], []).append(key)
         is_overlaid = rows.overlay.pieces or rows.overlay.scores
         newer = _stamp_of((*snapshot.annotations, *snapshot.scores)) if is_overlaid else ()
-        stamps = {step: _joined(newer, _stamp_of(snapshot.of(own), rows.later)) for step, own in keys.items()}
+        stamps: dict[int, Stamp | None] = {}
+        for step, own in keys.items():
+            stamp = _stamp_of(snapshot.of(own), rows.later)
+            stamps[step] = None if newer is None or stamp is None else (*newer, stamp)
         old = kept.stamps if kept is not None else {}
         changed = {step for step, stamp in stamps.items() if stamp is None or old.get(step) != stamp}
         answers = {} if kept is None else {step: one for step, one in kept.answers.items() if step in stamps}
@@ -111,7 +114,3 @@ def _stamp_of(pieces: Iterable[Piece], later: Iterable[str] = ()) -> Stamp | Non
         stamp += [piece.source, piece.start, piece.stop, piece.fingerprint, piece.superseded]
         stamp += [*(name in piece.derived for name in later), piece.tokens] if later else []
     return tuple(stamp)
-
-
-def _joined(newer: Stamp | None, own: Stamp | None) -> Stamp | None:
-    return None if newer is None or own is None else (*newer, own)

@@ -8,7 +8,7 @@ from itertools import islice
 from rolloupe.columns import ALIASES, ANNOTATED, KNOWN
 from rolloupe.derive import METRICS, PREFIX
 from rolloupe.errors import BadQuery
-from rolloupe.index import Moments, OpenRun, Snapshot, StepStats
+from rolloupe.index import Moments, OpenRun, Piece, Snapshot, StepStats
 from rolloupe.index.segments.columns import (
     NUMBER,
     ColumnRef,
@@ -75,6 +75,12 @@ def is_annotated(snapshot: Snapshot, columns: Collection[str]) -> bool:
     metrics, tags = snapshot.annotated_names()
     fixed = ANNOTATED if snapshot.annotations else ()
     return not {*fixed, *map(metric_column, metrics), *map(tag_column, tags)}.isdisjoint(columns)
+
+
+def current_rows(piece: Piece, query: SampleQuery, snapshot: Snapshot) -> int:
+    """The number of current samples of a piece in the splits and steps of a query."""
+    within = (stats for stats in piece.step_stats if is_within(query, stats.split, stats.step))
+    return sum(stats.rows for stats in within if stats.launch in (0, snapshot.steps[stats.split, stats.step].launch))
 
 
 def prompt_word(prompt_hash: int) -> str:

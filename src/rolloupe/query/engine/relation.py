@@ -179,7 +179,8 @@ class TableReading:
         """The rows of some files; files of derived metrics have the same rows, in the same order."""
         if not paths:
             return ""
-        numbers = f"SELECT {columns}, {_place(first)} FROM {self._files(paths, alike=alike)}"
+        place = f"{first} + file_index::BIGINT AS {PLACE[0]}, file_row_number AS {PLACE[1]}"
+        numbers = f"SELECT {columns}, {place} FROM {self._files(paths, alike=alike)}"
         if not derived:
             return numbers
         return f"SELECT * FROM ({numbers}) POSITIONAL JOIN (SELECT * FROM {self._files(derived)})"
@@ -249,10 +250,6 @@ def _names(pieces: Sequence[Piece]) -> tuple[dict[str, None], dict[str, None]]:
 def _more(pieces: Sequence[Piece]) -> list[str]:
     metrics, tags = _names(pieces)
     return [*map(metric_column, metrics), *map(tag_column, tags)]
-
-
-def _place(first: int) -> str:
-    return f"{first} + file_index::BIGINT AS {PLACE[0]}, file_row_number AS {PLACE[1]}"
 
 
 def _numbered(table: pa.Table, file: int) -> pa.Table:

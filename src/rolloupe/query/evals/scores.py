@@ -193,9 +193,7 @@ def grid(
         verdict: int(((kinds == number) & recurs).sum()) for number, verdict in enumerate(VERDICTS)
     }
     counts["unbeaten"] = int(((beat == 0) & recurs).sum())
-    wanted = (
-        recurs if not only else recurs & (beat == 0 if only == "unbeaten" else kinds == VERDICTS.index(_verdict(only)))
-    )
+    wanted = recurs if not only else recurs & (beat == 0 if only == "unbeaten" else kinds == VERDICTS.index(only))
     rows = _sorted(cells, np.flatnonzero(wanted), sort)
     page = rows[offset : offset + limit]
     prompts = _prompts(run, split, cells, page, kinds, beat)
@@ -217,10 +215,6 @@ def _between(cells: Cells, step_min: int | None, step_max: int | None) -> Cells:
     columns = {name: getattr(cells, name)[inside] for name in Cells._fields if name not in ("names", "steps", "step")}
     places = (np.cumsum(is_wanted) - 1).astype(np.int32)
     return cells._replace(steps=cells.steps[is_wanted], step=places[cells.step[inside]], **columns)
-
-
-def _verdict(word: str) -> Verdict:
-    return next(one for one in VERDICTS if one == word)
 
 
 def _fared(cells: Cells) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:

@@ -138,7 +138,9 @@ def _suggestions(
         named += [] if NUMBER in sources else [Suggestion(NUMBER, "column", "in its step, from 0")]
         named += [Suggestion(quoted(name), "column", kind) for name, kind in run_names(snapshot) if name not in sources]
         named += [Suggestion(name, "column", "derived") for name in METRICS if is_derived(run, name)]
-        return [*_matching(named, partial), *_words(("not", "(", *_token_word(snapshot)), partial)]
+        pieces = snapshot.of(snapshot.pieces)
+        has_words = any(piece.tokens is not None and piece.tokens.words_bytes for piece in pieces)
+        return [*_matching(named, partial), *_words(("not", "(", *([KEYWORD] if has_words else [])), partial)]
     if at.what == "token":
         return _token_strings(run, query, partial)
     if at.what == "operator":
@@ -146,8 +148,8 @@ def _suggestions(
             column(snapshot, at.column)
         except BadQuery:
             return []
-        words: tuple[str, ...] = NUMBER_WORDS if is_number(snapshot, at.column) else TEXT_WORDS
-        return [Suggestion(word, "operator") for word in words if word.startswith(partial.lower())]
+        operators: tuple[str, ...] = NUMBER_WORDS if is_number(snapshot, at.column) else TEXT_WORDS
+        return [Suggestion(word, "operator") for word in operators if word.startswith(partial.lower())]
     if at.what in ("value", "listed"):
         return _values(run, snapshot, query, at.column, partial)
     others: dict[str, tuple[str, ...]] = {
@@ -155,12 +157,6 @@ def _suggestions(
         "joint": ("and", "or", *([")"] if at.depth else [])),
     }  # fmt: skip
     return _words(others[at.what], partial)
-
-
-def _token_word(snapshot: Snapshot) -> tuple[str, ...]:
-    """The word that a token follows, in a run whose index has words of tokens."""
-    pieces = snapshot.of(snapshot.pieces)
-    return (KEYWORD,) if any(piece.tokens is not None and piece.tokens.words_bytes for piece in pieces) else ()
 
 
 def _token_strings(run: OpenRun, query: SampleQuery, partial: str) -> list[Suggestion]:
@@ -210,9 +206,5 @@ def _values(run: OpenRun, snapshot: Snapshot, query: SampleQuery, name: str, par
     ORDER BY starts_with(lower(value), lower(?)) DESC, count(*) DESC, value LIMIT {MAX_FOUND}"""
     answer = database.ask(run, terms.question(pieces, sql, [partial, partial]))
     if is_number(snapshot, name):
-        return [Suggestion(_number(value), "value", f"{count:,}") for value, count in answer[:8] if count > 1]
+        return [Suggestion(value.removesuffix(".0"), "value", f"{count:,}") for value, count in answer[:8] if count > 1]
     return [Suggestion(quoted(value), "value", f"{count:,}") for value, count in answer if value]
-
-
-def _number(text: str) -> str:
-    return text.removesuffix(".0")

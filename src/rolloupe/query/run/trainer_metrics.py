@@ -93,7 +93,14 @@ def with_tracker_curves(run: OpenRun, own: Sequence[MetricRow]) -> tuple[list[Me
                         times[row.step] = times.get(row.step) or row.time_s
             known |= added.keys()
             same = [name for name in names if name not in added] if file.is_named else []
-            notes = [note or logged.damage, *_left_out(logged, rows, step_name), _same(same)]
+            notes = [
+                note or logged.damage,
+                "" if step_name else _without_large_steps(logged),
+                _without_step(rows, step_name),
+            ]
+            if same:
+                about_same = "metrics left out because the run has others of their names"
+                notes.append(f"{about_same}: {len(same):,} ({_listed(same)})")
             about = "; ".join(filter(None, notes))
             sources.append(CurveSource(file.kind, file.path, logged.name, [*added], step_name, about, file.is_named))
     merged = [MetricRow(step=step, values=by_step[step], time_s=times[step]) for step in sorted(by_step)]
@@ -113,11 +120,6 @@ def time_of(row: MetricRow) -> float | None:
     return next((row.values[name] for name in TIMES if EARLIEST_S < row.values.get(name, 0) < LATEST_S), None)
 
 
-def _left_out(logged: LoggedRun, rows: Sequence[MetricRow], step_name: str) -> tuple[str, str]:
-    """Say how many rows no chart shows: those with too large a step, and those without one."""
-    return "" if step_name else _without_large_steps(logged), _without_step(rows, step_name)
-
-
 def _without_large_steps(logged: LoggedRun) -> str:
     count = sum(row.step is not None and not is_step(row.step) for row in logged.rows)
     return f"rows left out because their step is too large: {count:,}" if count else ""
@@ -130,12 +132,6 @@ def _without_step(rows: Sequence[MetricRow], step_name: str) -> str:
     names = _listed([*{name: None for row in loose for name in row.values}])
     why = f"no row before them has a step in {step_name!r}" if step_name else "Next: --metrics-step NAME"
     return f"rows without a step, which no chart shows: {len(loose):,} ({names}); {why}"
-
-
-def _same(names: Sequence[str]) -> str:
-    if not names:
-        return ""
-    return f"metrics left out because the run has others of their names: {len(names):,} ({_listed(names)})"
 
 
 def _listed(names: Sequence[str]) -> str:

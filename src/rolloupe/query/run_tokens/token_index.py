@@ -12,7 +12,7 @@ from rolloupe.index.token_stats.files import WHOLE_STEP, has_file, tokens_file_o
 from rolloupe.index.token_stats.series_totals import SeriesTotals
 from rolloupe.model import Sample, SampleKey
 from rolloupe.query.engine import database
-from rolloupe.query.engine.names import is_within
+from rolloupe.query.engine.names import current_rows, is_within
 from rolloupe.query.engine.relation import FILE, quote
 from rolloupe.query.records import SampleQuery
 from rolloupe.query.sample.stream import Reader
@@ -84,7 +84,7 @@ def indexed(
                 rows.append(IndexedRow(by_path[paths[file]], named or split, step, found))
     reached = {id(piece) for piece in by_path.values()}
     pending = sum(
-        _rows_in(piece, query, snapshot)
+        current_rows(piece, query, snapshot)
         for piece in pieces
         if id(piece) not in reached and not (piece.tokens is not None and not piece.tokens.size_bytes)
     )
@@ -142,12 +142,6 @@ def in_known_series(run: OpenRun, series: str, error: type[RolloupeError] = NotF
         and not coverage.pending
     ):
         raise error(f"no token series {series[:80]!r} in run {run.id!r}; it has: {', '.join(names) or 'none'}")
-
-
-def _rows_in(piece: Piece, query: SampleQuery, snapshot: Snapshot) -> int:
-    """The number of current samples of a piece in the splits and steps of a query."""
-    found = (stats for stats in piece.step_stats if is_within(query, stats.split, stats.step))
-    return sum(one.rows for one in found if one.launch in (0, snapshot.steps[one.split, one.step].launch))
 
 
 def is_read(query: SampleQuery) -> bool:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from rolloupe.errors import BadQuery
 from rolloupe.formats.token_texts import tokenizer_of
-from rolloupe.index import OpenRun, Piece
+from rolloupe.index import OpenRun
 from rolloupe.index.token_stats.kept_tokens import MAX_KEPT, KeptToken, most_extreme, unpacked
 from rolloupe.model import SampleKey
 from rolloupe.query.engine.relation import RowPlace
@@ -64,7 +64,17 @@ def worst_tokens(
     rows, coverage = indexed(run, snapshot, query, [COLUMNS[number]], series)
     candidates = [(row.split, row.step, row.piece, token) for row in rows for token in unpacked(row.values[0])]
     sign = -1.0 if highest else 1.0
-    candidates.sort(key=lambda one: (sign * one[3].value, one[0] != "train", *one[:2], *_order(one[2], one[3])))
+    candidates.sort(
+        key=lambda one: (
+            sign * one[3].value,
+            one[0] != "train",
+            *one[:2],
+            one[2].source,
+            one[2].start,
+            one[3].row,
+            one[3].token,
+        )
+    )
     worst = candidates[:limit]
     places = [RowPlace(piece, token.row) for *_, piece, token in worst]
     items = items_of(list_rows(run, snapshot, places, columns=["step"]))
@@ -83,10 +93,6 @@ def worst_tokens_of(
 
 def _number(*, highest: bool, one_a_sample: bool) -> int:
     return 2 * one_a_sample + highest
-
-
-def _order(piece: Piece, token: KeptToken) -> tuple[str, int, int, int]:
-    return piece.source, piece.start, token.row, token.token
 
 
 def _shown(run: OpenRun, token: KeptToken, key: SampleKey) -> WorstToken:

@@ -13,7 +13,7 @@ import numpy as np
 from rolloupe import text
 from rolloupe.errors import NotFound, RolloupeError
 from rolloupe.index import OpenRun
-from rolloupe.model import Part, Sample, SampleKey, Turn
+from rolloupe.model import Sample, SampleKey, Turn
 from rolloupe.query.sample.load import GroupRow, counted, group_keys, group_rows
 from rolloupe.query.sample.read import annotation_places, read_sample
 
@@ -161,18 +161,12 @@ def pieces_of(turns: Sequence[Turn], first: int, limit: int) -> tuple[list[TextP
     chars = 0
     for number, turn in enumerate(turns, first):
         for part in turn.parts:
-            content = _text(part)
+            content = part.text if part.call is None else text.call_text(part.call)
             room = limit - chars
             chars += len(content)
             if room > 0 and len(pieces) < PIECES:
                 pieces.append(TextPiece(number, turn.role, turn.name, part.kind, content[:room]))
     return pieces, chars
-
-
-def _text(part: Part) -> str:
-    if part.call is not None:
-        return text.call_text(part.call)
-    return part.text
 
 
 def _placed(member: GroupAnswer, other: GroupAnswer) -> GroupAnswer:

@@ -102,10 +102,9 @@ class ByNumber:
     @property
     def whole(self) -> Listing:
         """All of it."""
-        return listings.get(self._run, self.snapshot, self._query, self._order)
-
-    def _order(self) -> Listing:
-        return order_of(self._run, self.snapshot, self._query, self._number)
+        return listings.get(
+            self._run, self.snapshot, self._query, lambda: order_of(self._run, self.snapshot, self._query, self._number)
+        )
 
     @property
     def total(self) -> int:

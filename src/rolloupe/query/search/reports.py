@@ -48,7 +48,7 @@ class Reports:
         if query.where or query.group is not None or query.trained is not None:
             return []
         return sorted(
-            filter(self._is_asked, self._of_run()),
+            filter(self._is_asked, self._run.format.reports(self._run.info)),
             key=lambda one: (self._way * one.step, one.split != "train", one.split),
         )
 
@@ -85,9 +85,6 @@ class Reports:
     def _transcript(self, one: LoggedTranscript, check: Callable[[], None]) -> Transcript:
         snippets, more = snippets_in(self._pattern, answered(one.turns), check)
         return Transcript(one.split, one.step, one.title, one.at, tuple(snippets), more)
-
-    def _of_run(self) -> list[StepReport]:
-        return self._run.format.reports(self._run.info)
 
     def _is_asked(self, report: StepReport) -> bool:
         low, high = self._query.step_min, self._query.step_max

@@ -141,7 +141,8 @@ def places_in(
 def _across(pattern: Pattern, parts: Sequence[Part], shown: Sequence[str]) -> Iterator[tuple[int, int, int]]:
     """Pieces of the matches in the verbatim text of a turn that no part shows whole, in code points."""
     written = [part.text if part.raw is None else part.raw for part in parts]
-    firsts = [start + max(0, text.find(own)) for start, text, own in zip(_starts(written), written, shown, strict=True)]
+    starts = [0, *accumulate(map(len, written))][:-1]
+    firsts = [start + max(0, text.find(own)) for start, text, own in zip(starts, written, shown, strict=True)]
     areas = [
         (part, first, first + len(own))
         for part, (first, text, own) in enumerate(zip(firsts, written, shown, strict=True))
@@ -155,11 +156,6 @@ def _across(pattern: Pattern, parts: Sequence[Part], shown: Sequence[str]) -> It
                 if piece := shown[part][at:end].strip():
                     at += shown[part][at:end].index(piece)
                     yield part, at, at + len(piece)
-
-
-def _starts(texts: Sequence[str]) -> list[int]:
-    """Where each of some texts begins, if they stand one behind the other."""
-    return [0, *accumulate(map(len, texts))][:-1]
 
 
 def _joined(spans: Iterable[Span]) -> list[Span]:

@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 
-from rolloupe.index import OpenRun, Snapshot, StepKey
+from rolloupe.index import OpenRun, StepKey
 from rolloupe.query.engine import database
 from rolloupe.query.engine.caches import AnswerCache
 from rolloupe.query.engine.compile import discard_overlay
@@ -29,13 +29,13 @@ def discards(run: OpenRun, split: str | None = None) -> list[Discards]:
     `eval` covers all evaluations, with the same step and reason counted together.
     """
     counts: dict[tuple[str, int, str], Discards] = {}
-    for one in _all(run):
-        if is_asked(one.split, split):
-            place = split or one.split, one.step, one.reason
+    for discard in _all(run):
+        if is_asked(discard.split, split):
+            place = split or discard.split, discard.step, discard.reason
             count = counts.get(place, Discards(*place, 0, 0, 0))
-            sums = (a + b for a, b in zip(count[3:], one[3:], strict=True))
+            sums = (a + b for a, b in zip(count[3:], discard[3:], strict=True))
             counts[place] = Discards(*place, *sums)
-    return sorted(counts.values(), key=lambda one: (one.split != "train", one.split, one.step, one.reason))
+    return [counts[place] for place in sorted(counts, key=lambda place: (place[0] != "train", *place))]
 
 
 def discarded_by_step(run: OpenRun) -> dict[StepKey, int]:
@@ -44,8 +44,8 @@ def discarded_by_step(run: OpenRun) -> dict[StepKey, int]:
     if not snapshot.annotates_discarded:
         return {key: count for key, stats in snapshot.steps.items() if (count := sum(stats.discarded.values()))}
     counts: Counter[StepKey] = Counter()
-    for one in _all(run):
-        counts[one.split, one.step] += one.samples
+    for discard in _all(run):
+        counts[discard.split, discard.step] += discard.samples
     return dict(counts)
 
 
@@ -66,10 +66,10 @@ def _all(run: OpenRun) -> list[Discards]:
     snapshot = run.snapshot()
     if not snapshot.has_discarded:
         return []
-    return _cache.get(run, snapshot, None, lambda: _counted(run, snapshot))
-
-
-def _counted(run: OpenRun, snapshot: Snapshot) -> list[Discards]:
     pieces = snapshot.holding()
     question = Question(pieces, COUNTED, overlay=discard_overlay(snapshot))
-    return [Discards(*one) for one in database.ask(run, question)] if pieces else []
+
+    def count() -> list[Discards]:
+        return [Discards(*counts) for counts in database.ask(run, question)] if pieces else []
+
+    return _cache.get(run, snapshot, None, count)

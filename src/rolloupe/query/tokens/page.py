@@ -132,19 +132,15 @@ def token_table(sample: Sample) -> pa.Table:
     total = token_count(sample)
     ids = pa.nulls(total, pa.int64()) if page.ids is None else pa.array(page.ids, mask=page.ids < 0)
     mask = trained(page.series) if page.series else None
+    texts = texts_of_tokens(sample)  # of the last tokens
     columns = {
         "id": ids,
-        "text": _texts(texts_of_tokens(sample), total),
+        "text": pa.array([*[None] * (total - len(texts)), *map(_encodable, texts)], pa.string()),
         "role": roles_of(sample, page.spans.turn, mask),
         "mask": pa.nulls(total, pa.bool_()) if mask is None else pa.array(mask),
     }
     series = {f"series.{name}" if name in OWN else name: pa.array(values) for name, values in page.series.items()}
     return pa.table(columns | series | {"top_logprobs": _alternatives(sample, total)})
-
-
-def _texts(strings: Sequence[str], total: int) -> pa.Array:
-    """The strings belong to the last tokens."""
-    return pa.array([*[None] * (total - len(strings)), *map(_encodable, strings)], pa.string())
 
 
 def _alternatives(sample: Sample, total: int) -> pa.Array:
