@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 import rolloupe
 from rolloupe import text
 from rolloupe.derive import METRICS, PREFIX, SampleBatch, SampleView, Value, values_of_batch, values_of_sample
-from rolloupe.derive.blocks import blocks_of
-from rolloupe.derive.places import places_of
+from rolloupe.derive.blocks import blocks_of, places_of
 from rolloupe.model import SampleRow
 from rolloupe.text.blocks import BLOCKS, CLOSINGS, MAX_PARTS
 from rolloupe.text.templates import STARTS

@@ -1,4 +1,4 @@
-"""What a derived sample metric is."""
+"""`DerivedMetric`: one number or tag that follows from a sample."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
@@ -27,13 +27,13 @@ class DerivedMetric(NamedTuple):
     """`number` or `tag`."""
     of_sample: Callable[[SampleView], Value] | None = None
     of_batch: Callable[[SampleBatch], BatchValues] | None = None
-    """The same for many samples at once, a value each, NaN for None: for what is quicker over arrays."""
+    """A value for each of many samples, NaN for None: for metrics that arrays compute quicker."""
     of_siblings: Callable[[Sequence[SampleView]], Sequence[Value]] | None = None
-    """Of the samples of a group at a step, a value each. A group that lies in several parts of a file has none."""
+    """A value for each sample of a group at a step. A group that lies in several parts of a file has none."""
     of_tokens: Callable[[TokenBatch], Floats] | None = None
-    """Of the token series of many samples, a value each, NaN for None. A pass of its own computes them."""
+    """A value for each sample from its token series, NaN for None. A pass of its own computes them."""
     behaviour: str = ""
-    """What a sample does that has much of it, in a few words: findings look whether the reward pays for that."""
+    """The habit that a high value shows, in a few words: findings look whether the reward pays for it."""
     pattern: str = ""
     """An expression of RE2 for the places of the response that count, in any case; empty where none shows them."""
     reads_turns: bool = False

@@ -1,11 +1,10 @@
-"""What metrics see: one sample, or many at once."""
+"""The input of metrics: one sample, or many at once."""
 
 from collections.abc import Sequence
 from functools import cached_property
 
 from rolloupe import text
-from rolloupe.derive.blocks import TaggedBlock, blocks_in_turns, blocks_of, may_exceed_parts
-from rolloupe.derive.places import places_of
+from rolloupe.derive.blocks import TaggedBlock, blocks_in_turns, blocks_of, may_exceed_parts, places_of
 from rolloupe.model import SampleRow, Turn
 from rolloupe.text.blocks import CHANNEL, is_stripped
 

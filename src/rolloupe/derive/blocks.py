@@ -1,6 +1,7 @@
-"""Think blocks, tool calls and tool results in a text, without a part object for each piece of it.
+"""Think blocks, tool calls and tool results in texts, and the places where their delimiters may stand.
 
-The delimiters are those of `rolloupe.text.blocks` and `rolloupe.text.templates`, and so is the way they are paired.
+No part objects are made for the pieces of a text, and places are found for many texts at once. The delimiters are those
+of `rolloupe.text.blocks` and `rolloupe.text.templates`, and so is the way they are paired.
 """
 
 import re
@@ -9,6 +10,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rolloupe import text as texts
 from rolloupe.text.blocks import ASKING, BLOCKS, CLOSINGS, MARKERS, MAX_PARTS, THINK_ENDS
@@ -32,7 +36,7 @@ _PLAIN = re.compile(r"\s*[^\s<\[◁]")
 _MARKUP = re.compile(r"[<\[◁]|data:")
 
 _BEGINNINGS = ("<", "[", "◁", SCHEME)
-"""What begins any part but plain text."""
+"""The beginnings of parts that are not plain text."""
 
 _RESULTS = frozenset(word for word, (_, kind) in BLOCKS.items() if kind == "tool_result")
 _OF_RESULTS = _RESULTS | {BLOCKS[word][0] for word in _RESULTS}
@@ -147,3 +151,49 @@ def _leading_thought(words: list[str]) -> int | None:
         if word in BLOCKS and BLOCKS[word][1] == "think":
             return None
     return None
+
+
+_OF_TURNS = (
+    "<|", "<｜", "<start_of_turn>", "[INST]", "[/INST]", "[SYSTEM_PROMPT]", "[AVAILABLE_TOOLS]", "[TOOL_RESULTS]"
+)  # fmt: skip
+"""How turns begin in `rolloupe.text.templates`."""
+
+_RARE = "◁"
+"""A first character that most responses lack; the others are `<` and `[`."""
+
+
+def _seconds(first: str) -> NDArray[np.bool_]:
+    """By code: whether a character may follow the first one of a delimiter."""
+    table = np.zeros(256, np.bool_)
+    words = (word for word in (*BLOCKS, *CLOSINGS, *_OF_TURNS) if word[0] == first)
+    table[list({word[1].encode("latin-1", "replace")[0] for word in words})] = True
+    return table
+
+
+_AFTER_ANGLE, _AFTER_BRACKET = _seconds("<"), _seconds("[")
+
+
+def places_of(responses: Sequence[str]) -> list[Sequence[int]]:
+    """For each response, in ascending order, the places where delimiters and turns may begin, and hardly any others."""
+    places: list[Sequence[int]] = [()] * len(responses)
+    chosen = [number for number, response in enumerate(responses) if "<" in response or "[" in response]
+    if chosen:
+        for number, own in zip(chosen, _places_of_first([responses[number] for number in chosen]), strict=True):
+            places[number] = own
+    for number, response in enumerate(responses):
+        if not response.isascii() and _RARE in response:
+            rare = (at for at, character in enumerate(response) if character == _RARE)
+            places[number] = sorted([*places[number], *rare])
+    return places
+
+
+def _places_of_first(responses: Sequence[str]) -> Iterable[list[int]]:
+    """The places of `<` and `[` behind which a delimiter may go on: in formulas and code, most begin none."""
+    characters = np.frombuffer("\n".join([*responses, ""]).encode("latin-1", "replace"), np.uint8)  # one byte for each
+    at = np.flatnonzero((characters[:-1] == ord("<")) | (characters[:-1] == ord("[")))
+    second = characters[at + 1]
+    at = at[np.where(characters[at] == ord("<"), _AFTER_ANGLE[second], _AFTER_BRACKET[second])]
+    offsets = np.cumsum([0, *(len(response) + 1 for response in responses)])
+    bounds = np.searchsorted(at, offsets)
+    local = (at - np.repeat(offsets[:-1], np.diff(bounds))).tolist()
+    return (local[start:stop] for start, stop in pairwise(bounds.tolist()))

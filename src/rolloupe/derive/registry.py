@@ -17,7 +17,7 @@ from rolloupe.errors import words_of
 from rolloupe.model import SampleRow
 
 PREFIX = "derived."
-"""What the names of their columns begin with."""
+"""The beginning of the names of their columns."""
 
 
 _MODULES = [
@@ -49,7 +49,7 @@ def behaviours() -> dict[str, DerivedMetric]:
 
 
 def values_of_sample(row: SampleRow) -> dict[str, float | str]:
-    """What the metrics of texts say about one sample; leaves out those of siblings, and those that raise."""
+    """The values of the metrics of texts for one sample; leaves out those of siblings, and those that raise."""
     values = values_of_batch(
         SampleBatch([row]), [one for one in text_metrics().values() if one.of_siblings is None], {}
     )

@@ -1,12 +1,11 @@
-"""What a reward may pay for: phrases of a text as hashes, and how each goes with the reward among siblings.
+"""Phrases of texts as hashes, and how each goes with the reward among siblings: signs of what the reward pays for.
 
-Pure functions of arrays, for whoever scans texts and for whoever asks.
+Pure functions of arrays, for the scan of texts and for queries.
 """
 
-from rolloupe.features.phrases import MAX_WORDS, phrase_hashes, phrases_of
 from rolloupe.features.radar import BLOCK_SAMPLES, MIN_SAMPLES, FeatureRows, feature_rows
 from rolloupe.features.within_groups import Floats, Grouping, WithinSums, divided, sums_within
-from rolloupe.features.words import Hashes, Places, Words, words_of
+from rolloupe.features.words import MAX_WORDS, Hashes, Places, Words, phrase_hashes, phrases_of, words_of
 
 __all__ = [
     "BLOCK_SAMPLES",

@@ -5,9 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rolloupe.features.phrases import SAMPLE_BITS, SAMPLES, phrases_of
 from rolloupe.features.within_groups import TINY, Floats, Grouping
-from rolloupe.features.words import Hashes, Places
+from rolloupe.features.words import SAMPLE_BITS, SAMPLES, Hashes, Places, phrases_of
 
 BLOCK_SAMPLES = 1 << SAMPLE_BITS
 """The most samples to look at together."""

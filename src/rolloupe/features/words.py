@@ -1,10 +1,11 @@
-"""Cuts texts into words and gives each a hash of 64 bits, for many texts at once.
+"""Cuts texts into words, and words into phrases of one to five, each with a hash, for many texts at once.
 
 A word is a run of letters in lower case, a number (all numbers are alike), a tag such as `</think>`, a backslash with
 the letters behind it, a run of one punctuation mark (as long as one), or a single character of a script without blanks
-between words: Chinese, Japanese, Korean, emoji.
+between words: Chinese, Japanese, Korean, emoji. The low bits of a phrase's hash are free for the number of a sample.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +32,21 @@ _NUMBER = np.uint64(0x2545F4914F6CDD1D)
 _MASKS = np.array([(1 << (8 * n)) - 1 for n in range(9)], np.uint64)
 """By a count of bytes, the bits of a little-endian number that hold them."""
 
+_IN_TAG = np.isin(np.arange(256), list(b"abcdefghijklmnopqrstuvwxyz0123456789_|/-"))
+
+MAX_WORDS = 5
+
+SAMPLE_BITS = 12
+"""A hash has 52 bits: two of a million phrases are alike in one run of ten thousand."""
+
+SAMPLES = np.uint64((1 << SAMPLE_BITS) - 1)
+
+_HASH = ~SAMPLES
+
+_NEXT, _FINAL = np.uint64(0xD6E8FEB86659FD93), np.uint64(0xA0761D6478BD642F)
+
+_SHIFT = np.uint64(29)
+
 
 def _classes() -> Bytes:
     table = np.full(256, MARK, np.uint8)
@@ -51,7 +67,6 @@ def _lower() -> Bytes:
 
 
 _CLASS, _LOWER = _classes(), _lower()
-_IN_TAG = np.isin(np.arange(256), list(b"abcdefghijklmnopqrstuvwxyz0123456789_|/-"))
 
 
 class Words(NamedTuple):
@@ -145,4 +160,35 @@ def _hashes(data: Bytes, classes: Bytes, starts: Places, stops: Places) -> Hashe
     hashes *= _FIRST
     hashes ^= hashes >> _HALF
     hashes[own == DIGIT] = _NUMBER
+    return hashes
+
+
+def phrases_of(words: Hashes, texts: Places) -> Iterator[tuple[int, Hashes, Places]]:
+    """Yield the phrases of each length: the length, the hashes, and the number of the first word of each.
+
+    `texts` has the number of each word's text; no phrase runs from one text into another.
+    """
+    rolling = words.copy()
+    for length in range(1, MAX_WORDS + 1):
+        if length > 1:
+            rolling = rolling[:-1] * _NEXT + words[length - 1 :] if len(rolling) > 1 else rolling[:0]
+        inside = texts[: len(rolling)] == texts[length - 1 :][: len(rolling)]
+        places = np.flatnonzero(inside)
+        yield length, _mixed(rolling[places], length), places
+
+
+def phrase_hashes(words: Hashes) -> Hashes:
+    """The hash of the whole of up to five words: shape (1,), or (0,) for more or none."""
+    if not 0 < len(words) <= MAX_WORDS:
+        return words[:0]
+    found = list(phrases_of(words, np.zeros(len(words), np.int64)))
+    return found[len(words) - 1][1]
+
+
+def _mixed(rolling: Hashes, length: int) -> Hashes:
+    hashes = rolling + np.uint64(length * int(_FINAL) % 2**64)
+    hashes ^= hashes >> _SHIFT
+    hashes *= _FINAL
+    hashes ^= hashes >> _SHIFT
+    hashes &= _HASH
     return hashes

@@ -88,7 +88,7 @@ class FeatureSums(NamedTuple):
 
 
 class WindowFacts(NamedTuple):
-    """What was scanned of a window."""
+    """Facts about the scanned samples of a window."""
 
     samples: int = 0
     groups: int = 0
@@ -205,7 +205,7 @@ class SampleWords(NamedTuple):
 
 
 def sample_words(run: OpenRun, window: FeatureWindow, of: FeaturePieces) -> SampleWords:
-    """The samples of a window, as far as their words are kept. Raises as `database.ask`."""
+    """The samples of a window whose words are kept. Raises as `database.ask`."""
     table, pieces = _rows(run, window, of)
     piece = table[FILE].to_numpy()
     places = (piece, table["block"].to_numpy(), table["group"].to_numpy())

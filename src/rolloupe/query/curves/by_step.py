@@ -68,14 +68,14 @@ class Outcome(NamedTuple):
 
 
 class AdvantageCounts(NamedTuple):
-    """Of the trained samples of a step with an advantage: those with zero, from which nothing is learned, and all."""
+    """The trained samples of a step with an advantage: all, and those with zero, from which nothing is learned."""
 
     zero: int
     samples: int
 
 
 class GroupCounts(NamedTuple):
-    """Of the groups of a step with several rewards: their number, and the numbers in each share."""
+    """The groups of a step with several rewards, and how many of them are in each share."""
 
     groups: int
     all_best: int

@@ -155,7 +155,7 @@ def _of_shares(run: OpenRun, split: str) -> Iterator[CurveEntry]:
 
 
 def _of_lengths(run: OpenRun, split: str) -> Iterator[CurveEntry]:
-    """Whether longer answers are better ones."""
+    """Curves that show whether longer answers are better."""
     names = {column.name for column in catalogue(run, split).columns if column.low is not None}
     if "reward" not in names:
         return

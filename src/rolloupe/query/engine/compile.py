@@ -50,7 +50,7 @@ class CompiledQuery(NamedTuple):
     overlay: AnnotationOverlay
     """The annotations, and the columns in use that they may override."""
     later: tuple[str, ...] = ()
-    """What the filter asks for that may follow the rows: derived metrics, and the texts of tokens. See `matching`."""
+    """The derived metrics and token strings in the filter, which the index may learn after the rows. See `matching`."""
 
     @property
     def table(self) -> str:

@@ -58,7 +58,7 @@ SHOWN_LINE_END = "↵"
 
 
 class Resources:
-    """What each database may use."""
+    """Limits of each database."""
 
     threads = 2
 

@@ -156,7 +156,7 @@ def value_of(item: SampleItem, name: str) -> float | int | str | None:
 
 
 def with_all_words(name: str, names: Iterable[str]) -> list[str]:
-    """Those of some names that have every word of a name, such as `mean_kl` for `kl`; the shortest first."""
+    """The names that have every word of a name, such as `mean_kl` for `kl`; the shortest first."""
     words = {*WORD.findall(name.lower())}
     matches = dict.fromkeys(known for known in names if words and words <= {*WORD.findall(known.lower())})
     return sorted(matches, key=lambda known: len(WORD.findall(known)))

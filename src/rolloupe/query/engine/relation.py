@@ -190,7 +190,7 @@ class TableReading:
         return _more(self.pieces)
 
     def uses(self, column: str) -> bool:
-        """Whether the statement uses a column."""
+        """True if the statement uses a column."""
         return self._used is None or column in self._used or column in FIXED
 
     def place(self, file: int, row: int) -> RowPlace:

@@ -142,7 +142,7 @@ def _ranges(moments_by_step: Iterable[MomentsByName], annotated: Collection[str]
 
 
 def usual_columns(run: OpenRun, split: str) -> list[str]:
-    """Reward, advantage, length and the parts of the reward, as far as they vary; the most telling first.
+    """Those of reward, advantage, length and the parts of the reward that vary; the most telling first.
 
     The same for all steps of a snapshot, so that a person sees the same columns at each step.
     """

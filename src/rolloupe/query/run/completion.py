@@ -50,7 +50,7 @@ class Completion(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """What the grammar expects: `name`, `operator`, `token`, `value`, `list`, `listed`, `null`, `in` or `joint`."""
+    """The next piece of a filter: `name`, `operator`, `token`, `value`, `list`, `listed`, `null`, `in` or `joint`."""
 
     what: str
     column: str = ""
@@ -84,7 +84,7 @@ def _cut(text: str) -> tuple[int, str]:
 
 
 def _expected(tokens: list[FilterToken]) -> Expected | None:
-    """What the grammar expects after some tokens; None if they are invalid."""
+    """The next piece in the grammar after some tokens; None if they are invalid."""
     state = Expected("name")
     for token in tokens:
         after = _after(state, token, token.text.lower() if token.kind == "word" else "")

@@ -26,12 +26,12 @@ SELECT count(*), count(DISTINCT reward), min(reward), max(reward) FROM base GROU
 MOST_SPLITS = 4
 
 MOST_STEPS = 16
-"""Of a split, the newest steps that together have no more samples than are read."""
+"""Maximum number of steps of a split: the newest ones, with no more samples together than are read."""
 
 MOST_ROWS = 512
 
 MOST_BYTES = 2**23
-"""Of records, as they lie in files."""
+"""Maximum size of the records that are read, as they lie in files."""
 
 MOST_S = 0.5
 """For a split: from a store or out of a compressed file, fewer samples are read in that time."""
@@ -49,7 +49,7 @@ def text_rewards(run: OpenRun) -> list[str]:
 
 
 def reward_doubts(run: OpenRun) -> list[str]:
-    """What looks as if rewards were none, where only a person can tell what the score is: a sentence each."""
+    """Signs that the rewards are no scores, which only a person can judge: a sentence each."""
     if not run.wait(0):
         return []
     try:
@@ -59,7 +59,7 @@ def reward_doubts(run: OpenRun) -> list[str]:
 
 
 def _of_text(run: OpenRun, name: str) -> str:
-    """What to say of samples with a text in place of their reward; empty for none."""
+    """A sentence about samples with a text in place of their reward; empty without any."""
     query = SampleQuery(where=conditions(f"reward is null and not {name} is null"), limit=1)
     page = samples(run, query, columns=[name])
     if not page.total:
@@ -70,7 +70,7 @@ def _of_text(run: OpenRun, name: str) -> str:
 
 
 def _counter(run: OpenRun) -> str:
-    """What to say of rewards that a field map took from what counts the rows of each file; empty for others."""
+    """A sentence about rewards that a field map takes from a counter of rows; empty for other rewards."""
     key = dict(run.info.reading.fields).get("reward")
     rows = [*database.ask(run, Question(run.snapshot().holding(), COUNTS))] if key else []
     is_counter = bool(rows) and all(
@@ -82,9 +82,9 @@ def _counter(run: OpenRun) -> str:
 
 
 def group_doubts(run: OpenRun) -> list[str]:
-    """What looks as if the groups of a run were others, but only a person can tell: a sentence each.
+    """Signs that other keys make the groups of a run, which only a person can judge: a sentence each.
 
-    Reads up to `MOST_ROWS` samples of each of a few splits. Nothing is doubted that a person asked for.
+    Reads up to `MOST_ROWS` samples of each of a few splits. Groups that a person asked for raise no doubt.
     """
     if run.info.reading.group_by or not run.wait(0):
         return []

@@ -14,7 +14,7 @@ from rolloupe.query.engine.names import is_asked, unknown
 from rolloupe.query.run.trainer_metrics import metric_table
 
 _reports: WeakKeyDictionary[OpenRun, tuple[str, bool]] = WeakKeyDictionary()
-"""Whether a run has a report, and the version checked. A run with a report is not checked again."""
+"""The version of a run that was checked, and True for a report. A run with a report is not checked again."""
 
 _losses: WeakKeyDictionary[OpenRun, tuple[str, RunLoss | None]] = WeakKeyDictionary()
 """The loss of a run, and the version in which it was read."""
@@ -50,7 +50,7 @@ def config(run: OpenRun) -> dict[str, Any]:
 
 
 def loss_of(run: OpenRun) -> RunLoss | None:
-    """The loss that the run was trained with, as far as its configuration says; None if it does not."""
+    """The loss that the run was trained with; None if its configuration does not name it."""
     known = _losses.get(run)
     if known is None or known[0] != run.version:
         known = _losses[run] = run.version, run.format.loss(run.info)

@@ -55,7 +55,7 @@ class CurveSource(NamedTuple):
     """Where curves of a run come from."""
 
     kind: str
-    """What wrote it: `TensorBoard`, `trackio`, ..."""
+    """The tracker that wrote it: `TensorBoard`, `trackio`, ..."""
     path: str
     run: str
     """The name of the run there, if it has one."""
@@ -64,7 +64,7 @@ class CurveSource(NamedTuple):
     step_name: str
     """The metric that holds the trainer's step; empty: steps are as the tracker counts."""
     note: str = ""
-    """What a person should know: what was left out, and why."""
+    """A remark for people: the rows or metrics left out, and why."""
     is_named: bool = False
     """True if a person named it (`--metrics`): whatever is left out of it is a problem."""
 
@@ -194,7 +194,7 @@ class MetricTable(NamedTuple):
     times: MetricColumn
     """When each step was logged, in seconds since 1970; steps without a time are left out."""
     sources: Sequence[CurveSource] = ()
-    """What trackers keep of the run, and what was taken from it."""
+    """The curves that trackers keep of the run, and which metrics they add."""
     is_mapped: bool = False
     """True if the numbers are in a file, which the system reads as needed."""
 
@@ -234,7 +234,7 @@ def metric_arrow(run: OpenRun) -> pa.Table:
 
 
 def curve_sources(run: OpenRun) -> Sequence[CurveSource]:
-    """Return what trackers keep of a run, and what was taken from it."""
+    """Return the curves that trackers keep of a run, and which metrics they add."""
     return metric_table(run).sources
 
 

@@ -73,7 +73,7 @@ class KnownSeries(NamedTuple):
 
 
 class _Sums(NamedTuple):
-    """As in `SeriesTotals`."""
+    """The sums of a series at a step in one piece: see `SeriesTotals`."""
 
     origin: Origin
     tokens: int
@@ -179,7 +179,7 @@ def _curve(split: str, step: int, sums: PositionSums) -> PositionCurve:
 
 
 class MaskedShares(NamedTuple):
-    """What a rule takes out at a step, as shares of the trained tokens."""
+    """The shares of the trained tokens of a step that a rule takes out."""
 
     split: str
     step: int

@@ -1,4 +1,4 @@
-"""What the index keeps of the tokens of a run, for queries; and the same, computed, of samples that are read whole."""
+"""Statistics of tokens: looked up in the index, or computed from samples that are read whole."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -26,7 +26,7 @@ MAX_READ = 2_000
 
 
 class TokenCoverage(NamedTuple):
-    """What an answer about tokens is over."""
+    """The samples that an answer about tokens covers."""
 
     samples: int
     """The number of samples in scope."""
@@ -153,7 +153,7 @@ class ReadTotals(NamedTuple):
     """The totals of a series over samples that were read; `keys` are those of the rows."""
 
     by_step: dict[StepKey, SeriesTotals]
-    """Of the steps with samples that have the series."""
+    """Steps without samples that have the series are left out."""
     keys: list[SampleKey]
 
 

@@ -81,7 +81,7 @@ class WordChange(NamedTuple):
     before: TokenWord
     after: TokenWord
     change: float
-    """Of the mean probability, or of the share of all tokens."""
+    """The change of the mean probability, or of the share of all tokens."""
 
 
 class WordChanges(NamedTuple):
@@ -204,7 +204,7 @@ class _SumsByWord:
         ]
 
     def over(self, every: Sequence[str | int]) -> "_SumsByWord":
-        """The same sums over other words, in their order."""
+        """These sums in the order of other words; 0 for a word without any."""
         sums = _SumsByWord([])
         at = np.array([self.numbers.get(word, -1) for word in every], np.intp)
         sums.numbers = {word: number for number, word in enumerate(every)}

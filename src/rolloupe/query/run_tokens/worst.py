@@ -85,7 +85,7 @@ def worst_tokens(
 def worst_tokens_of(
     run: OpenRun, key: SampleKey, series: str, *, highest: bool = True, limit: int = 20
 ) -> list[WorstToken]:
-    """The same of one sample. Raises as `sample`."""
+    """The tokens of one sample with the most extreme values. Raises as `sample`."""
     of_step = totals_of([sample(run, key)], series).values()
     number = _number(highest=highest, one_a_sample=False)
     return [_shown(run, token, key) for totals in of_step for token in totals.kept[number].tokens()[:limit]]

@@ -140,7 +140,7 @@ def _is_plain(run: OpenRun, key: SampleKey, table: pa.Table) -> bool:
 
 
 def group_keys(run: OpenRun, key: SampleKey, rows: list[GroupRow]) -> list[SampleKey]:
-    """Of samples with the same index all but the last are earlier attempts; so are those of older launches."""
+    """The keys of a group's rows. All but the last with the same index are earlier attempts, as are older launches."""
     newest = _newest(run, key)
     remaining, seen = Counter(row.index for row in rows), Counter[str]()
     attempts = {}
@@ -165,7 +165,7 @@ def _newest(run: OpenRun, key: SampleKey) -> int:
 
 
 def _chosen(run: OpenRun, key: SampleKey, rows: list[GroupRow]) -> GroupRow:
-    """Of rows in file order, the attempt that a key names. Raises `NotFound`."""
+    """The row of the attempt that a key names, among rows in file order. Raises `NotFound`."""
     attempts = sorted((row for row in rows if row.index == key.index), key=lambda row: row.launch)
     if not attempts or key.attempt > len(attempts):
         raise NotFound(f"no sample {key} in run {run.id!r}. Next: see the list of its samples")

@@ -223,7 +223,7 @@ class TextedSample(NamedTuple):
     """The word for its place: see `PLACE_WORD`."""
     sample: Sample | Problem
     size: int
-    """Of its record, in bytes."""
+    """The size of its record in bytes."""
 
 
 def groups_with_texts(run: OpenRun, query: SampleQuery) -> Iterator[list[TextedSample]]:

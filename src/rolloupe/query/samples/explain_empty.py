@@ -15,7 +15,7 @@ from rolloupe.query.samples.pages import in_scope, needs_whole_index, samples
 
 
 def why_none(run: OpenRun, query: SampleQuery) -> list[str]:
-    """What the samples in the scope of a query lack of what its conditions name, a sentence each. Raises as `samples`.
+    """Say how many samples in the scope of a query lack what its conditions name: a sentence each. Raises as `samples`.
 
     Samples that wait for the index count as lacking it.
     """
@@ -29,7 +29,7 @@ def why_none(run: OpenRun, query: SampleQuery) -> list[str]:
 
 
 def why_few(run: OpenRun, query: SampleQuery) -> list[str]:
-    """The same where only some samples have what the conditions name: tokens, or derived metrics. Raises as `samples`.
+    """Say the same of conditions on tokens or derived metrics, which some samples may lack. Raises as `samples`.
 
     Of a query without such a condition the list is empty.
     """

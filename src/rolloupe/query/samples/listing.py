@@ -35,7 +35,7 @@ KEPT_BYTES = 256 * 2**20
 """Total size of cached lists that are sorted; those in the order of the run take at most a quarter of it."""
 
 STEP_BYTES = 256
-"""Of a list's snapshot, for each step: it may be of an earlier version, which nothing else keeps."""
+"""Memory that a list's snapshot takes for each step: nothing else may keep a snapshot of an earlier version."""
 
 AT_ONCE = 16
 """Lists in the order of the run that are made at a time: they take little more than the number of steps."""
@@ -101,7 +101,7 @@ class ByNumber:
 
     @property
     def whole(self) -> Listing:
-        """All of it."""
+        """The whole list, sorted."""
         return listings.get(
             self._run, self.snapshot, self._query, lambda: order_of(self._run, self.snapshot, self._query, self._number)
         )
@@ -126,7 +126,7 @@ class ByNumber:
 
 
 def top_steps(snapshot: Snapshot, query: SampleQuery, keys: Sequence[StepKey], want: int) -> list[StepKey] | None:
-    """Those of `keys` (in tie order) that hold the first `want` samples; None if the extremes do not decide it.
+    """The steps among `keys` (in tie order) that hold the first `want` samples; None if the extremes do not decide it.
 
     Each of the `want` steps with the best extremes has at least one sample that good. So no step with a worse best
     value has any of the first `want` samples. The query has no conditions but splits, steps and `trained`.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from rolloupe.index import OpenRun, Snapshot
+from rolloupe.index import OpenRun, Piece, Snapshot
 from rolloupe.model import SampleKey
 from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import ATTEMPT_ORDER
@@ -33,57 +33,42 @@ BY_UID = f"SELECT {', '.join(PLACE)} FROM rows WHERE uid IN (SELECT own_uid FROM
 
 def named(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, SampleItem]:
     """Items of these samples, by the given ids; ids that the run lacks are left out."""
-    found = _named(run, keys)
-    current = current_ids(run, [key for key in keys if key not in found])
-    items = _named(run, list(current.values())) if current else {}
-    return found | {former: items[key] for former, key in current.items() if key in items}
+    items = _named(run, keys)
+    current = current_ids(run, [key for key in keys if key not in items])
+    renamed = _named(run, list(current.values())) if current else {}
+    return items | {former: renamed[key] for former, key in current.items() if key in renamed}
 
 
 def _named(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, SampleItem]:
-    found: dict[SampleKey, SampleItem] = {}
+    named: dict[SampleKey, SampleItem] = {}
     for first in range(0, len(keys), BATCH):
-        batch = [key for key in keys[first : first + BATCH] if -(2**63) <= key.step < 2**63]
+        batch = _with_known_steps(keys[first : first + BATCH])
         snapshot = run.snapshot()
-        steps = {(key.split, key.step) for key in batch}
-        pieces = list({id(piece): piece for step in steps for piece in snapshot.pieces.get(step, ())}.values())
-        if not pieces:
-            continue
-        names = ("own_split", "own_step", "own_group", "own_index")
-        key_table = pa.table({name: [key.shared[n] for key in batch] for n, name in enumerate(names)})
-        wanted = set(batch)
-        items = _items(run, snapshot, Question(pieces, BY_KEY, tables={"asked": key_table}))
-        found |= {item.key: item for item in items if item.key in wanted}
-    return found
+        pieces = _pieces(snapshot, batch)
+        if pieces:
+            items = _items(run, snapshot, Question(pieces, BY_KEY, tables={"asked": _table(batch)}))
+            wanted = set(batch)
+            named |= {item.key: item for item in items if item.key in wanted}
+    return named
 
 
 def responses(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, tuple[SampleKey, str]]:
     """The beginnings of the responses of many samples, with their keys; keys that the run lacks are left out."""
-    found: dict[SampleKey, tuple[SampleKey, str]] = {}
-    current = [key for key in keys if not key.attempt and -(2**63) <= key.step < 2**63]
-    for first in range(0, len(current), MANY):
-        batch = current[first : first + MANY]
-        if (question := _question(run, batch)) is not None:
+    beginnings: dict[SampleKey, tuple[SampleKey, str]] = {}
+    last_attempts = _with_known_steps([key for key in keys if not key.attempt])
+    for first in range(0, len(last_attempts), MANY):
+        batch = last_attempts[first : first + MANY]
+        snapshot = run.snapshot()
+        pieces = _pieces(snapshot, batch)
+        if pieces:
+            steps = {(key.split, key.step) for key in batch}
+            are_alone = not snapshot.duplicates and all(len(snapshot.pieces.get(step, ())) < 2 for step in steps)
+            asked = _table(batch).append_column("nth", pa.array(range(len(batch)), pa.int64()))
+            question = Question(pieces, ONLY_RESPONSES if are_alone else RESPONSES, tables={"asked": asked})
             nths, texts = (column.to_pylist() for column in database.table(run, question).columns)
-            found |= {(key := batch[nth]): (key, response) for nth, response in zip(nths, texts, strict=True)}
+            beginnings |= {(key := batch[nth]): (key, text) for nth, text in zip(nths, texts, strict=True)}
     earlier = named(run, [key for key in keys if key.attempt])
-    return found | {key: (item.key, item.response) for key, item in earlier.items()}
-
-
-def _question(run: OpenRun, batch: Sequence[SampleKey]) -> Question | None:
-    """The query for the responses of a batch; None if the run has none of their steps."""
-    snapshot = run.snapshot()
-    steps = {(key.split, key.step) for key in batch}
-    of_steps = [snapshot.pieces.get(step, ()) for step in steps]
-    pieces = list({id(piece): piece for of_step in of_steps for piece in of_step}.values())
-    if not pieces:
-        return None
-    are_alone = not snapshot.duplicates and all(len(of_step) < 2 for of_step in of_steps)
-    key_columns = {
-        "own_split": [key.split for key in batch], "own_step": [key.step for key in batch],
-        "own_group": [key.group for key in batch], "own_index": [key.index for key in batch], "nth": range(len(batch)),
-    }  # fmt: skip
-    sql = ONLY_RESPONSES if are_alone else RESPONSES
-    return Question(pieces, sql, tables={"asked": pa.table(key_columns)})
+    return beginnings | {key: (item.key, item.response) for key, item in earlier.items()}
 
 
 def by_uid(run: OpenRun, uids: Sequence[str]) -> dict[str, SampleItem]:
@@ -95,6 +80,23 @@ def by_uid(run: OpenRun, uids: Sequence[str]) -> dict[str, SampleItem]:
         return {}
     question = Question(pieces, BY_UID, tables={"asked": pa.table({"own_uid": names})})
     return {item.uid: item for item in _items(run, snapshot, question)}
+
+
+def _with_known_steps(keys: Sequence[SampleKey]) -> list[SampleKey]:
+    """The keys whose steps a column of the index can hold."""
+    return [key for key in keys if -(2**63) <= key.step < 2**63]
+
+
+def _pieces(snapshot: Snapshot, keys: Sequence[SampleKey]) -> list[Piece]:
+    """The pieces with the steps of some keys, each once."""
+    steps = {(key.split, key.step) for key in keys}
+    return list({id(piece): piece for step in steps for piece in snapshot.pieces.get(step, ())}.values())
+
+
+def _table(keys: Sequence[SampleKey]) -> pa.Table:
+    """Keys as a table that statements call `asked`."""
+    names = ("own_split", "own_step", "own_group", "own_index")
+    return pa.table(dict(zip(names, map(list, zip(*(key.shared for key in keys), strict=True)), strict=True)))
 
 
 def _items(run: OpenRun, snapshot: Snapshot, question: Question) -> list[SampleItem]:

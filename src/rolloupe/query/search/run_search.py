@@ -129,7 +129,7 @@ class SearchProgress(NamedTuple):
     from_sources: int
     """Samples whose texts were read from the run's files, since the index lacks them."""
     notes: tuple[str, ...]
-    """What could not be searched, and why."""
+    """The sources that could not be searched, and why."""
     is_over: bool
     transcripts: int = 0
     """Matching conversations of reports that no sample shows."""
@@ -340,7 +340,7 @@ class Search(Iterator[Found]):
         return self._most is None or self._passed + len(self._waiting) < self._most
 
     def _since(self, *, is_over: bool) -> Found:
-        """The pending hits, looked up as far as they are listed."""
+        """The hits since the last yield; those that are listed are looked up."""
         rows, self._waiting = self._waiting, []
         listed = len(rows) if self._limit is None else max(0, self._limit - self._passed)
         last = len(rows) if self._most is None else max(0, self._most - self._passed)

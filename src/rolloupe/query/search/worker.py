@@ -111,7 +111,7 @@ class Count:
         self.from_sources = 0
         """Samples whose texts were read from their files, since the index lacks them."""
         self.notes: dict[str, None] = {}
-        """What could not be searched, and why."""
+        """The sources that could not be searched, and why."""
 
     def add(self, samples: int, size_bytes: int, hits: int, *, is_scanned: bool) -> None:
         """Count searched samples."""
@@ -143,7 +143,7 @@ class Count:
 
 
 class SearchWork(NamedTuple):
-    """What all parts of a search share."""
+    """The pattern, progress and pace that all parts of a search share."""
 
     run: OpenRun
     pattern: Pattern
@@ -170,7 +170,7 @@ class SearchPart:
         self._samples, self._bytes = piece.rows, piece.stop - piece.start
 
     def texts(self, go_on: Callable[[], bool]) -> Iterator[BatchTexts]:
-        """Yield the texts to search, as far as they can be read. Raises `SearchStopped` if `go_on` returns False."""
+        """Yield the texts to search that can be read. Raises `SearchStopped` if `go_on` returns False."""
         if self._rows is not None and not len(self._rows):
             return
         source = self._run.source(self.piece.source)
@@ -201,7 +201,7 @@ class SearchPart:
     def look(
         self, texts: BatchTexts, masks: Sequence[Mask], listing: Callable[[], bool], go_on: Callable[[], bool]
     ) -> None:
-        """Keep the matching rows, as far as they are listed, and count them all."""
+        """Count the matching rows, and keep those that are listed."""
         places = np.flatnonzero(np.logical_or.reduce(masks))
         if self._spoken is not None:
             rows = self._of_roles(texts.numbers[places], go_on)
@@ -302,7 +302,7 @@ class PieceSteps(NamedTuple):
     splits: pa.Array
 
     def of(self, numbers: Rows) -> RowSteps:
-        """Those of some rows."""
+        """The steps and splits of some rows."""
         places = np.searchsorted(self.rows, numbers)
         return RowSteps(self.steps[places].tolist(), self.splits.take(pa.array(places)).to_pylist())
 

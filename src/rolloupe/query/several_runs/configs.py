@@ -23,7 +23,7 @@ MAX_VALUES = 5_000
 MAX_DEPTH = 20
 MAX_KEYS = 24
 MAX_CHARS = 80
-"""Of a value."""
+"""Maximum length of a value."""
 LONG_CHARS = 40
 MAX_KEY_CHARS = 200
 FEW = 3
@@ -31,7 +31,7 @@ FEW = 3
 MAX_S = 3.0
 """Time after which no further configuration is read."""
 AGAIN_S = 0.3
-"""The same for those that were read before."""
+"""Time after which no configuration is read a second time."""
 
 
 TELLING = re.compile(
@@ -57,7 +57,7 @@ class ConfigDifferences(NamedTuple):
 
 
 class FlatConfig(NamedTuple):
-    """What a configuration said when it was read: as columns, whose names runs share."""
+    """A configuration when it was read, as columns. Runs with the same keys share them."""
 
     read_s: float
     keys: tuple[str, ...]

@@ -128,7 +128,7 @@ def _without_split(entry: CurveEntry) -> CurveEntry:
 
 
 def _state_of(run: OpenRun) -> tuple[str, ...]:
-    """What an answer about a run depends on: its samples, and the files of its trainer, which may grow alone."""
+    """The state that an answer about a run depends on: its samples, and its trainer's files, which may grow alone."""
     trainer = hashlib.blake2b(trainer_version(run).encode("utf-8", "replace"), digest_size=8).hexdigest()
     return str(run.catalog.folder), run.version, trainer
 

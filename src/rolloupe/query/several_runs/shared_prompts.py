@@ -24,7 +24,7 @@ from rolloupe.query.engine.relation import mean_of
 from rolloupe.query.samples.rows import KEY, ORDER, keyed_values
 
 MOST_PROMPTS = 200_000
-"""Of one run at one step, in the order of their files."""
+"""Maximum number of prompts of a run at a step, in the order of their files."""
 MOST_SAMPLES = 1000
 KEPT_BYTES = 64 * 2**20
 PROMPT_SORTS = ("difference", "order")

@@ -33,7 +33,7 @@ _cache: AnswerCache[dict[PlaceOfStep, Moments]] = AnswerCache(KEPT, len)
 
 
 def annotated_steps(run: OpenRun, snapshot: Snapshot) -> set[StepKey]:
-    """The steps of which annotations change what counts, as far as the pass over tokens has come."""
+    """The steps at which annotations change which samples count. The pass over tokens may not have reached all."""
     return {key for _, key in _summed_again(run, snapshot, WHOLE_STEP)} if snapshot.annotates_discarded else set()
 
 

@@ -1,4 +1,4 @@
-"""The place of each token in the texts of its sample, as far as the record shows it.
+"""The place of each token in the texts of its sample, if the record shows it.
 
 The record has three sources. If the response begins with the text of the token strings, they give every token its
 characters. Otherwise a turn may name the tokens that it consists of; if its text is nothing but the ids of these

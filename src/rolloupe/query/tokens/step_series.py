@@ -99,7 +99,7 @@ def _tokens(extremes: Iterable[Extreme], keys: Mapping[Place, SampleKey]) -> lis
 
 
 class _Series:
-    """One token series, as far as it has been read."""
+    """One token series over the samples that have been read."""
 
     def __init__(self) -> None:
         self.facts: list[SeriesFacts] = []

@@ -60,7 +60,7 @@ def texts_of_tokens(sample: Sample) -> list[str]:
 
 
 def texts_of_response(sample: Sample) -> list[str]:
-    """Return the token strings of the response as text, as far as the record tells them from those of the prompt."""
+    """Return the token strings of the response as text, without those of the prompt if the record tells them apart."""
     return texts_of_tokens(sample)[strings_of_prompt(sample) :]
 
 

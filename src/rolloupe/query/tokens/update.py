@@ -1,4 +1,4 @@
-"""What a step of training does to the tokens of its samples, under the run's rule or a chosen one."""
+"""The update of a training step, token by token, under the run's rule or a chosen one."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ from rolloupe.tokens import token_count
 T = TypeVar("T")
 
 UNTRAINED, UP, DOWN, NOTHING, TAKEN_OUT, UNKNOWN = range(6)
-"""What the step does to a token: outside the loss, pushed up, pushed down, advantage 0, taken out by the rule, or
+"""Effects of a step on a token: outside the loss, pushed up, pushed down, advantage 0, taken out by the rule, or
 unknown, because its coefficient is NaN."""
 
 MOST_STRINGS = 50
@@ -50,7 +50,7 @@ class UpdateMass(NamedTuple):
     taken_out: int = 0
     """Tokens that the rule takes out."""
     lost: float = 0.0
-    """What those would have contributed."""
+    """The sum that those would have contributed."""
     unmoved: int = 0
     """Tokens with an advantage of 0."""
     uncounted: int = 0

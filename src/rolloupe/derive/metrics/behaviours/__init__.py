@@ -1,1 +1,1 @@
-"""What a model may do for its reward beside answering well. One module for each."""
+"""Habits that a reward may pay for beside good answers. One module for each."""
