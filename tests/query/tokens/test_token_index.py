@@ -15,10 +15,10 @@ from rolloupe import Recorder, query, tokens
 from rolloupe.demo import RUNS
 from rolloupe.derive import token_metrics
 from rolloupe.errors import BadQuery, NotFound
-from rolloupe.index import OpenRun
+from rolloupe.index import OpenRun, StepKey
 from rolloupe.index.token_stats import words
 from rolloupe.model import Sample, SampleKey
-from rolloupe.query import HasToken, Not, SampleQuery, TokenWord
+from rolloupe.query import HasToken, Not, SampleQuery, TokenWord, WordsOfSteps
 from rolloupe.query.filter.nodes import Condition
 from rolloupe.query.filter.parser import conditions
 from rolloupe.query.run.completion import complete
@@ -167,10 +167,6 @@ def test_of_a_group_and_of_a_sample_the_samples_are_read(tmp_path: Path) -> None
         values = np.concatenate(list(samples.values()))
         assert of_step.tokens == np.isfinite(values).sum()
         assert of_step.mean == pytest.approx(values[np.isfinite(values)].mean())
-        alone = query.worst_tokens_of(run, key, "kl", limit=3)
-        assert [one.value for one in alone] == sorted(samples[key], reverse=True)[:3]
-        strings = query.sample(run, key).token_strings
-        assert [one.token_string for one in alone] == [strings[one.token] for one in alone]
 
 
 def test_token_ids_and_strings_come_from_the_index(tmp_path: Path) -> None:
@@ -207,7 +203,7 @@ def test_of_words_that_one_segment_kept_and_another_did_not_nothing_is_said(
         run = library.runs[0]
         assert run.wait_all(60)
         assert len(run.snapshot().segments) == 2
-        (first, _) = query.step_words(run, SampleQuery()).steps
+        first = step_words(run)["train", 0]
         assert {one.word: one.is_exact for one in first.words}["x"]
         assert not all(one.is_exact for one in first.words) and first.listed < first.tokens
         changes = query.word_changes(run, "train", 0, 1, min_tokens=1)
@@ -222,7 +218,7 @@ def test_of_words_that_one_segment_kept_and_another_did_not_nothing_is_said(
         with pytest.raises(NotFound, match="no samples at step 7"):
             query.word_changes(run, "train", 0, 7)
         with pytest.raises(BadQuery, match="remove the group"):
-            query.step_words(run, SampleQuery(group="g"))
+            query.words_of_steps(run, SampleQuery(group="g"))
 
 
 def test_discarded_samples_count_in_no_answer_about_whole_steps(tmp_path: Path) -> None:
@@ -340,14 +336,23 @@ def sums(word: TokenWord) -> list[float]:
     return [word.tokens, word.kl, word.with_kl, word.rated, word.probability]
 
 
+def step_words(run: OpenRun) -> dict[StepKey, WordsOfSteps]:
+    """All words of each step that has some, the most frequent first."""
+    answers = {}
+    for split, number in run.snapshot().steps:
+        step = SampleQuery(splits=(split,), step_min=number, step_max=number)
+        answers[split, number] = query.words_of_steps(run, step, by="tokens", limit=1_000_000)
+    return {key: answer for key, answer in sorted(answers.items()) if answer.tokens}
+
+
 def has_words(run: OpenRun, samples: Samples) -> None:
-    answer = query.step_words(run, SampleQuery())
-    if not answer.steps:
+    answers = step_words(run)
+    if not answers:
         return
-    by_step = words_of(samples, answer.steps[0].kl)
+    by_step = words_of(samples, next(iter(answers.values())).kl)
     whole: dict[str, list[float]] = defaultdict(lambda: [0, 0.0, 0, 0, 0.0])
-    for step in answer.steps:
-        counts = by_step[step.split, step.step]
+    for key, step in answers.items():
+        counts = by_step[key]
         assert step.tokens == sum(one[0] for one in counts.values()) == step.listed
         assert {one.word for one in step.words} == counts.keys() and all(one.is_exact for one in step.words)
         for one in step.words:
@@ -360,7 +365,7 @@ def has_words(run: OpenRun, samples: Samples) -> None:
         largest = sorted((one[at] for one in whole.values()), reverse=True)[:30]
         assert [sums(one)[at] for one in some.words] == pytest.approx(largest)
         assert [sums(one) for one in some.words] == [pytest.approx(whole[one.word]) for one in some.words]
-    keys = [(step.split, step.step) for step in answer.steps]
+    keys = list(answers)
     for before, after in ((keys[0], keys[-1]), (keys[-1], keys[0])):
         if before[0] == after[0] and before != after:
             has_changes(run, before[0], before[1], after[1], by_step)
@@ -510,7 +515,6 @@ def test_a_series_may_have_another_framework_s_name(short_grpo: Path, tmp_path: 
                 assert query.token_stats(run, scope, other) == query.token_stats(run, scope, name)
             step = replace(group, group=None)
             assert query.position_curves(run, step, other) == query.position_curves(run, step, name)
-            assert query.worst_tokens_of(run, item.key, other) == query.worst_tokens_of(run, item.key, name) != []
             query.in_known_series(run, other)
         with pytest.raises(NotFound, match=r"no token series 'entropie' in run .*; it has: .*entropy"):
             query.in_known_series(run, "entropie")

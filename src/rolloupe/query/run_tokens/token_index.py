@@ -1,6 +1,6 @@
 """Statistics of tokens: looked up in the index, or computed from samples that are read whole."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from msgspec.structs import replace
@@ -10,7 +10,7 @@ from rolloupe.errors import BadQuery, NotFound, RolloupeError
 from rolloupe.index import OpenRun, Piece, Snapshot, StepKey
 from rolloupe.index.token_stats.files import WHOLE_STEP, has_file, tokens_file_of
 from rolloupe.index.token_stats.series_totals import SeriesTotals
-from rolloupe.model import Sample, SampleKey
+from rolloupe.model import SampleKey
 from rolloupe.query.engine import database
 from rolloupe.query.engine.names import current_rows, is_within
 from rolloupe.query.engine.relation import FILE, quote
@@ -158,27 +158,23 @@ class ReadTotals(NamedTuple):
 
 
 def read_totals(run: OpenRun, query: SampleQuery, series: str) -> ReadTotals:
-    """Read the samples of a query. Raises `BadQuery` for too many, and `SourceChanged`."""
-    items = samples(run, replace(query, offset=0, limit=MAX_READ + 1)).samples
-    if len(items) > MAX_READ:
+    """Read the samples of a query, and add up a series, or the one that its name means in a sample.
+
+    Raises `BadQuery` for too many samples, and `SourceChanged`.
+    """
+    keys = [item.key for item in samples(run, replace(query, offset=0, limit=MAX_READ + 1)).samples]
+    if len(keys) > MAX_READ:
         raise BadQuery(
             f"this selects more than {MAX_READ:,} samples, the most that one answer reads: filter, or cut steps"
         )
-    read = Reader(run)
-    keys = [item.key for item in items]
-    return ReadTotals(totals_of(map(read, keys), series), keys)
-
-
-def totals_of(some: Iterable[Sample], series: str) -> dict[StepKey, SeriesTotals]:
-    """The totals of a series, or of what its name means in a sample, over samples, in order, by step."""
     by_step: dict[StepKey, SeriesTotals] = {}
-    for number, sample in enumerate(some):
-        found = tokens.tokens_of(sample)
-        if not found.series or not found.total:
+    for number, sample in enumerate(map(Reader(run), keys)):
+        own = tokens.tokens_of(sample)
+        if not own.series or not own.total:
             continue
-        batch = tokens.TokenBatch([number], [found], [sample.row.advantage])
+        batch = tokens.TokenBatch([number], [own], [sample.row.advantage])
         name = tokens.name_among(series, batch.series)
         if name in batch.series:
             key = (sample.key.split, sample.key.step)
             by_step.setdefault(key, SeriesTotals(batch.series[name].origin)).add(batch, name)
-    return by_step
+    return ReadTotals(by_step, keys)

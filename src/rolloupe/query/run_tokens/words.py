@@ -12,7 +12,7 @@ from rolloupe.index import OpenRun, StepKey
 from rolloupe.index.token_stats import words
 from rolloupe.index.token_stats.words import KeptWords
 from rolloupe.query.records import SampleQuery
-from rolloupe.query.run_tokens.token_index import TokenCoverage, in_order, whole_steps
+from rolloupe.query.run_tokens.token_index import TokenCoverage, whole_steps
 from rolloupe.tokenizer import text_of_token
 from rolloupe.tokens import Flags, Floats
 
@@ -42,34 +42,14 @@ class TokenWord(NamedTuple):
     """False if some of its tokens may be missing: the index kept the word in some segments and not in others."""
 
 
-class StepWords(NamedTuple):
-    """The words of a step, the most frequent first."""
-
-    split: str
-    step: int
-    words: list[TokenWord]
-    kl: str
-    """The series that `TokenWord.kl` sums; empty if the samples have no KL."""
-    tokens: int
-    """How many trained tokens have a word."""
-    listed: int
-    """How many of them are tokens of the words listed: the others are of rarer words with less KL."""
-
-
-class WordsBySteps(NamedTuple):
-    """The words of every step."""
-
-    steps: list[StepWords]
-    coverage: TokenCoverage
-
-
 class WordsOfSteps(NamedTuple):
     """The words of several steps together."""
 
     words: list[TokenWord]
     kl: str
-    """As in `StepWords`."""
+    """The series that `TokenWord.kl` sums; empty if the samples have no KL."""
     tokens: int
+    """How many trained tokens have a word."""
     listed: int
     """How many of them are tokens of words that the index kept."""
     coverage: TokenCoverage
@@ -101,21 +81,6 @@ class WordChanges(NamedTuple):
     """How many words are frequent enough at one of the steps, but too rare for the index at the other."""
     min_tokens: int
     coverage: TokenCoverage
-
-
-def step_words(run: OpenRun, query: SampleQuery) -> WordsBySteps:
-    """The most frequent words, and those with most KL, of each step.
-
-    `listed` says how much of a step is covered. Raises `BadQuery` for a query with a group or a filter.
-    """
-    by_step, coverage = _kept(run, query)
-    steps = []
-    for (split, step), kept in in_order(by_step):
-        sums = _SumsByWord(kept)
-        if sums.tokens:
-            listed = sums.words(run, np.lexsort((np.arange(len(sums)), -sums.sums[_COUNT])).tolist())
-            steps.append(StepWords(split, step, listed, sums.kl, sums.tokens, sums.listed))
-    return WordsBySteps(steps, coverage)
 
 
 def words_of_steps(run: OpenRun, query: SampleQuery, *, by: str = "kl", limit: int = 50) -> WordsOfSteps:

@@ -9,8 +9,7 @@ from rolloupe.index.token_stats.kept_tokens import MAX_KEPT, KeptToken, most_ext
 from rolloupe.model import SampleKey
 from rolloupe.query.engine.relation import RowPlace
 from rolloupe.query.records import SampleQuery
-from rolloupe.query.run_tokens.token_index import TokenCoverage, indexed, is_read, read_totals, series_meant, totals_of
-from rolloupe.query.sample.load import sample
+from rolloupe.query.run_tokens.token_index import TokenCoverage, indexed, is_read, read_totals, series_meant
 from rolloupe.query.samples.rows import items_of, list_rows
 from rolloupe.tokenizer import text_of_token
 
@@ -55,7 +54,7 @@ def worst_tokens(
     if not 0 < limit <= MAX_KEPT:
         raise BadQuery(f"limit={limit}: from 1 to {MAX_KEPT} tokens can be listed")
     snapshot, series = run.snapshot(), series_meant(run, series)
-    number = _number(highest=highest, one_a_sample=one_a_sample)
+    number = 2 * one_a_sample + highest
     if is_read(query):
         by_step, keys = read_totals(run, query, series)
         read = (token for totals in by_step.values() for token in totals.kept[number].tokens())
@@ -80,19 +79,6 @@ def worst_tokens(
     items = items_of(list_rows(run, snapshot, places, columns=["step"]))
     listed = [_shown(run, token, item.key) for (*_, token), item in zip(worst, items, strict=True)]
     return WorstTokens(series, listed, coverage)
-
-
-def worst_tokens_of(
-    run: OpenRun, key: SampleKey, series: str, *, highest: bool = True, limit: int = 20
-) -> list[WorstToken]:
-    """The tokens of one sample with the most extreme values. Raises as `sample`."""
-    of_step = totals_of([sample(run, key)], series).values()
-    number = _number(highest=highest, one_a_sample=False)
-    return [_shown(run, token, key) for totals in of_step for token in totals.kept[number].tokens()[:limit]]
-
-
-def _number(*, highest: bool, one_a_sample: bool) -> int:
-    return 2 * one_a_sample + highest
 
 
 def _shown(run: OpenRun, token: KeptToken, key: SampleKey) -> WorstToken:
