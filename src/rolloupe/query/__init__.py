@@ -199,6 +199,8 @@ from rolloupe.query.several_runs.shared_prompts import prompt_samples as prompt_
 from rolloupe.query.several_runs.shared_prompts import shared_prompts as shared_prompts
 from rolloupe.query.steps.discards import discarded_among as discarded_among
 from rolloupe.query.steps.discards import discards as discards
+from rolloupe.query.steps.moments import columns as columns
+from rolloupe.query.steps.moments import token_series_names as token_series_names
 from rolloupe.query.steps.summaries import DatasetSummary as DatasetSummary
 from rolloupe.query.steps.summaries import Newest as Newest
 from rolloupe.query.steps.summaries import datasets as datasets
@@ -209,8 +211,6 @@ from rolloupe.query.steps.summaries import steps as steps
 from rolloupe.query.steps.summaries import value_names as value_names
 from rolloupe.query.steps.token_points import needs_tokens as needs_tokens
 from rolloupe.query.steps.token_points import series as series
-from rolloupe.query.steps.trained import columns as columns
-from rolloupe.query.steps.trained import token_series_names as token_series_names
 from rolloupe.query.tokens.page import Alternative as Alternative
 from rolloupe.query.tokens.page import TokenPage as TokenPage
 from rolloupe.query.tokens.page import token_alternatives as token_alternatives

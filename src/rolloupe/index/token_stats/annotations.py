@@ -131,10 +131,10 @@ class TokenAnnotations:
         """As in `_NotedPlaces`. The newest annotation decides, and one of the sample before one of its trace."""
         in_order = sorted(annotations, key=lambda one: (text.natural(one.meta.source), one.meta.start))
         read = [self._hashed[one.path][1] for one in in_order]
-        uids, told = (np.concatenate(some) for some in ([one.uids for one in read], [one.discarded for one in read]))
-        uids, told = uids[told != UNTOLD], told[told != UNTOLD]
+        uids, flags = (np.concatenate(some) for some in ([one.uids for one in read], [one.discarded for one in read]))
+        uids, flags = uids[flags != UNTOLD], flags[flags != UNTOLD]
         order = np.argsort(uids, kind="stable")
-        uids, told = uids[order], told[order]
+        uids, flags = uids[order], flags[order]
         found = {}
         for one in samples if len(uids) else ():
             own = self._hashed[one.path][1]
@@ -142,7 +142,7 @@ class TokenAnnotations:
             places = np.flatnonzero(uids[newest] == own.uids)
             if len(places):
                 rows, first = np.unique(own.places[places, 0], return_index=True)
-                found[one.path] = np.column_stack([rows, told[newest[places[first]]]])
+                found[one.path] = np.column_stack([rows, flags[newest[places[first]]]])
         return found
 
 
@@ -171,9 +171,9 @@ def _read(segment: Segment) -> _Hashed:
         return _Hashed(none, np.zeros((0, 2 if segment.meta.annotates else 1), np.int64), none)
     uids = _hashes(table["uid"])
     if segment.meta.annotates:
-        told = (UNTOLD if one is None else one != "" for one in table["discarded"].to_pylist())
+        flags = (UNTOLD if one is None else one != "" for one in table["discarded"].to_pylist())
         places = np.column_stack([table[name].to_numpy() for name in ("byte_start", "byte_length")])
-        return _Hashed(uids, places, np.fromiter(told, np.int64, len(table)))
+        return _Hashed(uids, places, np.fromiter(flags, np.int64, len(table)))
     both, rows = np.concatenate([uids, _hashes(table["trace_id"])]), np.tile(np.arange(len(table)), 2)
     return _Hashed(both[both != NO_UID], rows[both != NO_UID][:, None], none)
 

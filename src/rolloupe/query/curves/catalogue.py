@@ -25,9 +25,9 @@ from rolloupe.query.run.columns import ColumnInfo, catalogue
 from rolloupe.query.run.trainer_metrics import metric_table
 from rolloupe.query.run_tokens.statistics import RECORDED, masked_by_rule, usual_rules
 from rolloupe.query.steps.discards import discards
+from rolloupe.query.steps.moments import sample_number, sample_points, token_series_names
 from rolloupe.query.steps.summaries import first_split
 from rolloupe.query.steps.token_points import token_points
-from rolloupe.query.steps.trained import sample_number, sample_points, token_series_names
 
 REWARD, GROUPS, LENGTH, TOKENS, EVALS, SAMPLES, TEXTS, PROGRESS = (
     "Reward", "Groups", "Length and status", "Tokens", "Evals", "Sample metrics", "Texts", "Progress",

@@ -15,8 +15,8 @@ from rolloupe.query.engine import database
 from rolloupe.query.engine.caches import StepAnswers
 from rolloupe.query.records import SampleItem, SampleQuery, Stats
 from rolloupe.query.samples.pages import samples
+from rolloupe.query.steps.moments import sample_points, trained_column
 from rolloupe.query.steps.summaries import first_split
-from rolloupe.query.steps.trained import sample_points, trained_column
 
 MOST_BINS = 48
 """More rows of a heat map than this are hard to tell apart."""

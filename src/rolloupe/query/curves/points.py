@@ -26,9 +26,9 @@ from rolloupe.query.evals.scores import eval_summary
 from rolloupe.query.records import SeriesPoint
 from rolloupe.query.run.trainer_metrics import metric_table
 from rolloupe.query.run_tokens.statistics import masked_by_rule
+from rolloupe.query.steps.moments import matching_points, sample_number, sample_points
 from rolloupe.query.steps.summaries import first_split
 from rolloupe.query.steps.token_points import token_points
-from rolloupe.query.steps.trained import matching_points, sample_number, sample_points
 
 WHOLE = {
     "trainer": "the trainer logs its metrics for whole steps",

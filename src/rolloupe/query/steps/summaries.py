@@ -13,7 +13,7 @@ from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import is_annotated, is_asked
 from rolloupe.query.engine.relation import AnnotationOverlay, finite_stats, mean_of, quote
 from rolloupe.query.records import GroupSummary, SplitSummary, Stats, StepSummary
-from rolloupe.query.steps.trained import NONE, TrainedColumn, by_step, stats_of, trained_column
+from rolloupe.query.steps.moments import NONE, TrainedColumn, by_step, stats_of, trained_column
 
 REWARD = ColumnRef("fixed", "reward")
 

@@ -10,7 +10,7 @@ from rolloupe.query.engine.caches import AnswerCache
 from rolloupe.query.engine.names import unknown
 from rolloupe.query.records import SampleQuery, SeriesPoint
 from rolloupe.query.run_tokens.token_index import indexed
-from rolloupe.query.steps.trained import (
+from rolloupe.query.steps.moments import (
     NONE,
     ascending,
     merged,

@@ -17,8 +17,8 @@ from rolloupe.query.records import ExtremeToken, StepSeries
 from rolloupe.query.sample.stream import whole
 from rolloupe.query.samples.rows import KEY, ORDER, keyed_values
 from rolloupe.query.steps.discards import discarded_by_step
+from rolloupe.query.steps.moments import stats_of
 from rolloupe.query.steps.token_points import annotated_steps
-from rolloupe.query.steps.trained import stats_of
 
 Place = tuple[str, int, str]
 """Source, first byte and part: they identify a row of the index."""

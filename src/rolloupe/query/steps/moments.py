@@ -1,4 +1,4 @@
-"""Numbers of the trained samples by step: from step statistics, or from the samples that match a filter."""
+"""Moments of columns over the trained samples, by step: from step statistics, or of samples that match a filter."""
 
 import functools
 from collections import defaultdict
