@@ -111,7 +111,6 @@ def a_split(asked: Asked, name: str, split: str) -> None:
     steps = asked.get(f"{RUN}/steps", name, split=split)["steps"]
     last = {"split": split, "step": steps[-1]}
     asked.get(f"{RUN}/discards", name, split=split)
-    asked.get(f"{RUN}/curve", name, split=split, name="reward")
     asked.get(f"{RUN}/report", name, **last)
     asked.get(f"{RUN}/samples.csv", name, **last)
     asked.get(f"{RUN}/step-values", name, **last, names=["reward", "response_tokens"], also=["turns"])
@@ -152,7 +151,6 @@ def a_sample(asked: Asked, name: str, sample: str) -> None:
     asked.get(f"{RUN}/sample/find", name, id=sample, text="the")
     asked.get(f"{RUN}/sample/image", name, id=sample, at="0.0")
     asked.get(f"{RUN}/sample/tokens", name, id=sample, start=1, count=7, rule="ppo")
-    asked.get(f"{RUN}/sample/series", name, id=sample, name="logprobs")
     asked.get(f"{RUN}/sample/top-logprobs", name, id=sample, token=0)
     asked.post(f"{RUN}/sample/spans", {"id": sample, "search": {"text": "a"}}, name)
 

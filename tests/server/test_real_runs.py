@@ -1,6 +1,5 @@
 """Real runs, walked from the list down to every series of every sample, as the page does."""
 
-import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,11 +7,10 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from rolloupe import query
 from rolloupe.demo import RUNS
 from rolloupe.index import Library
 from rolloupe.server.app import App
-from tests.server.support import Answer, get, opened, served
+from tests.server.support import get, opened, served
 from tests.thoroughness import amount, slow_unless
 
 STEPS, SAMPLES = amount((1, 1), (8, 4))
@@ -73,27 +71,3 @@ def walk_sample(app: App, run: Any, item: Any) -> None:
     assert sample["turns"] or sample["notes"]
     raw = fetched(app, run, "sample/raw", id=item["id"])
     assert len(raw["text"].encode()) == raw["stop"] - raw["start"]
-    for series in sample["series"]:
-        assert len(fetched_series(app, run["id"], item["id"], series["name"]).body) == 4 * series["length"]
-
-
-def fetched_series(app: App, run_id: str, sample_id: str, name: str) -> Answer:
-    return get(app, f"/api/runs/{quote(run_id, safe='')}/sample/series?{urlencode({'id': sample_id, 'name': name})}")
-
-
-def test_a_series_is_what_the_file_says(runs: Library) -> None:
-    app = served(runs)
-    found = 0
-    for run in runs.runs:
-        for item in query.samples(run, query.SampleQuery(limit=3)).samples:
-            sample = query.sample(run, item.key)
-            for series in sample.series:
-                answer = fetched_series(app, run.id, str(item.key), series.name)
-                assert answer.headers["content-type"] == "application/octet-stream"
-                values = struct.unpack(f"<{len(series.values)}f", answer.body)
-                assert values == pytest.approx(series.values, rel=1e-6, nan_ok=True)
-                found += 1
-            refused = fetched_series(app, run.id, str(item.key), "no such series")
-            assert refused.status == 404
-            assert all(series.name in refused.json["error"] for series in sample.series)
-    assert found or all(run.info.format != "rl_logging_board" for run in runs.runs)

@@ -3,7 +3,6 @@
 import gzip
 import json
 import math
-import struct
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 
 from rolloupe import wire
 from rolloupe.query.records import LargeInteger, NonFinite, SampleItem
-from rolloupe.server import replies
 from rolloupe.server.app import App
 from rolloupe.text import readable
 from rolloupe.wire import encoding
@@ -76,14 +74,6 @@ def test_arguments_of_a_call_keep_their_numbers() -> None:
     assert readable('{"a":1.10,"b":12345678901234567890123}') == '{\n  "a": 1.10,\n  "b": 12345678901234567890123\n}'
     for text in ("{not json", "", "\ud800", "[" * 100_000, '{"a": NaN}'):
         assert readable(text) == text
-
-
-def test_float32_keeps_what_is_not_finite() -> None:
-    values = struct.unpack("<5f", replies.float32([0.5, math.nan, math.inf, -math.inf, 1e300]))
-    assert values[0] == 0.5
-    assert math.isnan(values[1])
-    assert values[2:] == (math.inf, -math.inf, math.inf)
-    assert replies.float32([]) == b""
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ cache of replies, and without it every source would need a new scan.
 import asyncio
 import gzip
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import NamedTuple, Protocol, TypeVar
 from urllib.parse import quote
 
@@ -287,11 +287,3 @@ def _accepts_gzip(item: str) -> bool:
 def compressed(body: bytes) -> bytes:
     """Compress at gzip's fastest level: a higher one costs more time than it saves on any link."""
     return gzip.compress(body, compresslevel=1, mtime=0)
-
-
-def float32(values: Sequence[float]) -> bytes:
-    """Encode numbers as little-endian float32: NaN and infinities stay; numbers out of range become infinite."""
-    import numpy as np
-
-    with np.errstate(over="ignore"):
-        return np.asarray(values, dtype=np.float64).astype("<f4").tobytes()

@@ -65,17 +65,6 @@ def test_a_run_that_is_not_found_yet_is_awaited_while_the_first_search_goes_on(
         assert get(app, "/api/runs/b/about").status == 404
 
 
-def test_any_number_by_step(app: App) -> None:
-    path = run_path(app)
-    steps = get(app, f"{path}/steps?split=train").json
-    reply = get(app, f"{path}/curve?split=train&name=reward").json
-    assert (reply["name"], reply["steps"]) == ("reward", [0, 1, 2])
-    assert (reply["mean"], reply["std"]) == (steps["reward_mean"], steps["reward_std"])
-    assert get(app, f"{path}/curve?split=nothing&name=reward").json["steps"] == []
-    assert get(app, f"{path}/curve?split=train&name=nothing").status == 400
-    assert get(app, f"{path}/curve?split=train").status == 400
-
-
 def test_steps_in_columns(app: App) -> None:
     reply = get(app, f"{run_path(app)}/steps?split=train").json
     assert reply["steps"] == [0, 1, 2]
@@ -358,16 +347,6 @@ def test_what_lies_beside_the_samples(tmp_path: Path) -> None:
     assert root["kind"] == "root" and root["children"]
     assert get(app, f"{run_path(app)}/report?split=eval/test&step=77").status == 404
     assert get(app, f"{run_path(app)}/report?split=eval/test&step=x").status == 400
-
-
-def test_metrics_of_the_trainer_by_step(tmp_path: Path) -> None:
-    app = served(opened(Path(__file__).parents[2] / "data/tinker/flat_run", tmp_path / "index"))
-    names = get(app, f"{run_path(app)}/metrics").json["names"]
-    name = next(one for one in names if one.startswith("env/all/reward"))
-    reply = get(app, f"{run_path(app)}/curve?name=trainer.{quote(name)}").json
-    assert reply["steps"] == sorted(reply["steps"]) and len(reply["steps"]) == len(reply["mean"]) > 1
-    assert set(reply["std"]) == {None}
-    assert get(app, f"{run_path(app)}/curve?name=trainer.nothing").status == 400
 
 
 def test_of_a_run_without_more_the_files_are_told(folder: Path, tmp_path: Path) -> None:

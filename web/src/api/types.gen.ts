@@ -136,22 +136,6 @@ export interface RunsReply {
   program: string;
 }
 
-/**
- * `GET /api/runs/{run}/curve?split=&name=`: a statistic of trained samples by step.
- *
- * With a name `trainer.NAME`, it is a trainer metric, which has no split and no spread. Parallel columns, one entry
- * for each step with a value, in ascending order.
- */
-export interface CurveReply {
-  run: string;
-  split: string;
-  name: string;
-  version: string;
-  steps: number[];
-  mean: WireNumber[];
-  std: WireNumber[];
-}
-
 /** `GET /api/runs/{run}/steps?split=`: parallel columns, one entry for each step, in ascending order. */
 export interface StepsReply {
   run: string;
@@ -819,7 +803,7 @@ export interface Fact {
   label: string;
 }
 
-/** A token series of the sample; the values come from `/sample/series`. */
+/** A token series of the sample; `/sample/tokens` has its values. */
 export interface SeriesInfo {
   name: string;
   length: number;

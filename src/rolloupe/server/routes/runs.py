@@ -23,13 +23,6 @@ BLOCK_BYTES = 2**20
 MAX_BYTE = 2**62
 MAX_PROBLEMS = 1000
 
-OF_TRAINER = "trainer."
-"""Prefix of the name of a curve that is a trainer metric."""
-
-
-DISCARDED = "discarded"
-"""The curve of this name is the share of discarded samples."""
-
 
 async def runs(request: Request) -> Response:
     """`GET /api/runs`."""
@@ -70,40 +63,6 @@ async def steps(request: Request) -> Response:
         )
 
     return await context.replies.answer(request, version, make)
-
-
-async def curve(request: Request) -> Response:
-    """`GET /api/runs/{run}/curve?split=&name=`; a name that begins with `trainer.` is a trainer metric."""
-    context, run = context_of(request), await context_of(request).run(request)
-    parameters, version = request.query_params, run.version
-    name = params.word(parameters, "name")
-    trainer_name = name.removeprefix(OF_TRAINER)
-    of_trainer = trainer_name != name
-    split = parameters.get("split", "") if of_trainer else params.word(parameters, "split")
-
-    def make() -> wire.CurveReply:
-        found: list[tuple[int, float | None, float | None]] = []
-        if of_trainer:
-            found = [(point.step, point.value, None) for point in query.metrics(run, trainer_name)]
-        elif name == DISCARDED:
-            found = [(one.step, one.discarded / one.samples, None) for one in query.steps(run, split) if one.samples]
-        else:
-            points = [point for point in query.series(run, name, split) if point.stats.count]
-            found = [(point.step, point.stats.mean, point.stats.std) for point in points]
-        return wire.CurveReply(
-            run=run.id,
-            split=split,
-            name=name,
-            version=version,
-            steps=[step for step, _, _ in found],
-            mean=[number(mean) for _, mean, _ in found],
-            std=[number(std) for _, _, std in found],
-        )
-
-    # the trainer's files may grow without the samples
-    return await (
-        context.replies.fresh(request, make) if of_trainer else context.replies.answer(request, version, make)
-    )
 
 
 async def discards(request: Request) -> Response:

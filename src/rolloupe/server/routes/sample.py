@@ -1,4 +1,4 @@
-"""Routes for one sample: the sample, turns, record, text, images, finds, token series."""
+"""Routes for one sample: the sample, turns, record, text, images, finds."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,7 +9,7 @@ from rolloupe import query, text, wire
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.model import Sample, SampleKey
-from rolloupe.server import params, replies, text_places
+from rolloupe.server import params, text_places
 from rolloupe.server.context import context_of
 from rolloupe.server.replies import Made, Reply
 from rolloupe.text import images
@@ -141,18 +141,3 @@ async def find(request: Request) -> Response:
     return await answered(
         request, lambda run, key: text_places.find(loaded(request, run, key), wanted, is_cased=is_cased)
     )
-
-
-async def series(request: Request) -> Response:
-    """`GET /api/runs/{run}/sample/series?id=&name=`: little-endian float32, NaN for an absent value."""
-    name = params.word(request.query_params, "name")
-
-    def make(run: OpenRun, key: SampleKey) -> Reply:
-        found = loaded(request, run, key).series
-        for one in found:
-            if one.name == name:
-                return Reply(replies.float32(one.values), replies.BINARY)
-        names = ", ".join(one.name for one in found) or "none"
-        raise NotFound(f"no token series {name!r} in sample {key}; it has: {names}")
-
-    return await answered(request, make)

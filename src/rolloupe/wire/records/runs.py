@@ -110,22 +110,6 @@ class RunsReply(Struct, kw_only=True):
     """Name and version of the server."""
 
 
-class CurveReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/curve?split=&name=`: a statistic of trained samples by step.
-
-    With a name `trainer.NAME`, it is a trainer metric, which has no split and no spread. Parallel columns, one entry
-    for each step with a value, in ascending order.
-    """
-
-    run: str
-    split: str
-    name: str
-    version: str
-    steps: list[int]
-    mean: list[Number]
-    std: list[Number]
-
-
 class StepsReply(Struct, kw_only=True):
     """`GET /api/runs/{run}/steps?split=`: parallel columns, one entry for each step, in ascending order."""
 

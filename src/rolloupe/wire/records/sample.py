@@ -64,7 +64,7 @@ class Fact(Struct, kw_only=True):
 
 
 class SeriesInfo(Struct, kw_only=True):
-    """A token series of the sample; the values come from `/sample/series`."""
+    """A token series of the sample; `/sample/tokens` has its values."""
 
     name: str
     length: int
