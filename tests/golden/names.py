@@ -11,7 +11,7 @@ from typing import Any
 from tests.golden.frozen import Answers
 
 DOCUMENTED = re.compile(r"^::: (\S+)$", re.MULTILINE)
-ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+ADDRESS = re.compile(r" at 0x[0-9a-f]+|(?<=<function )[\w.]+(?=\.<lambda>)")
 REFERENCE = Path(__file__).parents[2] / "docs"
 
 

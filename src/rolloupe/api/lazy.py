@@ -1,7 +1,7 @@
-"""Modules imported on first use: DuckDB, for example, takes longer to load than a run to open."""
+"""Modules imported on first use: DuckDB and pyarrow take longer to load than a run to open."""
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 
 class LazyModule:
@@ -12,3 +12,15 @@ class LazyModule:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(import_module(self._name), name)
+
+
+if TYPE_CHECKING:
+    from rolloupe import query as queries
+    from rolloupe.api import lists
+    from rolloupe.query import search as text_search
+else:
+    queries = LazyModule("rolloupe.query")
+    lists = LazyModule("rolloupe.api.lists")
+    text_search = LazyModule("rolloupe.query.search")
+
+__all__ = ["lists", "queries", "text_search"]

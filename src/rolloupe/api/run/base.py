@@ -1,0 +1,115 @@
+"""An open run: what it is, and how far it is indexed."""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rolloupe.api.arguments import sample_query
+from rolloupe.api.lazy import queries
+from rolloupe.storage import address_of
+
+if TYPE_CHECKING:
+    from rolloupe.index import OpenRun
+    from rolloupe.query import (
+        CurveQuery,
+        Reader,
+        SampleQuery,
+    )
+
+
+class OpenedRun:
+    """A run that may still be indexed; the answers of its methods wait for that."""
+
+    def __init__(self, opened: "Callable[[], OpenRun]", *, wait: bool, state_dir: Path | None = None) -> None:
+        self._opened = opened
+        self._state_dir = state_dir
+        self._wait = wait
+        self._reading: Reader | None = None
+
+    @property
+    def id(self) -> str:
+        """The run's name in addresses and on the command line."""
+        return self._opened().id
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return self._opened().info.name
+
+    @property
+    def path(self) -> str:
+        """Path of the run."""
+        return address_of(self._opened().info.root)
+
+    @property
+    def format(self) -> str:
+        """The name of the format that Rolloupe reads it as."""
+        return self._opened().info.format
+
+    @property
+    def reason(self) -> str:
+        """Why Rolloupe reads it as that format."""
+        return self._opened().info.reason
+
+    def wait(self, timeout_s: float | None = None, *, texts: bool = False) -> bool:
+        """Wait until the numbers of all samples are indexed, or their texts as well; False if time ran out."""
+        run = self._opened()
+        return run.wait_all(timeout_s) if texts else run.wait(timeout_s)
+
+    def changed_s(self) -> float | None:
+        """Return how many seconds ago a file with samples last changed; None without such a file."""
+        return self._opened().changed_s()
+
+    def indexed_bytes(self) -> tuple[int, int]:
+        """Return how many bytes of the run's files are indexed, and their total size."""
+        progress = self._opened().progress()
+        return progress.done_bytes, progress.total_bytes
+
+    @property
+    def is_shard(self) -> bool:
+        """True while other shards of the run are not indexed: see `rolloupe index --shard`."""
+        return self._opened().is_shard
+
+    @property
+    def unsent(self) -> str:
+        """Why the store that the index is shared in lacks what was indexed here; empty if all is there."""
+        return self._opened().unsent
+
+    def __repr__(self) -> str:
+        return f"<Run {self.id!r} ({self.format}) at {self.path!r}>"
+
+    def _ready(self, *, derived: bool = False) -> "OpenRun":
+        """Return the run once it is indexed as far as `wait` demands, with `derived` metrics if needed."""
+        run = self._opened()
+        if self._wait:
+            wait = run.wait_all if derived else run.wait
+            wait()
+        return run
+
+    def _ready_for(self, names: Iterable[str], filters: Iterable[str] = ()) -> "OpenRun":
+        """Return the run as `_ready` does, with derived metrics and tokens if these names or filters need any."""
+        for where in filters:
+            if where.strip():
+                self._ready_with_derived(sample_query(where=where))
+        run = self._ready()
+        return self._ready(derived=any(queries.is_derived(run, one) or queries.needs_tokens(run, one) for one in names))
+
+    def _ready_for_curves(self, curves: "Sequence[CurveQuery]") -> "OpenRun":
+        """Return the run as `_ready` does, with what curves and their filters need."""
+        asked = [*curves, *(one.x for one in curves if one.x is not None)]
+        names = (one.name for one in asked if one.kind in ("sample", "cumulative", "token"))
+        return self._ready_for(names, (one.options.where for one in asked))
+
+    def _ready_with_derived(self, query: "SampleQuery") -> "OpenRun":
+        """Return the run as `_ready` does, with derived metrics and tokens if the query names any."""
+        run = self._ready()
+        return self._ready(derived=queries.needs_whole_index(query, *queries.value_names(run)))
+
+    def _reader(self) -> "Reader":
+        opened = self._ready()
+        if self._reading is None:
+            self._reading = queries.Reader(opened)
+        return self._reading
+
+    def _first_split(self) -> str:
+        return next((summary.name for summary in queries.splits(self._ready(), quick=True)), "train")
