@@ -12,8 +12,9 @@ import pytest
 from backports import zstd
 
 from rolloupe.formats import by_name, discover
-from rolloupe.formats.reading.documents import json_documents, zip_members
+from rolloupe.formats.reading import json_documents
 from rolloupe.formats.reading.records import Unusable
+from rolloupe.formats.reading.tables import zip_archives
 from rolloupe.formats.reading.trainer_files import read_bytes
 from rolloupe.formats.testing import FormatContract
 from rolloupe.model import Location, Problem
@@ -189,7 +190,7 @@ def test_a_document_is_recognised_by_what_comes_before_its_samples(
 
 @pytest.mark.parametrize("method", [8, 93])
 def test_bombs_are_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: int) -> None:
-    monkeypatch.setattr(zip_members, "FREE_BYTES", 2**20)
+    monkeypatch.setattr(zip_archives, "FREE_BYTES", 2**20)
     bomb = b'{"id": "' + b" " * (300 * 2**20 if method == 93 else 20 * 2**20)
     if method == 93:
         path = packed_by_zstd(tmp_path / "a.eval", {"samples/x.json": bomb, "header.json": json.dumps(HEADER).encode()})
@@ -207,8 +208,8 @@ def test_members_that_share_bytes_are_charged_when_they_fail(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_packed: bool
 ) -> None:
     """Each of many names leads to the same bytes, which expand and fail at their end, or are another member's."""
-    monkeypatch.setattr(zip_members, "FREE_BYTES", 2**22)
-    monkeypatch.setattr(zip_members, "MAX_RATIO", 1)
+    monkeypatch.setattr(zip_archives, "FREE_BYTES", 2**22)
+    monkeypatch.setattr(zip_archives, "MAX_RATIO", 1)
     path, names = tmp_path / "a.eval", [f"samples/{n:03d}.json" for n in range(50)]
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED if is_packed else zipfile.ZIP_STORED) as archive:
         archive.writestr(names[0], b" " * 2**20)
@@ -218,7 +219,7 @@ def test_members_that_share_bytes_are_charged_when_they_fail(
             other = copy.copy(info)
             other.filename = name
             archive.filelist.append(other)
-    with zip_members.Members(Location(str(path), str(tmp_path))) as members:
+    with zip_archives.Members(Location(str(path), str(tmp_path))) as members:
         reasons = []
         for name in names:
             with pytest.raises(Unusable) as refused:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from rolloupe import tokens
 from rolloupe.errors import SourceChanged, defect, words_of
-from rolloupe.formats.reading.settings.run_loss import run_loss_of
+from rolloupe.formats.reading.run_loss import run_loss_of
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.model import (
     Checkpoint,

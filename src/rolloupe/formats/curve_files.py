@@ -9,7 +9,8 @@ import contextlib
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from operator import itemgetter
 from string import digits
 from typing import Any, NamedTuple
@@ -19,28 +20,25 @@ from msgspec.structs import replace
 from rolloupe.errors import UnreadablePath
 from rolloupe.formats.generic.folder_words import SAMPLE_WORDS, SILENT_WORDS, words_in
 from rolloupe.formats.reading.files import FolderEntry, alone, entries, links_of
+from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.stream import open_binary
-from rolloupe.formats.reading.trackers.beginnings import (
-    begins_as,
+from rolloupe.formats.reading.trackers import framed_log, tables, tensorboard
+from rolloupe.formats.reading.trackers.curves import MAX_BYTES, TRAINER_STEPS, LoggedRow, LoggedRun, is_step
+from rolloupe.formats.reading.trackers.databases import (
     database_configs,
     database_kind,
     project_runs,
+    read_mlflow,
+    read_trackio,
 )
-from rolloupe.formats.reading.trackers.csv_tables import read_csv
-from rolloupe.formats.reading.trackers.curves import LoggedRun
-from rolloupe.formats.reading.trackers.framed_log import FramedLog
-from rolloupe.formats.reading.trackers.growth import MAX_BYTES
-from rolloupe.formats.reading.trackers.mlflow import read_mlflow
+from rolloupe.formats.reading.trackers.framed_log import FramedLog, SwanLabLog, WandbLog
 from rolloupe.formats.reading.trackers.sqlite import ENDINGS, SIDE_FILES, BadDatabase, is_database, side_file
-from rolloupe.formats.reading.trackers.swanlab import SwanLabLog
-from rolloupe.formats.reading.trackers.tables import JsonLines, read_trainer_state
+from rolloupe.formats.reading.trackers.tables import JsonLines, read_csv, read_trainer_state
 from rolloupe.formats.reading.trackers.tensorboard import EventFiles, is_event_file
-from rolloupe.formats.reading.trackers.trackio import read_trackio
-from rolloupe.formats.reading.trackers.wandb import WandbLog
 from rolloupe.formats.registry import by_name
 from rolloupe.lru import Lru
 from rolloupe.model import Location, RunInfo
-from rolloupe.storage import file_state, is_below, is_file, is_folder, stamp_of_state
+from rolloupe.storage import file_state, is_below, is_file, is_folder, path_state, stamp_of_state
 
 FOLDERS = frozenset((
     "events", "lightning_logs", "logs", "metrics", "runs", "swanlog", "tb", "tb_logs", "tensorboard",
@@ -397,3 +395,65 @@ def _entries(folder: str, link_root: str) -> list[FolderEntry]:
 
 def _is_same(one: str, other: str) -> bool:
     return os.path.realpath(one) == os.path.realpath(other)
+
+
+HEAD_BYTES = 64 * 2**10
+LOOKED_ROWS = 8
+MOST_NAME_CHARS = 200
+
+EVENTS = b"brain.Event:"
+"""The first event of TensorBoard says this, and its version."""
+EVENTS_BYTES = 64
+
+
+class Beginning(LoggedRun):
+    """What the beginning of a file shows. Without `fits`, the file is not what its name says."""
+
+    fits: bool = False
+
+
+def begins_as(kind: str, location: Location) -> Beginning:
+    """Look at the beginning of a file of some kind; a file that cannot be read fits nothing."""
+    try:
+        return _begins_as(kind, location, *stamp_of_state(path_state(location.path)))
+    except OSError:
+        return _NOTHING
+
+
+_NOTHING = Beginning("", [])
+
+
+@lru_cache(maxsize=1024)
+def _begins_as(kind: str, location: Location, _inode: int, size: int, _mtime_ns: int) -> Beginning:
+    if kind == "JSON lines":
+        return _of_rows(tables.rows_of(look(location).objects))
+    with open_binary(location) as file:
+        head = file.read(HEAD_BYTES)
+    if kind == "TensorBoard":
+        known = tensorboard.read_beginning(head)
+        return Beginning("", known.rows, known.config, fits=EVENTS in head[:EVENTS_BYTES])
+    if kind == "CSV":
+        whole = head if size <= HEAD_BYTES else head[: head.rfind(b"\n") + 1]
+        try:
+            return _of_rows(tables.read_csv(whole).rows)
+        except ValueError:
+            return _NOTHING
+    if kind == "trainer state":
+        return Beginning("", [], fits=b'"log_history"' in head and b'"global_step"' in head)
+    try:
+        run = framed_log.read_wandb(head) if kind == "Weights & Biases" else framed_log.read_swanlab(head)
+    except ValueError:
+        return _NOTHING
+    name = run.name if run.name.isprintable() and len(run.name) <= MOST_NAME_CHARS else ""
+    return Beginning(name, [], run.config, fits=True)
+
+
+def _of_rows(rows: Iterable[LoggedRow]) -> Beginning:
+    """Rows of a table are curves if each of the first has a step that is a whole number, and another number."""
+    first = [row for row, _ in zip(rows, range(LOOKED_ROWS), strict=False)]
+    return Beginning("", [], fits=bool(first) and all(map(_is_logged, first)))
+
+
+def _is_logged(row: LoggedRow) -> bool:
+    steps = [name for name in TRAINER_STEPS if is_step(row.values.get(name, 0.5))]
+    return len(row.values) > len(steps) and (row.step is not None or bool(steps))

@@ -16,6 +16,7 @@ from rolloupe.formats.curve_files import (
     DATABASES,
     OFFLINE,
     PLAIN_NAMES,
+    begins_as,
     config_of,
     curve_files,
     curve_locations,
@@ -24,7 +25,7 @@ from rolloupe.formats.curve_files import (
 )
 from rolloupe.formats.reading.files import FolderEntry, entries, is_one_file, stem
 from rolloupe.formats.reading.peek import look
-from rolloupe.formats.reading.trackers.beginnings import begins_as, database_kind, project_runs
+from rolloupe.formats.reading.trackers.databases import database_kind, project_runs
 from rolloupe.formats.reading.trackers.sqlite import ENDINGS, why_unread
 from rolloupe.formats.reading.trainer_files import described_files
 from rolloupe.model import Location, Locator, RunFile, RunInfo, RunPart, Sample, Scanned, Source

@@ -22,7 +22,7 @@ from rolloupe.formats.base import Format
 from rolloupe.formats.curve_files import ALONE, OF_TRACKERS, usual_tables
 from rolloupe.formats.reading.files import FolderEntry, alone, entries, forget, is_utf8, listing_once, stem, why_shut
 from rolloupe.formats.registry import BUILT_IN, all_formats, by_name, other_formats
-from rolloupe.formats.tokenizer_choice import TokenizerChoice
+from rolloupe.formats.token_texts import TokenizerChoice
 from rolloupe.formats.tracker_runs import UNSEEN, has_more_splits, hosts_of
 from rolloupe.model import AS_FOUND, Location, Reading, RunInfo, TokenizerFile
 from rolloupe.storage import (

@@ -1,11 +1,13 @@
-"""Texts of token ids, for formats whose records hold nothing else: what each token adds, and whose turns they are."""
+"""Texts of token ids, for formats whose records hold nothing else, and the choice of the tokenizer for a run."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import accumulate, compress
 
 from rolloupe import text, tokenizer
-from rolloupe.model import RunInfo, Sample, Turn
+from rolloupe.errors import UnreadablePath
+from rolloupe.formats.registry import by_name
+from rolloupe.model import Location, Reading, RunInfo, Sample, TokenizerFile, Turn
 from rolloupe.tokenizer import Tokenizer
 
 MAX_CHARS = 64 * 2**20
@@ -82,3 +84,31 @@ def note_of(run: RunInfo, ids: Sequence[int], strings: Sequence[str] | None) -> 
     unknown = sum(one not in decoder for one in ids)
     shown = f"; {unknown:,} of them are not in its vocabulary, and shown as <token ID>" if unknown else ""
     return f"the text is decoded from {count} with {decoder.file.path}{shown}"
+
+
+class TokenizerChoice:
+    """The tokenizers of runs, as a person chose them, else as the runs name them. Raises `UnreadablePath`."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.notes: list[tuple[str, str]] = []
+        """Places, and why a tokenizer there is not used."""
+        self._download = reading.download_tokenizer
+        self._chosen = tokenizer.load(reading.tokenizer, download=self._download).file if reading.tokenizer else None
+
+    def of(self, run: RunInfo) -> TokenizerFile | None:
+        """Return the tokenizer that reads the ids of a run."""
+        if self._chosen is not None:
+            return self._chosen
+        for place in by_name(run.format).tokenizers(run):
+            try:
+                return self._loaded(place).file
+            except UnreadablePath as error:
+                if self._download and isinstance(place, str):
+                    raise
+                self.notes.append((run.root, f"its token ids are not decoded: {error}"))
+        return None
+
+    def _loaded(self, place: Location | str) -> Tokenizer:
+        if isinstance(place, str):
+            return tokenizer.load_named(place, download=self._download)
+        return tokenizer.load_at(place)

@@ -10,15 +10,14 @@ from rolloupe.formats.generic.hints import why_unread as why_no_sample
 from rolloupe.formats.generic.keys import has_sample, has_text, roles_of
 from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.formats.generic.tables import TABLES, first_rows
-from rolloupe.formats.reading.documents.database_rows import why_no_rows
-from rolloupe.formats.reading.documents.json_documents import beginning
 from rolloupe.formats.reading.files import JSONL, FolderEntry, is_passed_over, plain_name, why_shut
+from rolloupe.formats.reading.json_documents import beginning
 from rolloupe.formats.reading.jsonl import MAX_LFS_POINTER_BYTES, why_no_text
 from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.reading.stream import is_decoded, open_binary
-from rolloupe.formats.reading.tables.binary_damage import why_no_table, why_no_torch
-from rolloupe.formats.reading.trackers.sqlite import why_unread
+from rolloupe.formats.reading.tables.parquet_files import why_no_table, why_no_torch
+from rolloupe.formats.reading.trackers.sqlite import why_no_rows, why_unread
 from rolloupe.formats.reading.trainer_files import read_text
 from rolloupe.formats.slime.peek import TRAIN, kind_of
 from rolloupe.lru import Lru

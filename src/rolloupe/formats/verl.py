@@ -172,7 +172,7 @@ class Verl(NamedRows, PromptRuns):
 
     def config(self, run: RunInfo) -> dict[str, Any]:
         """See `Format`."""
-        from rolloupe.formats.reading.settings.yaml_values import yaml_settings
+        from rolloupe.formats.reading.yaml_values import yaml_settings
 
         folder = Path(run.root).parent if is_file(run.root) else Path(run.root)
         for above in (folder, *list(folder.parents)[:2]):

@@ -17,7 +17,7 @@ from rolloupe.formats import by_name
 from rolloupe.formats.native import token_parts
 from rolloupe.formats.native.token_parts import PartUnreadable, read_row
 from rolloupe.formats.reading.files import alone
-from rolloupe.formats.reading.tables.parquet_footer import row_groups
+from rolloupe.formats.reading.tables.parquet_files import row_groups
 from rolloupe.record.token_series import write_part
 from rolloupe.tokens import SampleTokens, sample_tokens, tokens_of
 from tests.formats.support import only_run, samples

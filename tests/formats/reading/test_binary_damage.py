@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import rolloupe
-from rolloupe.formats.reading.tables.binary_damage import why_no_table, why_no_torch
+from rolloupe.formats.reading.tables.parquet_files import why_no_table, why_no_torch
 from rolloupe.formats.unreadable import reason_for
 from rolloupe.model import Location
 

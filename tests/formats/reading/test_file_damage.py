@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import rolloupe
-from rolloupe.formats.reading import file_damage
+from rolloupe.formats.reading import trainer_files
 from rolloupe.formats.reading.jsonl import NOT_NAMED
 from rolloupe.model import Problem, Source
 from tests.formats.support import write
@@ -63,7 +63,7 @@ def test_what_is_whole_or_being_written_is_no_problem(make: Make, tmp_path: Path
 
 
 def damage(path: Path) -> list[Problem]:
-    return file_damage.damage(Source(path=str(path), name=path.name))
+    return trainer_files.damage(Source(path=str(path), name=path.name))
 
 
 def test_what_changed_is_looked_at_again(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_file_of_nothing_but_damage_is_told_within_bounds(tmp_path: Path) -> N
     path = tmp_path / "metrics.jsonl"
     path.write_bytes(b"x\n" * 100_000)
     found = damage(path)
-    assert len(found) == file_damage.MAX_LISTED + 1
+    assert len(found) == trainer_files.MAX_LISTED + 1
     assert "the others are not listed" in found[-1].reason
 
 
@@ -103,7 +103,7 @@ def test_a_compressed_file_under_a_plain_name_says_so(tmp_path: Path) -> None:
 
 
 def test_what_lies_behind_the_bound_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_damage, "MAX_BYTES", 2**20)
+    monkeypatch.setattr(trainer_files, "MAX_BYTES", 2**20)
     path = write(tmp_path / "metrics.jsonl", *({"step": step} for step in range(100_000)))
     (problem,) = damage(path)
     assert (problem.start, problem.reason) == (2**20, "longer than 1 MiB: what is behind them is not read")

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rolloupe.formats.reading.files import alone
-from rolloupe.formats.reading.tables.parquet_columns import leading_texts, repeats
+from rolloupe.formats.reading.tables.parquet import leading_texts, repeats
 from rolloupe.model import Location
 from rolloupe.text.names import digest
 

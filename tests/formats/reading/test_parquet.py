@@ -14,8 +14,8 @@ import pytest
 import rolloupe
 from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name
-from rolloupe.formats.reading.tables import parquet, parquet_columns, parquet_files, parquet_footer
-from rolloupe.formats.reading.tables.rows import python_rows
+from rolloupe.formats.reading.tables import parquet, parquet_files
+from rolloupe.formats.reading.tables.parquet import python_rows
 from rolloupe.formats.testing import FormatContract
 from rolloupe.index.segments.grid import GRID_BYTES
 from rolloupe.index.segments.segment import read_meta
@@ -245,13 +245,13 @@ def test_a_page_is_measured_by_its_own_header_not_by_the_footer(tmp_path: Path) 
     path = tmp_path / "some.parquet"
     pq.write_table(pa.table({"a": ["x" * 2**20] * 3, "b": [1, 2, 3]}), path, compression="zstd")
     with path.open("rb") as file:
-        (group,) = parquet_footer.row_groups(file)
+        (group,) = parquet_files.row_groups(file)
         assert [one.column for one in group.chunks] == ["a", "b"]
-        assert parquet_footer.dictionary_bytes(file, group.chunks) == 2**20 + 4, "a length, and the text"
-        assert 3 * 2**20 < parquet_footer.page_bytes(file, group.chunks) < 3 * 2**20 + 2**12
-        assert 0 < parquet_footer.page_bytes(file, group.chunks[1:]) < 2**10
+        assert parquet_files.dictionary_bytes(file, group.chunks) == 2**20 + 4, "a length, and the text"
+        assert 3 * 2**20 < parquet_files.page_bytes(file, group.chunks) < 3 * 2**20 + 2**12
+        assert 0 < parquet_files.page_bytes(file, group.chunks[1:]) < 2**10
         with pytest.raises(ValueError, match="damaged"):
-            parquet_footer.page_bytes(file, [group.chunks[0]._replace(start=0)])
+            parquet_files.page_bytes(file, [group.chunks[0]._replace(start=0)])
 
 
 def test_a_locator_of_another_file_is_refused(plank: Path, tmp_path: Path) -> None:
@@ -270,8 +270,8 @@ def test_a_locator_of_another_file_is_refused(plank: Path, tmp_path: Path) -> No
 def test_repeats_are_counted_over_batches_and_row_groups(
     many: int, largest: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet_columns, "MANY_ROWS", many)
-    monkeypatch.setattr(parquet_columns, "MANY_BYTES", largest)
+    monkeypatch.setattr(parquet, "MANY_ROWS", many)
+    monkeypatch.setattr(parquet, "MANY_BYTES", largest)
     monkeypatch.setattr(parquet_files, "BATCH_ROWS", 3)
     texts = ["a", "a", None, "", "b", "a", "b", "b", "a", "a", "a", "b"]
     expected = (0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2)
@@ -283,8 +283,8 @@ def test_repeats_are_counted_over_batches_and_row_groups(
     pq.write_table(pa.table(columns), file, row_group_size=5)
     place = Location(str(file), str(file))
     for column in columns:
-        assert parquet_columns.repeats(place, column) == expected, column
-    assert parquet_columns.repeats(Location(str(tmp_path / "none"), str(tmp_path)), "text") == ()
+        assert parquet.repeats(place, column) == expected, column
+    assert parquet.repeats(Location(str(tmp_path / "none"), str(tmp_path)), "text") == ()
 
 
 def test_a_text_that_many_rows_repeat_is_in_memory_once(tmp_path: Path) -> None:
@@ -295,7 +295,7 @@ def test_a_text_that_many_rows_repeat_is_in_memory_once(tmp_path: Path) -> None:
     before = pa.default_memory_pool()
     pa.set_memory_pool(pool)
     try:
-        assert len(set(parquet_columns.repeats(Location(str(file), str(file)), "text"))) == 2000
+        assert len(set(parquet.repeats(Location(str(file), str(file)), "text"))) == 2000
         assert pool.max_memory() < 64 * 2**20
     finally:
         pa.set_memory_pool(before)
@@ -306,9 +306,9 @@ def test_the_types_of_columns_are_in_the_footer(tmp_path: Path) -> None:
     columns = {"text": pa.array(["a"]), "part": pa.array([1.0]), "kind": pa.array(["a"]).dictionary_encode()}
     pq.write_table(pa.table(columns), file)
     data = file.read_bytes()
-    pages = len(data) - parquet_footer.TAIL_BYTES - int.from_bytes(data[-8:-4], "little")
+    pages = len(data) - parquet_files.TAIL_BYTES - int.from_bytes(data[-8:-4], "little")
     file.write_bytes(b"PAR1" + b"\xff" * (pages - 4) + data[pages:])  # none of its pages can be decoded
-    found = parquet_columns.column_types(Location(str(file), str(file)))
+    found = parquet.column_types(Location(str(file), str(file)))
     assert list(found) == ["text", "part", "kind"] and (found["text"], found["part"]) == ("string", "double")
 
 
@@ -316,7 +316,7 @@ def test_repeats_are_counted_where_texts_are_no_utf_8(tmp_path: Path) -> None:
     file = tmp_path / "some.parquet"
     texts = pa.array([b"a", b"\xff", b"\xff", None, b"a", b"\xff"], pa.binary()).view(pa.string())
     pq.write_table(pa.table({"text": texts}), file)
-    assert parquet_columns.repeats(Location(str(file), str(file)), "text") == (0, 0, 0, 0, 1, 1)
+    assert parquet.repeats(Location(str(file), str(file)), "text") == (0, 0, 0, 0, 1, 1)
 
 
 def test_a_file_that_is_replaced_while_it_is_read_yields_no_rows_of_both(plank: Path, tmp_path: Path) -> None:
@@ -341,15 +341,15 @@ def test_a_footer_with_the_long_texts_of_many_row_groups_is_read(tmp_path: Path)
         for group in range(groups):
             text = f"{group} " + "long " * 700
             writer.write_table(pa.table({"prompt": [text], "completion": [text]}))
-    tail = path.read_bytes()[-parquet_footer.TAIL_BYTES :]
+    tail = path.read_bytes()[-parquet_files.TAIL_BYTES :]
     assert int.from_bytes(tail[:4], "little") > 2**22
     with path.open("rb") as file:
-        assert len(parquet_footer.row_groups(file)) == groups
+        assert len(parquet_files.row_groups(file)) == groups
 
 
 @pytest.mark.parametrize("value", [b"\x11", b"\x16\x02", b"\x19\x00"], ids=["true", "number", "empty list"])
 def test_a_footer_of_too_many_values_is_refused(value: bytes) -> None:
-    footer = value * (parquet_footer.MAX_VALUES + 1) + b"\0"
-    file = io.BytesIO(footer + len(footer).to_bytes(4, "little") + parquet_footer.MAGIC)
+    footer = value * (parquet_files.MAX_VALUES + 1) + b"\0"
+    file = io.BytesIO(footer + len(footer).to_bytes(4, "little") + parquet_files.MAGIC)
     with pytest.raises(ValueError, match="too many values"):
-        parquet_footer.row_groups(file)
+        parquet_files.row_groups(file)

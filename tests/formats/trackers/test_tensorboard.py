@@ -10,8 +10,8 @@ import pytest
 
 from rolloupe.formats import by_name, discover
 from rolloupe.formats import testing as contract
-from rolloupe.formats.reading.trackers import event_texts
-from rolloupe.formats.reading.trackers.event_texts import EventText
+from rolloupe.formats.reading.trackers import tensorboard as event_files
+from rolloupe.formats.reading.trackers.tensorboard import EventText
 from rolloupe.formats.trackers import tensorboard
 from rolloupe.formats.trackers.sample_texts import samples_of_text
 from rolloupe.model import Location, Problem
@@ -121,8 +121,8 @@ def test_beside_rollouts_of_another_format_it_stays_their_curves(tmp_path: Path)
 
 
 def test_a_file_that_grows_and_half_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_texts, "STRIDE", 64)
-    monkeypatch.setattr(event_texts, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(event_files, "STRIDE", 64)
+    monkeypatch.setattr(event_files, "BLOCK_BYTES", 100)
     path = tmp_path / NAME
     noise = b"".join(scalar("r", n, n, n) for n in range(20))
     first = generated(1, 1.0) + noise + generated(2, 0.5)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rolloupe.formats import by_name, discover
-from rolloupe.formats.reading.trackers.wandb import CONFIG, HISTORY, ITEM, MAGIC, NESTED_KEY, VALUE
+from rolloupe.formats.reading.trackers.framed_log import CONFIG, HISTORY, ITEM, MAGIC, NESTED_KEY, VALUE
 from rolloupe.formats.trackers import table_files
 from rolloupe.formats.trackers.completion_tables import samples_of_table
 from rolloupe.model import RunInfo

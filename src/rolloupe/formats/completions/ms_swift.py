@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 from rolloupe.formats.completions.reward_parts import UNWEIGHTED, RewardParts
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import file_of, is_one_file, plain_name
+from rolloupe.formats.reading.json_documents import row_at, sample_count
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.records import Record, Unusable, step_of
-from rolloupe.formats.reading.tables.columns import row_at, sample_count
 from rolloupe.formats.reading.trainer_files import read_json
 from rolloupe.model import Locator, RunInfo, Sample, SampleRow, Scanned, Source
 from rolloupe.storage import is_file

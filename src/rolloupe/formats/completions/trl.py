@@ -18,8 +18,7 @@ from rolloupe.formats.completions.reward_parts import UNWEIGHTED, RewardFunction
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, folders, is_one_file, links_of
 from rolloupe.formats.reading.records import Record
-from rolloupe.formats.reading.tables.parquet import ParquetFormat
-from rolloupe.formats.reading.tables.parquet_columns import column_types, leading_texts, repeats
+from rolloupe.formats.reading.tables.parquet import ParquetFormat, column_types, leading_texts, repeats
 from rolloupe.formats.reading.trackers.curves import LoggedRun
 from rolloupe.formats.reading.trainer_files import read_json, read_text
 from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source
@@ -178,7 +177,7 @@ class TRL(RewardParts, ParquetFormat):
 @lru_cache(maxsize=256)
 def _settings(state: tuple[tuple[Location, int], ...]) -> dict[str, Any]:
     """The first configuration among some files."""
-    from rolloupe.formats.reading.settings.yaml_values import yaml_settings
+    from rolloupe.formats.reading.yaml_values import yaml_settings
 
     for place, _ in state:
         if os.path.basename(place.path) in SETTINGS:

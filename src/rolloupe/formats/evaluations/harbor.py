@@ -12,9 +12,9 @@ from typing import Any
 
 from rolloupe.formats.evaluations.atif_steps import messages_of
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.documents.json_documents import beginning, list_document
-from rolloupe.formats.reading.documents.sample_numbers import NumberedFormat
 from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, folders, is_one_file, links_of
+from rolloupe.formats.reading.json_documents import beginning, list_document
+from rolloupe.formats.reading.numbered_samples import NumberedFormat
 from rolloupe.formats.reading.records import Record, References, Unusable
 from rolloupe.formats.reading.trainer_files import read_json
 from rolloupe.formats.trainers.response_items import tokens_of

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from rolloupe.formats.evaluations.inspect_messages import ATTACHMENT
-from rolloupe.formats.reading.documents.zip_members import Members
+from rolloupe.formats.reading.json_documents import unpacked
 from rolloupe.formats.reading.jsonl import parse
 from rolloupe.formats.reading.records import Record, Unusable
-from rolloupe.formats.reading.tables.columns import unpacked
+from rolloupe.formats.reading.tables.zip_archives import Members
 
 SHELL = "sample.json"
 MAX_MESSAGES = 100_000

@@ -16,12 +16,12 @@ from rolloupe import text
 from rolloupe.formats.evaluations.inspect_chunks import SHELL, sample_in_chunks
 from rolloupe.formats.evaluations.inspect_messages import conversation
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.documents.json_documents import beginning, list_document, members_before
-from rolloupe.formats.reading.documents.sample_numbers import NumberedFormat
-from rolloupe.formats.reading.documents.zip_members import Members
 from rolloupe.formats.reading.files import files, is_one_file, links_of, plain_name
+from rolloupe.formats.reading.json_documents import beginning, list_document, members_before
 from rolloupe.formats.reading.jsonl import parse
+from rolloupe.formats.reading.numbered_samples import NumberedFormat
 from rolloupe.formats.reading.records import Record, References, Unusable
+from rolloupe.formats.reading.tables.zip_archives import Members
 from rolloupe.formats.reading.trainer_files import merged_metrics
 from rolloupe.model import Location, Locator, MetricRow, RunInfo, RunPart, Sample, SampleRow, Source, Status
 from rolloupe.storage import path_state, stamp_of_state

@@ -42,7 +42,6 @@ from rolloupe.formats.generic.tables import (
     rows_at_start,
 )
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.documents.file_kinds import ByEnding
 from rolloupe.formats.reading.field_map import ROLES, Fields
 from rolloupe.formats.reading.files import (
     JSONL,
@@ -56,6 +55,7 @@ from rolloupe.formats.reading.files import (
     stem,
 )
 from rolloupe.formats.reading.jsonl import JsonlFormat
+from rolloupe.formats.reading.numbered_samples import ByEnding
 from rolloupe.formats.reading.peek import MAX_FILES, look, look_at, look_into
 from rolloupe.formats.reading.records import Record, RecordFormat, Unusable
 from rolloupe.formats.unreadable import is_foreign

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from rolloupe.formats.native.token_parts import first_of, is_series, place_of, plain_numbers, reading
-from rolloupe.formats.reading.tables.parquet_footer import RowGroup, row_groups
+from rolloupe.formats.reading.tables.parquet_files import RowGroup, row_groups
 from rolloupe.lru import Lru
 from rolloupe.model import Location
 from rolloupe.storage import open_file

@@ -5,8 +5,7 @@ from typing import Any
 
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.records import Record
-from rolloupe.formats.reading.trackers.metric_lines import MetricLines, lines_so_far
-from rolloupe.formats.reading.trainer_files import MergedMetrics
+from rolloupe.formats.reading.trainer_files import MergedMetrics, MetricLines, lines_so_far
 from rolloupe.model import Location, MetricRow
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from rolloupe.formats.reading.tables.parquet_footer import RowGroup, row_groups
+from rolloupe.formats.reading.tables.parquet_files import RowGroup, row_groups
 from rolloupe.lru import Lru
 from rolloupe.model import Location
 from rolloupe.storage import open_file, open_state, stamp_of_state

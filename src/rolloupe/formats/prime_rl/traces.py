@@ -22,7 +22,7 @@ from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, i
 from rolloupe.formats.reading.jsonl import JsonlFormat, parse
 from rolloupe.formats.reading.peek import Peek, look, look_into
 from rolloupe.formats.reading.records import Record, Unusable, step_of
-from rolloupe.formats.reading.trackers.metric_lines import metrics_of
+from rolloupe.formats.reading.trainer_files import metrics_of
 from rolloupe.model import (
     Annotation,
     Location,

@@ -1,21 +1,29 @@
 """Files that many trainers keep beside their samples: metrics as JSON lines, a config, checkpoints, a diff.
 
-They are read whole on request, up to `MAX_BYTES` from their start. Unreadable lines are skipped here and listed by
-`rolloupe.formats.reading.file_damage`.
+They are read on request, up to `MAX_BYTES` from their start, and never indexed. Unreadable lines are skipped; `damage`
+lists them. An unfinished last line is still being written, so it is not damage.
 """
 
 import contextlib
+import io
 import os
+import threading
 from collections.abc import Iterable, Iterator
-from typing import Any
+from functools import lru_cache
+from itertools import islice
+from typing import Any, NamedTuple
+
+import msgspec
 
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.jsonl import BLANK, BOM, decoded, lines, parse, strip_bom
+from rolloupe.formats.reading.access_points import read_at
+from rolloupe.formats.reading.files import JSONL, plain_name
+from rolloupe.formats.reading.jsonl import BLANK, BOM, JsonlFormat, Line, decoded, lines, parse, strip_bom, why_no_text
 from rolloupe.formats.reading.records import Record, Unusable, step_of
-from rolloupe.formats.reading.stream import open_binary
+from rolloupe.formats.reading.stream import is_decoded, open_binary
 from rolloupe.lru import Lru
-from rolloupe.model import Checkpoint, Location, MetricRow, RunFile, Source
-from rolloupe.storage import file_state, is_folder, path_state, stamp_of_state
+from rolloupe.model import Checkpoint, Location, MetricRow, Problem, RunFile, RunInfo, Scanned, Source
+from rolloupe.storage import expect, file_state, is_folder, open_state, path_state, stamp_of_state
 
 MAX_BYTES = 256 * 2**20
 SMALL_BYTES = 64 * 2**10
@@ -94,7 +102,7 @@ class MergedMetrics:
     """Rows of metrics, merged by step, the last value of each metric winning; rows without a step stay single.
 
     Drops values that are not numbers, as metrics are drawn, and rows whose step is too large or not an integer, which
-    `rolloupe.formats.reading.file_damage` lists.
+    `rolloupe.formats.reading.trainer_files` lists.
     """
 
     def __init__(self) -> None:
@@ -171,3 +179,171 @@ def json_sources(root: str, some: Iterable[Location | None]) -> list[Source]:
     """Return files in the form of `Format.trainer_files`, with names relative to the run; None is left out."""
     folder = root if is_folder(root) else os.path.dirname(root)
     return [Source(path=one.path, name=os.path.relpath(one.path, folder), root=one.root) for one in some if one]
+
+
+KEPT_LINE_VALUES = 3_000_000
+"""How many numbers of such files stay in memory."""
+
+COMPARED_BYTES = 1024
+"""How many of the first bytes, and of those that were read last, are compared: with others it is another file."""
+
+
+NONE = (-1, -1)
+
+
+class LinesSoFar(NamedTuple):
+    """The metrics of a file, merged by step, and the records that its reader set apart."""
+
+    rows: list[MetricRow]
+    apart: list[Record]
+
+
+class MetricLines:
+    """A file as far as it has been read. A subclass may turn lines into other rows in `take`, and set some apart."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._merged = MergedMetrics()
+        self.apart: dict[int | None, Record] = {}
+        self._stop = self.values = 0
+        self._inode, self._first, self._last = NONE, b"", b""
+
+    def take(self, record: Record) -> None:
+        """Take the object of a line."""
+        self._merged.add(record)
+        self.values += len(record)
+
+    def read(self, location: Location) -> LinesSoFar:
+        """Read what is new in a file, or all of it where that is another one; of an unreadable one, nothing."""
+        with self._lock:
+            try:
+                with open_binary(location) as file:
+                    if not self._grew(file):
+                        self._begin()
+                    self._read_on(file)
+            except OSError:
+                self._begin()
+            return LinesSoFar(self._merged.rows(), [*self.apart.values()])
+
+    def _grew(self, file: io.BufferedReader) -> bool:
+        return (
+            _inode(file) == self._inode
+            and read_at(file, 0, len(self._first)) == self._first
+            and read_at(file, self._stop - len(self._last), len(self._last)) == self._last
+        )
+
+    def _read_on(self, file: io.BufferedReader) -> None:
+        is_done = True
+        expect(file, [(self._stop, open_state(file).st_size)])
+        for line in lines(file, self._stop, MAX_BYTES):
+            is_taken = self._took(line)
+            if line.ended:
+                self._stop = line.stop + 1
+            else:  # it may become another line
+                is_done = is_done and not is_taken
+        self._inode = _inode(file) if is_done else NONE
+        if is_done:
+            part = min(self._stop, COMPARED_BYTES)
+            self._first, self._last = read_at(file, 0, part), read_at(file, self._stop - part, part)
+
+    def _took(self, line: Line) -> bool:
+        if line.data is None or not (data := strip_bom(line.data, line.start)).strip(BLANK):
+            return False
+        try:
+            self.take(parse(data))
+        except Unusable:
+            return False
+        return True
+
+
+def _inode(file: io.BufferedReader) -> tuple[int, int]:
+    state = open_state(file)
+    return state.st_dev, state.st_ino
+
+
+_kept_lines: Lru[tuple[type[MetricLines], str], MetricLines] = Lru(total=KEPT_LINE_VALUES)
+_lines_seen: Lru[tuple[type[MetricLines], str], bool] = Lru(entries=10_000)
+
+
+def lines_so_far(location: Location, kind: type[MetricLines] = MetricLines) -> LinesSoFar:
+    """Return the metrics of a file. Where it was read before, its rows stay in memory from now on."""
+    key = kind, location.path
+    reader = _kept_lines.get(key) or kind()
+    found = reader.read(location)
+    if _lines_seen.get(key):
+        _kept_lines.put(key, reader, reader.values + 1)
+    _lines_seen.put(key, True)
+    return found
+
+
+def metrics_of(location: Location | None) -> list[MetricRow]:
+    """Return the metrics of a file whose lines are rows; none without a file."""
+    return [] if location is None else lines_so_far(location).rows
+
+
+MAX_LISTED = 100
+"""Maximum number of problems to list for one file."""
+
+KEPT_FILES = 1000
+
+
+class _Lines(JsonlFormat):
+    """Lines to check for damage alone."""
+
+    def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:  # noqa: ARG002
+        step_of(record.get("step"))
+        return []
+
+
+_LINES = _Lines()
+_NO_RUN = RunInfo(name="", root="", format="", reason="", parts=())
+
+
+def damage(source: Source) -> list[Problem]:
+    """List the damage in a file of JSON lines, or in a JSON document. A missing file has none."""
+    try:
+        return list(_damage(source, *stamp_of_state(path_state(source.path))))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        return [Problem(source=source.name, reason=f"could not be read: {error.strerror}", transient=True)]
+
+
+def read(source: Source, start: int, length: int) -> bytes:
+    """Return bytes of such a file, fewer at its end. Raises `SourceChanged`."""
+    return _LINES.read(source, start, length)
+
+
+@lru_cache(maxsize=KEPT_FILES)
+def _damage(source: Source, _inode: int, _size: int, _changed_ns: int) -> tuple[Problem, ...]:
+    found = _of_lines(source) if plain_name(source.path).endswith(JSONL) else _of_document(source)
+    listed = [msgspec.structs.replace(one, transient=True) for one in islice(found, MAX_LISTED + 1)]
+    if len(listed) > MAX_LISTED:
+        reason = f"more than {MAX_LISTED} problems in this file: the others are not listed"
+        listed[MAX_LISTED:] = [Problem(source=source.name, reason=reason, transient=True)]
+    return tuple(listed)
+
+
+def _of_lines(source: Source) -> Iterator[Problem]:
+    with open_binary(source.location) as file:
+        may_grow = not is_decoded(file)
+        file.seek(MAX_BYTES)
+        is_cut = bool(file.read(1))
+    for item in _LINES.scan(_NO_RUN, source, 0, MAX_BYTES):
+        if isinstance(item, Problem) and not (item.transient and may_grow):
+            yield item
+    if is_cut:
+        reason = f"longer than {MAX_BYTES // 2**20} MiB: what is behind them is not read"
+        yield Problem(source=source.name, reason=reason, start=MAX_BYTES)
+
+
+def _of_document(source: Source) -> Iterator[Problem]:
+    data = read_bytes(source.location)
+    try:
+        document(data)
+    except Unusable as error:
+        reason = why_no_text(data, len(data)) or str(error)
+        yield Problem(source=source.name, reason=reason, start=0, stop=len(data))

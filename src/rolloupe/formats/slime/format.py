@@ -26,7 +26,7 @@ from rolloupe.formats.reading.pickles import (
     torch_file,
 )
 from rolloupe.formats.reading.records import Unusable
-from rolloupe.formats.reading.tables.binary_damage import why_no_torch
+from rolloupe.formats.reading.tables.parquet_files import why_no_torch
 from rolloupe.formats.reading.trainer_files import described_files
 from rolloupe.formats.slime.layout import (
     ENDING,

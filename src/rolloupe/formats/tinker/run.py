@@ -13,7 +13,7 @@ from rolloupe.formats.reading import logtree
 from rolloupe.formats.reading import trainer_files as trainer
 from rolloupe.formats.reading.files import file_of, links_of, plain_name
 from rolloupe.formats.reading.records import Unusable
-from rolloupe.formats.reading.trackers.metric_lines import metrics_of
+from rolloupe.formats.reading.trainer_files import metrics_of
 from rolloupe.formats.tinker.join import Joined, Place, join, texts_of
 from rolloupe.formats.tinker.log import TREE, beside, joined, trajectories_beside
 from rolloupe.formats.tinker.names import CHECKPOINTS, CONFIG, DIFF, METRICS, ROLLOUTS, StepFile, described, find

@@ -13,8 +13,8 @@ from rolloupe import text
 from rolloupe.formats.completions.reward_parts import RewardFunctions
 from rolloupe.formats.generic.keys import ENVS, has_sample, roles_of
 from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.json_documents import unpacked
 from rolloupe.formats.reading.records import Record
-from rolloupe.formats.reading.tables.columns import unpacked
 from rolloupe.formats.trackers.logged_samples import (
     LoggedSample,
     as_bytes,

@@ -14,13 +14,20 @@ import apsw
 
 from rolloupe.formats.generic.keys import roles_of
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.documents.database_rows import TOO_LARGE, size_of, stored_columns, table_rows
 from rolloupe.formats.reading.files import links_of
 from rolloupe.formats.reading.records import Record
-from rolloupe.formats.reading.trackers.beginnings import states_of
 from rolloupe.formats.reading.trackers.curves import metric_rows, parsed
-from rolloupe.formats.reading.trackers.mlflow import logged_row
-from rolloupe.formats.reading.trackers.sqlite import ENDINGS, BadDatabase, read_database
+from rolloupe.formats.reading.trackers.databases import logged_row
+from rolloupe.formats.reading.trackers.sqlite import (
+    ENDINGS,
+    TOO_LARGE,
+    BadDatabase,
+    read_database,
+    size_of,
+    states_of,
+    stored_columns,
+    table_rows,
+)
 from rolloupe.formats.reading.trainer_files import described_files
 from rolloupe.formats.trackers.database_format import DatabaseFormat, RowsOfTable, width_for
 from rolloupe.formats.trackers.logged_samples import LoggedSample, Placed, name_of, split_named, with_numbers

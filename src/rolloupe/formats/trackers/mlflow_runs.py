@@ -12,9 +12,8 @@ from typing import NamedTuple
 import apsw
 
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.documents.database_rows import stored_columns, table_rows
-from rolloupe.formats.reading.trackers.mlflow import runs_with_metrics
-from rolloupe.formats.reading.trackers.sqlite import is_database, read_database
+from rolloupe.formats.reading.trackers.databases import runs_with_metrics
+from rolloupe.formats.reading.trackers.sqlite import is_database, read_database, stored_columns, table_rows
 from rolloupe.model import Location
 from rolloupe.storage import path_state
 

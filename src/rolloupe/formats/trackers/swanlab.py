@@ -66,7 +66,7 @@ class SwanLab(TableFiles):
 
     def config(self, run: RunInfo) -> dict[str, Any]:
         """See `Format`."""
-        from rolloupe.formats.reading.settings.yaml_values import yaml_settings
+        from rolloupe.formats.reading.yaml_values import yaml_settings
 
         folder = os.path.join(run.root, "files")
         found = yaml_settings(read_text(file_of(folder, "config.yaml", links_of(run)), MAX_CONFIG_BYTES))

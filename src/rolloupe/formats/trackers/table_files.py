@@ -18,10 +18,9 @@ from msgspec.structs import replace
 
 from rolloupe.formats.base import changed
 from rolloupe.formats.completions.reward_parts import RewardFunctions
-from rolloupe.formats.curve_files import current_curves, curve_files, kind_of
+from rolloupe.formats.curve_files import begins_as, current_curves, curve_files, kind_of
 from rolloupe.formats.reading.files import FolderEntry, cause_of, entries, links_of
 from rolloupe.formats.reading.stream import open_binary
-from rolloupe.formats.reading.trackers.beginnings import begins_as
 from rolloupe.formats.reading.trackers.curves import LoggedRun, parsed
 from rolloupe.formats.reading.trainer_files import described_files
 from rolloupe.formats.trackers.completion_tables import samples_of_table

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from rolloupe.formats.base import changed
 from rolloupe.formats.reading.files import alone, cause_of, entries, is_one_file, links_of
-from rolloupe.formats.reading.trackers.event_texts import EventText, event_texts, texts_at
-from rolloupe.formats.reading.trackers.tensorboard import TaggedValue, is_event_file
+from rolloupe.formats.reading.trackers.tensorboard import EventText, TaggedValue, event_texts, is_event_file, texts_at
 from rolloupe.formats.trackers.logged_samples import LoggedSample, Placed, TrackerSamples
 from rolloupe.formats.trackers.sample_texts import FIRST_WORDS, samples_of_text
 from rolloupe.model import Location, Locator, Problem, RunInfo, RunPart, Scanned, Source

@@ -12,12 +12,18 @@ import apsw
 
 from rolloupe.formats.completions.reward_parts import RewardFunctions, reward_functions
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.documents.database_rows import bounded, size_of, stored_columns, why_too_large
 from rolloupe.formats.reading.files import links_of
-from rolloupe.formats.reading.trackers.beginnings import states_of
 from rolloupe.formats.reading.trackers.curves import parsed
-from rolloupe.formats.reading.trackers.sqlite import BadDatabase, is_database
-from rolloupe.formats.reading.trackers.trackio import DatabaseTexts
+from rolloupe.formats.reading.trackers.databases import DatabaseTexts
+from rolloupe.formats.reading.trackers.sqlite import (
+    BadDatabase,
+    bounded,
+    is_database,
+    size_of,
+    states_of,
+    stored_columns,
+    why_too_large,
+)
 from rolloupe.formats.trackers.conversations import sample_of_trace
 from rolloupe.formats.trackers.database_format import DatabaseFormat, RowsOfTable, width_for
 from rolloupe.formats.trackers.logged_samples import Placed

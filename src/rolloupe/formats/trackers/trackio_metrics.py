@@ -10,8 +10,8 @@ import apsw
 
 from rolloupe.formats.completions.reward_parts import RewardFunctions
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.documents.database_rows import bounded
 from rolloupe.formats.reading.trackers.curves import TRAINER_STEPS, parsed
+from rolloupe.formats.reading.trackers.sqlite import bounded
 from rolloupe.formats.trackers.completion_tables import samples_of_table
 from rolloupe.formats.trackers.conversations import sample_of_trace
 from rolloupe.formats.trackers.logged_samples import LoggedSample

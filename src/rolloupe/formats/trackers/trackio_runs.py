@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 import apsw
 
-from rolloupe.formats.reading.documents.database_rows import bounded, size_of, stored_columns
 from rolloupe.formats.reading.trackers.curves import parsed, seconds_of
-from rolloupe.formats.reading.trackers.sqlite import read_database
-from rolloupe.formats.reading.trackers.trackio import LISTING_S, MOST_RUNS, DatabaseTexts
+from rolloupe.formats.reading.trackers.databases import LISTING_S, MOST_RUNS, DatabaseTexts
+from rolloupe.formats.reading.trackers.sqlite import bounded, read_database, size_of, stored_columns
 from rolloupe.formats.trackers.trackio_metrics import MARK, samples_in
 from rolloupe.formats.trackers.verl_calls import is_call
 from rolloupe.model import Location

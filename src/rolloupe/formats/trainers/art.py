@@ -14,8 +14,6 @@ from rolloupe.formats.generic.folder_words import EVAL_WORDS
 from rolloupe.formats.generic.keys import Roles
 from rolloupe.formats.generic.rows import NamedRows
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.documents.file_kinds import ByEnding
-from rolloupe.formats.reading.documents.sample_numbers import NumberedFormat
 from rolloupe.formats.reading.files import (
     FolderEntry,
     alone,
@@ -27,13 +25,13 @@ from rolloupe.formats.reading.files import (
     plain_name,
     stem,
 )
+from rolloupe.formats.reading.json_documents import unpacked
 from rolloupe.formats.reading.jsonl import JsonlFormat
+from rolloupe.formats.reading.numbered_samples import ByEnding, NumberedFormat
 from rolloupe.formats.reading.peek import MAX_BYTES, look
 from rolloupe.formats.reading.records import Record, RecordFormat, Unusable
-from rolloupe.formats.reading.tables.columns import unpacked
 from rolloupe.formats.reading.tables.parquet import ParquetFormat
-from rolloupe.formats.reading.trackers.metric_lines import metrics_of
-from rolloupe.formats.reading.trainer_files import read_bytes, read_text
+from rolloupe.formats.reading.trainer_files import metrics_of, read_bytes, read_text
 from rolloupe.model import Location, Locator, MetricRow, Problem, RunInfo, RunPart, Sample, SampleRow, Scanned, Source
 from rolloupe.storage import file_state, is_file, path_state, stamp_of_state
 
@@ -272,7 +270,7 @@ def _yaml_trajectories(
     size: int,
     mtime_ns: int,  # noqa: ARG001
 ) -> tuple[Record | Unusable, ...]:
-    from rolloupe.formats.reading.settings.yaml_values import yaml_value
+    from rolloupe.formats.reading.yaml_values import yaml_value
 
     if size > MAX_YAML_BYTES:
         raise Unusable(f"more than {MAX_YAML_BYTES >> 20} MiB of YAML: not read")

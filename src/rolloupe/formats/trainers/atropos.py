@@ -12,9 +12,9 @@ from rolloupe import text, tokens
 from rolloupe.formats.generic.keys import candidates
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import links_of, stem
+from rolloupe.formats.reading.json_documents import sample_count
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.records import Record, Unusable
-from rolloupe.formats.reading.tables.columns import sample_count
 from rolloupe.formats.trainers.token_rows import add_tokens, ids_of, series_of, texts_of
 from rolloupe.model import Location, Locator, RunInfo, Sample, SampleRow, Scanned, Source
 from rolloupe.storage import is_file

@@ -7,9 +7,9 @@ Source: `write_to_json_process`. Its pipeline of verifiable rewards writes promp
 from typing import ClassVar
 
 from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.json_documents import row_at, sample_count, unpacked
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.records import Record, Unusable
-from rolloupe.formats.reading.tables.columns import row_at, sample_count, unpacked
 from rolloupe.formats.trainers.own_names import OwnNames
 from rolloupe.model import Locator, Sample, SampleRow, Scanned, Source
 

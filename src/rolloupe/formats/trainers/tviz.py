@@ -12,14 +12,20 @@ from typing import Any, NamedTuple
 import apsw
 
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.documents.database_rows import TOO_LARGE, stored_columns, table_rows
-from rolloupe.formats.reading.documents.sample_numbers import NumberedFormat
 from rolloupe.formats.reading.files import files as files_in
 from rolloupe.formats.reading.files import is_one_file, links_of
+from rolloupe.formats.reading.json_documents import unpacked
+from rolloupe.formats.reading.numbered_samples import NumberedFormat
 from rolloupe.formats.reading.records import Record, References, Unusable
-from rolloupe.formats.reading.tables.columns import unpacked
-from rolloupe.formats.reading.trackers.beginnings import states_of
-from rolloupe.formats.reading.trackers.sqlite import BadDatabase, is_database, read_database
+from rolloupe.formats.reading.trackers.sqlite import (
+    TOO_LARGE,
+    BadDatabase,
+    is_database,
+    read_database,
+    states_of,
+    stored_columns,
+    table_rows,
+)
 from rolloupe.formats.reading.trainer_files import merged_metrics
 from rolloupe.formats.trainers.token_rows import add_tokens, ids_of, series_of, shown
 from rolloupe.model import Location, Locator, MetricRow, RunInfo, RunPart, Sample, SampleRow, Source

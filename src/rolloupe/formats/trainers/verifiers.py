@@ -12,9 +12,9 @@ from rolloupe.formats.generic.keys import Roles
 from rolloupe.formats.prime_rl.episodes import as_dict, is_episode
 from rolloupe.formats.prime_rl.traces import PrimeRLTraces
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.documents.file_kinds import ByEnding
 from rolloupe.formats.reading.files import file_of, is_one_file, links_of
 from rolloupe.formats.reading.jsonl import JsonlFormat
+from rolloupe.formats.reading.numbered_samples import ByEnding
 from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.trainer_files import read_json

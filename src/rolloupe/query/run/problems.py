@@ -7,7 +7,7 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from rolloupe.errors import RolloupeError
-from rolloupe.formats.reading.file_damage import damage
+from rolloupe.formats.reading.trainer_files import damage
 from rolloupe.index import OpenRun
 from rolloupe.model import Problem
 from rolloupe.query.engine import database

@@ -270,7 +270,7 @@ def read(run: OpenRun, file: str, start: int, length: int) -> bytes:
     trainer_file = next((one for one in run.format.trainer_files(run.info) if one.name == file), None)
     if trainer_file is None:
         raise NotFound(f"run {run.id!r} has no file {file!r}; `rolloupe doctor` names the files that have problems")
-    return file_damage.read(trainer_file, max(0, start), max(0, length))
+    return trainer_files.read(trainer_file, max(0, start), max(0, length))
 
 
 def neighbours(run: OpenRun, key: SampleKey) -> list[SampleKey]:

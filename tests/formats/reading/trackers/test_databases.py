@@ -9,10 +9,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-from rolloupe.formats.reading.trackers import sqlite, trackio
+from rolloupe.formats.reading.trackers import databases, sqlite
 from rolloupe.formats.reading.trackers.curves import metric_rows, trainer_step_of
+from rolloupe.formats.reading.trackers.databases import project_runs, read_trackio
 from rolloupe.formats.reading.trackers.sqlite import BadDatabase, is_database, read_database
-from rolloupe.formats.reading.trackers.trackio import project_runs, read_trackio
 from rolloupe.model import Location
 
 SCHEMA = """
@@ -63,7 +63,7 @@ def test_the_runs_of_a_project_and_the_trainers_own_step(tmp_path: Path) -> None
 def test_rows_beyond_the_most_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project(tmp_path / "p.db").close()
     for most, damage in ((4, ""), (3, "only the first 3 rows of its database are read")):
-        monkeypatch.setattr(trackio, "MOST_ROWS", most)
+        monkeypatch.setattr(databases, "MOST_ROWS", most)
         runs = read_trackio(location(tmp_path / "p.db"))
         assert {one.damage for one in runs.values()} == {damage} and len(runs["a"].rows) == most - 2
 

@@ -11,13 +11,11 @@ import pytest
 
 from rolloupe.formats import curve_files
 from rolloupe.formats.curve_files import file_named, read_curves
-from rolloupe.formats.reading.trackers import framed_log, growth, tables
+from rolloupe.formats.reading.trackers import curves, framed_log, tables
 from rolloupe.formats.reading.trackers.curves import LoggedRun
-from rolloupe.formats.reading.trackers.framed_log import FramedLog
-from rolloupe.formats.reading.trackers.swanlab import SwanLabLog
+from rolloupe.formats.reading.trackers.framed_log import MAGIC, FramedLog, SwanLabLog, WandbLog, read_wandb
 from rolloupe.formats.reading.trackers.tables import JsonLines
 from rolloupe.formats.reading.trackers.tensorboard import EventFiles, read_tensorboard
-from rolloupe.formats.reading.trackers.wandb import MAGIC, WandbLog, read_wandb
 from rolloupe.model import Location
 from rolloupe.storage import open_file
 from tests.formats.reading.trackers.test_trackers import DATA, framed, point, scalar, shown
@@ -49,8 +47,8 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
         return Counted()
 
-    monkeypatch.setattr(growth, "open_file", opened)
-    monkeypatch.setattr(growth, "BLOCK_BYTES", 50)
+    monkeypatch.setattr(curves, "open_file", opened)
+    monkeypatch.setattr(curves, "BLOCK_BYTES", 50)
     READ_BYTES.clear()
 
 
@@ -169,7 +167,7 @@ def test_lines_are_read_on_and_half_a_line_waits(tmp_path: Path, monkeypatch: py
 def test_logs_of_clients_are_read_on_and_half_a_record_waits(
     log: str, kind: type[FramedLog], block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(growth, "BLOCK_BYTES", block)
+    monkeypatch.setattr(curves, "BLOCK_BYTES", block)
     whole = (DATA / log).read_bytes()
     read = kind.kind.whole
     expected = read(whole)
@@ -183,7 +181,7 @@ def test_logs_of_clients_are_read_on_and_half_a_record_waits(
         seen.append(sum(len(row.values) for row in run.rows))
     assert repr(run) == repr(expected) and seen == sorted(seen) and seen[3] < seen[-1]
     read_bytes()
-    assert repr(reader.read(places(path))[0]) == repr(expected) and read_bytes() <= growth.LAST_BYTES
+    assert repr(reader.read(places(path))[0]) == repr(expected) and read_bytes() <= curves.LAST_BYTES
     path.write_bytes(whole[:7] + bytes(100))
     assert reader.read(places(path))[0].rows == []
     path.write_bytes(b"no log of it at all")
@@ -235,7 +233,7 @@ def test_the_end_of_a_file_that_is_too_long_is_named(
     (tmp_path / name).write_text(text)
     file = file_named(str(tmp_path / name))
     assert (len(read_curves(file)[0].rows), read_curves(file)[0].damage) == (50, "")
-    for module in (growth, curve_files):
+    for module in (curves, curve_files):
         monkeypatch.setattr(module, "MAX_BYTES", len(text) - 3)
     if name == "trainer_state.json":
         with pytest.raises(ValueError, match=r"it has more than [\d,]+ bytes"):

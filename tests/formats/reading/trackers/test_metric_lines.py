@@ -12,11 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import rolloupe.formats.reading.trackers.metric_lines as reading
+import rolloupe.formats.reading.trainer_files as reading
 from rolloupe.formats.native import step_metrics
 from rolloupe.formats.reading import jsonl
-from rolloupe.formats.reading.trackers.metric_lines import lines_so_far, metrics_of
-from rolloupe.formats.reading.trainer_files import merged_metrics, records
+from rolloupe.formats.reading.trainer_files import lines_so_far, merged_metrics, metrics_of, records
 from rolloupe.model import Location
 from tests.thoroughness import amount
 

@@ -13,12 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolloupe.formats.reading.trackers.crc32c import masked_checksums
-from rolloupe.formats.reading.trackers.csv_tables import read_csv
 from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, metric_rows, trainer_step_of
-from rolloupe.formats.reading.trackers.swanlab import read_swanlab
-from rolloupe.formats.reading.trackers.tensorboard import TaggedValue, events, read_tensorboard
-from rolloupe.formats.reading.trackers.wandb import read_wandb
+from rolloupe.formats.reading.trackers.framed_log import read_swanlab, read_wandb
+from rolloupe.formats.reading.trackers.tables import read_csv
+from rolloupe.formats.reading.trackers.tensorboard import TaggedValue, events, masked_checksums, read_tensorboard
 from rolloupe.protobuf import BadMessage, fields
 
 DATA = Path(__file__).parents[3] / "data/trackers"

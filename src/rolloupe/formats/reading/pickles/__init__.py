@@ -16,10 +16,11 @@ from rolloupe.formats.reading.pickles.values import (
     Opaque,
     StorageRef,
     Tensor,
+    UnreadablePickle,
+    Window,
     floats_of,
     simple,
 )
-from rolloupe.formats.reading.pickles.window import UnreadablePickle, Window
 
 __all__ = [
     "ArrayValue",

@@ -11,8 +11,9 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from rolloupe.formats.reading.pickles.tensor_types import STORAGES, STORED_AS
 from rolloupe.formats.reading.pickles.values import (
+    STORAGES,
+    STORED_AS,
     ArrayValue,
     Blob,
     Name,
@@ -21,8 +22,8 @@ from rolloupe.formats.reading.pickles.values import (
     Opaque,
     StorageRef,
     Tensor,
+    UnreadablePickle,
 )
-from rolloupe.formats.reading.pickles.window import UnreadablePickle
 
 MAX_DIMENSIONS = 32
 MAX_KEY_PARTS = 64

@@ -18,8 +18,8 @@ from rolloupe.formats.reading.pickles.values import (
     Opaque,
     StorageRef,
     Tensor,
+    UnreadablePickle,
 )
-from rolloupe.formats.reading.pickles.window import UnreadablePickle
 
 MAX_VALUES = 2**20
 """Most values in one record: a pickle may repeat an object without writing it again."""

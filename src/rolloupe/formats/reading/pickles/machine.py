@@ -12,9 +12,17 @@ from collections.abc import Callable, Sized
 from typing import Any, Final
 
 from rolloupe.formats.reading.pickles.constructors import as_key, call, fill, paced
-from rolloupe.formats.reading.pickles.number_runs import LIST_OF_NUMBERS, MAX_RUN_BYTES, RUN
-from rolloupe.formats.reading.pickles.values import Blob, Name, NumberList, Opaque
-from rolloupe.formats.reading.pickles.window import UnreadablePickle, Window
+from rolloupe.formats.reading.pickles.values import (
+    LIST_OF_NUMBERS,
+    MAX_RUN_BYTES,
+    RUN,
+    Blob,
+    Name,
+    NumberList,
+    Opaque,
+    UnreadablePickle,
+    Window,
+)
 
 MAX_STEPS = 2**23
 """Most opcodes of a pickle, not counting numbers in lists."""

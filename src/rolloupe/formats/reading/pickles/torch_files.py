@@ -14,9 +14,7 @@ from typing import Any, BinaryIO, Final, NamedTuple, cast
 
 from rolloupe.formats.reading.pickles.constructors import storage_type
 from rolloupe.formats.reading.pickles.machine import interpret
-from rolloupe.formats.reading.pickles.tensor_types import width_of
-from rolloupe.formats.reading.pickles.values import Order, StorageRef
-from rolloupe.formats.reading.pickles.window import UnreadablePickle, Window
+from rolloupe.formats.reading.pickles.values import Order, StorageRef, UnreadablePickle, Window, width_of
 from rolloupe.lru import Lru
 from rolloupe.model import Location
 from rolloupe.storage import open_file, open_state, stamp_of_state

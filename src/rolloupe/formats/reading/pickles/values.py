@@ -1,14 +1,163 @@
-"""The values that a pickle describes beyond plain ones: names, markers, tensors, and lists and texts read on demand."""
+"""The values that a pickle describes beyond plain ones, read on demand from the bytes of the pickle.
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+They are names, markers, long texts, lists of numbers, tensors and arrays. A pickle writes a list of numbers as a mark,
+an opcode and its bytes for each number, and `e`: one expression finds the end of such a run, and NumPy decodes it. Most
+of a dump is such lists. NumPy lacks three kinds of floats: they become float32, which holds each of their values.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, Literal
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from rolloupe.formats.reading.pickles.number_runs import count_of, values_of
-from rolloupe.formats.reading.pickles.window import Read, UnreadablePickle
+WINDOW_BYTES = 2**20
+MAX_LINE_BYTES = 2**16
+"""Longest argument of an opcode of text, such as a name."""
+
+Read = Callable[[int, int], bytes]
+"""Returns so many bytes from a place on, fewer at the end. Raises `UnreadablePickle`."""
+
+
+class UnreadablePickle(Exception):
+    """Raised for a pickle that is damaged, too large, or of a kind that is not read; its text is the reason."""
+
+
+class Window:
+    """A place in a pickle of `size` bytes, and the bytes around it."""
+
+    def __init__(self, read: Read, size: int, start: int = 0) -> None:
+        self.read = read
+        self.size = size
+        self.data = b""
+        self.base = start
+        """Where in the pickle `data` begins."""
+        self.at = 0
+        """The place in `data`."""
+
+    @classmethod
+    def of(cls, data: bytes) -> "Window":
+        """A window over bytes in memory."""
+        return cls(lambda start, count: data[start : start + count], len(data))
+
+    @property
+    def place(self) -> int:
+        """The place in the pickle."""
+        return self.base + self.at
+
+    def look(self, count: int) -> None:
+        """Have so many bytes behind the place in `data`, fewer at the end."""
+        if len(self.data) - self.at >= count or (self.data and self.base + len(self.data) >= self.size):
+            return
+        self.base += self.at
+        wanted = min(max(count, WINDOW_BYTES), self.size - self.base)
+        self.data, self.at = self.read(self.base, wanted) if wanted > 0 else b"", 0
+
+    def byte(self) -> int:
+        """Return the next byte. Raises `UnreadablePickle` at the end."""
+        if self.at >= len(self.data):
+            return self.take(1)[0]
+        self.at += 1
+        return self.data[self.at - 1]
+
+    def take(self, count: int) -> bytes:
+        """Return the next bytes. Raises `UnreadablePickle` if there are fewer."""
+        if not 0 <= count <= self.size - self.place:
+            raise UnreadablePickle(f"it ends at byte {self.size:,}, in the middle of a value")
+        self.look(count)
+        found = self.data[self.at : self.at + count]
+        if len(found) < count:
+            raise UnreadablePickle(f"it ends at byte {self.place + len(found):,}, in the middle of a value")
+        self.at += count
+        return found
+
+    def skip(self, count: int) -> int:
+        """Pass over so many bytes, and return where they began. Raises `UnreadablePickle` if there are fewer."""
+        start = self.place
+        if not 0 <= count <= self.size - start:
+            raise UnreadablePickle(f"it ends at byte {self.size:,}, in the middle of a value")
+        self.at += count
+        return start
+
+    def line(self) -> bytes:
+        """Return the bytes up to the next newline, without it. Raises `UnreadablePickle` for a very long line."""
+        self.look(MAX_LINE_BYTES)
+        stop = self.data.find(b"\n", self.at, self.at + MAX_LINE_BYTES)
+        if stop < 0:
+            raise UnreadablePickle(f"a line at byte {self.place:,} has no end")
+        found = self.data[self.at : stop]
+        self.at = stop + 1
+        return found
+
+
+MAX_RUN_BYTES = 2**14
+"""Python's own writers put 1,000 numbers of at most 9 bytes into one run."""
+
+BLOCK_BYTES = 2**12
+"""Bytes whose opcodes are looked for at once."""
+
+_RUN = rb"\((?:(?:K.|M..|J.{4})++|(?:G.{8})++)e"
+RUN = re.compile(_RUN, re.DOTALL)
+"""A mark, small integers or floats alone, and `e`."""
+
+LIST_OF_NUMBERS = re.compile(rb"(?:q.|r.{4}|\x94)?" + _RUN, re.DOTALL)
+"""What follows the opcode of an empty list if numbers are put into it: perhaps its number in the memo, and a run."""
+
+_FLOAT = ord("G")
+_FLOATS = np.dtype([("opcode", "u1"), ("value", ">f8")])
+_WIDTHS = np.ones(256, dtype=np.int64)
+for _opcode, _width in ((b"K", 2), (b"M", 3), (b"J", 5)):
+    _WIDTHS[ord(_opcode)] = _width
+
+Integers = NDArray[np.int64]
+
+
+def values_of(run: bytes) -> NDArray[np.int64] | NDArray[np.float64]:
+    """Decode a run without its mark and its end: integers as int64, floats as float64, shape (T,)."""
+    codes = np.frombuffer(run, np.uint8)
+    if codes[0] == _FLOAT:
+        return np.frombuffer(run, _FLOATS)["value"].astype(np.float64)
+    starts = _starts(codes)
+    padded = np.concatenate((codes, np.zeros(4, np.uint8))).astype(np.int64)
+    widths = _WIDTHS[codes[starts]]
+    found = padded[starts + 1]
+    found += (padded[starts + 2] << 8) * (widths > 2)
+    high = padded[starts + 4]
+    found += ((padded[starts + 3] << 16) + ((high - ((high & 128) << 1)) << 24)) * (widths > 3)
+    return found
+
+
+def count_of(run: bytes) -> int:
+    """Return the number of values in a run without its mark and its end."""
+    return len(run) // 9 if run[0] == _FLOAT else len(_starts(np.frombuffer(run, np.uint8)))
+
+
+def _starts(codes: NDArray[np.uint8]) -> Integers:
+    """The places of the opcodes in a run of integers, whose bytes may look like opcodes as well."""
+    width = int(_WIDTHS[codes[0]])
+    if len(codes) % width == 0 and (codes[::width] == codes[0]).all():
+        return np.arange(0, len(codes), width)
+    widths, found, start = _WIDTHS[codes], [], 0
+    while start < len(codes):
+        block = widths[start : start + BLOCK_BYTES]
+        starts = _starts_in(block)
+        found.append(starts + start)
+        start += int(starts[-1] + block[starts[-1]])
+    return np.concatenate(found)
+
+
+def _starts_in(widths: Integers) -> Integers:
+    """The places reached from 0 by steps of these widths. Each round doubles the number of steps in a jump."""
+    size = len(widths)
+    jump = np.append(np.minimum(np.arange(size) + widths, size), size)
+    places = np.zeros(1, np.int64)
+    while places[-1] < size:
+        places = np.concatenate((places, jump[places]))
+        jump = jump[jump]
+    return places[places < size]
+
 
 Order = Literal["<", ">"]
 
@@ -184,8 +333,6 @@ class Tensor(Struct, frozen=True, eq=False):
 
     def array(self) -> NDArray[Any]:
         """Return the values; those of narrow float types, which NumPy lacks, as float32. Raises `UnreadablePickle`."""
-        from rolloupe.formats.reading.pickles.tensor_types import read_view
-
         return read_view(self)
 
 
@@ -249,3 +396,71 @@ def floats_of(value: Any) -> NDArray[np.float64] | None:
     if value.ndim == 0 or value.dtype.kind not in "biuf":
         return None
     return value.reshape(-1).astype(np.float64) if value.size == len(value) else None
+
+
+STORAGES: Final = {
+    "FloatStorage": "float32", "DoubleStorage": "float64", "HalfStorage": "float16", "BFloat16Storage": "bfloat16",
+    "LongStorage": "int64", "IntStorage": "int32", "ShortStorage": "int16", "CharStorage": "int8",
+    "ByteStorage": "uint8", "BoolStorage": "bool", "ComplexFloatStorage": "complex64",
+    "ComplexDoubleStorage": "complex128", "UntypedStorage": "uint8",
+}  # fmt: skip
+"""PyTorch's classes of storages, with the type of their values."""
+
+STORED_AS: Final = {
+    **{one: one for one in ("float32", "float64", "float16", "complex64", "complex128", "bool")},
+    **{f"{sign}int{bits}": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
+    "bfloat16": "uint16", "float8_e5m2": "uint8", "float8_e4m3fn": "uint8",
+}  # fmt: skip
+"""Types of tensors, with the NumPy type that has their bytes."""
+
+
+def width_of(kind: str) -> int:
+    """Return the bytes of a value of a type."""
+    return np.dtype(STORED_AS[kind]).itemsize
+
+
+def read_view(tensor: Tensor) -> NDArray[Any]:
+    """Read the values of a tensor, and none of its storage beyond them. Raises `UnreadablePickle`."""
+    if tensor.size > MAX_VALUES:
+        raise UnreadablePickle(f"a tensor of {tensor.size:,} values: not read")
+    native = np.dtype(STORED_AS[tensor.kind])
+    stored = native.newbyteorder(tensor.storage.order)
+    last = sum((length - 1) * stride for length, stride in zip(tensor.shape, tensor.strides, strict=True))
+    count = last + 1 if tensor.size else 0
+    start = tensor.offset * stored.itemsize
+    if start + count * stored.itemsize > tensor.storage.size_bytes or min((*tensor.strides, tensor.offset)) < 0:
+        raise UnreadablePickle("a tensor reaches beyond its storage")
+    data = tensor.storage.read(start, count * stored.itemsize) if count else b""
+    if len(data) < count * stored.itemsize:
+        raise UnreadablePickle("the file ends in the middle of a tensor")
+    flat = np.frombuffer(data, stored).astype(native, copy=False)
+    steps = [stride * stored.itemsize for stride in tensor.strides]
+    try:
+        view = np.lib.stride_tricks.as_strided(flat, tensor.shape, steps, writeable=False) if tensor.size else flat
+        return _widened(view.reshape(tensor.shape), tensor.kind)
+    except (ValueError, OverflowError) as error:
+        raise UnreadablePickle(f"a tensor that NumPy cannot hold: {error}") from None
+
+
+def _widened(values: NDArray[Any], kind: str) -> NDArray[Any]:
+    """Values of a type that NumPy lacks as float32; all others copied as they are."""
+    if kind == "bfloat16":
+        return (values.astype(np.uint32) << 16).view(np.float32)
+    if kind == "float8_e5m2":  # the upper half of a float16
+        return (values.astype(np.uint16) << 8).view(np.float16).astype(np.float32)
+    if kind == "float8_e4m3fn":
+        return np.asarray(_E4M3[values])
+    return values.copy()
+
+
+def _e4m3() -> NDArray[np.float32]:
+    """The 256 values of float8_e4m3fn: 4 bits of exponent with bias 7, no infinity, one NaN of each sign."""
+    codes = np.arange(256)
+    exponent, mantissa = (codes >> 3) & 15, codes & 7
+    small = np.ldexp(mantissa / 8, -6)
+    found = np.where(exponent == 0, small, np.ldexp(1 + mantissa / 8, exponent - 7))
+    found[(codes & 127) == 127] = np.nan
+    return np.where(codes >= 128, -found, found).astype(np.float32)
+
+
+_E4M3 = _e4m3()

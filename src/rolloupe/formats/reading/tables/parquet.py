@@ -1,14 +1,19 @@
 """Formats of Parquet files: a record is a row; a part of the index holds the row groups that begin in its bytes.
 
-A sample's place is its row group, in bytes, and as `part` its number within the group.
+A sample's place is its row group, in bytes, and as `part` its number within the group. `column_types`, `repeats` and
+`leading_texts` answer questions about whole columns; an unreadable file has no answer.
 """
 
 import contextlib
 import json
-from collections.abc import Generator, Iterator, Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from msgspec.structs import replace
 
@@ -16,8 +21,9 @@ from rolloupe.formats.base import changed
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.codecs import FREE_BYTES, MAX_RATIO
 from rolloupe.formats.reading.records import Record, RecordFormat, Unusable
-from rolloupe.formats.reading.tables.parquet_columns import column_types
 from rolloupe.formats.reading.tables.parquet_files import (
+    AGAIN,
+    BATCH_BYTES,
     KEPT_FOOTERS,
     UNREADABLE,
     LargePages,
@@ -28,10 +34,11 @@ from rolloupe.formats.reading.tables.parquet_files import (
     first_batch,
     first_of,
     groups_of,
+    opened_table,
     reason_of,
     stamp_of,
+    why_no_table,
 )
-from rolloupe.formats.reading.tables.rows import python_rows
 from rolloupe.model import Location, Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source, Texts
 
 FIRST_FILES = 4
@@ -195,7 +202,189 @@ def _first_records(location: Location, stamp: Stamp) -> tuple[Record, ...]:
 
 
 def _why(location: Location, error: BaseException) -> str:
-    from rolloupe.formats.reading.tables.binary_damage import AGAIN, why_no_table
-
     reason = why_no_table(location) or reason_of(error)
     return reason if "Next:" in reason or (isinstance(error, OSError) and error.errno) else f"{reason}. {AGAIN}"
+
+
+_PLAIN = frozenset({str, int, bool, type(None)})
+_TEXTS = (pa.types.is_string, pa.types.is_large_string)
+_LISTS = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+_NUMBERS = (pa.types.is_integer, pa.types.is_floating)
+
+
+def python_rows(batch: pa.RecordBatch, is_array: Callable[[str], bool]) -> Iterator[Record]:
+    """Yield the rows of a batch; lists of numbers in columns selected by `is_array` are float64 arrays.
+
+    In a column with invalid UTF-8, U+FFFD replaces unreadable bytes.
+    """
+    columns = {
+        name: _arrays(column) if is_array(name) and _is_numeric_list(column.type) else python_values(column)
+        for name, column in zip(batch.schema.names, batch.columns, strict=True)
+    }
+    for values in zip(*columns.values(), strict=True):
+        yield dict(zip(columns, values, strict=True))
+
+
+def python_values(column: pa.Array) -> list[Any]:
+    """The values of a column in the types of JSON; see `python_rows` for invalid UTF-8."""
+    try:
+        values = column.to_pylist()
+    except (UnicodeDecodeError, OverflowError, ValueError):
+        values = [_readable(value) for value in column]
+    return values if _is_plain(column.type) else [_as_json(value) for value in values]
+
+
+def _readable(value: pa.Scalar) -> Any:
+    """The value of a cell: of invalid UTF-8 the readable part, of a value that contains such text None.
+
+    A date or a duration that Python cannot hold is the number that is stored, with its type.
+    """
+    try:
+        return value.as_py()
+    except (OverflowError, ValueError) as error:
+        if not isinstance(error, UnicodeDecodeError):
+            return f"{getattr(value, 'value', '')} ({value.type})"
+        is_text = _is_any(value.type, _TEXTS)
+        return value.cast(pa.large_binary()).as_py().decode("utf-8", errors="replace") if is_text else None
+
+
+def _arrays(column: pa.Array) -> list[Any]:
+    found: list[Any] = []
+    for value in column:
+        numbers = value.values
+        with np.errstate(all="ignore"):  # a signalling NaN
+            found.append(None if numbers is None else np.asarray(numbers.to_numpy(zero_copy_only=False), np.float64))
+    return found
+
+
+def _as_json(value: Any) -> Any:
+    """A value in the types of JSON: maps become objects, bytes and dates texts, decimals numbers."""
+    if type(value) in _PLAIN or isinstance(value, float):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): _as_json(member) for key, member in value.items()}
+    if isinstance(value, list) and value and set(map(type, value)) == {tuple}:  # a map
+        return {str(key): _as_json(member) for key, member in value}
+    if isinstance(value, list):
+        return [_as_json(member) for member in value]
+    if isinstance(value, bytes):
+        return value.decode("utf-8", errors="replace")
+    if hasattr(value, "as_integer_ratio"):
+        return float(value) if math.isfinite(value) else math.nan
+    return str(value)
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    """Return whether the values of a type have types of JSON."""
+    if pa.types.is_struct(kind):
+        return all(_is_plain(kind.field(number).type) for number in range(kind.num_fields))
+    if _is_any(kind, _LISTS):
+        return _is_plain(kind.value_type)
+    return _is_any(kind, (*_TEXTS, *_NUMBERS, pa.types.is_boolean, pa.types.is_null))
+
+
+def _is_numeric_list(kind: pa.DataType) -> bool:
+    return _is_any(kind, _LISTS) and _is_any(kind.value_type, _NUMBERS)
+
+
+def _is_any(kind: pa.DataType, tests: tuple[Callable[[pa.DataType], bool], ...]) -> bool:
+    return any(test(kind) for test in tests)
+
+
+LEADING_ROWS = 64
+"""How many rows at the beginning of a file tell how large its groups are."""
+
+MANY_ROWS = 2**12
+MANY_BYTES = 4 * BATCH_BYTES
+"""Of a row group of at most this size so many rows are decoded at once, if each of their texts is in memory once."""
+
+
+def column_types(location: Location) -> dict[str, str]:
+    """Return the types of a file's columns in their order, in the words of Arrow; nothing of an unreadable file."""
+    try:
+        return _column_types(location, stamp_of(location))
+    except UNREADABLE:
+        return {}
+
+
+@lru_cache(maxsize=KEPT_FOOTERS)
+def _column_types(location: Location, stamp: Stamp) -> dict[str, str]:
+    if not any(group.facts.rows for group in groups_of(location, stamp)):
+        return {}
+    with opened_table(location) as file:
+        return {field.name: str(field.type) for field in file.schema_arrow}
+
+
+def repeats(location: Location, column: str) -> tuple[int, ...]:
+    """Return for each row how often its value in a column came up before the rows with it that lie together here."""
+    try:
+        return _repeats(location, stamp_of(location), column)
+    except UNREADABLE:
+        return ()
+
+
+@lru_cache(maxsize=KEPT_FOOTERS)
+def _repeats(location: Location, stamp: Stamp, column: str) -> tuple[int, ...]:
+    found: list[int] = []
+    times: Counter[str] = Counter()
+    last = None
+    for group in groups_of(location, stamp):
+        for values in _digests(location, group, column, MANY_ROWS):
+            for value, count in values:
+                times[value] += value != last
+                last = value
+                found += [times[value] - 1] * count
+    return tuple(found)
+
+
+def _digests(location: Location, group: PlacedGroup, column: str, rows: int) -> Iterator[list[tuple[str, int]]]:
+    """The hashes of a column's values in batches, each with how many rows in a row have it.
+
+    A column of texts is read as numbers of different texts: however often one comes up, it is in memory once.
+    """
+    texts = _texts(location, group, column)
+    for batch in batches_of(location, group, [column], rows if texts else 0, texts):
+        values = batch.column(0)
+        if not pa.types.is_dictionary(values.type):
+            yield [(fields.digest(fields.joined(one.get(column))), 1) for one in python_rows(batch, lambda _: False)]
+            continue
+        numbers = values.indices.to_numpy(zero_copy_only=False)  # of a column with nulls floats, its nulls NaN
+        numbers = np.nan_to_num(numbers, nan=-1).astype(np.int64)
+        starts = np.flatnonzero(np.diff(numbers, prepend=-2))
+        lengths = np.diff(starts, append=len(numbers))
+        used, places = np.unique(numbers[starts], return_inverse=True)
+        digests = [_digest(values.dictionary, number) for number in used.tolist()]
+        yield [(digests[place], count) for place, count in zip(places.tolist(), lengths.tolist(), strict=True)]
+
+
+def _digest(texts: pa.Array, number: int) -> str:
+    """The hash of one text, which alone is copied: it may be large. A negative number is no text."""
+    return fields.digest(fields.joined(python_values(texts.slice(number, 1))[0] if number >= 0 else None))
+
+
+def _texts(location: Location, group: PlacedGroup, column: str) -> list[str]:
+    """The column itself if it holds texts, and the row group is not too large; else nothing."""
+    is_small = group.facts.rows > 0 and group.facts.size_bytes <= MANY_BYTES
+    kinds = _column_types(location, stamp_of(location)) if is_small else {}
+    return [column] if kinds.get(column) in ("string", "large_string") else []
+
+
+def leading_texts(location: Location, column: str) -> tuple[str, ...]:
+    """Return the hashes of the values of a column in the first rows of a file; nothing of an unreadable one."""
+    try:
+        return _leading_texts(location, stamp_of(location), column)
+    except UNREADABLE:
+        return ()
+
+
+@lru_cache(maxsize=1024)
+def _leading_texts(location: Location, stamp: Stamp, column: str) -> tuple[str, ...]:
+    groups = [group for group in groups_of(location, stamp) if group.facts.rows]
+    if not groups:
+        return ()
+    found: list[str] = []
+    for values in _digests(location, groups[0], column, LEADING_ROWS):
+        found += [value for value, count in values for _ in range(count)]
+        if len(found) >= LEADING_ROWS:
+            break
+    return tuple(found[:LEADING_ROWS])

@@ -1,8 +1,8 @@
-"""What a tracker holds of a run, whatever tracker it is."""
+"""The runs that trackers log, whatever tracker it is, and files that somebody appends to, which are read on."""
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.records import Unusable, step_of
-from rolloupe.model import MetricRow
+from rolloupe.model import Location, MetricRow
+from rolloupe.storage import open_file, open_state
 
 TRAINER_STEPS = (
     "train/global_step", "training/global_step", "trainer/global_step", "global_step", "train/step", "trainer/step",
@@ -150,3 +151,42 @@ def _whole(value: float | None, otherwise: int | None) -> int | None:
     except Unusable:
         return otherwise
     return otherwise if step is None else step
+
+
+MAX_BYTES = 512 * 2**20
+"""The most that is read of one file."""
+
+BLOCK_BYTES = 4 * 2**20
+LAST_BYTES = 64
+"""How many of the bytes that were read last are compared: with others there, it is another file."""
+
+
+class ReadSoFar:
+    """How far a file has been read."""
+
+    def __init__(self) -> None:
+        self._stop = 0
+        self._last = b""
+        self._inode = (0, 0)
+
+    def read_on(self, location: Location, take: Callable[[bytes], int]) -> bool:
+        """Hand what was appended to `take`, which returns how many bytes it is done with and gets the others again.
+
+        Returns False, and hands over nothing, for a file that shrank or was replaced. Raises OSError.
+        """
+        with open_file(location, buffering=0) as file:
+            state = open_state(file)
+            if self._stop:
+                file.seek(self._stop - len(self._last))
+                same = (state.st_dev, state.st_ino) == self._inode and file.read(len(self._last)) == self._last
+                if not same:
+                    return False
+            self._inode = state.st_dev, state.st_ino
+            rest = b""
+            while block := file.read(min(max(BLOCK_BYTES, len(rest)), MAX_BYTES - self._stop - len(rest))):
+                rest += block
+                done = take(rest)
+                self._stop += done
+                self._last = (self._last + rest[max(0, done - LAST_BYTES) : done])[-LAST_BYTES:]
+                rest = rest[done:]
+        return True

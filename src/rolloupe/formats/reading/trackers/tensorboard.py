@@ -9,17 +9,22 @@ import contextlib
 import os
 import re
 import struct
+import threading
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
-from rolloupe.formats.reading.trackers.crc32c import masked_checksums
-from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, parsed
-from rolloupe.formats.reading.trackers.growth import ReadSoFar
+import numpy as np
+from numpy.typing import NDArray
+
+from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, ReadSoFar, parsed
+from rolloupe.lru import Lru
 from rolloupe.model import Location
 from rolloupe.protobuf import BadMessage, fields
+from rolloupe.storage import file_state, open_file
 
 HEAD = struct.Struct("<QI")
 """A length and its checksum."""
@@ -279,3 +284,193 @@ def _tensor(message: bytes) -> tuple[float | None, tuple[str, ...]]:
         elif field in (CONTENT, FLOATS, DOUBLES) and len(value) in (4, 8):
             numbers += struct.unpack("<f" if len(value) == 4 and field != DOUBLES else "<d", value)
     return (numbers[0] if len(numbers) == 1 and not texts else None), tuple(texts)
+
+
+# CRC-32C of many records at once, masked as TFRecord stores it.
+#
+# Source: RFC 3720, B.4, for the polynomial; the mask is that of TensorFlow's `crc32c.h`. Records are cut into rows that
+# end where the record ends; zeros before a record change no sum that starts at zero. Columns of rows are summed
+# together, and the sums of neighbours joined: the sum before moves on by the zeros that the other has in its place.
+
+Sums = NDArray[np.uint32]
+
+POLYNOMIAL = 0x82F63B78
+"""Castagnoli's, with its bits reversed."""
+MASK = 0xA282EAD8
+ROW_BYTES = 64
+START = bytes.fromhex("54641f64")
+"""A sum starts from all ones, which is what these bytes make of zero."""
+CELLS = 2**20
+"""How many bytes are summed together."""
+
+
+def _table() -> Sums:
+    sums: Sums = np.arange(256, dtype=np.uint32)
+    for _ in range(8):
+        sums = (sums >> np.uint32(1)) ^ np.uint32(POLYNOMIAL) * (sums & np.uint32(1))
+    return sums
+
+
+TABLE = _table()
+
+
+def _moved(tables: Sums, sums: Sums) -> Sums:
+    """Return sums as they are after some zeros: the tables hold those of each value of each byte."""
+    moved: Sums = tables[0][sums & 0xFF]
+    for place in (1, 2, 3):
+        moved ^= tables[place][(sums >> 8 * place) & 0xFF]
+    return moved
+
+
+def _after_a_row() -> Sums:
+    sums: Sums = np.stack([np.arange(256, dtype=np.uint32) << np.uint32(8 * place) for place in range(4)])
+    for _ in range(ROW_BYTES):
+        sums = TABLE[sums & 0xFF] ^ (sums >> 8)
+    return sums
+
+
+AFTER_A_ROW = _after_a_row()
+
+
+def masked_checksums(data: bytes, starts: Sequence[int], stops: Sequence[int]) -> Sums:
+    """Return the masked checksum of each piece of the data."""
+    first, last = np.array(starts, np.int64), np.array(stops, np.int64)
+    found = np.empty(len(first), np.uint32)
+    rows = -(-(last - first + len(START)) // ROW_BYTES)
+    doublings = np.ceil(np.log2(rows)).astype(np.int64)
+    for times in np.unique(doublings):
+        places = np.flatnonzero(doublings == times)
+        size = max(1, CELLS // (ROW_BYTES << int(times)))
+        for at in range(0, len(places), size):
+            some = places[at : at + size]
+            found[some] = _sums(_cells(data, first[some], last[some], ROW_BYTES << int(times)))
+    masked: Sums = ((found >> np.uint32(15)) | (found << np.uint32(17))) + np.uint32(MASK)
+    return masked
+
+
+def _cells(data: bytes, starts: NDArray[np.int64], stops: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+    """Return `width` bytes for each piece: the piece at their end, after the bytes that start its sum."""
+    cells = np.zeros((len(starts), width), np.uint8)
+    begins = width - (stops - starts)
+    if len(starts) == 1:  # a long one, perhaps: without a number for each of its bytes
+        cells[0, begins[0] :] = np.frombuffer(data, np.uint8, width - begins[0], starts[0])
+    else:
+        within = np.arange(width) >= begins[:, None]
+        cells[within] = np.frombuffer(data, np.uint8)[(stops[:, None] - width + np.arange(width))[within]]
+    for place, byte in enumerate(START, -len(START)):
+        cells[np.arange(len(starts)), begins + place] = byte
+    return cells
+
+
+def _sums(cells: NDArray[np.uint8]) -> Sums:
+    rows = np.ascontiguousarray(cells.reshape(-1, ROW_BYTES).T)
+    sums: Sums = np.zeros(cells.size // ROW_BYTES, np.uint32)
+    for column in rows:
+        sums = TABLE[(sums ^ column) & 0xFF] ^ (sums >> 8)
+    sums = sums.reshape(len(cells), -1)
+    tables = AFTER_A_ROW
+    while sums.shape[1] > 1:
+        sums = _moved(tables, sums[:, 0::2]) ^ sums[:, 1::2]
+        tables = _moved(tables, tables)
+    return ~sums[:, 0]
+
+
+# Texts by their places: of a range of bytes, the records that begin in it.
+#
+# A record says only how long it is, so the first of a range is found from the beginning of the file. Where the first
+# record behind every `STRIDE` bytes begins is kept, so that nothing is passed over twice.
+
+STRIDE = 2**20
+BLOCK_BYTES = 4 * 2**20
+KEPT_FILES = 256
+
+
+class EventText(NamedTuple):
+    """The texts in a record, or why it, or all that follows, is not read."""
+
+    start: int
+    stop: int
+    texts: list[TaggedValue]
+    damage: str = ""
+
+
+class _Begins:
+    """Where some of the records of a file begin, in their order."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.known = [0]
+
+    def note(self, place: int) -> None:
+        """Keep a place if it is the first behind a stride."""
+        if place // STRIDE > self.known[-1] // STRIDE:
+            self.known.append(place)
+
+
+_files: Lru[tuple[str, int], _Begins] = Lru(entries=KEPT_FILES)
+
+
+def event_texts(location: Location, start: int, stop: int) -> Iterator[EventText]:
+    """Yield the texts and the damage in the records that begin in a range of a file. Raises OSError."""
+    begins = _files.setdefault((location.path, file_state(location).st_ino), _Begins())
+    with open_file(location) as file:
+        with begins.lock:
+            at = _first(file, begins, start)
+        while start <= at < stop:
+            following = at
+            for one in _texts(_block(file, at), at):
+                if one.start >= stop:
+                    return
+                if one.texts or one.damage:
+                    yield one
+                following = one.stop if one.stop > one.start else stop  # what follows a damage is unknown
+            if following == at:
+                return
+            at = following
+
+
+def texts_at(location: Location, start: int, length: int) -> list[TaggedValue]:
+    """Return the texts of the record at a place; none if there is no such record. Raises OSError."""
+    with open_file(location) as file:
+        file.seek(start)
+        found = [*_texts(file.read(length), start)]
+    return found[0].texts if len(found) == 1 and found[0].stop == start + length else []
+
+
+def _texts(data: bytes, at: int) -> Iterator[EventText]:
+    """Yield the whole records in a block that begins at a place of its file, each with its texts alone."""
+    start = at
+    try:
+        for values, end in records_of(data, at):
+            texts = [value for value in values or () if value.texts]
+            yield EventText(start, at + end, texts, "" if values is not None else "its checksum does not fit")
+            start = at + end
+    except BadMessage as error:
+        yield EventText(start, start, [], str(error))
+
+
+def _block(file: BinaryIO, at: int) -> bytes:
+    """Read some records, at least the first of them whole if it is there."""
+    file.seek(at)
+    data = file.read(BLOCK_BYTES)
+    length = HEAD.unpack_from(data)[0] + HEAD.size + CHECKSUM.size if len(data) >= HEAD.size else 0
+    return data + file.read(length - len(data)) if len(data) < length <= MAX_RECORD_BYTES else data
+
+
+def _first(file: BinaryIO, begins: _Begins, place: int) -> int:
+    """Where the first record begins at a place or behind it, or what precedes it in a damaged file."""
+    at = begins.known[bisect_right(begins.known, place) - 1]
+    while at < place:
+        data = _block(file, at)
+        heads = [*heads_of(data)]
+        sums = masked_checksums(data, [one for one, *_ in heads], [one + LENGTH_BYTES for one, *_ in heads])
+        following = at
+        for (head, length, checksum), own in zip(heads, sums.tolist(), strict=True):
+            following = at + head + HEAD.size + length + CHECKSUM.size
+            if own != checksum or at + head >= place:
+                return at + head
+            begins.note(following)
+        if following == at:
+            return at
+        at = following
+    return at

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from rolloupe.formats.reading.settings.yaml_values import yaml_settings, yaml_value
+from rolloupe.formats.reading.yaml_values import yaml_settings, yaml_value
 
 SETTINGS = """\
 actor_rollout_ref:

@@ -7,7 +7,7 @@ import pytest
 
 import rolloupe
 from rolloupe import query, tokens
-from rolloupe.formats.reading.settings.run_loss import run_loss_of
+from rolloupe.formats.reading.run_loss import run_loss_of
 from rolloupe.model import LARGEST, RunLoss
 
 

@@ -1,18 +1,21 @@
-"""Formats whose samples lie in a document by number: a JSON or YAML document, members of an archive, a database.
+"""Formats whose samples lie in a document by number, and formats whose runs hold files of several kinds.
 
-A file is scanned whole, and a sample's place is its number.
+A document of JSON or YAML, the members of an archive, a database: such a file is scanned whole, and a sample's place
+is its number.
 """
 
 import json
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import Any
 
-from rolloupe.formats.base import changed
+from rolloupe.formats.base import NO_ANNOTATIONS, Annotations, Format, changed
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import cause_of
 from rolloupe.formats.reading.records import Record, RecordFormat, Unusable
 from rolloupe.model import Location, Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source, Texts
+from rolloupe.tokens import SampleTokens
 
 PART = "sample"
 
@@ -104,3 +107,41 @@ class NumberedFormat(RecordFormat):
         if row is None:
             raise changed(source, locator.start, f"its part {locator.part!r} is gone")
         return record, row
+
+
+class ByEnding(Format):
+    """A format that leaves its files to other readers."""
+
+    @abstractmethod
+    def reader_of(self, source: Source) -> Format:
+        """Return what reads a file."""
+
+    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
+        """See `Format`."""
+        return self.reader_of(source).scan(run, source, start, stop)
+
+    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
+        """See `Format`."""
+        return self.reader_of(source).load(run, source, locator)
+
+    def load_texts(self, run: RunInfo, source: Source, locator: Locator) -> Texts | None:
+        """See `Format`."""
+        return self.reader_of(source).load_texts(run, source, locator)
+
+    def raw(self, source: Source, locator: Locator) -> bytes:
+        """See `Format`."""
+        return self.reader_of(source).raw(source, locator)
+
+    def record_at(self, run: RunInfo, source: Source, locator: Locator) -> tuple[dict[str, Any], SampleRow] | None:
+        """See `Format`."""
+        return self.reader_of(source).record_at(run, source, locator)
+
+    def token_arrays(
+        self, run: RunInfo, source: Source, places: Sequence[Locator], annotations: Annotations = NO_ANNOTATIONS
+    ) -> Iterator[SampleTokens | Problem]:
+        """See `Format`."""
+        return self.reader_of(source).token_arrays(run, source, places, annotations)
+
+    def samples_at(self, run: RunInfo, source: Source, places: Sequence[Locator]) -> Iterator[Sample | Problem]:
+        """See `Format`."""
+        return self.reader_of(source).samples_at(run, source, places)
