@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rolloupe.formats import by_name, discover
 from rolloupe.formats import testing as contract
 from rolloupe.formats.base import Format
-from rolloupe.formats.reading.jsonl import BLANK, BOM
+from rolloupe.formats.reading.line_reader import BLANK, BOM
 from rolloupe.model import Locator, Problem, Reading, RunInfo, Sample, SampleRow, Scanned, Source
 from tests.thoroughness import amount
 

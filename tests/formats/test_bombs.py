@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rolloupe.formats import by_name
-from rolloupe.formats.reading import jsonl
+from rolloupe.formats.reading import line_reader
 from rolloupe.formats.reading import trainer_files as trainer
 from rolloupe.formats.reading.files import alone
 from rolloupe.index.segments.grid import GRID_BYTES, grid_span
@@ -27,14 +27,14 @@ MIB = 2**20
 
 
 def lines_of(data: bytes, start: int, stop: int) -> list[tuple[int, bytes]]:
-    found = jsonl.lines(io.BufferedReader(io.BytesIO(data)), start, stop)
-    return [(line.start, line.data) for line in found if line.data is not None and line.data.strip(jsonl.BLANK)]
+    found = line_reader.lines(io.BufferedReader(io.BytesIO(data)), start, stop)
+    return [(line.start, line.data) for line in found if line.data is not None and line.data.strip(line_reader.BLANK)]
 
 
 def cut_by_hand(data: bytes, start: int, stop: int) -> list[tuple[int, bytes]]:
     at, found = 0, []
     for line in data.split(b"\n"):
-        if start <= at < stop and line.strip(jsonl.BLANK):
+        if start <= at < stop and line.strip(line_reader.BLANK):
             found.append((at, line))
         at += len(line) + 1
     return found
@@ -48,8 +48,8 @@ def cut_by_hand(data: bytes, start: int, stop: int) -> list[tuple[int, bytes]]:
 def test_blank_lines_are_passed_over_wherever_a_block_ends(data: bytes, draw: st.DataObject) -> None:
     with pytest.MonkeyPatch.context() as patch:
         size = draw.draw(st.sampled_from([1, 3, 16, 100, 2**16])) if data[:1] != b"\n" else 16
-        patch.setattr(jsonl, "BLOCK_BYTES", size)
-        patch.setattr(jsonl, "MIN_BLOCK_BYTES", size)
+        patch.setattr(line_reader, "BLOCK_BYTES", size)
+        patch.setattr(line_reader, "MIN_BLOCK_BYTES", size)
         for start in (0, len(data) // 3):
             for stop in (len(data) // 2, len(data) + 1):
                 assert lines_of(data, start, stop) == cut_by_hand(data, start, stop)
@@ -58,7 +58,7 @@ def test_blank_lines_are_passed_over_wherever_a_block_ends(data: bytes, draw: st
 @pytest.mark.parametrize("unit", [b"\n", b"\r\n", b" \t\r\n", b" " * 63 + b"\n"])
 def test_a_run_of_blank_lines_is_no_lines_at_all(unit: bytes) -> None:
     data = unit * (64 * MIB // len(unit))
-    assert list(jsonl.lines(io.BufferedReader(io.BytesIO(data)), 0, len(data))) == []
+    assert list(line_reader.lines(io.BufferedReader(io.BytesIO(data)), 0, len(data))) == []
 
 
 def test_a_megabyte_of_packed_newlines_hides_no_row(tmp_path: Path) -> None:
@@ -82,21 +82,21 @@ def test_packed_lines_beyond_the_bytes_of_the_file_are_not_read(tmp_path: Path) 
     path.write_bytes(gzip.compress(good + b"[]\n" * 5_000_000))
     *told, last = items(only_run(tmp_path))
     assert [one.ordinal for one in told[:8] if isinstance(one, SampleRow)] == list(range(8))
-    assert jsonl.FREE_LINES < len(told) <= jsonl.FREE_LINES + path.stat().st_size
+    assert line_reader.FREE_LINES < len(told) <= line_reader.FREE_LINES + path.stat().st_size
     assert isinstance(last, Problem)
-    assert last.reason == jsonl.TOO_MANY_LINES
+    assert last.reason == line_reader.TOO_MANY_LINES
     assert last.start is not None
     assert last.start > len(good)
     with opened(tmp_path, tmp_path / "index") as library:
         (run,) = library.runs
         assert row_count(run) == 8
-        assert jsonl.TOO_MANY_LINES in {problem.reason for problem in run.problems()}
+        assert line_reader.TOO_MANY_LINES in {problem.reason for problem in run.problems()}
 
 
 def test_the_shortest_lines_that_say_anything_are_read(tmp_path: Path) -> None:
     some = random.Random(1)
     path = tmp_path / "metrics.jsonl.gz"
-    rows = [{"step": step, "loss": round(some.random(), 4)} for step in range(5 * jsonl.FREE_LINES)]
+    rows = [{"step": step, "loss": round(some.random(), 4)} for step in range(5 * line_reader.FREE_LINES)]
     path.write_bytes(gzip.compress(b"".join(json.dumps(one).encode() + b"\n" for one in rows)))
     assert list(trainer.records(alone(path))) == rows
 
@@ -110,10 +110,10 @@ def test_metrics_of_packed_newlines_fill_no_memory(tmp_path: Path) -> None:
 def test_lines_that_are_not_packed_are_all_read(tmp_path: Path) -> None:
     path = tmp_path / "rollout_result" / "train" / "0.jsonl"
     path.parent.mkdir(parents=True)
-    path.write_bytes(as_lines([row(0, 0)]) + b"{}\n" * (2 * jsonl.FREE_LINES))
+    path.write_bytes(as_lines([row(0, 0)]) + b"{}\n" * (2 * line_reader.FREE_LINES))
     run = only_run(tmp_path)
     (source,) = by_name(run.format).sources(run)
-    assert len(list(by_name(run.format).scan(run, source, 0, 2**62))) == 2 * jsonl.FREE_LINES + 1
+    assert len(list(by_name(run.format).scan(run, source, 0, 2**62))) == 2 * line_reader.FREE_LINES + 1
 
 
 @pytest.mark.slow

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name
 from rolloupe.formats.generic.keys import PROMPTS, RESPONSES, SCORES
-from rolloupe.formats.reading import jsonl
-from rolloupe.formats.reading.jsonl import BLANK, BOM
+from rolloupe.formats.reading import jsonl, line_reader
+from rolloupe.formats.reading.line_reader import BLANK, BOM
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.model import Locator, Problem, RunInfo, RunPart, SampleRow, Scanned, Source
 from tests.formats.examples import LINES, records_of
@@ -116,17 +116,17 @@ def test_every_line_is_rows_or_a_problem_in_its_place(name: str, path: Path, dat
             is_step = "2^53" in item.reason or "is no integer" in item.reason
             is_step = is_step or "for one response" in item.reason or "responses, but" in item.reason
             if name in LOOSE and lines[start, stop] and not is_step:
-                record = jsonl.parse(jsonl.strip_bom(content[start:stop], start))
+                record = line_reader.parse(line_reader.strip_bom(content[start:stop], start))
                 assert "no sample" in item.reason and not NEEDED[name] & record.keys()
         else:
-            line = jsonl.strip_bom(content[start:stop], start)
-            assert lines[start, stop] or jsonl.pieces_in(line).objects or jsonl.parse(line) is not None
+            line = line_reader.strip_bom(content[start:stop], start)
+            assert lines[start, stop] or line_reader.pieces_in(line).objects or line_reader.parse(line) is not None
 
 
 def empty_columns(content: bytes, lines: dict[tuple[int, int], bool]) -> Iterator[tuple[int, int]]:
     """The lines whose columns or lists of samples are empty: nothing need be wrong with them."""
     for (start, stop), good in lines.items():
-        record = jsonl.parse(jsonl.strip_bom(content[start:stop], start)) if good else {}
+        record = line_reader.parse(line_reader.strip_bom(content[start:stop], start)) if good else {}
         if any(
             record.get(key) == [] for key in ("trajectories", "completion", "responses", "traces", "trajectory_data")
         ):
@@ -183,7 +183,7 @@ def test_a_file_cut_anywhere_keeps_its_whole_lines(name: str, path: Path, data: 
     ended = [item for item in whole if span(item)[1] < cut]
     assert repr(found[: len(ended)]) == repr(ended)
     last = content[content.rfind(b"\n", 0, cut) + 1 : cut]
-    assert len(spans(found[len(ended) :])) <= 1 or jsonl.pieces_in(last).objects
+    assert len(spans(found[len(ended) :])) <= 1 or line_reader.pieces_in(last).objects
     for item in found[len(ended) :]:
         assert not isinstance(item, Problem) or item.transient
 
@@ -238,8 +238,8 @@ def test_every_member_of_a_row_but_its_step_is_shown_somewhere(name: str, path: 
 def test_a_line_that_is_too_long_is_listed_and_stays_readable(
     name: str, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jsonl, "MAX_LINE_BYTES", 300)
-    monkeypatch.setattr(jsonl, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(line_reader, "MAX_LINE_BYTES", 300)
+    monkeypatch.setattr(line_reader, "BLOCK_BYTES", 64)
     long = {"prompt": "p", "response": "x" * 1000, "reward": 1, "total_reward": 1, "token_ids": [1]}
     write(
         path,
@@ -265,9 +265,9 @@ def test_a_line_that_is_too_long_is_listed_and_stays_readable(
 def test_a_line_of_the_greatest_length_is_read(name: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(path, {"prompt": "p", "response": "xyz", "reward": 1, "total_reward": 1, "token_ids": [1]})
     size = path.stat().st_size
-    monkeypatch.setattr(jsonl, "MAX_LINE_BYTES", size - 1)
+    monkeypatch.setattr(line_reader, "MAX_LINE_BYTES", size - 1)
     assert isinstance(scan(name, path)[0], SampleRow)
-    monkeypatch.setattr(jsonl, "MAX_LINE_BYTES", size - 2)
+    monkeypatch.setattr(line_reader, "MAX_LINE_BYTES", size - 2)
     assert isinstance(scan(name, path)[0], Problem)
 
 
@@ -338,7 +338,7 @@ def test_lines_end_at_newline_bytes_alone(
     file = tmp_path_factory.getbasetemp() / "lines"
     file.write_bytes(data)
     with file.open("rb") as opened:
-        found = [(line.start, line.data) for line in jsonl.lines(opened, a, b)]
+        found = [(line.start, line.data) for line in line_reader.lines(opened, a, b)]
     starts = [0, *(n + 1 for n, byte in enumerate(data) if byte == 10)]
     expected = [(s, data[s:].split(b"\n")[0]) for s in starts if a <= s < b and s < len(data)]
     assert found == expected
@@ -360,7 +360,7 @@ def test_lines_end_at_newline_bytes_alone(
     ],
 )
 def test_odd_values_are_read_as_python_reads_them(line: bytes, value: object) -> None:
-    assert jsonl.parse(line) == {"a": value}
+    assert line_reader.parse(line) == {"a": value}
 
 
 @pytest.mark.parametrize(
@@ -377,4 +377,4 @@ def test_odd_values_are_read_as_python_reads_them(line: bytes, value: object) ->
 )
 def test_a_bad_line_says_why(line: bytes, reason: str) -> None:
     with pytest.raises(Unusable, match=reason):
-        jsonl.parse(line)
+        line_reader.parse(line)

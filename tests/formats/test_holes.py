@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import rolloupe as package
-from rolloupe.formats.reading import jsonl
+from rolloupe.formats.reading import line_reader
 from rolloupe.index.segments.grid import GRID_BYTES
 from rolloupe.model import Problem
 from rolloupe.query import SampleQuery
@@ -38,7 +38,7 @@ BESIDE = {
 }
 
 
-@pytest.mark.parametrize("length", [512, 4095, jsonl.BLOCK_BYTES + 7, 3 * jsonl.BLOCK_BYTES])
+@pytest.mark.parametrize("length", [512, 4095, line_reader.BLOCK_BYTES + 7, 3 * line_reader.BLOCK_BYTES])
 @pytest.mark.parametrize("where", BESIDE)
 @pytest.mark.parametrize("ending", ["", ".gz"])
 def test_lines_around_a_hole_are_read_and_it_is_one_problem(
@@ -62,19 +62,19 @@ def test_wherever_a_file_is_cut_each_part_owns_its_lines(where: str) -> None:
     before, after, _ = BESIDE[where]
     data = before + bytes(700) + after
     size = len(data)
-    whole = list(jsonl.lines(io.BufferedReader(io.BytesIO(data)), 0, size))
+    whole = list(line_reader.lines(io.BufferedReader(io.BytesIO(data)), 0, size))
     for cut in range(1, size):
         file: Any = io.BufferedReader(io.BytesIO(data), 16)
-        assert [*jsonl.lines(file, 0, cut), *jsonl.lines(file, cut, size)] == whole, cut
+        assert [*line_reader.lines(file, 0, cut), *line_reader.lines(file, cut, size)] == whole, cut
 
 
 def test_holes_at_the_edges_of_blocks_are_found() -> None:
     line = b'{"a": "' + b"x" * 300 + b'"}\n'
     for shift in range(0, 1200, 7):
-        lead = line * ((jsonl.BLOCK_BYTES - 800) // len(line))
-        torn = b"y" * (jsonl.BLOCK_BYTES - 600 + shift - len(lead))
+        lead = line * ((line_reader.BLOCK_BYTES - 800) // len(line))
+        torn = b"y" * (line_reader.BLOCK_BYTES - 600 + shift - len(lead))
         data = lead + torn + bytes(1024) + line
-        found = list(jsonl.lines(io.BufferedReader(io.BytesIO(data)), 0, len(data)))[-3:]
+        found = list(line_reader.lines(io.BufferedReader(io.BytesIO(data)), 0, len(data)))[-3:]
         start = len(lead) + len(torn)
         assert [one.start for one in found] == [len(lead), start, start + 1024]
         assert found[0].data == torn and found[2].data == line[:-1]

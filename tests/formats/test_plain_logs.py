@@ -13,7 +13,7 @@ import rolloupe
 from rolloupe.formats import by_name, discover, fields_in
 from rolloupe.formats.generic import tables
 from rolloupe.formats.generic.shapes import samples_in
-from rolloupe.formats.reading.jsonl import pieces_in
+from rolloupe.formats.reading.line_reader import pieces_in
 from rolloupe.model import Problem, Reading, SampleRow
 from tests.formats.support import items, only_run, rows, samples, write
 

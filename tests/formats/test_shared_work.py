@@ -18,7 +18,7 @@ from rolloupe.formats.generic.keys import candidates as keys_of
 from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.formats.reading import jsonl, peek, stream
 from rolloupe.formats.reading.field_map import Fields
-from rolloupe.formats.reading.jsonl import parse, value_of
+from rolloupe.formats.reading.line_reader import parse, value_of
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.lru import Lru
 from rolloupe.model import Location, Locator, Problem, Reading, Sample, SampleRow

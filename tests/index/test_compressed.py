@@ -7,7 +7,7 @@ from typing import BinaryIO
 import pytest
 
 from rolloupe import query
-from rolloupe.formats.reading import access_points as contents
+from rolloupe.formats.reading import stream as contents
 from rolloupe.formats.reading.codecs import Decoder
 from rolloupe.index import OpenRun
 from rolloupe.index.execution import OwnWork

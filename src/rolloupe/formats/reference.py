@@ -2,7 +2,7 @@
 
 from rolloupe.formats.base import Format
 from rolloupe.formats.reading.codecs import MAX_RATIO
-from rolloupe.formats.reading.jsonl import MAX_LINE_BYTES
+from rolloupe.formats.reading.line_reader import MAX_LINE_BYTES
 from rolloupe.formats.reading.trackers.sqlite import MAX_ROW_BYTES
 from rolloupe.formats.registry import built_in_formats
 

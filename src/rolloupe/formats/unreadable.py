@@ -12,7 +12,7 @@ from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.formats.generic.tables import TABLES, first_rows
 from rolloupe.formats.reading.files import JSONL, FolderEntry, is_passed_over, plain_name, why_shut
 from rolloupe.formats.reading.json_documents import beginning
-from rolloupe.formats.reading.jsonl import MAX_LFS_POINTER_BYTES, why_no_text
+from rolloupe.formats.reading.line_reader import MAX_LFS_POINTER_BYTES, why_no_text
 from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.reading.stream import is_decoded, open_binary

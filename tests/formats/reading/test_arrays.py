@@ -16,7 +16,7 @@ from rolloupe import tokens
 from rolloupe.formats import by_name
 from rolloupe.formats.reading import arrays
 from rolloupe.formats.reading.arrays import Cutter
-from rolloupe.formats.reading.jsonl import parse
+from rolloupe.formats.reading.line_reader import parse
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.model import RunInfo, RunPart, SampleRow
 from tests.formats.support import load

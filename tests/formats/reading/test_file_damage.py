@@ -8,7 +8,7 @@ import pytest
 
 import rolloupe
 from rolloupe.formats.reading import trainer_files
-from rolloupe.formats.reading.jsonl import NOT_NAMED
+from rolloupe.formats.reading.line_reader import NOT_NAMED
 from rolloupe.model import Problem, Source
 from tests.formats.support import write
 

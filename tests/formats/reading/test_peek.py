@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rolloupe.formats.reading import peek as sniff
 from rolloupe.formats.reading.files import alone
-from rolloupe.formats.reading.jsonl import replace_lone_surrogates
+from rolloupe.formats.reading.line_reader import replace_lone_surrogates
 from tests.formats.support import records, write
 
 KEYS = ["prompt", "response", "reward"]

@@ -23,9 +23,8 @@ from hypothesis import strategies as st
 
 from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name, discover
-from rolloupe.formats.reading import access_points as contents
 from rolloupe.formats.reading import codecs as decoding
-from rolloupe.formats.reading import jsonl
+from rolloupe.formats.reading import line_reader
 from rolloupe.formats.reading import stream as compressed
 from rolloupe.formats.reading.files import alone, files, plain_name, stem
 from rolloupe.model import Locator, Problem, RunInfo, RunPart, SampleRow, Scanned, Source
@@ -102,9 +101,8 @@ def split(found: list[Scanned]) -> tuple[list[SampleRow], list[Problem]]:
 def small_blocks() -> Iterator[None]:
     """Blocks, chunks and points so small that a few kilobytes meet every edge."""
     small = {
-        contents: {"BLOCK_BYTES": 512, "CACHED_BLOCKS": 4, "STATE_SPACING": 700, "START_SPACING": 300,
+        compressed: {"BLOCK_BYTES": 512, "CACHED_BLOCKS": 4, "STATE_SPACING": 700, "START_SPACING": 300,
                      "KEPT_STATES": 6, "KEPT_STARTS": 9, "FREE_BYTES": 30_000},
-        compressed: {"BLOCK_BYTES": 512},
         decoding: {"CHUNK_BYTES": 64, "PIECE_BYTES": 128},
     }  # fmt: skip
     with pytest.MonkeyPatch.context() as patch:
@@ -487,8 +485,8 @@ def test_a_locator_that_no_longer_fits_is_refused(tmp_path: Path, ending: str) -
 
 
 def test_a_line_that_is_too_long_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jsonl, "MAX_LINE_BYTES", 2000)
-    monkeypatch.setattr(jsonl, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(line_reader, "MAX_LINE_BYTES", 2000)
+    monkeypatch.setattr(line_reader, "BLOCK_BYTES", 64)
     path = tmp_path / "0.jsonl.gz"
     path.write_bytes(pack(content(2) + b"x" * 9000 + b"\n" + content(3), ".gz"))
     rows, problems = split(scan(path))

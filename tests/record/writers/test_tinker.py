@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolloupe.formats.reading.fields import MetricNames
-from rolloupe.formats.reading.jsonl import parse
+from rolloupe.formats.reading.line_reader import parse
 from rolloupe.formats.tinker.format import Tinker
 from rolloupe.model import Sample
 from rolloupe.record import logtree

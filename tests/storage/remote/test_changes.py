@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from rolloupe.formats.reading import jsonl
+from rolloupe.formats.reading import jsonl, line_reader
 from rolloupe.index import Library, OpenRun
 from rolloupe.model import Location
 from rolloupe.storage import open_file, open_state
@@ -98,9 +98,9 @@ def test_an_object_replaced_in_the_middle_of_a_scan_is_scanned_again(
     waiting = iter(generations)
     bucket.put(KEY.format(0), next(waiting))
     moments = iter(amount((0, 50), (0, 1, 50, 99)))
-    read = jsonl.lines
+    read = line_reader.lines
 
-    def replacing(*args: Any) -> Iterator[jsonl.Line]:
+    def replacing(*args: Any) -> Iterator[line_reader.Line]:
         moment = next(moments, None)
         for number, line in enumerate(read(*args)):
             if number == moment:

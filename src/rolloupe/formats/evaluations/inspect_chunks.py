@@ -13,7 +13,7 @@ from typing import Any
 
 from rolloupe.formats.evaluations.inspect_messages import ATTACHMENT
 from rolloupe.formats.reading.json_documents import unpacked
-from rolloupe.formats.reading.jsonl import parse
+from rolloupe.formats.reading.line_reader import parse
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.reading.tables.zip_archives import Members
 

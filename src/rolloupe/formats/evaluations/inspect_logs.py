@@ -18,7 +18,7 @@ from rolloupe.formats.evaluations.inspect_messages import conversation
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import files, is_one_file, links_of, plain_name
 from rolloupe.formats.reading.json_documents import beginning, list_document, members_before
-from rolloupe.formats.reading.jsonl import parse
+from rolloupe.formats.reading.line_reader import parse
 from rolloupe.formats.reading.numbered_samples import NumberedFormat
 from rolloupe.formats.reading.records import Record, References, Unusable
 from rolloupe.formats.reading.tables.zip_archives import Members

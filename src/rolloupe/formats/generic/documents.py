@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, NamedTuple
 import msgspec
 
 from rolloupe.formats.generic.keys import candidates
-from rolloupe.formats.reading.jsonl import (
+from rolloupe.formats.reading.line_reader import (
     BOM,
     BYTES_PER_LOOK,
     FREE_LOOKS,

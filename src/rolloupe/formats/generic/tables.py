@@ -15,7 +15,8 @@ from rolloupe.formats.generic.rows import NamedRows
 from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import plain_name
-from rolloupe.formats.reading.jsonl import JsonlFormat, parse
+from rolloupe.formats.reading.jsonl import JsonlFormat
+from rolloupe.formats.reading.line_reader import parse
 from rolloupe.formats.reading.records import Record, Uncut, Unusable
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.formats.reading.tables.parquet import ParquetFormat

@@ -13,7 +13,7 @@ from rolloupe.errors import SourceChanged
 from rolloupe.formats.prime_rl import annotations
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import files, links_of
-from rolloupe.formats.reading.jsonl import parse, strip_bom
+from rolloupe.formats.reading.line_reader import parse, strip_bom
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.model import Annotation, Location, Locator, RunInfo, SampleRow, Source
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.jsonl import parse
+from rolloupe.formats.reading.line_reader import parse
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.reading.trainer_files import lines_of, records
 from rolloupe.model import Location, Problem, Source

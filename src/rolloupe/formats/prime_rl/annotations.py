@@ -15,7 +15,7 @@ from rolloupe import tokens
 from rolloupe.formats.prime_rl.episodes import Compact, EpisodeNode, as_dict, as_list
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import FolderEntry, files, folders, stem
-from rolloupe.formats.reading.jsonl import lines, parse
+from rolloupe.formats.reading.line_reader import lines, parse
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.model import Location

@@ -47,7 +47,8 @@ from rolloupe.formats.reading.files import (
     plain_name,
     stem,
 )
-from rolloupe.formats.reading.jsonl import JsonlFormat, parse
+from rolloupe.formats.reading.jsonl import JsonlFormat
+from rolloupe.formats.reading.line_reader import parse
 from rolloupe.formats.reading.peek import Peek, look, look_into
 from rolloupe.formats.reading.records import Record, step_of
 from rolloupe.formats.token_texts import note_of, note_without_tokenizer, strings_of, tokenizer_of

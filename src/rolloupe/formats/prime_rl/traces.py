@@ -19,7 +19,8 @@ from rolloupe.formats.prime_rl.episodes import Branch, as_dict
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading import trainer_files as trainer
 from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, is_one_file, links_of, stem
-from rolloupe.formats.reading.jsonl import JsonlFormat, parse
+from rolloupe.formats.reading.jsonl import JsonlFormat
+from rolloupe.formats.reading.line_reader import parse
 from rolloupe.formats.reading.peek import Peek, look, look_into
 from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.formats.reading.trainer_files import metrics_of

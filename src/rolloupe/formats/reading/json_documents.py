@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from rolloupe.formats.reading.jsonl import BOM, parse
+from rolloupe.formats.reading.line_reader import BOM, parse
 from rolloupe.formats.reading.peek import first_keys
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.reading.stream import open_binary

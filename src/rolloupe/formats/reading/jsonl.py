@@ -1,461 +1,53 @@
-r"""JSON lines: files cut into lines, lines into objects, for every format whose samples are lines.
+"""Formats of JSON lines: a sample is a line, or an object in one, and its place is a byte offset.
 
-Lines end at the byte `\n` and nowhere else. An unreadable line is a `Problem` with its byte range; no line, whatever it
-holds, ends a scan. Memory is bounded: a line beyond `MAX_LINE_BYTES` is skipped, not read.
+An unreadable line is a `Problem` with its byte range; no line, whatever it holds, ends a scan.
 """
 
-import ast
 import contextlib
-import json
-import math
-import os
-import re
-import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from io import BufferedReader
-from typing import Any, BinaryIO, ClassVar, NamedTuple, TypeVar
-
-import msgspec
-import numpy as np
-from numpy.typing import NDArray
+from typing import ClassVar, TypeVar
 
 from rolloupe import tokens
 from rolloupe.formats.base import NO_ANNOTATIONS, Annotations, changed, no_sample, no_tokens
-from rolloupe.formats.reading.access_points import Gap
 from rolloupe.formats.reading.arrays import Cutter
 from rolloupe.formats.reading.codecs import Damage
 from rolloupe.formats.reading.files import JSONL
+from rolloupe.formats.reading.line_reader import (
+    BLANK,
+    MAX_LFS_POINTER_BYTES,
+    Line,
+    LinePieces,
+    NoObject,
+    lines,
+    parse,
+    pieces_in,
+    replacements,
+    strip_bom,
+    why_no_text,
+)
+from rolloupe.formats.reading.peek import look_into
 from rolloupe.formats.reading.records import Completion, Record, RecordFormat, Uncut, Unusable
-from rolloupe.formats.reading.stream import LFS_POINTER, damage_of, gaps_of, is_decoded, open_binary, spent_bytes
+from rolloupe.formats.reading.stream import Gap, damage_of, gaps_of, is_decoded, open_binary
 from rolloupe.model import Location, Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source, Texts
-from rolloupe.storage import expect, next_data
+from rolloupe.storage import expect
 from rolloupe.tokens import SampleTokens
 
-MAX_LINE_BYTES = 64 * 2**20
-"""Longer lines are listed and can be read raw, but are not parsed."""
-
-BLOCK_BYTES = 2**18
-"""Fits the cache of a core: larger blocks were slower."""
-FREE_LINES = 2**14
-"""A compressed file must pay for its lines: of a range, this many are read, and one more for each byte of the file.
-
-Real lines, however alike, took 1.5 to 9 bytes each once packed; a bomb packs hundreds into a byte.
-"""
-MIN_BLOCK_BYTES = 2**16
-"""Minimum read if less was requested: usually to the end of the line."""
 RAW_BUFFER_BYTES = 2**13
 AFTER_BYTES = 2**16
 """A line that begins in a range usually ends within so many bytes after it."""
 NEAR_BYTES = 2**18
 """Reading so many bytes takes about as long as going to another place in a file."""
-SPACE = 0x20
-_NEWLINE = ord("\n")
-_FIRST_WINDOW = 64
-_WINDOW_GROWTH = 32
-BOM = b"\xef\xbb\xbf"
-BLANK = b" \t\r"
-OF_ARRAY = (b"[", b"]", b"],", b",")
-"""Lines that may stand around the objects of an array."""
 EDGES = (b"\n", b"\0")
 """What is before a line and behind it: the end of a line, or a hole."""
-MAX_LFS_POINTER_BYTES = 1024
-"""Git LFS never writes a pointer of 1,024 bytes or more."""
-
-MAX_PRINTED_CHARS, MAX_PRINTED_DEPTH = 2**20, 100
-"""Longer or deeper objects as Python prints them are not read."""
-MOST_LOOKS = 8
-"""How often each byte of a torn line is parsed, at most, in search of an object behind the rest of another."""
-FREE_LOOKS = 2**16
-"""As many bytes of a line, however short, may be parsed again."""
-BYTES_PER_LOOK = 256
-"""A failed parse counts the lines of what precedes it: so many of these bytes take as long as parsing one."""
-
-HOLE = bytes(512)
-"""So many NUL bytes together are no text: a crash or a full disk left them where lines were to be written."""
-_ZEROS = bytes(BLOCK_BYTES)
-
-TOO_LONG = f"longer than {MAX_LINE_BYTES // 2**20} MiB: not parsed"
-TOO_MANY_LINES = "more lines than the compressed file has bytes: the rest of this range is not read"
-IS_HOLE = (
-    "a hole of {:,} NUL bytes, as a crash, a full disk or a sparse file leaves it; the records around it are read. "
-    "Next: copy the file again if its origin has these bytes"
-)
-NOT_DOWNLOADED = "a Git LFS pointer: the file itself is not downloaded. Next: git lfs pull"
-NOT_NAMED = "compressed with {0}, but its name does not end in {1}. Next: append {1} to its name"
-COMPRESSED_MARKS = ((b"\x1f\x8b\x08", "gzip", ".gz"), (b"\x28\xb5\x2f\xfd", "zstd", ".zst"))
-
+OF_ARRAY = (b"[", b"]", b"],", b",")
+"""Lines that may stand around the objects of an array."""
 Reader = Callable[[bytes], Record]
 Annotate = Callable[[RunInfo, Record, Sample], None]
 
 T = TypeVar("T")
-
-warnings.filterwarnings("ignore", category=SyntaxWarning, module="<unknown>")  # about texts that `_printed` reads
-
-_decode = msgspec.json.Decoder().decode
-_decoder = json.JSONDecoder()
-_between = re.compile(r"[ \t\r,\[\]]*")
-_bracket = re.compile(r"[(\[{}\])]")
-_surrogate = re.compile(rb"\\u[dD][89a-fA-F]")
-_escape = re.compile(
-    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<lone>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
-    re.DOTALL,
-)
-
-
-class NoObject(Unusable):
-    """Raised for a line that is not one JSON object."""
-
-
-class Line(NamedTuple):
-    """A line, without its newline; `ended` is False at a file's unfinished end.
-
-    `data` is None for a line that is not read, with the `reason`; such a line may represent many.
-    """
-
-    start: int
-    length: int
-    data: bytes | None
-    ended: bool
-    reason: str = ""
-
-    @property
-    def stop(self) -> int:
-        """The byte after the line: its newline, if it has ended."""
-        return self.start + self.length
-
-
-def lines(file: BufferedReader, start: int, stop: int) -> Iterator[Line]:
-    """Yield every line whose first byte lies in `[start, stop)`; one that begins before `stop` is read to its end.
-
-    Skips runs of blank lines at once, and holes: a run of NUL bytes ends the line before it, and is itself a line that
-    is not read. If a compressed stream stops between two lines, an empty unfinished line represents the next one. If it
-    holds too many lines for its size, a last line represents the rest.
-    """
-    position = read_to = _line_start(file, start, stop)
-    block = bytearray(min(BLOCK_BYTES, max(MIN_BLOCK_BYTES, stop - position)))
-    view = memoryview(block)
-    begun: list[bytes] = []
-    length = line_count = zeros = 0
-    paid = None if spent_bytes(file) is None else FREE_LINES
-    while position < stop:
-        count = file.readinto(view[: max(MIN_BLOCK_BYTES, stop - read_to)])
-        if not count:
-            if length or damage_of(file):
-                yield _line(position, length, begun, b"", ended=False)
-            return
-        hole = _hole_in(block, count, zeros)
-        zeros = _zeros_before(block, count)
-        if hole is not None:
-            hole_start, count = read_to + hole, max(0, hole)
-        read_to += count
-        at = 0
-        while (end := block.find(b"\n", at, count)) >= 0:
-            if not length and block[at] <= SPACE and (behind := _behind_blank_lines(block, at, count)) > at:
-                position += behind - at
-                at = behind
-                if position >= stop:
-                    return
-                continue
-            if (
-                paid is not None
-                and line_count >= paid
-                and line_count >= (paid := FREE_LINES + (spent_bytes(file) or 0))
-            ):
-                yield Line(position, stop - position, None, ended=True, reason=TOO_MANY_LINES)
-                return
-            length += end - at
-            line_count += 1
-            yield _line(position, length, begun, view[at:end])
-            position += length + 1
-            if position >= stop:
-                return
-            begun.clear()
-            length, at = 0, end + 1
-        length += count - at
-        if length <= MAX_LINE_BYTES:
-            begun.append(bytes(view[at:count]))
-        else:
-            begun.clear()
-        if hole is not None:
-            if hole_start > position:
-                yield _line(position, hole_start - position, [b"".join(begun)[: hole_start - position]], b"")
-            if hole_start >= stop:
-                return
-            position = read_to = behind_nuls(file, hole_start)
-            is_cut = damage_of(file) is not None
-            size = position - hole_start
-            yield Line(hole_start, size, None, ended=not is_cut, reason=IS_HOLE.format(size))
-            if is_cut:
-                return
-            begun.clear()
-            length = zeros = 0
-
-
-def _hole_in(block: bytearray, count: int, zeros: int) -> int | None:
-    """Return where a hole begins in a block: before it, if it begins with some of the `zeros` that end the last one."""
-    if zeros and block[0] == 0 and zeros + count - len(block[:count].lstrip(b"\0")) >= len(HOLE):
-        return -zeros
-    first = block.find(0, 0, count)  # mostly not there; to look for one byte is quickest
-    found = -1 if first < 0 else block.find(HOLE, first, count)
-    return None if found < 0 else found
-
-
-def _zeros_before(block: bytes | bytearray, stop: int) -> int:
-    """Return how many NUL bytes end at a place in a block, up to the length of a hole."""
-    if not stop or block[stop - 1]:
-        return 0
-    end = block[max(0, stop - len(HOLE)) : stop]
-    return len(end) - len(end.rstrip(b"\0"))
-
-
-def behind_nuls(file: BinaryIO, at: int, stop: float = math.inf) -> int:
-    """Go to the end of the run of NUL bytes at a place, and return it. Of a run beyond `stop`, looks at no more."""
-    while at < stop:
-        file.seek(at)
-        data = file.read(BLOCK_BYTES)
-        if not data:
-            return at
-        if data != _ZEROS:
-            rest = len(data.lstrip(b"\0"))
-            at += len(data) - rest
-            if rest:
-                break
-            continue
-        at = next_data(file, at + len(data))
-    file.seek(at)
-    return at
-
-
-def _behind_blank_lines(block: bytearray, at: int, count: int) -> int:
-    """Return the end of the run of blank lines that begins at `at`: `at` itself if the line is not blank.
-
-    Looks at growing windows, so that a short run costs little and a long one passes at over 1 GB/s.
-    """
-    data = np.frombuffer(block, dtype=np.uint8, count=count)
-    end, width = at, _FIRST_WINDOW
-    while end < count:
-        window = data[end : end + width]
-        blank = _leading_blanks(window)
-        end += blank
-        if blank < len(window):
-            break
-        width *= _WINDOW_GROWTH
-    return block.rfind(b"\n", at, end) + 1 or at
-
-
-def _leading_blanks(window: NDArray[np.uint8]) -> int:
-    solid = window != _NEWLINE
-    if solid.any():
-        for blank in BLANK:
-            solid &= window != blank
-    first = int(solid.argmax())
-    return first if solid[first] else len(window)
-
-
-def _line(start: int, length: int, begun: list[bytes], last: bytes | memoryview, *, ended: bool = True) -> Line:
-    """The pieces of a line joined, unless they are too long."""
-    if length > MAX_LINE_BYTES:
-        return Line(start, length, None, ended, TOO_LONG)
-    return Line(start, length, b"".join([*begun, last]) if begun else bytes(last), ended)
-
-
-def _line_start(file: BinaryIO, start: int, stop: int) -> int:
-    """Go to the first byte at or after `start` at which a line begins, and return it; `stop` without one before."""
-    file.seek(max(0, start - len(HOLE)))
-    before = file.read(min(start, len(HOLE)))
-    if not before or before.endswith(b"\n"):
-        return start if len(before) == min(start, len(HOLE)) else stop
-    zeros = _zeros_before(before, len(before))
-    if zeros and zeros + (end := behind_nuls(file, start, stop)) - start >= len(HOLE):
-        return end
-    file.seek(start)
-    skipped, ended = skip_line(file, stop - start)
-    return start + skipped if ended else stop
-
-
-def skip_line(file: BinaryIO, at_most: int) -> tuple[int, bool]:
-    """Skip the rest of a line; return its bytes, the newline included, and whether it had one or a hole ends it."""
-    skipped = zeros = 0
-    while data := file.readline(min(BLOCK_BYTES, max(0, at_most - skipped))):
-        hole = _hole_in(bytearray(data), len(data), zeros)
-        if hole is not None:
-            file.seek(hole - len(data), os.SEEK_CUR)
-            return skipped + hole, True
-        skipped += len(data)
-        if data.endswith(b"\n"):
-            return skipped, True
-        zeros = _zeros_before(data, len(data))
-    return skipped, False
-
-
-def parse(data: bytes) -> Record:
-    """Decode one line as a JSON object with texts that UTF-8 can encode. Raises `Unusable`.
-
-    Accepts all that Python's `json` reads after `errors="replace"`: NaN and infinities, invalid UTF-8, lone surrogates,
-    huge integers. msgspec refuses some of that, but reads the rest ten times faster and to the same values. Accepts an
-    object within a text, too, as double encoding leaves it, and an object as Python prints it.
-    """
-    try:
-        record = _decode(data)
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        record = _parse_slowly(data)
-    if isinstance(record, str) and record.lstrip()[:1] == "{":
-        record = _parse_slowly(record.encode("utf-8", "replace"))
-    if not isinstance(record, dict):
-        raise NoObject(f"not a JSON object but {_kind(record)}")
-    return record
-
-
-def _parse_slowly(data: bytes) -> object:
-    try:
-        return decoded(data, lambda error: f"{error.msg.removesuffix(' at')} (character {error.pos} of the line)")
-    except NoObject:
-        if data.lstrip()[:1] == b"{" and (found := _printed(data.decode("utf-8", "replace"))) is not None:
-            return found
-        raise
-
-
-def value_of(text: str) -> Any:
-    """Return the JSON, or what Python prints, in a text; else the text itself."""
-    for decode in (_decode, _loaded, _printed):
-        try:
-            found = decode(text)
-        except (msgspec.DecodeError, ValueError, RecursionError):
-            continue
-        if found is not None:
-            return found
-    return text
-
-
-def _loaded(text: str) -> Any:
-    return json.loads(replace_lone_surrogates(text))
-
-
-def _printed(text: str) -> Any:
-    """Read a dict or list as Python prints it; None for anything else."""
-    if len(text) > MAX_PRINTED_CHARS or _deepest(text) > MAX_PRINTED_DEPTH:
-        return None
-    try:
-        found = ast.literal_eval(text.strip())
-        return _loaded(json.dumps(found)) if isinstance(found, dict | list) else None
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return None
-
-
-def _deepest(text: str) -> int:
-    depth = deepest = 0
-    for bracket in _bracket.findall(text):
-        depth += 1 if bracket in "([{" else -1
-        deepest = max(deepest, depth)
-    return deepest
-
-
-class LinePieces(NamedTuple):
-    """The places of objects in a line that is not one object, and of what is torn."""
-
-    objects: list[tuple[int, int]]
-    torn: tuple[int, int] | None
-
-
-def pieces_in(data: bytes) -> LinePieces:
-    """Find the objects of a line: of an array, one behind the other, before a comma, or behind the rest of another."""
-    text = data.decode("latin-1")  # a character for each byte
-    objects, at, _ = _objects_from(text, 0)
-    if at == len(text):
-        return LinePieces(objects, None)
-    begun, budget = at, MOST_LOOKS * len(text) + FREE_LOOKS
-    while (at := text.find('{"', at + 1)) >= 0 and budget > 0:
-        behind, stop, reached = _objects_from(text, at)
-        if stop == len(text):
-            return LinePieces(objects + behind, (begun, at))
-        budget -= 1 + reached - at + reached // BYTES_PER_LOOK
-        at = max(at, stop - 1)  # no object that reaches the end begins within others that are whole
-    return LinePieces(objects, (begun, len(text)))
-
-
-def _objects_from(text: str, at: int) -> tuple[list[tuple[int, int]], int, int]:
-    """The objects that follow one another from here, where anything else begins, and up to where it was parsed."""
-    found: list[tuple[int, int]] = []
-    while True:
-        match = _between.match(text, at)
-        at = match.end() if match else at
-        if text[at : at + 1] != "{":
-            return found, at, at
-        try:
-            stop = _decoder.raw_decode(text, at)[1]
-        except json.JSONDecodeError as error:
-            return found, at, len(text) if error.msg.startswith("Unterminated") else error.pos
-        except (ValueError, RecursionError):
-            return found, at, len(text)
-        found.append((at, stop))
-        at = stop
-
-
-def decoded(data: bytes, where: Callable[[json.JSONDecodeError], str]) -> object:
-    """Decode JSON as Python does, NaN included. Raises `Unusable` with the reason, and with `where` it occurs."""
-    try:
-        found: object = json.loads(_as_json(data))
-    except json.JSONDecodeError as error:
-        raise NoObject(f"not JSON: {where(error)}") from None
-    except ValueError:
-        raise Unusable("not readable: an integer of more digits than Python converts") from None
-    except RecursionError:
-        raise Unusable("not readable: nested too deeply") from None
-    return found
-
-
-def _as_json(data: bytes) -> str:
-    decoded = data.decode("utf-8", errors="replace")
-    return replace_lone_surrogates(decoded) if _surrogate.search(data) else decoded
-
-
-def replace_lone_surrogates(escaped: str) -> str:
-    """Return JSON text with U+FFFD in place of every escape of half a surrogate pair.
-
-    Works on the escapes, not on the decoded value, which may be nested too deeply to walk.
-    """
-    return _escape.sub(lambda match: r"\ufffd" if match["lone"] else match[0], escaped)
-
-
-def _replaced(data: bytes) -> list[str]:
-    """Describe the parts of a line that cannot be shown verbatim."""
-    if data.isascii() and not _surrogate.search(data):
-        return []
-    try:
-        decoded = data.decode()
-    except UnicodeDecodeError:
-        return ["bytes that are not valid UTF-8 are shown as \ufffd"]
-    if _surrogate.search(data) and replace_lone_surrogates(decoded) != decoded:
-        return ["halves of surrogate pairs are shown as \ufffd"]
-    return []
-
-
-def _kind(value: object) -> str:
-    if value is None:
-        return "null"
-    names = {list: "an array", str: "a text", bool: "true or false"}
-    return names.get(type(value), "a number")
-
-
-def _is_blank(line: Line) -> bool:
-    return line.data is not None and not strip_bom(line.data, line.start).strip(BLANK)
-
-
-def strip_bom(data: bytes, start: int) -> bytes:
-    """Drop a byte order mark, valid only at the start of a file."""
-    return data.removeprefix(BOM) if start == 0 else data
-
-
-def why_no_text(head: bytes, size: int) -> str:
-    """Say why a file that is read as it is, and begins with `head`, holds no text; empty if it may hold some.
-
-    It may be a Git LFS pointer whose content was not fetched, or compressed under the name of a plain file.
-    """
-    if size < MAX_LFS_POINTER_BYTES and head.startswith(LFS_POINTER):
-        return NOT_DOWNLOADED
-    return next((NOT_NAMED.format(*names) for mark, *names in COMPRESSED_MARKS if head.startswith(mark)), "")
 
 
 class JsonlFormat(RecordFormat):
@@ -466,8 +58,6 @@ class JsonlFormat(RecordFormat):
 
     def first_records(self, some: Sequence[Location]) -> list[Record]:
         """See `RecordFormat`."""
-        from rolloupe.formats.reading.peek import look_into
-
         return [record for _, seen in look_into(some) for record in seen.objects]
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
@@ -622,7 +212,7 @@ class JsonlFormat(RecordFormat):
         data, record, row = self._read(run, source, locator)
         sample = self.sample(record, row, locator)
         annotate(run, record, sample)
-        sample.notes += _replaced(data)
+        sample.notes += replacements(data)
         return sample
 
     def load_texts(self, run: RunInfo, source: Source, locator: Locator) -> Texts | None:
@@ -765,3 +355,7 @@ def _stopped(source: Source, line: Line, damage: Damage) -> Problem:
     """Describe why a compressed stream ends in a line, and where lines begin to be missing."""
     reason = f"{damage.reason}, at byte {damage.offset} of the compressed file; no line behind it is read"
     return Problem(source=source.name, reason=reason, start=line.start, stop=line.stop, transient=True)
+
+
+def _is_blank(line: Line) -> bool:
+    return line.data is not None and not strip_bom(line.data, line.start).strip(BLANK)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from rolloupe import text
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.html import Element, children, first_below, parse_page, plain, tag_of, words
-from rolloupe.formats.reading.jsonl import MAX_LINE_BYTES, parse, strip_bom
+from rolloupe.formats.reading.line_reader import MAX_LINE_BYTES, parse, strip_bom
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.model import Location, LogKind, LogNode, Part, ToolCall, Turn

@@ -13,7 +13,7 @@ from io import BufferedReader
 from typing import Any, NamedTuple
 
 from rolloupe.formats.reading.files import JSONL, plain_name, why_shut
-from rolloupe.formats.reading.jsonl import (
+from rolloupe.formats.reading.line_reader import (
     BLANK,
     HOLE,
     IS_HOLE,

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
-from rolloupe.formats.reading.jsonl import RAW_BUFFER_BYTES, JsonlFormat, Line, lines, parse, strip_bom
+from rolloupe.formats.reading.jsonl import RAW_BUFFER_BYTES, JsonlFormat
+from rolloupe.formats.reading.line_reader import Line, lines, parse, strip_bom
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.lru import Lru

@@ -1,23 +1,338 @@
 """Files ending in `.gz` or `.zst`, opened as a seekable binary stream of their uncompressed content.
 
-Offsets are those of the uncompressed stream. Memory is bounded for the process, not for each file: it holds the
-contents of a few files, and the most recently decoded blocks.
+Offsets are those of the uncompressed stream. Memory is bounded for the process, not for each file: it holds what is
+known of a few files, and the most recently decoded blocks. An access point is the start of a gzip member or a zstd
+frame (known at once from a seek table at the end of the file), or a decoder's state saved on an earlier pass, as zlib
+allows.
 
-A cut-off or damaged stream reads as one that ends there; `damage_of` tells the two apart.
+A cut-off or damaged stream reads as one that ends there; `damage_of` tells the two apart. If a seek table locates the
+next frame, the gap between them reads as blank lines, so that all offsets stay valid; `gaps_of` lists it.
 """
 
 import errno
 import io
 import os
+import struct
+import threading
+from bisect import bisect_right
 from collections.abc import Iterable
-from typing import Any, BinaryIO
+from itertools import count
+from typing import Any, BinaryIO, NamedTuple
 
-from rolloupe.formats.reading.access_points import BLOCK_BYTES, Contents, FileStamp, Gap, StreamExtent, read_at
-from rolloupe.formats.reading.codecs import Damage
+from rolloupe.formats.reading.codecs import (
+    CHUNK_BYTES,
+    FREE_BYTES,
+    MAX_RATIO,
+    PIECE_BYTES,
+    Damage,
+    Decoder,
+    DecodingStopped,
+    Point,
+)
 from rolloupe.formats.reading.files import compression_of
 from rolloupe.lru import Lru
 from rolloupe.model import Location
 from rolloupe.storage import open_file, open_state
+
+BLOCK_BYTES = 2**20
+CACHED_BLOCKS = 64
+KEPT_STATES = 128
+"""Decoder states of one gzip file, 40 KiB each. When the list is full, every second one is dropped."""
+
+KEPT_STARTS = 16_384
+STATE_SPACING = 4 * 2**20
+START_SPACING = 2**20
+
+_SEEK_FOOTER = struct.Struct("<IBI")
+_SEEK_FOOTER_MAGIC = 0x8F92EAB1
+_SEEK_TABLE_MAGIC = 0x184D2A5E
+MAX_TABLE_BYTES = 16 * 2**20
+_PROBE_BYTES = 4096
+
+
+class StreamExtent(NamedTuple):
+    """The length of a stream, up to the requested end, and the number of bytes of the file behind it."""
+
+    stop: int
+    file_bytes: int
+
+
+class Block(NamedTuple):
+    """`BLOCK_BYTES` of a stream, fewer at its end; `damage` is the reason for an early end."""
+
+    data: bytes
+    file_stop: int
+    damage: Damage | None = None
+
+
+class Gap(NamedTuple):
+    """A piece of the stream that cannot be decoded, followed by a readable one."""
+
+    start: int
+    stop: int
+    damage: Damage
+
+
+class FileStamp(NamedTuple):
+    """A file at one moment: its size, its time, and its identity."""
+
+    size: int
+    mtime_ns: int
+
+
+class Contents:
+    """Knowledge about one file's contents: access points, a decoder at some position, the end once seen."""
+
+    _numbers = count()
+
+    def __init__(self, gzip: bool) -> None:
+        self.lock = threading.RLock()
+        self._gzip = gzip
+        self.ahead_bytes = 0 if gzip else CHUNK_BYTES
+        """Maximum lead of `Block.file_stop` over the block: a zstd frame is fed in chunks."""
+        self._state = FileStamp(-1, 0)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._number = next(self._numbers)
+        self._points = [Point(0, 0)]
+        self._spacing = STATE_SPACING if self._gzip else START_SPACING
+        self._table_text: int | None = None
+        self._limit = 0
+        """The number of the next point on the decoder's way, according to a seek table."""
+        self._decoder: Decoder | _Filler | None = None
+        self._buffer = bytearray()
+        self._buffer_start = 0
+        self._end: tuple[int, Block] | None = None
+        self.gaps: dict[int, Gap] = {}
+        """By their starts, as far as decoding has met them."""
+        self._head = b""
+        self._furthest = (0, b"")
+
+    def refresh(self, file: BinaryIO, state: FileStamp) -> None:
+        """Update the file's identity: keep earlier knowledge if the file only grew."""
+        if state == self._state:
+            return
+        if state.size <= self._state.size or self._table_text is not None or not self._still_holds(file):
+            self._forget()
+        self._state = state
+        self._end = None
+        if not self._gzip and (table := _read_seek_table(file, state.size)):
+            self._points, self._table_text = table
+
+    def _still_holds(self, file: BinaryIO) -> bool:
+        stop, tail = self._furthest
+        return read_at(file, 0, len(self._head)) == self._head and read_at(file, stop - len(tail), len(tail)) == tail
+
+    @property
+    def length(self) -> int | None:
+        """The length of the stream, if a seek table states it."""
+        return self._table_text
+
+    def extent(self, file: BinaryIO, stop: int) -> StreamExtent:
+        """See `extent`."""
+        index = max(0, stop - 1) // BLOCK_BYTES
+        with self.lock:
+            block = self.block(file, index)
+            if not block.data and self._end is not None:
+                index, block = self._end
+        return StreamExtent(min(stop, index * BLOCK_BYTES + len(block.data)), block.file_stop)
+
+    def block(self, file: BinaryIO, index: int) -> Block:
+        """Return a block, empty beyond the end. Raises OSError."""
+        with self.lock:
+            if cached := _blocks.get((self._number, index)):
+                return cached
+            if self._end is None or index < self._end[0]:
+                self._approach(index)
+                found = self._decode(file, index)
+                if found is not None:
+                    return found
+            assert self._end is not None
+            last, block = self._end
+            return block if index == last else Block(b"", block.file_stop, block.damage)
+
+    def _approach(self, index: int) -> None:
+        """Position a decoder before a block, as near as possible."""
+        wanted = index * BLOCK_BYTES
+        nearest = self._nearest(wanted)
+        decoder = self._decoder
+        if decoder and self._buffer_start <= wanted and decoder.text >= nearest.text:
+            return
+        self._begin(nearest)
+        self._buffer = bytearray()
+        self._buffer_start = nearest.text
+
+    def _begin(self, point: Point) -> None:
+        self._decoder = Decoder(self._gzip, point)
+        self._limit = bisect_right(self._points, point.file, key=lambda other: other.file)
+
+    def _nearest(self, text: int) -> Point:
+        return self._points[bisect_right(self._points, text, key=lambda point: point.text) - 1]
+
+    def _decode(self, file: BinaryIO, index: int) -> Block | None:
+        """Decode up to a block; None if the stream ends before the block is full."""
+        while True:
+            decoder = self._decoder
+            assert decoder is not None
+            damage = None
+            try:
+                piece = decoder.pull(file)
+            except DecodingStopped as stopped:
+                piece, damage = b"", stopped.damage
+                if stopped.lossy and isinstance(decoder, Decoder):
+                    piece, damage = self._last_piece(file, decoder, damage)
+            if self._table_text is not None and isinstance(decoder, Decoder):
+                piece, damage = self._held_to_table(decoder, piece, damage)
+            if piece and not damage:
+                self._note(file, decoder)
+            self._buffer += piece
+            found = self._cut_blocks(decoder, index)
+            goes_on = bool(piece and not damage) or self._goes_on(decoder, damage)
+            if found or not goes_on:
+                return found
+
+    def _last_piece(self, file: BinaryIO, decoder: Decoder, damage: Damage) -> tuple[bytes, Damage]:
+        """Decode again, in small steps, the output that an error in the same call discarded."""
+        start = self._nearest(decoder.text) if self._table_text is None else self._points[self._limit - 1]
+        again = Decoder(self._gzip, start, fine_from=decoder.chunk_start)
+        piece = b""
+        try:
+            while len(piece) < PIECE_BYTES and (found := again.pull(file)):
+                piece += found[-(again.text - decoder.text) :] if again.text > decoder.text else b""
+        except DecodingStopped as stopped:
+            damage = stopped.damage
+        decoder.text += len(piece)
+        return piece, damage
+
+    def _goes_on(self, decoder: "Decoder | _Filler", damage: Damage | None) -> bool:
+        """Recover from a decoder that stopped: return False if the stream ends there."""
+        if isinstance(decoder, _Filler):
+            self._begin(decoder.behind)
+            return True
+        if damage and self._table_text is not None and self._limit < len(self._points):
+            behind = self._points[self._limit]
+            self.gaps[decoder.text] = Gap(decoder.text, behind.text, damage)
+            self._decoder = _Filler(decoder, behind)
+            return True
+        return not self._note_end(decoder, damage)
+
+    def _held_to_table(self, decoder: Decoder, piece: bytes, damage: Damage | None) -> tuple[bytes, Damage | None]:
+        """Check that a decoder reaches the next point as the seek table states; else stop it before that point.
+
+        The content of a block therefore never depends on the points on the way, even if a table lies.
+        """
+        while self._limit < len(self._points):
+            text, place, _ = self._points[self._limit]
+            before = decoder.text - len(piece)
+            if before == text and decoder.begun >= place:
+                self._limit += 1
+                continue
+            if decoder.begun >= place or decoder.text > text or not (piece or damage):
+                piece = b"" if decoder.begun >= place else piece[: text - before]
+                decoder.text = before + len(piece)
+                damage = Damage(decoder.begun, "damaged (the seek table does not fit the frames)")
+            break
+        return piece, damage
+
+    def _cut_blocks(self, decoder: "Decoder | _Filler", index: int) -> Block | None:
+        """Take the full blocks off the buffer; return the requested one if it is among them."""
+        wanted = None
+        while len(self._buffer) >= (missing := BLOCK_BYTES - self._buffer_start % BLOCK_BYTES):
+            number = self._buffer_start // BLOCK_BYTES
+            if missing == BLOCK_BYTES:  # else its beginning lies before the point where decoding began
+                block = Block(bytes(self._buffer[:missing]), decoder.place)
+                _blocks.put((self._number, number), block)
+                wanted = block if number == index else wanted
+            del self._buffer[:missing]
+            self._buffer_start += missing
+        return wanted
+
+    def _note_end(self, decoder: Decoder, damage: Damage | None) -> bool:
+        """Remember how the stream ends. Return False if its last block needs decoding from an earlier point first."""
+        index = decoder.text // BLOCK_BYTES
+        if self._buffer_start > index * BLOCK_BYTES:
+            self._approach(index)
+            return False
+        self._end = (index, Block(bytes(self._buffer), decoder.place, damage))
+        if damage and not damage.cut:  # the decoder has no further use
+            self._decoder = None
+        return True
+
+    def _note(self, file: BinaryIO, decoder: "Decoder | _Filler") -> None:
+        """Save the decoder's state if it is the furthest so far and far from the previous one."""
+        if decoder.place > self._furthest[0]:
+            length = min(_PROBE_BYTES, decoder.place)
+            self._furthest = (decoder.place, read_at(file, decoder.place - length, length))
+            self._head = self._head or read_at(file, 0, length)
+        if self._table_text is not None or decoder.text - self._points[-1].text < self._spacing:
+            return
+        if (point := decoder.point()) is None:
+            return
+        self._points.append(point)
+        if len(self._points) > (KEPT_STATES if self._gzip else KEPT_STARTS):
+            del self._points[1::2]
+            self._spacing *= 2
+
+
+class _Filler:
+    """A decoder over a gap: it returns blank lines, all of them short."""
+
+    def __init__(self, decoder: Decoder, behind: Point) -> None:
+        self.text = decoder.text
+        self.place = decoder.place
+        self.behind = behind
+
+    def point(self) -> None:
+        """See `Decoder`."""
+
+    def pull(self, _file: BinaryIO) -> bytes:
+        """See `Decoder`."""
+        length = min(PIECE_BYTES, self.behind.text - self.text)
+        self.text += length
+        return b"\n" + b" " * (length - 2) + b"\n" * (length > 1) if length else b""
+
+
+_blocks: Lru[tuple[int, int], Block] = Lru(CACHED_BLOCKS)
+"""Of all files together."""
+
+
+def _read_seek_table(file: BinaryIO, size: int) -> tuple[list[Point], int] | None:
+    """Read the table at the end of a seekable zstd file: access points, and the length of the stream.
+
+    Source: contrib/seekable_format/zstd_seekable_compression_format.md of zstd.
+    """
+    frames, flags, magic = _unpacked(_SEEK_FOOTER, read_at(file, size - _SEEK_FOOTER.size, _SEEK_FOOTER.size))
+    if magic != _SEEK_FOOTER_MAGIC or flags & 0x7C:
+        return None
+    entry = struct.Struct("<III" if flags & 0x80 else "<II")
+    length = frames * entry.size + _SEEK_FOOTER.size
+    start = size - length - 8
+    if length > MAX_TABLE_BYTES or start < 0:
+        return None
+    data = read_at(file, start, 8 + length)
+    if len(data) < 8 + length or struct.unpack_from("<II", data) != (_SEEK_TABLE_MAGIC, length):
+        return None
+    points, place, text, spacing = [Point(0, 0)], 0, 0, START_SPACING
+    for packed, unpacked, *_ in entry.iter_unpack(data[8 : -_SEEK_FOOTER.size]):
+        if text - points[-1].text >= spacing:
+            points.append(Point(text, place))
+        if len(points) > KEPT_STARTS:
+            del points[1::2]
+            spacing *= 2
+        place, text = place + packed, text + unpacked
+    return (points, text) if place == start and text <= max(FREE_BYTES, MAX_RATIO * size) else None
+
+
+def _unpacked(layout: struct.Struct, data: bytes) -> tuple[Any, ...]:
+    return layout.unpack(data) if len(data) == layout.size else (0, 0, 0)
+
+
+def read_at(file: BinaryIO, start: int, length: int) -> bytes:
+    """Read bytes from a position on: fewer at the end of the file."""
+    file.seek(max(0, start))
+    return file.read(length)
+
 
 KEPT_FILES = 8
 LFS_POINTER = b"version https://git-lfs.github.com/spec/v1"

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.access_points import read_at
 from rolloupe.formats.reading.files import JSONL, plain_name
-from rolloupe.formats.reading.jsonl import BLANK, BOM, JsonlFormat, Line, decoded, lines, parse, strip_bom, why_no_text
+from rolloupe.formats.reading.jsonl import JsonlFormat
+from rolloupe.formats.reading.line_reader import BLANK, BOM, Line, decoded, lines, parse, strip_bom, why_no_text
 from rolloupe.formats.reading.records import Record, Unusable, step_of
-from rolloupe.formats.reading.stream import is_decoded, open_binary
+from rolloupe.formats.reading.stream import is_decoded, open_binary, read_at
 from rolloupe.lru import Lru
 from rolloupe.model import Checkpoint, Location, MetricRow, Problem, RunFile, RunInfo, Scanned, Source
 from rolloupe.storage import expect, file_state, is_folder, open_state, path_state, stamp_of_state

@@ -11,7 +11,8 @@ from typing import Any
 
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import alone, file_of, files, is_one_file, links_of, plain_name
-from rolloupe.formats.reading.jsonl import JsonlFormat, parse, strip_bom
+from rolloupe.formats.reading.jsonl import JsonlFormat
+from rolloupe.formats.reading.line_reader import parse, strip_bom
 from rolloupe.formats.reading.peek import Peek, look, look_into
 from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.formats.reading.trainer_files import read_bytes

@@ -13,7 +13,8 @@ import numpy as np
 from rolloupe import text, tokens
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import alone, file_of, is_one_file, links_of, plain_name, stem
-from rolloupe.formats.reading.jsonl import JsonlFormat, parse
+from rolloupe.formats.reading.jsonl import JsonlFormat
+from rolloupe.formats.reading.line_reader import parse
 from rolloupe.formats.reading.numbered_samples import ByEnding
 from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.prompt_runs import PromptRuns

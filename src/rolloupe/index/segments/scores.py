@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from rolloupe.formats.reading.jsonl import lines
+from rolloupe.formats.reading.line_reader import lines
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.model import Annotation, Problem, Source
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import rolloupe.formats.reading.trainer_files as reading
 from rolloupe.formats.native import step_metrics
-from rolloupe.formats.reading import jsonl
+from rolloupe.formats.reading import line_reader
 from rolloupe.formats.reading.trainer_files import lines_so_far, merged_metrics, metrics_of, records
 from rolloupe.model import Location
 from tests.thoroughness import amount
@@ -88,7 +88,7 @@ def test_only_appended_lines_are_read(
 
     def noting(data: bytes) -> Any:
         read.append(data)
-        return jsonl.parse(data)
+        return line_reader.parse(data)
 
     monkeypatch.setattr(reading, "parse", noting)
     path.write_bytes(PACKED[ending](b"".join(map(row, range(5)))))
