@@ -12,7 +12,7 @@ import pytest
 import rolloupe
 from rolloupe.formats import by_name, discover, fields_in
 from rolloupe.formats.generic import tables
-from rolloupe.formats.generic.shapes import samples_in
+from rolloupe.formats.generic.mapped_samples import samples_in
 from rolloupe.formats.reading.line_reader import pieces_in
 from rolloupe.model import Problem, Reading, SampleRow
 from tests.formats.support import items, only_run, rows, samples, write

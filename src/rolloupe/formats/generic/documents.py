@@ -9,7 +9,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
@@ -58,7 +58,7 @@ _OPENINGS = re.compile(rb"\s*(?:\{|\[\s*\{|\[)[ \t\r]*\n\s*(?P<next>.)?", re.DOT
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?(?:nan|inf)", re.IGNORECASE)
 _RETURN = re.compile(r"\r(?!\n)")
-_UNENDED = re.compile("unexpected end of data")
+_UNENDED = "unexpected end of data"
 _KEY = re.compile(r'\{\s*("(?:[^"\\]|\\.)*")\s*:')
 _ROW = re.compile(r"(?<=\])\s*,\s*(?=\[)")
 _BEHIND = re.compile(r"\s*(?:[,{]|\Z|\]\s*(?:\[|\}?\s*\Z))")
@@ -83,7 +83,7 @@ class PlacedRow(NamedTuple):
 def rows_in(file: BinaryIO, ending: str, limit: int = MAX_BYTES) -> Iterator[PlacedRow]:
     """Yield the rows of a file, from its start; of a larger one than the `limit`, a last row without a record."""
     if ending in DELIMITED:
-        return _cells(file, ending, limit)
+        return _TableReader(file, ending, limit).rows()
     data = file.read(limit)
     return _of_document(data, TOO_LARGE.format(limit // 2**20) if file.read(1) else "")
 
@@ -118,12 +118,8 @@ def is_document(beginning: bytes) -> bool:
     if match is None:
         return False
     is_list = match[0].lstrip()[:1] == b"["
-    return match["next"] not in (b"{", b"]") or not is_list or not _ends_in_line(beginning, match.start("next"))
-
-
-def _ends_in_line(data: bytes, at: int) -> bool:
-    """Whether the object that begins here ends in its line."""
-    return data[at : data.find(b"\n", at) % (len(data) + 1)].rstrip(_BETWEEN).endswith((b"}", b"]"))
+    line = beginning[match.start("next") :].partition(b"\n")[0]
+    return match["next"] not in (b"{", b"]") or not is_list or not line.rstrip(_BETWEEN).endswith((b"}", b"]"))
 
 
 def _text(data: bytes) -> str:
@@ -194,66 +190,87 @@ class _TableLines:
         return PlacedRow(start, self.read_to, None, TOO_LONG)
 
 
-def _cells(file: BinaryIO, ending: str, limit: int) -> Iterator[PlacedRow]:
-    """Yield the rows of a table. Behind one that is not CSV, it goes on where a row has a cell for each column."""
-    csv.field_size_limit(MAX_CELL_CHARS)
-    beginning = file.read(HEAD_BYTES)
-    start = len(beginning) - len(beginning.removeprefix(BOM))
-    delimiter = _delimiter(beginning[start:], ending)
-    lines = _TableLines(file, limit)
-    table: _Cells | None = None
-    torn: PlacedRow | None = None
-    while True:
-        lines.begin(start)
-        try:
-            for cells in csv.reader(lines, delimiter=delimiter, strict=True):
-                if table is None:
-                    table = _Cells(cells, delimiter)
-                    if table.repeated:
-                        yield PlacedRow(start, lines.read_to, None, table.repeated)
-                elif cells and (torn is None or len(cells) == table.width):
-                    yield from _torn_before(torn, start)
-                    torn = None
-                    yield table.placed(cells, start, lines)
-                elif torn is not None and not cells and torn.start == start:
-                    torn = torn._replace(start=lines.read_to)
-                start = lines.read_to
-        except csv.Error as error:
-            reached = lines.read_to
-            row = lines.bytes_from(start)
-            lines.begin(start)
-            first, is_open = _leniently(next(iter(lines)), delimiter)
-            why = "" if torn else _why(str(error), start, row, delimiter, is_open=is_open)
-            if table is None and (is_open or not first):
-                yield PlacedRow(start, reached, None, why, may_grow=True)
-                return
-            if not first or is_open or (table is not None and len(first) != table.width):
-                torn = torn or PlacedRow(start, reached, None, why)
-            elif table is None:
-                table = _Cells(first, delimiter)
+class _TableReader:
+    """Reads a table row by row. Behind what is no CSV, it goes on where a row has a cell for each column."""
+
+    def __init__(self, file: BinaryIO, ending: str, limit: int) -> None:
+        csv.field_size_limit(MAX_CELL_CHARS)
+        beginning = file.read(HEAD_BYTES)
+        self._start = len(beginning) - len(beginning.removeprefix(BOM))
+        """Where the next row begins."""
+        self._delimiter = _delimiter(beginning[self._start :], ending)
+        self._lines = _TableLines(file, limit)
+        self._columns: _Cells | None = None
+        """None before the header was read."""
+        self._torn: PlacedRow | None = None
+        """What is no row, up to where the next row begins."""
+
+    def rows(self) -> Iterator[PlacedRow]:
+        """Yield the rows, and what is not read."""
+        lines, is_readable = self._lines, True
+        while is_readable:
+            lines.begin(self._start)
+            try:
+                for cells in csv.reader(lines, delimiter=self._delimiter, strict=True):
+                    yield from self._take(cells)
+            except csv.Error as error:
+                is_readable = yield from self._recover(str(error))
             else:
-                yield from _torn_before(torn, start)
-                torn = None
-                yield table.placed(first, start, lines)
-            start = lines.read_to
-            if not _UNENDED.search(str(error)) or table is None or _goes_on(lines, delimiter, table.width):
-                continue
-            lines.begin(reached)
-            start = reached
-        between = lines.skip()
-        yield from _torn_before(torn, start, may_grow=between is None)
+                is_readable = yield from self._skip()
+
+    def _take(self, cells: list[str]) -> Iterator[PlacedRow]:
+        """Yield the row that ends where the lines are."""
+        start, self._start = self._start, self._lines.read_to
+        if self._columns is None:
+            self._columns = _Cells(cells, self._delimiter)
+            if self._columns.repeated:
+                yield PlacedRow(start, self._start, None, self._columns.repeated)
+        elif cells and (self._torn is None or len(cells) == self._columns.width):
+            yield from self._end_torn(start)
+            yield self._columns.placed(cells, start, self._lines)
+        elif self._torn is not None and not cells and self._torn.start == start:
+            self._torn = self._torn._replace(start=self._start)
+
+    def _recover(self, error: str) -> Generator[PlacedRow, None, bool]:
+        """Go on behind the first line of what is no CSV, which may be a row all the same; return False at the end."""
+        lines, start, reached = self._lines, self._start, self._lines.read_to
+        beginning = lines.bytes_from(start)
+        lines.begin(start)
+        cells, is_open = _leniently(next(iter(lines)), self._delimiter)
+        reason = "" if self._torn else _why(error, start, beginning, self._delimiter, is_open=is_open)
+        is_row = bool(cells) and not is_open
+        if self._columns is None and not is_row:
+            yield PlacedRow(start, reached, None, reason, may_grow=True)
+            return False
+        if is_row and (self._columns is None or len(cells) == self._columns.width):
+            yield from self._take(cells)
+        else:
+            self._torn = self._torn or PlacedRow(start, reached, None, reason)
+            self._start = lines.read_to
+        columns = self._columns
+        if columns is None or _UNENDED not in error or _goes_on(lines, self._delimiter, columns.width):
+            return True
+        lines.begin(reached)
+        self._start = reached
+        return (yield from self._skip())
+
+    def _skip(self) -> Generator[PlacedRow, None, bool]:
+        """Go behind what ended the lines; return False at the end of the file."""
+        between = self._lines.skip()
+        yield from self._end_torn(self._start, may_grow=between is None)
         if between is not None:
             yield between
-        if lines.read_to == start:
-            return
-        start = lines.read_to
-        torn = PlacedRow(start, start, None, "the rest of a row") if table else None
+        if self._lines.read_to == self._start:
+            return False
+        self._start = self._lines.read_to
+        self._torn = PlacedRow(self._start, self._start, None, "the rest of a row") if self._columns else None
+        return True
 
-
-def _torn_before(torn: PlacedRow | None, stop: int, *, may_grow: bool = False) -> Iterator[PlacedRow]:
-    """Yield what was no row up to a place, if there was any."""
-    if torn is not None and torn.start < stop:
-        yield torn._replace(stop=stop, may_grow=may_grow or torn.may_grow)
+    def _end_torn(self, stop: int, *, may_grow: bool = False) -> Iterator[PlacedRow]:
+        """Yield what was no row up to a place, if there was any."""
+        if self._torn is not None and self._torn.start < stop:
+            yield self._torn._replace(stop=stop, may_grow=may_grow or self._torn.may_grow)
+        self._torn = None
 
 
 def _leniently(line: str, delimiter: str) -> tuple[list[str], bool]:
@@ -293,7 +310,7 @@ def _why(error: str, start: int, row: bytes, delimiter: str, *, is_open: bool) -
     """Why a row is not CSV, in plain words."""
     if "new-line" in error:
         return "a carriage return in a cell that is not quoted. Next: quote the cells that hold one"
-    if not _UNENDED.search(error) and "expected after" not in error:
+    if _UNENDED not in error and "expected after" not in error:
         return f"not CSV: {error}"
     mark = re.escape(delimiter).encode()
     cell = re.compile(rb'(?:"(?:[^"]++|"")*+"|[^"\n%b][^\n%b]*+)?(?:%b|\r?\n)' % (mark, mark, mark))

@@ -27,8 +27,9 @@ from rolloupe.formats.generic.keys import (
     has_text,
     roles_of,
 )
+from rolloupe.formats.generic.mapped_samples import samples_in
 from rolloupe.formats.generic.row_tokens import holds_ids
-from rolloupe.formats.generic.shapes import LOOKED, samples_in
+from rolloupe.formats.generic.shapes import LOOKED
 from rolloupe.formats.generic.tables import (
     PARQUET,
     TABLES,
@@ -230,7 +231,7 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
             if certain or not choice:
                 listed = _with_unscored(certain, listed, named, forced=choice)
             else:
-                listed = [entry for entry in listed if any(map(holds_ids, _first_records(entry)))] or listed
+                listed = [*filter(_holds_ids, listed)] or listed
             numbered = fields.numbered_names(_bare(entry.name) for entry in listed)
             found += [_source(run, entry.location, numbered) for entry in listed]
         return found
@@ -337,8 +338,6 @@ def _split(run: RunInfo, name: str) -> str:
     return f"eval/{'_'.join(words) or folder}" if folder else "train"
 
 
-_with_samples: set[tuple[str, int, Fields, bool]] = set()
-
 Answers = tuple[tuple[str | None, bool], ...]
 """The keys of the answers in the first samples of a file, and whether these have a score of any kind."""
 
@@ -347,6 +346,9 @@ class _Verdict(NamedTuple):
     """What the beginning of a file says in one state of it; its answers, once somebody asks for them."""
 
     state: tuple[int, int, int]
+    inode: int
+    """As its folder lists it: of a link its own."""
+    has_samples: bool
     may_hold_samples: bool
     answers: Answers | None
 
@@ -355,9 +357,9 @@ _verdicts: Lru[tuple[Location, Fields, bool], _Verdict] = Lru(KEPT_VERDICTS, KEP
 
 
 def _may_hold_samples(entry: FolderEntry, named: Fields, *, forced: bool) -> bool:
-    """Return whether rows of a file may be samples. Remembers a yes, as a file may begin with other rows."""
-    key = (entry.path, entry.inode, named, forced)
-    if key in _with_samples:
+    """Return whether rows of a file may be samples. A yes holds for as long as it is the same file."""
+    known = _verdicts.get((entry.location, named, forced))
+    if known is not None and known.has_samples and known.inode == entry.inode:
         return True
     return _verdict(entry, named, forced=forced).may_hold_samples
 
@@ -378,13 +380,12 @@ def _verdict(entry: FolderEntry, named: Fields, *, forced: bool, with_answers: b
         seen = None if is_table else look_at(entry.location)
         records = rows_at_start(entry.location) if seen is None else seen.objects
     except OSError:
-        return _Verdict((0, 0, 0), not is_read_whole(entry.location), ())
+        return _Verdict((0, 0, 0), entry.inode, False, not is_read_whole(entry.location), ())
     is_whole = seen is None or seen.whole
-    found = any(_samples(record, is_whole, named=named, forced=forced) for record in records)
-    if found:
-        _with_samples.add((entry.path, entry.inode, named, forced))
-    answers = None if found and not with_answers else (*_answers_in(records, named, forced=forced),)
-    verdict = _Verdict(state, found or not (records or is_table), answers)
+    has_samples = any(_samples(record, is_whole, named=named, forced=forced) for record in records)
+    answers = None if has_samples and not with_answers else (*_answers_in(records, named, forced=forced),)
+    may_hold_samples = has_samples or not (records or is_table)
+    verdict = _Verdict(state, entry.inode, has_samples, may_hold_samples, answers)
     chars = len(entry.path) + sum(len(answer or "") for answer, _ in answers or ())
     if state[1]:  # an empty file may be about to be written
         _verdicts.put(key, verdict, chars)
@@ -399,9 +400,10 @@ def _answers_in(records: Iterable[Record], named: Fields, *, forced: bool) -> It
             yield answer, "score" in candidates(tuple(sample)).by_role
 
 
-def _first_records(entry: FolderEntry) -> tuple[Record, ...]:
-    """The first records of a file."""
-    return first_rows(entry.location) if is_read_whole(entry.location) else look(entry.location).objects
+def _holds_ids(entry: FolderEntry) -> bool:
+    """Whether a file has ids of tokens in one of its first records."""
+    records = first_rows(entry.location) if is_read_whole(entry.location) else look(entry.location).objects
+    return any(map(holds_ids, records))
 
 
 def _with_unscored(

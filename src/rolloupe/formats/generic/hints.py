@@ -8,8 +8,8 @@ from typing import Any
 
 from rolloupe import text
 from rolloupe.formats.generic.keys import WEAK_RESPONSES, Roles, candidates, has_sample, has_text, roles_of, words_of
+from rolloupe.formats.generic.mapped_samples import samples_in
 from rolloupe.formats.generic.row_tokens import holds_ids
-from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.field_map import as_pairs, choice, label_of
 from rolloupe.formats.reading.records import Record, Unusable
@@ -59,8 +59,9 @@ def why_unread(records: Sequence[Record]) -> str:
     what = f"its rows hold {missing}{odd or ' under a usual name'} (keys: {keys})"
     pairs = f"--map {as_pairs(proposed)}" if as_pairs(proposed) else ""
     if proposed and not pairs and _reads(records, proposed, scored=False):
+        roles_shown = " and ".join(f"{role}, which may be {text.quoted(key)}" for role, key in proposed.items())
         return (
-            f'{what}. Next: --map FILE, a TOML file with lines such as reward = "grade.total", for {_roles(proposed)}; '
+            f'{what}. Next: --map FILE, a TOML file with lines such as reward = "grade.total", for {roles_shown}; '
             "no command line takes these names"
         )
     if pairs and _reads(records, proposed, scored=True):
@@ -79,11 +80,6 @@ def _shown(keys: Mapping[str, object]) -> str:
     """Some of many keys, cut short."""
     some = ", ".join(text.named(key) for key in [*keys][:SHOWN_KEYS])
     return f"{some}, ..." if len(keys) > SHOWN_KEYS else some
-
-
-def _roles(proposed: Mapping[str, str]) -> str:
-    """The keys of a field map, for a person who writes a file of it."""
-    return " and ".join(f"{role}, which may be {text.quoted(key)}" for role, key in proposed.items())
 
 
 def _of_other_types(row: Record) -> str:
@@ -148,8 +144,10 @@ def proposed_map(records: Sequence[Record]) -> dict[str, str]:
         if best and (rank := ranks[best]) and (role == "response" or rank[0]):
             found[role] = best
             taken.add(best)
-    if not (roles.response or roles.messages or found.get("response")) and (path := _list_of_answers(rows)):
-        found["response"] = path
+    if not (roles.response or roles.messages or found.get("response")):
+        lists = (path for path, value in rows[0].items() if isinstance(value, list) and value)  # such as calls by turn
+        if path := next((path for path in lists if _OF_TEXT["response"].intersection(words_of(path))), ""):
+            found["response"] = path
     if roles.prompt and (path := _chat_within(records[0][roles.prompt], roles.prompt)):
         found["prompt"] = path
     if not roles.score and (path := _as_score(rows, taken - {roles.status_key}, found.get("response", ""))):
@@ -194,12 +192,6 @@ def _as_score(rows: Sequence[dict[str, Any]], taken: set[str], response: str) ->
         and (words[path] & _OF_VERDICT or not any(value.strip().lower() in _NO_VERDICTS for value in values))
     ]
     return verdicts[-1] if verdicts else ""  # of several, the later ones test more
-
-
-def _list_of_answers(rows: Sequence[dict[str, Any]]) -> str:
-    """The list under the name of a response, such as calls of functions turn by turn; empty without one."""
-    lists = (path for path, value in rows[0].items() if isinstance(value, list) and value)
-    return next((path for path in lists if _OF_TEXT["response"].intersection(words_of(path))), "")
 
 
 def _chat_within(value: object, path: str, depth: int = _DEPTH, *, is_answered: bool = False) -> str:
@@ -306,7 +298,8 @@ def preference_map(records: Sequence[Record], roles: Roles) -> dict[str, str]:
     if reward := _reward_of_pair(records, keys):
         found["reward"] = reward
     if not (roles.prompt and first[roles.prompt]):
-        named = [key for key in first if key not in keys and _is_prompt(first[key], key)]
+        texts = [key for key, value in first.items() if key not in keys and isinstance(value, str) and value]
+        named = [key for key in texts if _OF_PROMPT.intersection(words_of(key))]
         found |= {"prompt": named[0]} if named else {}
     return found
 
@@ -366,7 +359,3 @@ def _are_scores(value: object, count: int) -> bool:
 
 def _is_answer(value: object) -> bool:
     return isinstance(value, str) or (isinstance(value, list) and text.conversation(value) is not None)
-
-
-def _is_prompt(value: object, key: str) -> bool:
-    return isinstance(value, str) and bool(value) and bool(_OF_PROMPT.intersection(words_of(key)))

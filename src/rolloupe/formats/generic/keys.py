@@ -272,7 +272,7 @@ def roles_of(record: Record) -> Roles:
         _first(record, [key for key in labels if key != response], _may_be_label) if labels else None,
         _first(record, names("env", ()), _is_name),
         _first(record, names("status_key", ()), _is_word) or _first(record, found.truncated, _is_flag),
-        _counts(record, found.counts) if found.counts else {},
+        {what: key for what, keys in found.counts.items() if (key := _first(record, keys, _is_count))},
         _first(record, names("advantage", ()), _is_number),
         _first(record, found.weak_steps, _is_integer),
     )
@@ -295,10 +295,6 @@ def _holds_answer(record: Record, prompt: str | None) -> bool:
 def _text_before(record: Record, messages: Names) -> str | None:
     """The prompt of a row whose messages are a text beside its response."""
     return next((key for key in messages if fold(key) in _OF_MESSAGES and isinstance(record[key], str)), None)
-
-
-def _counts(record: Record, counts: dict[str, Names]) -> dict[str, str]:
-    return {what: key for what, keys in counts.items() if (key := _first(record, keys, _is_count))}
 
 
 def keep_by_keys(of_keys: Callable[[Names], T]) -> Callable[[Names], T]:

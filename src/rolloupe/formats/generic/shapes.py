@@ -1,12 +1,9 @@
-"""The samples in one record: itself, or several.
+"""The samples in one record, as usual names say: itself, or several.
 
 A record may hold the responses of a group, or a whole batch: lists that run in parallel (`completions`, `rewards`),
 numbered members (`completion_0`, `reward_0`), a list of objects that are samples, or objects by their ids. What is no
 list of that length is shared. The texts and facts of a sample may also lie in objects of its record (`{"output":
-{"text": ..., "finish_reason": ...}}`).
-
-A person's field map goes before all of this: its keys lie in the record, or in the objects of a list below it or by
-their ids, and what they name is not divided otherwise.
+{"text": ..., "finish_reason": ...}}`). A person's field map goes before all of this: see `mapped_samples`.
 """
 
 import re
@@ -29,7 +26,6 @@ from rolloupe.formats.generic.keys import (
 )
 from rolloupe.formats.generic.row_tokens import SERIES, token_members
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.field_map import ROLES, Fields, has_mapped, renamed
 from rolloupe.formats.reading.records import Record, Uncut, Unusable
 
 MAX_SAMPLES = 100_000
@@ -45,9 +41,6 @@ MAX_DEPTH = 4
 """Objects within one another."""
 LOOKED = 8
 """So many objects of a list say whether it has the keys of a field map."""
-MAX_NAMED_DEPTH = 6
-"""Objects and lists within one another, below which the keys of a field map may lie."""
-
 _NUMBERED = re.compile(r"(?P<base>.*[^0-9_\-. ])[_\-. ]?(?P<number>[0-9]{1,5})")
 _OBJECTS = frozenset(
     """meta metadata info extra extra_info extra_fields data sample example input inputs output outputs result results
@@ -67,96 +60,13 @@ _LABELS = frozenset(LABELS)
 _NUMBERS = frozenset((int, float, bool))
 
 
-def samples_in(record: Record, named: Fields = ()) -> list[Record]:
-    """Return the samples of a record, under a field map if there is one; one that is a sample, or holds none, alone.
-
-    Raises `Unusable` if responses and rewards differ in number, or if the samples share too much.
-    """
-    if not named:
-        return _samples(record, MAX_DEPTH)
-    by_role = dict(named)
-    texts = [by_role[role] for role in ("response", "messages") if role in by_role]
-    keys = texts or ([by_role["reward"]] if "reward" in by_role else [*by_role.values()])
-    if has_mapped(record, keys):
-        return _samples_under(renamed(record, named), named)
-    found = _objects_with(record, keys, named, MAX_NAMED_DEPTH)
-    _check_size(0, len(found))
-    return [
-        _with_group(name, sample) if name else sample
-        for name, own in found or [("", record)]
-        for sample in _samples_under(renamed(own, named), named)
-    ]
-
-
-def _samples_under(record: Record, named: Fields) -> list[Record]:
-    """The samples of a record with the members that a person named, which is not divided by any others."""
-    names = {ROLES[role] for role, _ in named}
-    key = next((name for name in ("response", "messages") if name in names and name in record), None)
-    value = record[key] if key else None
-    if _are_responses(value):
-        found = _in_columns(record)
-    elif key:
-        found = [record] if _is_text(value) or type(value) is not list else None
-    else:
-        own = _lift(record, MAX_DEPTH) if "reward" in names and not isinstance(record.get("reward"), list) else {}
-        found = [record] if has_answer(own, roles_of(own)) else None
-    return [_lift(sample, MAX_DEPTH) for sample in found] if found else _samples(record, MAX_DEPTH)
-
-
-def _objects_with(
-    value: Any, keys: Collection[str], named: Fields, depth: int, *, in_list: bool = False
-) -> list[tuple[str, Record]]:
-    """The objects with one of some keys in a list, by their ids, or below, with the texts and numbers above them.
-
-    If they come from several lists, each has the name of its own.
-    """
-    if in_list and isinstance(value, dict) and has_mapped(value, keys):
-        return [("", value)]
-    if isinstance(value, dict):
-        is_whole = depth == MAX_NAMED_DEPTH  # which may hold one sample by its id
-        are_objects = (is_whole or len(value) > 1) and all(type(own) is dict for own in value.values())
-        listed = [{"id": name} | own for name, own in value.items()] if are_objects else []
-    else:
-        listed = [own for own in value if type(own) is dict] if type(value) is list and _holds_objects(value) else []
-    having = sum(has_mapped(own, keys) for own in listed[:LOOKED])
-    if having and (type(value) is list or having * 2 > len(listed[:LOOKED])):
-        return [("", own) for own in listed]
-    if not depth:
-        return []
-    if not isinstance(value, dict):
-        return [inner for own in listed for inner in _objects_with(own, keys, named, depth - 1, in_list=True)]
-    below = {key: _objects_with(own, keys, named, depth - 1, in_list=in_list) for key, own in value.items()}
-    below = {key: found for key, found in below.items() if found}
-    shared = _shared_with(value, [own for found in below.values() for _, own in found], named)
-    return [
-        (name if len(below) == 1 else f"{key}/{name}".rstrip("/"), shared | own)
-        for key, found in below.items()
-        for name, own in found
-    ]
-
-
-def _shared_with(record: Record, below: list[Record], named: Fields) -> Record:
-    """The texts and numbers of a record that objects below it lack, but for its scores; and what a person named."""
-    about = candidates(tuple(record))
-    scores = {*about.by_role.get("score", ()), *about.outcomes}
-    asked = {name.partition(".")[0] for _, key in named for name in key.split("+")}
-    theirs = {key for own in below[:LOOKED] for key in own}
-    shared = {
-        key: value
-        for key, value in record.items()
-        if key not in theirs
-        and (key in asked or (key not in scores and (type(value) not in (dict, list) or _is_text(value))))
-    }
-    _check_size(_size_of(shared), len(below))
-    return shared
-
-
-def _samples(record: Record, depth: int) -> list[Record]:
+def samples_of(record: Record, depth: int = MAX_DEPTH) -> list[Record]:
+    """Return the samples of a record; one that is a sample, or holds none, alone. Raises `Unusable`."""
     found = _by_number(record)
     if not found and _may_hold_several(record):
         ways = (_by_group, _in_lists, _in_list, _within, _by_id) if depth else ()
         found = next((samples for way in ways if (samples := way(record, depth))), None)
-        found = found or [_lift(sample, depth) for sample in _in_columns(record) or [record]]
+        found = found or [lift(sample, depth) for sample in in_columns(record) or [record]]
     return found or [record]
 
 
@@ -180,7 +90,7 @@ def _by_number(record: Record) -> list[Record] | None:
         return None
     by_role = candidates(tuple(members)).by_role
     base = next((name for role in ("response", "messages") for name in by_role.get(role, ())), None)
-    if base is None or not _are_responses([record[key] for key in members[base].values()]):
+    if base is None or not are_responses([record[key] for key in members[base].values()]):
         return None
     scores = [members[name] for name in by_role.get("score", ())]
     if len(members[base]) == 1 and not any(keys.keys() == members[base].keys() for keys in scores):
@@ -208,10 +118,10 @@ def _in_list(record: Record, depth: int) -> list[Record] | None:
     """The samples of a list of objects, each with what they share."""
     for key, value in _lists_of_samples(record, depth):
         others = {name: other for name, other in record.items() if name != key}
-        first = _with_response(_lift(_fullest(value), depth - 1))
+        first = _with_response(lift(_fullest(value), depth - 1))
         is_answered = has_answer(first, roles_of(first))
         answer = {"response": ""} if is_answered and "response" not in others else {}  # so that `answer` is a label
-        others = _with_prompt(_lift(answer | others, depth - 1))
+        others = _with_prompt(lift(answer | others, depth - 1))
         others = {name: other for name, other in others.items() if name not in answer}
         lists = {name: other for name, other in others.items() if _is_column(name, other, len(value))}
         left = {roles_of(others).score}
@@ -222,7 +132,9 @@ def _in_list(record: Record, depth: int) -> list[Record] | None:
         shared = {
             name: other
             for name, other in others.items()
-            if name not in lists and name not in left and not _is_list_of_objects(other)
+            if name not in lists
+            and name not in left
+            and not (fields.is_messages(other) and text.conversation(other) is None)  # other samples, or sums of them
         }
         size = _size_of(shared)
         _check_size(size, len(value))
@@ -230,7 +142,7 @@ def _in_list(record: Record, depth: int) -> list[Record] | None:
         for number, own in enumerate(value):
             of_lists = {name: other[number] for name, other in lists.items()}
             members = _with_response(own) if isinstance(own, dict) else {}  # which becomes a problem
-            samples += _samples(shared | of_lists | members, depth - 1)
+            samples += samples_of(shared | of_lists | members, depth - 1)
             _check_size(size, len(samples))
         return samples
     return None
@@ -245,20 +157,15 @@ def _with_prompt(record: Record) -> Record:
     return {"prompt" if key == roles.messages else key: value for key, value in record.items()}
 
 
-def _is_list_of_objects(value: object) -> bool:
-    """Whether a value may be other samples, or what sums them up: none of these is a part of a sample."""
-    return fields.is_messages(value) and text.conversation(value) is None
-
-
 def _lists_of_samples(record: Record, depth: int) -> Iterator[tuple[str, list[Any]]]:
     """The lists of a record whose elements are samples."""
-    lists = [(key, value) for key, value in record.items() if type(value) is list and _holds_objects(value)]
+    lists = [(key, value) for key, value in record.items() if type(value) is list and holds_objects(value)]
     score = roles_of(record).score if lists else None
     scores = record[score] if score else None
     return ((key, value) for key, value in lists if _are_samples(scores, key, value, depth))
 
 
-def _holds_objects(listed: list[Any]) -> bool:
+def holds_objects(listed: list[Any]) -> bool:
     """Whether a list holds objects that are no messages, and nothing else but null."""
     first = next((own for own in listed if own is not None), None)
     return isinstance(first, dict) and not text.is_message(first)
@@ -278,7 +185,7 @@ def _are_samples(scores: object, key: str, listed: list[Any], depth: int) -> boo
         return True
     if fold(key) in _OF_ONE:
         return False
-    first = _with_response(_lift(first, depth - 1))
+    first = _with_response(lift(first, depth - 1))
     roles = roles_of(first)
     if not has_answer(first, roles) or roles.score is not None:
         return roles.score is not None and has_answer(first, roles)
@@ -288,7 +195,7 @@ def _are_samples(scores: object, key: str, listed: list[Any], depth: int) -> boo
 def _is_group(record: Record) -> bool:
     """Whether an element of a list holds the responses and rewards of a group itself."""
     try:
-        samples = _in_columns(record) or _by_number(record)
+        samples = in_columns(record) or _by_number(record)
     except Unusable:
         return False
     return bool(samples and (len(samples) > 1 or roles_of(samples[0]).score is not None))
@@ -313,15 +220,14 @@ def _by_id(record: Record, depth: int) -> list[Record] | None:
             for key, column in by_id.items()
             if column is not None and column.keys() == rows
         }
-        return _in_columns(columns) if rows and len(columns) == len(record) else None
-    if not _holds_objects(listed) or not _are_alike(listed) or not _are_samples(None, "", listed, depth):
+        return in_columns(columns) if rows and len(columns) == len(record) else None
+    if not holds_objects(listed) or not _are_alike(listed) or not _are_samples(None, "", listed, depth):
         return None
-    shared = _shared_with(others, [own for own in listed[:LOOKED] if own], ()) if others else {}
-    _check_size(_size_of(shared), len(by_id))
+    shared = check_shared(facts_beside(others, [own for own in listed[:LOOKED] if own]), len(by_id))
     return [
-        sample if len(samples) == 1 else _with_group(key, sample)
+        sample if len(samples) == 1 else with_group(key, sample)
         for key, own in by_id.items()
-        for samples in [_samples({"id": key} | shared | _with_response(own or {}, _answer_names(own)), depth - 1)]
+        for samples in [samples_of({"id": key} | shared | _with_response(own or {}, _answer_names(own)), depth - 1)]
         for sample in samples
     ]
 
@@ -329,7 +235,7 @@ def _by_id(record: Record, depth: int) -> list[Record] | None:
 def _by_group(record: Record, depth: int) -> list[Record] | None:
     """The samples of an object whose members are lists of samples, such as those of a task each."""
     listed = [*record.values()]
-    if len(listed) < 2 or not all(type(some) is list and (not some or _holds_objects(some)) for some in listed):
+    if len(listed) < 2 or not all(type(some) is list and (not some or holds_objects(some)) for some in listed):
         return None
     full = [some for some in listed if some]
     if not full or 2 * sum(_are_samples(None, "", some, depth) for some in full) <= len(full):  # others lack a score
@@ -341,11 +247,11 @@ def _by_group(record: Record, depth: int) -> list[Record] | None:
         for key, some in record.items()
         if not (len(some) < len(longest) and some and some[0] in longest)  # such as the failed ones, beside all
         for own in some
-        for sample in _samples(_with_group(key, own), depth - 1)
+        for sample in samples_of(with_group(key, own), depth - 1)
     ]
 
 
-def _with_group(key: str, record: Record) -> Record:
+def with_group(key: str, record: Record) -> Record:
     """A record in a group with this name, or with this name before that of its group; unless it has a prompt alone."""
     roles = roles_of(record)
     if roles.group:
@@ -364,7 +270,7 @@ def _within(record: Record, depth: int) -> list[Record] | None:
     } if depth > 1 else {}  # fmt: skip
     if not parts or has_text(record, roles_of(record)):
         return None
-    shared = _facts_of(record, sum(map(len, parts.values())))
+    shared = check_shared(_facts_of(record), sum(map(len, parts.values())))
     return [
         shared | (own if len(parts) == 1 or "group" not in own else own | {"group": f"{key}/{own['group']}"})
         for key, samples in parts.items()
@@ -374,18 +280,36 @@ def _within(record: Record, depth: int) -> list[Record] | None:
 
 def _in_lists(record: Record, depth: int) -> list[Record] | None:
     """The samples of several lists in a record without a text, which share what is neither an object nor a list."""
-    lists = {key: value for key, value in record.items() if type(value) is list and _holds_objects(value)}
+    lists = {key: value for key, value in record.items() if type(value) is list and holds_objects(value)}
     if not 1 < len(lists) < len(record) or has_text(record, roles_of(record)):
         return None
     samples = _by_group({key: some for key, some in lists.items() if _are_samples(None, key, some, depth)}, depth)
-    shared = _facts_of(record, len(samples)) if samples else {}
+    shared = check_shared(_facts_of(record), len(samples)) if samples else {}
     return [shared | own for own in samples] if samples else None
 
 
-def _facts_of(record: Record, count: int) -> Record:
-    """The texts and numbers that so many samples below a record share: all but its score."""
-    shared = {key: value for key, value in record.items() if not isinstance(value, dict | list)}
-    shared.pop(roles_of(shared).score or "", None)
+def _facts_of(record: Record) -> Record:
+    """The texts and numbers of a record but for its score: samples below it share them."""
+    facts = {key: value for key, value in record.items() if not isinstance(value, dict | list)}
+    facts.pop(roles_of(facts).score or "", None)
+    return facts
+
+
+def facts_beside(record: Record, below: Sequence[Record], asked: Collection[str] = ()) -> Record:
+    """The texts and numbers of a record that objects below it lack, but for its scores; and the members asked for."""
+    named = candidates(tuple(record))
+    scores = {*named.by_role.get("score", ()), *named.outcomes}
+    theirs = {key for own in below[:LOOKED] for key in own}
+    return {
+        key: value
+        for key, value in record.items()
+        if key not in theirs
+        and (key in asked or (key not in scores and (type(value) not in (dict, list) or is_text(value))))
+    }
+
+
+def check_shared(shared: Record, count: int) -> Record:
+    """Return what so many samples share. Raises `Unusable` for too many samples, or if they share too much."""
     _check_size(_size_of(shared), count)
     return shared
 
@@ -396,22 +320,22 @@ def _are_alike(listed: Sequence[Record | None]) -> bool:
     return 2 * sum(other is not None and not first.isdisjoint(other) for other in listed) > len(listed)
 
 
-def _in_columns(record: Record) -> list[Record] | None:
+def in_columns(record: Record) -> list[Record] | None:
     """The samples of lists that run in parallel."""
     named = candidates(tuple(record))
     by_role = named.by_role
     names = (*by_role.get("response", ()), *by_role.get("messages", ()))
-    response = next((key for key in names if _are_responses(record[key])), None)
+    response = next((key for key in names if are_responses(record[key])), None)
     if response is None:
         scores = {_length(record[key]) for key in by_role.get("score", ())} - {None}
         weak = (key for key in named.weak_responses if _length(record[key]) in scores)
-        response = next((key for key in weak if _are_responses(record[key])), None)
+        response = next((key for key in weak if are_responses(record[key])), None)
     if response is None:
-        nested = next((key for key in names if _length(record[key]) == 1 and _are_responses(record[key][0])), None)
-        return None if nested is None else _in_columns(record | {nested: record[nested][0]})
+        nested = next((key for key in names if _length(record[key]) == 1 and are_responses(record[key][0])), None)
+        return None if nested is None else in_columns(record | {nested: record[nested][0]})
     count = len(record[response])
     is_batch = response in by_role.get("messages", ()) or any(
-        _are_responses(record[key]) and len(record[key]) == count for key in by_role.get("prompt", ())
+        are_responses(record[key]) and len(record[key]) == count for key in by_role.get("prompt", ())
     )
     if not is_batch and _has_token_numbers(record, response):
         return [record | {response: "".join(map(fields.as_text, record[response]))}]
@@ -490,16 +414,17 @@ def _has_token_numbers(record: Record, response: str) -> bool:
     return has_one and any(fields.number(values[0]) is not None for values in logprobs)
 
 
-def _are_responses(value: object) -> bool:
+def are_responses(value: object) -> bool:
     """Whether a value is a list of texts or of conversations, as the responses of a group are."""
     if type(value) is not list or not value:
         return False
-    return all(entry is None or type(entry) in _NUMBERS or _is_text(entry) for entry in value) and any(
-        map(_is_text, value)
+    return all(entry is None or type(entry) in _NUMBERS or is_text(entry) for entry in value) and any(
+        map(is_text, value)
     )
 
 
-def _is_text(value: object) -> bool:
+def is_text(value: object) -> bool:
+    """Whether a value is a text or a conversation."""
     return isinstance(value, str) or (type(value) is list and text.conversation(value) is not None)
 
 
@@ -519,7 +444,7 @@ def _length(value: object) -> int | None:
     return None
 
 
-def _lift(record: Record, depth: int) -> Record:
+def lift(record: Record, depth: int = MAX_DEPTH) -> Record:
     """A record with the members of its objects that it lacks in a role."""
     if not depth or not any(type(value) is dict and fold(key) in _OBJECTS for key, value in record.items()):
         return record
@@ -532,7 +457,7 @@ def _lift(record: Record, depth: int) -> Record:
                 beside = _lacking(lifted, value, first=3)
                 lifted |= {"label" if is_weak_response(name) else name: member for name, member in beside.items()}
             continue
-        inner = _lift(value, depth - 1)
+        inner = lift(value, depth - 1)
         if fold(key) in _ANSWERS:
             inner = _with_response(inner, _answer_names(inner))
         del lifted[key]

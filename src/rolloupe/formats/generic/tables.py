@@ -11,8 +11,8 @@ from rolloupe import tokens
 from rolloupe.formats.base import NO_ANNOTATIONS, Annotations, changed, no_sample, no_tokens
 from rolloupe.formats.generic.documents import DELIMITED, Header, PlacedRow, header_of, is_document, row_in, rows_in
 from rolloupe.formats.generic.groups import goes_by_prompt
+from rolloupe.formats.generic.mapped_samples import samples_in
 from rolloupe.formats.generic.rows import NamedRows
-from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import plain_name
 from rolloupe.formats.reading.jsonl import JsonlFormat

@@ -35,6 +35,8 @@ of a trillion zeros takes no room on a disk. Writers leave one empty block or a 
 MAX_WINDOW_LOG = 27
 """Largest window of a zstd frame, 2^27 bytes, as `zstd --long` and `--ultra` use; larger ones are refused."""
 
+_ZSTD_OPTIONS: dict[int, int] = {zstd.DecompressionParameter.window_log_max: MAX_WINDOW_LOG}
+
 
 class Damage(NamedTuple):
     """The reason why a stream ends early, and the byte of the compressed file.
@@ -164,7 +166,7 @@ class Decoder:
                 if not self._begins(file):
                     return b""
                 self.begun = self.place
-                self._codec = Gzip() if self._gzip else _zstd()
+                self._codec = Gzip() if self._gzip else zstd.ZstdDecompressor(options=_ZSTD_OPTIONS)
                 self._empty += 1
                 if self._empty > MAX_EMPTY:
                     raise DecodingStopped(self._idle(f"more than {MAX_EMPTY:,} times no content at all"))
@@ -176,7 +178,9 @@ class Decoder:
                 self._at -= len(self._codec.unused_data)
                 self._codec = None
             elif hungry and not data and not out:
-                raise DecodingStopped(self._cut())
+                what = "gzip member" if self._gzip else "zstd frame"
+                reason = f"the file ends inside a {what}: cut off, or still being written"
+                raise DecodingStopped(Damage(self.place, reason, cut=True))
             if out:
                 self._empty = 0
                 return out
@@ -190,10 +194,6 @@ class Decoder:
         except (zlib.error, zstd.ZstdError) as error:
             what = str(error).rpartition("data: ")[2].rstrip(".")
             raise DecodingStopped(Damage(max(0, self.place - len(data)), f"damaged ({what})"), lossy=True) from None
-
-    def _cut(self) -> Damage:
-        what = "gzip member" if self._gzip else "zstd frame"
-        return Damage(self.place, f"the file ends inside a {what}: cut off, or still being written", cut=True)
 
     def _begins(self, file: BinaryIO) -> bool:
         """Return whether another member or frame follows. gzip members may end in zeros. Raises `DecodingStopped`."""
@@ -225,7 +225,3 @@ class Decoder:
             self._at = 0
             self._next += len(self._input)
         return bool(self._input)
-
-
-def _zstd() -> Codec:
-    return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: MAX_WINDOW_LOG})

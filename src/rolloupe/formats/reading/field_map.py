@@ -101,13 +101,11 @@ def mapped_value(record: Record, key: str) -> Any:
     value = member(record, key)
     if value is not MISSING or "+" not in key:
         return value
-    values = [_member_or_number(record, one) for one in key.split("+")]
+    values = []
+    for name in key.split("+"):
+        value = member(record, name)
+        values.append(float(name) if value is MISSING and _NUMBER.fullmatch(name) else value)
     return MISSING if all(one is MISSING for one in values) else [None if one is MISSING else one for one in values]
-
-
-def _member_or_number(record: Record, key: str) -> Any:
-    value = member(record, key)
-    return float(key) if value is MISSING and _NUMBER.fullmatch(key) else value
 
 
 def choice(value: object, labels: Sequence[str]) -> list[float | None]:

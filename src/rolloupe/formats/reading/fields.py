@@ -33,13 +33,12 @@ class MetricNames(dict[str, str]):
     """The names of metrics as they are shown: without lone surrogates; a long one is cut and ends with its hash."""
 
     def __missing__(self, name: str) -> str:
-        found = self[name] = text.clean(_shorter(name) if len(name) > MAX_NAME_CHARS else name)
-        return found
-
-
-def _shorter(name: str) -> str:
-    hashed = text.digest(name)
-    return f"{name[: MAX_NAME_CHARS - len(hashed) - 1]}~{hashed}"
+        shown = name
+        if len(name) > MAX_NAME_CHARS:
+            hashed = text.digest(name)
+            shown = f"{name[: MAX_NAME_CHARS - len(hashed) - 1]}~{hashed}"
+        self[name] = shown = text.clean(shown)
+        return shown
 
 
 MAX_DEPTH = 100
@@ -284,14 +283,9 @@ def as_text(value: object) -> str:
     if isinstance(value, str):
         return value
     try:
-        return "" if value is None else json.dumps(value, ensure_ascii=False, default=_listed)
+        return "" if value is None else json.dumps(value, ensure_ascii=False, default=lambda array: array.tolist())
     except RecursionError:
         return TOO_DEEP
-
-
-def _listed(array: Any) -> Any:
-    """An array of numbers, as long ones are read, where a format has room for another value."""
-    return array.tolist()
 
 
 def texts(values: list[Any]) -> list[str]:

@@ -63,7 +63,7 @@ class ListDocument:
         try:
             raw = _members(data.removeprefix(BOM))
             self._listed: list[Any] = _elements(raw.pop(key)) if key in raw else []
-            self.rest: Record = parse(b"{%s}" % b",".join(b"%s:%s" % _pair(*pair) for pair in raw.items()))
+            self.rest: Record = parse(msgspec.json.encode(raw))
         except (msgspec.DecodeError, ValueError, RecursionError, Unusable):
             whole = document(data)  # with NaN
             if not isinstance(whole, dict):
@@ -83,10 +83,6 @@ class ListDocument:
         if not isinstance(found, dict):
             raise Unusable("no JSON object")
         return found
-
-
-def _pair(name: str, value: msgspec.Raw) -> tuple[bytes, bytes]:
-    return msgspec.json.encode(name), bytes(value)
 
 
 _documents: Lru[tuple[Location, str, int, int, int], ListDocument] = Lru(entries=2, total=MAX_BYTES)

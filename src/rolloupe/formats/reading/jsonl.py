@@ -106,7 +106,8 @@ class JsonlFormat(RecordFormat):
                 if not (torn and isinstance(item, Problem)):
                     yield item
         if cut:
-            yield _stopped(source, line, cut)
+            reason = f"{cut.reason}, at byte {cut.offset} of the compressed file; no line behind it is read"
+            yield Problem(source=source.name, reason=reason, start=line.start, stop=line.stop, transient=True)
 
     def _items(self, run: RunInfo, source: Source, read: Reader, complete: Completion, line: Line) -> list[Scanned]:
         try:
@@ -349,12 +350,6 @@ def _missing(source: Source, gap: Gap) -> Problem:
         f"{gap.damage.reason}, at byte {gap.damage.offset} of the compressed file; read on where the next frame begins"
     )
     return Problem(source=source.name, reason=reason, start=gap.start, stop=gap.stop)
-
-
-def _stopped(source: Source, line: Line, damage: Damage) -> Problem:
-    """Describe why a compressed stream ends in a line, and where lines begin to be missing."""
-    reason = f"{damage.reason}, at byte {damage.offset} of the compressed file; no line behind it is read"
-    return Problem(source=source.name, reason=reason, start=line.start, stop=line.stop, transient=True)
 
 
 def _is_blank(line: Line) -> bool:

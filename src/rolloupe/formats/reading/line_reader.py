@@ -370,7 +370,8 @@ def _objects_from(text: str, at: int) -> tuple[list[tuple[int, int]], int, int]:
 def decoded(data: bytes, where: Callable[[json.JSONDecodeError], str]) -> object:
     """Decode JSON as Python does, NaN included. Raises `Unusable` with the reason, and with `where` it occurs."""
     try:
-        found: object = json.loads(_as_json(data))
+        text = data.decode("utf-8", errors="replace")
+        found: object = json.loads(replace_lone_surrogates(text) if _surrogate.search(data) else text)
     except json.JSONDecodeError as error:
         raise NoObject(f"not JSON: {where(error)}") from None
     except ValueError:
@@ -378,11 +379,6 @@ def decoded(data: bytes, where: Callable[[json.JSONDecodeError], str]) -> object
     except RecursionError:
         raise Unusable("not readable: nested too deeply") from None
     return found
-
-
-def _as_json(data: bytes) -> str:
-    decoded = data.decode("utf-8", errors="replace")
-    return replace_lone_surrogates(decoded) if _surrogate.search(data) else decoded
 
 
 def replace_lone_surrogates(escaped: str) -> str:

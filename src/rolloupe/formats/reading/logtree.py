@@ -215,15 +215,18 @@ class _Outline:
         if depth >= MAX_DEPTH:
             return self._leaf(element)
         if tag == "section":
-            return [self._section(element, depth)]
+            section = LogNode(kind="section", attrs=_attrs(element), tag="section")
+            return [self._filled(section, element, depth, _HEADINGS, "lt-section-body")]
         if tag == "details":
-            return [self._details(element, depth)]
+            kind: LogKind = "exception" if "lt-exc" in words(element) else "details"
+            details = LogNode(kind=kind, attrs=_attrs(element), tag="details")
+            return [self._filled(details, element, depth, ("summary",), "lt-details-body")]
         if tag == "table":
             return [self._table(element)]
         if tag in _HEADINGS:
             return [LogNode(kind="text", title=self._all(element), attrs=_attrs(element), tag=tag)]
         if "lt-conversation" in words(element):
-            turns = [_shown_turn(c) for c in children(element) if _is_message(c)]
+            turns = [_shown_turn(child) for child in children(element) if _is(child, "div", "lt-message")]
             return [LogNode(kind="conversation", turns=turns, attrs=_attrs(element), tag=_tag(element))]
         if not any(tag_of(child) in _BLOCKS for child in children(element)):
             return self._leaf(element)
@@ -235,15 +238,6 @@ class _Outline:
         shown = self._all(element)
         kind: LogKind = "code" if tag_of(element) == "pre" else "text"
         return [LogNode(kind=kind, text=shown, attrs=_attrs(element), tag=_tag(element))] if shown.strip() else []
-
-    def _section(self, element: Element, depth: int) -> LogNode:
-        node = LogNode(kind="section", attrs=_attrs(element), tag="section")
-        return self._filled(node, element, depth, _HEADINGS, "lt-section-body")
-
-    def _details(self, element: Element, depth: int) -> LogNode:
-        kind: LogKind = "exception" if "lt-exc" in words(element) else "details"
-        node = LogNode(kind=kind, attrs=_attrs(element), tag="details")
-        return self._filled(node, element, depth, ("summary",), "lt-details-body")
 
     def _filled(self, node: LogNode, element: Element, depth: int, titles: tuple[str, ...], body: str) -> LogNode:
         """Give a node its title and its content; `body` is the class of the element around the content."""
@@ -341,10 +335,6 @@ def turns_of(messages: list[Any]) -> list[Turn]:
             tool_call = ToolCall(name="", arguments=text.clean(raw), error=error or "could not be parsed")
             turns[-1].parts.append(Part(kind="tool_call", text=text.clean(raw), call=tool_call))
     return turns
-
-
-def _is_message(element: Any) -> bool:
-    return _is(element, "div", "lt-message")
 
 
 def _shown_turn(message: Element) -> Turn:

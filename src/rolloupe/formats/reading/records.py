@@ -145,7 +145,12 @@ class RecordFormat(Format):
             listed = [] if one_file else [one.location for one in files(part.path, links, self.suffixes)]
             found += [Location(part.path, links)] if one_file else listed
         return [
-            Source(path=path, name=_name(run, path), root=root, step=fields.step_in(self._stem(path)))
+            Source(
+                path=path,
+                name=os.path.basename(path) if path == run.root else os.path.relpath(path, run.root),
+                root=root,
+                step=fields.step_in(self._stem(path)),
+            )
             for path, root in found
         ]
 
@@ -234,7 +239,3 @@ def _value_of(key: str, record: Record, row: SampleRow, source: Source) -> Any:
     if value is MISSING and key == "file":
         return os.path.basename(stem(source.name))
     return value
-
-
-def _name(run: RunInfo, path: str) -> str:
-    return os.path.basename(path) if path == run.root else os.path.relpath(path, run.root)

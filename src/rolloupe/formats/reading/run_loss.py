@@ -67,10 +67,6 @@ def _number(settings: Settings, name: str, default: float) -> float:
     return default if value is None else value
 
 
-def _thresholds(settings: Settings, **defaults: tuple[str, float]) -> dict[str, float]:
-    return {name: _number(settings, key, default) for name, (key, default) in defaults.items()}
-
-
 def _verl(settings: Settings) -> RunLoss | None:
     actor = settings.get("actor")
     if not isinstance(actor, dict) or "clip_ratio" not in actor:
@@ -134,7 +130,7 @@ def _prime_rl(settings: Settings) -> RunLoss | None:
         return None
     kl = _Penalty(left_out={"loss.kl_tau": _number(own, "kl_tau", 0.0)})
     if own.get("type") == "default" and "dppo_mask_low" in own:
-        thresholds = _thresholds(own, low=("dppo_mask_low", 0.2), high=("dppo_mask_high", 0.2))
+        thresholds = {"low": _number(own, "dppo_mask_low", 0.2), "high": _number(own, "dppo_mask_high", 0.2)}
         return _loss("dppo", thresholds, kl, "token_mean", "loss.dppo_mask_low, loss.dppo_mask_high")
     if own.get("type") in ("ipo", "default") and ("ipo_threshold" in own or "eps" in own):
         thresholds = {"threshold": _number(own, "ipo_threshold", _number(own, "eps", 0.1))}

@@ -302,7 +302,8 @@ def _read_seek_table(file: BinaryIO, size: int) -> tuple[list[Point], int] | Non
 
     Source: contrib/seekable_format/zstd_seekable_compression_format.md of zstd.
     """
-    frames, flags, magic = _unpacked(_SEEK_FOOTER, read_at(file, size - _SEEK_FOOTER.size, _SEEK_FOOTER.size))
+    footer = read_at(file, size - _SEEK_FOOTER.size, _SEEK_FOOTER.size)
+    frames, flags, magic = _SEEK_FOOTER.unpack(footer) if len(footer) == _SEEK_FOOTER.size else (0, 0, 0)
     if magic != _SEEK_FOOTER_MAGIC or flags & 0x7C:
         return None
     entry = struct.Struct("<III" if flags & 0x80 else "<II")
@@ -322,10 +323,6 @@ def _read_seek_table(file: BinaryIO, size: int) -> tuple[list[Point], int] | Non
             spacing *= 2
         place, text = place + packed, text + unpacked
     return (points, text) if place == start and text <= max(FREE_BYTES, MAX_RATIO * size) else None
-
-
-def _unpacked(layout: struct.Struct, data: bytes) -> tuple[Any, ...]:
-    return layout.unpack(data) if len(data) == layout.size else (0, 0, 0)
 
 
 def read_at(file: BinaryIO, start: int, length: int) -> bytes:
