@@ -57,41 +57,29 @@ _KINDS: dict[str, str] = {
 
 _DAMAGE = {".parquet": why_no_table, ".pt": why_no_torch, ".pth": why_no_torch}
 
-_FRAMEWORKS: tuple[tuple[frozenset[str], str], ...] = tuple(
-    (frozenset(keys.split()), framework)
-    for keys, framework in (
-        ("export_sequence_idx micro_step", "token exports of prime-rl"),
-        ("record_type latency_trace", "traces of Relax's reward computation, which are no samples"),
-        ("record_type run_id", "records of RLViz, whose samples are spread over several lines"),
-        ("record_type started_at", "records of RLViz, whose samples are spread over several lines"),
-    )
-)
+_FRAMEWORKS = {
+    "export_sequence_idx micro_step": "token exports of prime-rl",
+    "record_type latency_trace": "traces of Relax's reward computation, which are no samples",
+    "record_type run_id": "records of RLViz, whose samples are spread over several lines",
+    "record_type started_at": "records of RLViz, whose samples are spread over several lines",
+}
 
-_BESIDE: tuple[tuple[frozenset[str], str], ...] = tuple(
-    (frozenset(keys.split()), what)
-    for keys, what in (
-        ("trace_id branches", "annotations of prime-rl: read with the samples that they are about"),
-        ("trace_id chunk offset", "an index of prime-rl's annotations: it holds no samples"),
-        ("trace_ids chunk offset", "an index of prime-rl's episodes: it holds no samples"),
-        ("producer time step", "metrics of prime-rl: they hold no samples"),
-        ("responses_create_params", "inputs of NeMo-Gym: prompts without responses, which are no samples"),
-        ("run_name git_commit model_name timestamp", "metadata of open-instruct: read with its rollouts"),
-        ("eval/all/avg_score", "metrics of SkyRL: read with its evaluations"),
-        (
-            "harness trackio",
-            "copies that trackio makes of its traces. Next: open the database of the project, PROJECT.db",
-        ),
-        ("mean/reward std/reward sample", "statistics of NeMo-Gym over the rollouts of a task: they hold no samples"),
-        (
-            "idx benchmark example_id turns",
-            (
-                "trajectories of the Tinker cookbook's evaluations (EvalStore). Next: open them with --format generic "
-                "--map messages=turns,group=example_id"
-            ),
-        ),
-        ("run_id model_name checkpoint_name timestamp", "a list of the Tinker cookbook's evaluations, without samples"),
-    )
-)
+_BESIDE = {
+    "trace_id branches": "annotations of prime-rl: read with the samples that they are about",
+    "trace_id chunk offset": "an index of prime-rl's annotations: it holds no samples",
+    "trace_ids chunk offset": "an index of prime-rl's episodes: it holds no samples",
+    "producer time step": "metrics of prime-rl: they hold no samples",
+    "responses_create_params": "inputs of NeMo-Gym: prompts without responses, which are no samples",
+    "run_name git_commit model_name timestamp": "metadata of open-instruct: read with its rollouts",
+    "eval/all/avg_score": "metrics of SkyRL: read with its evaluations",
+    "harness trackio": "copies that trackio makes of its traces. Next: open the database of the project, PROJECT.db",
+    "mean/reward std/reward sample": "statistics of NeMo-Gym over the rollouts of a task: they hold no samples",
+    "idx benchmark example_id turns": (
+        "trajectories of the Tinker cookbook's evaluations (EvalStore). Next: open them with --format generic "
+        "--map messages=turns,group=example_id"
+    ),
+    "run_id model_name checkpoint_name timestamp": "a list of the Tinker cookbook's evaluations, without samples",
+}
 """Files that belong to a layout without holding samples."""
 
 _PLACEHOLDER = "<PLACEHOLDER ROW>"
@@ -100,44 +88,28 @@ _NO_ROLLOUTS = (
     "docs/frameworks/nemo_gym.md shows"
 )
 
-_DOCUMENTS: tuple[tuple[frozenset[str], str], ...] = tuple(
-    (frozenset(keys.split()), what)
-    for keys, what in (
-        ("env_id model num_examples", "metadata of verifiers: read with results.jsonl beside it"),
-        (
-            "metadata outputs",
-            (
-                "an output of verifiers' generate, which is one document. Next: write its outputs as lines, "
-                "jq -c '.outputs[]' FILE > results.jsonl"
-            ),
-        ),
-        (
-            "role source cwd",
-            "a trajectory of Letta, which has no reward. Next: record it, as docs/recording.md shows",
-        ),
-        (
-            "training_step episode_id task_hash",
-            (
-                "an episode of rLLM's trainer, a document each. Next: make lines of them, jq -c '. as $e | "
-                ".trajectories[] | {step: $e.training_step, group: $e.task_hash, reward, messages: "
-                ".steps[-1].chat_completions}' FOLDER/*/episode_*.json > rollouts.jsonl"
-            ),
-        ),
-        (
-            "id task termination_reason is_correct",
-            (
-                "an episode of rLLM's evaluations, a document each. Next: make lines of them, jq -c '.trajectories[] | "
-                "{reward, messages: .steps[-1].chat_completions}' episodes/*.json > rollouts.jsonl"
-            ),
-        ),
-        (
-            "config_general results",
-            "results of an evaluation of Atropos, or of lighteval, without samples. Next: open samples.jsonl beside it",
-        ),
-        ("spans", "spans of a trace of MLflow. Next: open the database that has them all, mlflow.db or mlruns.db"),
-        ("version status eval", "a log of Inspect: damaged, or no file of the format that was named"),
-    )
-)
+_DOCUMENTS = {
+    "env_id model num_examples": "metadata of verifiers: read with results.jsonl beside it",
+    "metadata outputs": (
+        "an output of verifiers' generate, which is one document. Next: write its outputs as lines, "
+        "jq -c '.outputs[]' FILE > results.jsonl"
+    ),
+    "role source cwd": "a trajectory of Letta, which has no reward. Next: record it, as docs/recording.md shows",
+    "training_step episode_id task_hash": (
+        "an episode of rLLM's trainer, a document each. Next: make lines of them, jq -c '. as $e | "
+        ".trajectories[] | {step: $e.training_step, group: $e.task_hash, reward, messages: "
+        ".steps[-1].chat_completions}' FOLDER/*/episode_*.json > rollouts.jsonl"
+    ),
+    "id task termination_reason is_correct": (
+        "an episode of rLLM's evaluations, a document each. Next: make lines of them, jq -c '.trajectories[] | "
+        "{reward, messages: .steps[-1].chat_completions}' episodes/*.json > rollouts.jsonl"
+    ),
+    "config_general results": (
+        "results of an evaluation of Atropos, or of lighteval, without samples. Next: open samples.jsonl beside it"
+    ),
+    "spans": "spans of a trace of MLflow. Next: open the database that has them all, mlflow.db or mlruns.db",
+    "version status eval": "a log of Inspect: damaged, or no file of the format that was named",
+}
 """Documents of JSON, known by the first keys of their first object."""
 
 _WIDE = "text in UTF-16, and Rolloupe reads UTF-8. Next: convert it, as with iconv -f UTF-16 -t UTF-8 FILE > NEW"
@@ -251,8 +223,7 @@ def _shut(location: Location) -> str:
 
 
 def _of_document(location: Location) -> str | None:
-    keys = beginning(location, is_list=True).keys()
-    return next((what for wanted, what in _DOCUMENTS if wanted <= keys), None)
+    return _named_by(beginning(location, is_list=True).keys(), _DOCUMENTS)
 
 
 def _ending(name: str) -> str:
@@ -287,13 +258,14 @@ def _of_lines(location: Location) -> str:
     if not seen.objects:
         return _NO_ROLLOUTS if _PLACEHOLDER in seen.trouble else seen.trouble
     keys = {key for record in seen.objects for key in record}
-    for wanted, framework in _FRAMEWORKS:
-        if wanted <= keys:
-            return f"looks like {framework}: {_NO_FORMAT}"
-    for wanted, what in _BESIDE:
-        if wanted <= keys:
-            return what
-    return why_no_sample(seen.objects)
+    if framework := _named_by(keys, _FRAMEWORKS):
+        return f"looks like {framework}: {_NO_FORMAT}"
+    return _named_by(keys, _BESIDE) or why_no_sample(seen.objects)
+
+
+def _named_by(keys: Collection[str], kinds: dict[str, str]) -> str | None:
+    """The first kind of file whose keys are all among some; None if there is none."""
+    return next((kind for wanted, kind in kinds.items() if all(key in keys for key in wanted.split())), None)
 
 
 def _of_rows(location: Location, *, is_named: bool) -> str | None:

@@ -248,7 +248,7 @@ def roles_of(record: Record) -> Roles:
     messages = None if prompt and response else _first(record, names("messages", ()), _is_conversation)
     if response is None and (messages is None or not text.answers_in(_unpack(record[messages]))):
         response = _first(record, found.weak_responses, _is_response)
-    group = _first(record, names("group", ()), _is_name)
+    group = _first_read(record, names("group", ()), fields.name)
     if group is None and type(record.get("id")) is int and fields.is_messages(record.get("prompt")):
         group = "id"  # verifiers until September 2025: rollouts of one example share it
     score = _first(record, scores, _is_score)
@@ -256,7 +256,7 @@ def roles_of(record: Record) -> Roles:
     if score is None and found.outcomes and (response or messages or _holds_answer(record, prompt)):
         verdicts = [key for key in found.outcomes if _is_verdict(key, record[key])]
         score = next((key for key in verdicts if isinstance(record[key], bool)), None) or next(iter(verdicts), None)
-    step = _first(record, steps, _is_integer)
+    step = _first_read(record, steps, fields.integer)
     if step is None and steps:
         step = next((key for key in steps if _may_be_step(key, record[key])), None)
     labels = names("label", ())
@@ -270,11 +270,11 @@ def roles_of(record: Record) -> Roles:
         step,
         group,
         _first(record, [key for key in labels if key != response], _may_be_label) if labels else None,
-        _first(record, names("env", ()), _is_name),
+        _first_read(record, names("env", ()), fields.name),
         _first(record, names("status_key", ()), _is_word) or _first(record, found.truncated, _is_flag),
-        {what: key for what, keys in found.counts.items() if (key := _first(record, keys, _is_count))},
-        _first(record, names("advantage", ()), _is_number),
-        _first(record, found.weak_steps, _is_integer),
+        {what: key for what, keys in found.counts.items() if (key := _first_read(record, keys, fields.count))},
+        _first_read(record, names("advantage", ()), fields.number),
+        _first_read(record, found.weak_steps, fields.integer),
     )
 
 
@@ -282,6 +282,14 @@ def _first(record: Record, keys: Iterable[str], fits: Test) -> str | None:
     """The first of some keys whose value fits. A plain loop: this runs a dozen times for each row."""
     for key in keys:
         if fits(record[key]):
+            return key
+    return None
+
+
+def _first_read(record: Record, keys: Iterable[str], read: Callable[[object], object]) -> str | None:
+    """The first of some keys whose value can be read, as `_first`."""
+    for key in keys:
+        if read(record[key]) is not None:
             return key
     return None
 
@@ -395,7 +403,7 @@ def words_of(key: str) -> list[str]:
 
 def weak_group(record: Record) -> str | None:
     """Return what may name the group of a row without a prompt."""
-    key = _first(record, candidates(tuple(record)).weak_groups, _is_name)
+    key = _first_read(record, candidates(tuple(record)).weak_groups, fields.name)
     return fields.name(record[key]) if key else None
 
 
@@ -501,22 +509,6 @@ def _is_flag(value: object) -> bool:
     return isinstance(value, bool)
 
 
-def _is_number(value: object) -> bool:
-    return fields.number(value) is not None
-
-
-def _is_integer(value: object) -> bool:
-    return fields.integer(value) is not None
-
-
 def _may_be_step(key: str, value: object) -> bool:
     """Anything, which then counts as a problem; but `steps` may be what a sample did."""
     return value is not None and (isinstance(value, str | int | float) or not fold(key).endswith("steps"))
-
-
-def _is_name(value: object) -> bool:
-    return fields.name(value) is not None
-
-
-def _is_count(value: object) -> bool:
-    return fields.count(value) is not None

@@ -21,7 +21,7 @@ from rolloupe.formats.reading.records import Record, Uncut, Unusable
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.formats.reading.tables.parquet import ParquetFormat
 from rolloupe.lru import Lru
-from rolloupe.model import Location, Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source, Texts
+from rolloupe.model import Location, Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source
 from rolloupe.storage import path_state, stamp_of_state
 from rolloupe.tokens import SampleTokens
 
@@ -162,18 +162,9 @@ class DocumentRows(AnyRows):
                 reason = self.failure(error)
         return [Problem(source=source.name, reason=reason, start=start, stop=stop, transient=may_grow)]
 
-    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
-        """See `Format`."""
-        record, row = self._read(run, source, locator)
-        return self.sample(record, row, locator)
-
-    def load_texts(self, run: RunInfo, source: Source, locator: Locator) -> Texts | None:
-        """See `Format`."""
-        return self.texts_of(*self._read(run, source, locator))
-
     def record_at(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow] | None:
         """See `Format`."""
-        return self._read(run, source, locator)
+        return self.record_and_row(run, source, locator)
 
     def token_arrays(
         self,
@@ -208,7 +199,8 @@ class DocumentRows(AnyRows):
                 except Exception as error:  # must not cost the samples after it
                     yield failed(source, place, error)
 
-    def _read(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
+    def record_and_row(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
+        """See `RecordFormat`."""
         try:
             state = path_state(source.path)
             place = locator.start, locator.length, state.st_ino, state.st_size, state.st_mtime_ns

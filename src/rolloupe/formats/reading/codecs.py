@@ -6,7 +6,7 @@ Every call passes the file to the decoder, which keeps only its position, so a f
 
 import sys
 import zlib
-from typing import BinaryIO, NamedTuple, Protocol
+from typing import BinaryIO, NamedTuple
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -58,31 +58,8 @@ class DecodingStopped(Exception):
         self.lossy = lossy
 
 
-class Codec(Protocol):
-    """Decodes one member or frame."""
-
-    @property
-    def eof(self) -> bool:
-        """True once the member or frame is whole."""
-        ...
-
-    @property
-    def needs_input(self) -> bool:
-        """False while output waits that needs no more input."""
-        ...
-
-    @property
-    def unused_data(self) -> bytes:
-        """Input after the end of the member or frame."""
-        ...
-
-    def decompress(self, data: bytes, max_length: int) -> bytes:
-        """Feed input, keeping what is not needed yet; return at most that much output."""
-        ...
-
-
 class Gzip:
-    """One gzip member; `held` is input that it has not looked at yet."""
+    """One gzip member, with the methods of a `ZstdDecompressor`; `held` is input that it has not looked at yet."""
 
     def __init__(self, inner: "zlib._Decompress | None" = None) -> None:
         self._inner = inner or zlib.decompressobj(31)
@@ -91,16 +68,16 @@ class Gzip:
 
     @property
     def eof(self) -> bool:
-        """See `Codec`."""
+        """True once the member is whole."""
         return self._inner.eof
 
     @property
     def unused_data(self) -> bytes:
-        """See `Codec`."""
+        """Input after the end of the member."""
         return self._inner.unused_data
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        """See `Codec`. Raises `zlib.error`."""
+        """Feed input, keeping what is not needed yet; return at most that much output. Raises `zlib.error`."""
         out = self._inner.decompress(self.held + data, max_length)
         self.held = self._inner.unconsumed_tail
         self.needs_input = not self.held and len(out) < max_length
@@ -134,7 +111,7 @@ class Decoder:
         self._gzip = gzip
         self._empty = 0
         """Number of consecutive members or frames without content up to here."""
-        self._codec: Codec | None = point.state.copy() if point.state else None
+        self._codec: Gzip | zstd.ZstdDecompressor | None = point.state.copy() if point.state else None
         self._input = b""
         self._at = 0
         self._next = point.file
@@ -188,7 +165,7 @@ class Decoder:
     def _idle(self, what: str) -> Damage:
         return Damage(self.place, f"{what}: read no further")
 
-    def _decode(self, codec: Codec, data: bytes) -> bytes:
+    def _decode(self, codec: Gzip | zstd.ZstdDecompressor, data: bytes) -> bytes:
         try:
             return codec.decompress(data, PIECE_BYTES)
         except (zlib.error, zstd.ZstdError) as error:

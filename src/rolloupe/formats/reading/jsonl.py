@@ -29,9 +29,9 @@ from rolloupe.formats.reading.line_reader import (
     why_no_text,
 )
 from rolloupe.formats.reading.peek import look_into
-from rolloupe.formats.reading.records import Completion, Record, RecordFormat, Uncut, Unusable
+from rolloupe.formats.reading.records import Completion, Record, RecordFormat, Uncut, Unusable, row_at
 from rolloupe.formats.reading.stream import Gap, damage_of, gaps_of, is_decoded, open_binary
-from rolloupe.model import Location, Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source, Texts
+from rolloupe.model import Location, Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source
 from rolloupe.storage import expect
 from rolloupe.tokens import SampleTokens
 
@@ -202,13 +202,7 @@ class JsonlFormat(RecordFormat):
         """See `Format`."""
         return self.loaded(run, source, locator, self.annotate)
 
-    def loaded(
-        self,
-        run: RunInfo,
-        source: Source,
-        locator: Locator,
-        annotate: Annotate,
-    ) -> Sample:
+    def loaded(self, run: RunInfo, source: Source, locator: Locator, annotate: Annotate) -> Sample:
         """Read a sample, and add to it what other files say about it."""
         data, record, row = self._read(run, source, locator)
         sample = self.sample(record, row, locator)
@@ -216,16 +210,14 @@ class JsonlFormat(RecordFormat):
         sample.notes += replacements(data)
         return sample
 
-    def load_texts(self, run: RunInfo, source: Source, locator: Locator) -> Texts | None:
-        """See `Format`."""
-        if type(self).references is RecordFormat.references:
-            return None
+    def record_and_row(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
+        """See `RecordFormat`."""
         _, record, row = self._read(run, source, locator)
-        return self.texts_of(record, row)
+        return record, row
 
     def record_at(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow] | None:
         """See `Format`."""
-        _, record, row = self._read(run, source, locator)
+        record, row = self.record_and_row(run, source, locator)
         return self.own_record(record, row), row
 
     def _read(self, run: RunInfo, source: Source, locator: Locator) -> tuple[bytes, Record, SampleRow]:
@@ -241,10 +233,7 @@ class JsonlFormat(RecordFormat):
             rows = self.rows_of(run, source, record, locator.start, locator.length)
         except Unusable as error:
             raise changed(source, locator.start, str(error)) from None
-        row = next((row for row in rows if isinstance(row, SampleRow) and row.part == locator.part), None)
-        if row is None:
-            raise changed(source, locator.start, f"its part {locator.part!r} is gone")
-        return record, row
+        return record, row_at(rows, source, locator)
 
     def raw(self, source: Source, locator: Locator) -> bytes:
         """See `Format`. The bytes are uncompressed."""

@@ -13,7 +13,7 @@ from typing import Any
 from rolloupe.formats.base import NO_ANNOTATIONS, Annotations, Format, changed
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import cause_of
-from rolloupe.formats.reading.records import Record, RecordFormat, Unusable
+from rolloupe.formats.reading.records import Record, RecordFormat, Unusable, row_at
 from rolloupe.model import Location, Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source, Texts
 from rolloupe.tokens import SampleTokens
 
@@ -78,17 +78,6 @@ class NumberedFormat(RecordFormat):
                 row.part = f"{PART}.{row.part}" if row.part else PART
         return found
 
-    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
-        """See `Format`."""
-        record, row = self._read(run, source, locator)
-        sample = self.sample(record, row, locator)
-        self.annotate(run, record, sample)
-        return sample
-
-    def load_texts(self, run: RunInfo, source: Source, locator: Locator) -> Texts | None:
-        """See `Format`."""
-        return self.texts_of(*self._read(run, source, locator))
-
     def raw(self, source: Source, locator: Locator) -> bytes:
         """See `Format`. Returns the sample as JSON, whatever the file is."""
         try:
@@ -97,16 +86,14 @@ class NumberedFormat(RecordFormat):
             raise changed(source, locator.start, cause_of(error)) from None
         return json.dumps(fields.showable(record), ensure_ascii=False).encode("utf-8", "surrogatepass")
 
-    def _read(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
+    def record_and_row(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
+        """See `RecordFormat`."""
         try:
             record = self.prepared(run, self.numbered_record(source.location, locator.start))
             rows = self._rows(run, source, record, locator.start)
         except (Unusable, OSError) as error:
             raise changed(source, locator.start, cause_of(error)) from None
-        row = next((row for row in rows if isinstance(row, SampleRow) and row.part == locator.part), None)
-        if row is None:
-            raise changed(source, locator.start, f"its part {locator.part!r} is gone")
-        return record, row
+        return record, row_at(rows, source, locator)
 
 
 class ByEnding(Format):

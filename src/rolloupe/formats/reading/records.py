@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from rolloupe import text
-from rolloupe.formats.base import Format
+from rolloupe.formats.base import Format, changed
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.field_map import MISSING, member
 from rolloupe.formats.reading.files import alone, files, is_one_file, links_of, plain_name, stem
@@ -84,6 +84,23 @@ class RecordFormat(Format):
             ref_turns=references.turns,
             extra={key: fields.showable(value) for key, value in record.items() if key not in self.placed},
         )
+
+    def record_and_row(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
+        """Read the prepared record at a place, and the row of its sample. Raises `SourceChanged`."""
+        raise NotImplementedError
+
+    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
+        """See `Format`."""
+        record, row = self.record_and_row(run, source, locator)
+        sample = self.sample(record, row, locator)
+        self.annotate(run, record, sample)
+        return sample
+
+    def load_texts(self, run: RunInfo, source: Source, locator: Locator) -> Texts | None:
+        """See `Format`."""
+        if type(self).references is RecordFormat.references:
+            return None
+        return self.texts_of(*self.record_and_row(run, source, locator))
 
     series_keys: ClassVar[frozenset[str]] = frozenset()
     """Keys whose lists `sample`, too, reads with `tokens` alone: a loaded sample gets them as arrays."""
@@ -190,6 +207,14 @@ class RecordFormat(Format):
             label=references.label,
             reference="".join(map(text.verbatim, references.turns)),
         )
+
+
+def row_at(rows: Sequence[Scanned], source: Source, locator: Locator) -> SampleRow:
+    """Return the row of a record whose sample is at a place. Raises `SourceChanged`."""
+    for row in rows:
+        if isinstance(row, SampleRow) and row.part == locator.part:
+            return row
+    raise changed(source, locator.start, f"its part {locator.part!r} is gone")
 
 
 def step_of(value: object) -> int | None:

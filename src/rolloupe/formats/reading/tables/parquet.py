@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from rolloupe.formats.base import changed
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.codecs import FREE_BYTES, MAX_RATIO
-from rolloupe.formats.reading.records import Record, RecordFormat, Unusable
+from rolloupe.formats.reading.records import Record, RecordFormat, Unusable, row_at
 from rolloupe.formats.reading.tables.parquet_files import (
     AGAIN,
     BATCH_BYTES,
@@ -39,7 +39,7 @@ from rolloupe.formats.reading.tables.parquet_files import (
     stamp_of,
     why_no_table,
 )
-from rolloupe.model import Location, Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source, Texts
+from rolloupe.model import Location, Locator, Problem, RunInfo, SampleRow, Scanned, Source
 
 FIRST_FILES = 4
 FIRST_ROWS = 4
@@ -121,20 +121,9 @@ class ParquetFormat(RecordFormat):
                 row.part = f"{number}.{row.part}" if row.part else str(number)
         return [replace(row, start=start, stop=stop) if isinstance(row, Problem) else row for row in found]
 
-    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
-        """See `Format`."""
-        record, row = self._read(run, source, locator)
-        sample = self.sample(record, row, locator)
-        self.annotate(run, record, sample)
-        return sample
-
-    def load_texts(self, run: RunInfo, source: Source, locator: Locator) -> Texts | None:
-        """See `Format`."""
-        return self.texts_of(*self._read(run, source, locator))
-
     def record_at(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow] | None:
         """See `Format`."""
-        record, row = self._read(run, source, locator)
+        record, row = self.record_and_row(run, source, locator)
         return self.own_record(record, row), row
 
     def raw(self, source: Source, locator: Locator) -> bytes:
@@ -142,17 +131,15 @@ class ParquetFormat(RecordFormat):
         record = _record(source, locator, frozenset())[0]
         return json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
-    def _read(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
+    def record_and_row(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
+        """See `RecordFormat`."""
         record, group, number = _record(source, locator, self.series_keys)
         try:
             record = self.prepared(run, record)
             rows = self._rows(run, source, record, group, number)
         except Unusable as error:
             raise changed(source, locator.start, str(error)) from None
-        row = next((row for row in rows if isinstance(row, SampleRow) and row.part == locator.part), None)
-        if row is None:
-            raise changed(source, locator.start, f"its row {locator.part!r} is gone")
-        return record, row
+        return record, row_at(rows, source, locator)
 
 
 def _record(source: Source, locator: Locator, arrays: frozenset[str]) -> tuple[Record, PlacedGroup, int]:
