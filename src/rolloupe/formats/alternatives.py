@@ -56,7 +56,7 @@ def sampled_tokens(value: object) -> SampledTokens | None:
     """
     if isinstance(value, dict):
         return _of_object(value)
-    first = next((one for one in value if one is not None), None) if isinstance(value, list) else None
+    first = next((item for item in value if item is not None), None) if isinstance(value, list) else None
     if not isinstance(value, list) or not isinstance(first, dict | list | tuple):
         return None
     if not isinstance(first, dict):
@@ -75,7 +75,7 @@ def _of_object(value: Record) -> SampledTokens | None:
     logprobs, strings = value.get("token_logprobs"), value.get("tokens")
     if isinstance(logprobs, list):
         texts = strings if isinstance(strings, list) else []
-        return _tokens(logprobs, [(_text(one), _id(one)) for one in texts], value.get("top_logprobs"))
+        return _tokens(logprobs, [(_text(token), _id(token)) for token in texts], value.get("top_logprobs"))
     starts, ids, values = value.get("start_indices"), value.get("token_ids"), value.get("logprobs")
     if isinstance(starts, list) and isinstance(ids, list) and isinstance(values, list):
         return _of_flat(starts, ids, values, value.get("decoded_tokens"))
@@ -85,12 +85,15 @@ def _of_object(value: Record) -> SampledTokens | None:
 def _of_objects(entries: Sequence[Any]) -> SampledTokens | None:
     """Objects of a token each."""
     objects = [entry if isinstance(entry, dict) else {} for entry in entries]
-    logprobs = [_member(one, _LOGPROBS) for one in objects]
+    logprobs = [_member(entry, _LOGPROBS) for entry in objects]
     names = [
-        (_text(next((one[key] for key in _TEXTS if isinstance(one.get(key), str)), None)), _id(_member(one, _IDS)))
-        for one in objects
+        (
+            _text(next((entry[key] for key in _TEXTS if isinstance(entry.get(key), str)), None)),
+            _id(_member(entry, _IDS)),
+        )
+        for entry in objects
     ]
-    has_top = any("top_logprobs" in one for one in objects)
+    has_top = any("top_logprobs" in entry for entry in objects)
     return _tokens(logprobs, names, entries if has_top else None)
 
 
@@ -118,18 +121,18 @@ def _of_tuples(entries: Sequence[Any]) -> SampledTokens | None:
     if places is None:
         return None
     logprob, token = places
-    names = [(_text(one[2]) if len(one) == 3 else _text(one[token]), _id(one[token])) for one in listed]
-    return _tokens([one[logprob] for one in listed], names, None)
+    names = [(_text(entry[2]) if len(entry) == 3 else _text(entry[token]), _id(entry[token])) for entry in listed]
+    return _tokens([entry[logprob] for entry in listed], names, None)
 
 
 def _order(entries: Sequence[Any]) -> tuple[int, int] | None:
     """Which element of pairs or triples is the logprob, and which the token; None if their types do not say so."""
-    firsts, seconds = ([one[place] for one in entries if one[place] is not None] for place in (0, 1))
-    if any(isinstance(one, str) for one in firsts):
+    firsts, seconds = ([entry[place] for entry in entries if entry[place] is not None] for place in (0, 1))
+    if any(isinstance(item, str) for item in firsts):
         return (1, 0)
-    if any(isinstance(one, str) for one in seconds):
+    if any(isinstance(item, str) for item in seconds):
         return (0, 1)
-    first_is, second_is = (bool(some) and all(_id(one) is not None for one in some) for some in (firsts, seconds))
+    first_is, second_is = (bool(some) and all(_id(item) is not None for item in some) for some in (firsts, seconds))
     if first_is == second_is:
         return None
     return (1, 0) if first_is else (0, 1)
@@ -139,7 +142,7 @@ def _of_flat(starts: list[Any], ids: list[Any], values: list[Any], texts: object
     """VLLM's flat lists: of each token a piece of them, which begins with the sampled one."""
     pieces = texts if isinstance(texts, list) and len(texts) == len(ids) else [None] * len(ids)
     edges = [*starts, len(ids)]
-    if len(values) != len(ids) or any(_id(one) is None for one in edges) or any(a >= b for a, b in pairwise(edges)):
+    if len(values) != len(ids) or any(_id(edge) is None for edge in edges) or any(a >= b for a, b in pairwise(edges)):
         return None
     if starts and starts[0] != 0:
         return None
@@ -152,7 +155,7 @@ def _of_flat(starts: list[Any], ids: list[Any], values: list[Any], texts: object
 
 
 def _tokens(logprobs: list[Any], names: Sequence[tuple[str | None, int | None]], top: object) -> SampledTokens | None:
-    if logprobs and all(fields.number(one) is None for one in logprobs):
+    if logprobs and all(fields.number(value) is None for value in logprobs):
         return None
     strings, ids = [text for text, _ in names], [number for _, number in names]
     return SampledTokens(

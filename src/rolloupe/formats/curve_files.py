@@ -157,9 +157,9 @@ def without_curves(run: RunInfo) -> list[str]:
 def curve_locations(run: RunInfo) -> Iterator[tuple[str, str, str]]:
     """Yield the files with the curves of a run: path, name in the folder of the run, and what wrote them."""
     folder = run.root if is_folder(run.root) else os.path.dirname(run.root)
-    files = [(one, file.kind) for file in curve_files(run) for one in file.locations]
-    found = [(one.path, kind) for one, kind in files]
-    found += [(side_file(one, "-wal").path, kind) for one, kind in files if kind in DATABASES]
+    files = [(location, file.kind) for file in curve_files(run) for location in file.locations]
+    found = [(location.path, kind) for location, kind in files]
+    found += [(side_file(location, "-wal").path, kind) for location, kind in files if kind in DATABASES]
     return ((path, os.path.relpath(path, folder), kind) for path, kind in found)
 
 
@@ -168,9 +168,9 @@ def config_of(run: RunInfo) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for file in curve_files(run):
         with contextlib.suppress(ValueError):
-            for one in current_curves(file):
-                if run.within in ("", one.id):
-                    found |= one.config
+            for logged in current_curves(file):
+                if run.within in ("", logged.id):
+                    found |= logged.config
     return found
 
 
@@ -184,11 +184,13 @@ def first_looks(run: RunInfo) -> list[LoggedRun]:
         if file.kind == "trackio":
             runs, configs = project_runs(file.locations[0]), database_configs(file.locations[0])
             only = runs if len(runs) == 1 and not file.is_beside else []
-            named = [one for one in runs if one.name == run.name] or only
-            found += [(file.kind, file.path, LoggedRun(one.name, [], configs.get(one.id, {}))) for one in named[-1:]]
+            named = [logged for logged in runs if logged.name == run.name] or only
+            found += [
+                (file.kind, file.path, LoggedRun(logged.name, [], configs.get(logged.id, {}))) for logged in named[-1:]
+            ]
         elif not file.is_beside or _is_of(file, run):
             when = os.path.basename if file.kind == "TensorBoard" else str
-            found += [(file.kind, when(one.path), begins_as(file.kind, one)) for one in file.locations]
+            found += [(file.kind, when(location.path), begins_as(file.kind, location)) for location in file.locations]
     return [logged for *_, logged in sorted(found, key=itemgetter(0, 1), reverse=True)]
 
 
@@ -208,7 +210,7 @@ def _is_of(file: CurveFile, run: RunInfo) -> bool:
     if is_below(file.path, run.root) or run.name in path_names(file):
         return True
     if file.kind in DATABASES:
-        return any(run.name == one.name for one in project_runs(file.locations[0]))
+        return any(run.name == logged.name for logged in project_runs(file.locations[0]))
     return file.kind in OFFLINE and begins_as(file.kind, file.locations[0]).name == run.name
 
 
@@ -226,9 +228,9 @@ def kind_of(name: str) -> str:
 def stamps_of(file: CurveFile) -> list[tuple[object, ...]]:
     """Return what changes whenever the files of some curves do."""
     found: list[tuple[object, ...]] = []
-    for one in file.locations:
-        beside = [side_file(one, ending) for ending in SIDE_FILES] if file.kind in DATABASES else []
-        for place in (one, *beside):
+    for location in file.locations:
+        beside = [side_file(location, ending) for ending in SIDE_FILES] if file.kind in DATABASES else []
+        for place in (location, *beside):
             with contextlib.suppress(OSError):
                 found.append((place.path, *stamp_of_state(file_state(place))))
     return found
@@ -274,7 +276,7 @@ def read_curves(file: CurveFile, reader: EventFiles | JsonLines | FramedLog | No
             runs = (reader or _GROWING[file.kind]()).read(file.locations)
             if not runs[0].rows and not runs[0].damage and not any(map(_size, file.locations)):
                 raise ValueError(EMPTY)
-            return _noted(runs) if any(_size(one) > MAX_BYTES for one in file.locations) else runs
+            return _noted(runs) if any(_size(location) > MAX_BYTES for location in file.locations) else runs
         if file.kind == "trackio":
             return [*read_trackio(first).values()]
         if file.kind == "MLflow":
@@ -338,7 +340,7 @@ def _alone(path: str, link_root: str) -> Iterator[CurveFile]:
         yield file_named(path)
         return
     listed = _entries(path, link_root)
-    own = [*_files(path, [one for one in listed if not one.is_folder], names=PLAIN_NAMES)]
+    own = [*_files(path, [entry for entry in listed if not entry.is_folder], names=PLAIN_NAMES)]
     yield from own
     below = _of_trackers(listed, link_root)
     counts = Counter(file.kind for file in [*own, *below])
@@ -348,14 +350,14 @@ def _alone(path: str, link_root: str) -> Iterator[CurveFile]:
 def _within(root: str, link_root: str, names: frozenset[str]) -> list[CurveFile]:
     """The curves in the folder of a run: its own files, and those in folders of trackers."""
     listed = _entries(root, link_root)
-    own = _files(root, [one for one in listed if not one.is_folder], names=names)
+    own = _files(root, [entry for entry in listed if not entry.is_folder], names=names)
     return [*own, *_of_trackers(listed, link_root)]
 
 
 def _of_trackers(listed: list[FolderEntry], link_root: str) -> list[CurveFile]:
     """The curves in folders of trackers among those of a run's folder."""
     left = [MAX_FOLDERS]
-    folders = [one.path for one in listed if one.is_folder and one.name.lower() in FOLDERS]
+    folders = [entry.path for entry in listed if entry.is_folder and entry.name.lower() in FOLDERS]
     return [file for folder in folders for file in _below(folder, link_root, 1, left)]
 
 
@@ -364,31 +366,31 @@ def _below(
 ) -> Iterator[CurveFile]:
     left[0] -= 1
     listed = _entries(folder, link_root)
-    yield from _files(folder, [one for one in listed if not one.is_folder], also)
-    for one in listed:
-        if one.is_folder and depth < MAX_DEPTH and left[0] > 0 and one.name not in ASIDE:
-            yield from _below(one.path, link_root, depth + 1, left, also)
+    yield from _files(folder, [entry for entry in listed if not entry.is_folder], also)
+    for entry in listed:
+        if entry.is_folder and depth < MAX_DEPTH and left[0] > 0 and entry.name not in ASIDE:
+            yield from _below(entry.path, link_root, depth + 1, left, also)
 
 
 def _files(
     folder: str, listed: list[FolderEntry], also: frozenset[str] = frozenset(), names: frozenset[str] = USUAL_NAMES
 ) -> Iterator[CurveFile]:
-    events = tuple(one.location for one in listed if is_event_file(one.name))
+    events = tuple(entry.location for entry in listed if is_event_file(entry.name))
     if events:
         yield CurveFile("TensorBoard", folder, events)
-    for one in listed:
-        kind = kind_of(one.name)
-        if kind == "TensorBoard" or not (kind in BY_THEMSELVES | also or one.name in names):
+    for entry in listed:
+        kind = kind_of(entry.name)
+        if kind == "TensorBoard" or not (kind in BY_THEMSELVES | also or entry.name in names):
             continue
         if kind != "trackio":
-            yield CurveFile(kind, one.path, (one.location,))
-        elif is_database(one.location):
-            yield CurveFile(database_kind(one.location), one.path, (one.location,))
+            yield CurveFile(kind, entry.path, (entry.location,))
+        elif is_database(entry.location):
+            yield CurveFile(database_kind(entry.location), entry.path, (entry.location,))
 
 
 def _entries(folder: str, link_root: str) -> list[FolderEntry]:
     try:
-        return [one for one in entries(folder, link_root) if not one.refused]
+        return [entry for entry in entries(folder, link_root) if not entry.refused]
     except OSError:
         return []
 

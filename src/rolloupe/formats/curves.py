@@ -6,7 +6,8 @@ contents both have to fit, and tables of numbers in a folder of source code are 
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from rolloupe.formats.base import Format, changed
 from rolloupe.formats.curve_files import (
     ALONE,
     DATABASES,
+    FOLDERS,
+    OF_TRACKERS,
     OFFLINE,
     PLAIN_NAMES,
     begins_as,
@@ -21,6 +24,7 @@ from rolloupe.formats.curve_files import (
     curve_files,
     curve_locations,
     file_named,
+    home_of,
     kind_of,
 )
 from rolloupe.formats.reading.files import FolderEntry, entries, is_one_file, stem
@@ -28,7 +32,8 @@ from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.trackers.databases import database_kind, project_runs
 from rolloupe.formats.reading.trackers.sqlite import ENDINGS, why_unread
 from rolloupe.formats.reading.trainer_files import described_files
-from rolloupe.model import Location, Locator, RunFile, RunInfo, RunPart, Sample, Scanned, Source
+from rolloupe.formats.registry import by_name
+from rolloupe.model import Location, Locator, RunFile, RunInfo, RunPart, Sample, SampleRow, Scanned, Source
 from rolloupe.storage import is_folder
 
 OF_CODE = frozenset((
@@ -78,25 +83,25 @@ class Curves(Format):
             return self._of_file(file_named(str(path)).kind, path, forced=forced)
         links = link_root or str(path.resolve())
         try:
-            listed = [one for one in entries(str(path), links) if not (one.is_folder or one.refused)]
+            listed = [entry for entry in entries(str(path), links) if not (entry.is_folder or entry.refused)]
         except OSError:
             return []
-        named = [(kind, one) for one in listed if (kind := kind_of(one.name))]
+        named = [(kind, entry) for entry in listed if (kind := kind_of(entry.name))]
         return self._of_folder(path, named, links) if named else []
 
     def _of_folder(self, folder: Path, named: list[tuple[str, FolderEntry]], links: str) -> list[RunInfo]:
-        offline = [one for kind, one in named if kind in OFFLINE and begins_as(kind, one.location).fits]
+        offline = [entry for kind, entry in named if kind in OFFLINE and begins_as(kind, entry.location).fits]
         found = dict.fromkeys(kind for kind, _ in _plain(folder, named, links))
         if offline and (found or len(offline) == 1):
-            found |= dict.fromkeys(kind_of(one.name) for one in offline)
+            found |= dict.fromkeys(kind_of(entry.name) for entry in offline)
         if found:
-            names = [begins_as(kind_of(one.name), one.location).name for one in offline if len(offline) == 1]
+            names = [begins_as(kind_of(entry.name), entry.location).name for entry in offline if len(offline) == 1]
             name = next(filter(None, names), folder.name)
             return [self._run(folder, name, f"curves of {', '.join(found)}, no samples", links)]
-        runs = [run for one in offline for run in self._of_file(kind_of(one.name), Path(one.path), links=links)]
-        for kind, one in named:
-            if kind == "trackio" or (kind == "JSON lines" and _is_of_verl(one.location)):
-                runs += self._of_file(kind, Path(one.path), links=links)
+        runs = [run for entry in offline for run in self._of_file(kind_of(entry.name), Path(entry.path), links=links)]
+        for kind, entry in named:
+            if kind == "trackio" or (kind == "JSON lines" and _is_of_verl(entry.location)):
+                runs += self._of_file(kind, Path(entry.path), links=links)
         return runs
 
     def _of_file(self, kind: str, path: Path, *, forced: bool = False, links: str = "") -> list[RunInfo]:
@@ -106,7 +111,7 @@ class Curves(Format):
             if why_unread(location):  # by the format of its samples
                 return []
             reason = f"a run of a database of {database_kind(location)}, no samples"
-            return [self._run(path, one.name, reason, links, one.id) for one in project_runs(location)]
+            return [self._run(path, run.name, reason, links, run.id) for run in project_runs(location)]
         seen = begins_as(kind, location)
         if not (seen.fits or (forced and kind != "JSON lines")):
             return []
@@ -123,9 +128,9 @@ class Curves(Format):
         """See `Format`. Files with curves alone, which the run follows: a scan of them yields nothing."""
         folder = _folder(run)
         return [
-            Source(path=one.path, name=os.path.relpath(one.path, folder), root=one.root)
+            Source(path=location.path, name=os.path.relpath(location.path, folder), root=location.root)
             for file in curve_files(run)
-            for one in file.locations
+            for location in file.locations
         ]
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:  # noqa: ARG002
@@ -147,15 +152,15 @@ class Curves(Format):
 
 def _plain(folder: Path, named: list[tuple[str, FolderEntry]], links: str) -> Iterator[tuple[str, FolderEntry]]:
     """Event files, and tables under the names that trainers give them."""
-    for kind, one in named:
-        is_table = one.name in PLAIN_NAMES and not (kind == "trainer state" and _CHECKPOINT.fullmatch(folder.name))
+    for kind, entry in named:
+        is_table = entry.name in PLAIN_NAMES and not (kind == "trainer state" and _CHECKPOINT.fullmatch(folder.name))
         may_be = kind == "TensorBoard" or (is_table and not _holds_code(folder, links))
-        if may_be and begins_as(kind, one.location).fits:
-            yield kind, one
+        if may_be and begins_as(kind, entry.location).fits:
+            yield kind, entry
 
 
 def _holds_code(folder: Path, links: str) -> bool:
-    return any(one.name in OF_CODE for one in entries(str(folder), links))
+    return any(entry.name in OF_CODE for entry in entries(str(folder), links))
 
 
 def _is_of_verl(location: Location) -> bool:
@@ -170,3 +175,55 @@ def _stem(path: Path) -> str:
 
 def _folder(run: RunInfo) -> str:
     return run.root if is_folder(run.root) else os.path.dirname(run.root)
+
+
+LOOKED_SOURCES = 64
+LOOKED_ROWS = 256
+LOOKED_BYTES = 2**20
+"""How much of a source is looked at for the splits of its samples, where it can be read in parts."""
+
+UNSEEN = (
+    "its samples are of splits that the run {name} has, so that it is no run of its own but the curves of that. Next: "
+    "name it to open it"
+)
+
+
+def hosts_of(runs: Sequence[RunInfo]) -> list[tuple[RunInfo, RunInfo]]:
+    """Return the runs of trackers that belong to other runs, each with that run."""
+    folders = {run.root: run for run in runs if run.format not in OF_TRACKERS and is_folder(run.root)}
+    for root, run in [*folders.items()]:
+        folders.setdefault(home_of(root), run)
+    beside = {(os.path.dirname(root), os.path.basename(root)): run for root, run in folders.items()}
+    return [
+        (run, host)
+        for run in runs
+        if run.format in OF_TRACKERS and folders and (host := _host(run, folders, beside)) is not None
+    ]
+
+
+def _host(run: RunInfo, folders: dict[str, RunInfo], beside: dict[tuple[str, str], RunInfo]) -> RunInfo | None:
+    place = Path(run.root)
+    for folder in (place, *place.parents):
+        if host := folders.get(str(folder)):
+            return host
+        names = (run.name, place.name) if folder.name.lower() in FOLDERS else ()
+        if host := next((beside[key] for name in names if (key := (str(folder.parent), name)) in beside), None):
+            return host
+    return None
+
+
+def has_more_splits(run: RunInfo, host: RunInfo) -> bool:
+    """Tell whether a run has a split that another lacks, as far as a part of each source shows."""
+    own = _splits(run)
+    return bool(own) and not own <= _splits(host)
+
+
+def _splits(run: RunInfo) -> set[str]:
+    reader = by_name(run.format)
+    stop = LOOKED_BYTES if reader.splittable else 2**62
+    return {
+        row.split
+        for source in reader.sources(run)[:LOOKED_SOURCES]
+        for row in islice(reader.scan(run, source, 0, stop), LOOKED_ROWS)
+        if isinstance(row, SampleRow)
+    }

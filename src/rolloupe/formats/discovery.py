@@ -20,10 +20,10 @@ from rolloupe.errors import NotRecognised, UnreadablePath, words_of
 from rolloupe.formats import unreadable
 from rolloupe.formats.base import Format
 from rolloupe.formats.curve_files import ALONE, OF_TRACKERS, usual_tables
+from rolloupe.formats.curves import UNSEEN, has_more_splits, hosts_of
 from rolloupe.formats.reading.files import FolderEntry, alone, entries, forget, is_utf8, listing_once, stem, why_shut
 from rolloupe.formats.registry import BUILT_IN, all_formats, by_name, other_formats
 from rolloupe.formats.token_texts import TokenizerChoice
-from rolloupe.formats.tracker_runs import UNSEEN, has_more_splits, hosts_of
 from rolloupe.model import AS_FOUND, Location, Reading, RunInfo, TokenizerFile
 from rolloupe.storage import (
     Interrupted,
@@ -115,10 +115,11 @@ def discover(
     runs = runs if names_repeat else distinct(runs)
     if is_forced and not runs and not walk.is_late:
         tried = ", ".join(str(path) for path in paths)
-        names = " or ".join(one.name for one in formats)
+        names = " or ".join(reader.name for reader in formats)
         raise NotRecognised(f"{names} reads nothing at {tried}. Next: rolloupe doctor, without --format")
     notes = [
-        Note(one.origin, f"its format {one.name} could not be loaded: {one.reason}") for one in other_formats().broken
+        Note(broken.origin, f"its format {broken.name} could not be loaded: {broken.reason}")
+        for broken in other_formats().broken
     ]
     how = of_several if len(runs) > 1 else msgspec.structs.replace(of_several, metrics_by_name=False)
     runs = [whole(run, how) for run in runs]
@@ -176,7 +177,7 @@ def _candidates(reading: Reading) -> tuple[Format, ...]:
     """The formats to ask. Raises `NotRecognised`."""
     if reading.format:
         return (by_name(reading.format),)
-    return tuple(one for one in all_formats() if one.takes_field_map or not reading.fields)
+    return tuple(reader for reader in all_formats() if reader.takes_field_map or not reading.fields)
 
 
 def _existing(path: Path) -> Path:
@@ -242,9 +243,9 @@ class _Walk:
 
     def run_around(self, place: Path) -> Path:
         """The run that contains this place; the place itself if no run does."""
-        for one in _overriding(self._formats, "run_around"):
-            with self._trying(one, place):
-                if path := one.run_around(place):
+        for reader in _overriding(self._formats, "run_around"):
+            with self._trying(reader, place):
+                if path := reader.run_around(place):
                     if not isinstance(path, Path):
                         raise TypeError(f"run_around returned {type(path).__name__}, not a path")
                     return path
@@ -252,12 +253,12 @@ class _Walk:
 
     def joined(self, runs: list[RunInfo]) -> list[RunInfo]:
         """Join the runs that their format recognises as parts of one."""
-        for one in _overriding(self._formats, "joined"):
-            members = [run for run in runs if run.format == one.name]
-            with self._trying(one, Path()):
-                joined = one.joined(members)
+        for reader in _overriding(self._formats, "joined"):
+            members = [run for run in runs if run.format == reader.name]
+            with self._trying(reader, Path()):
+                joined = reader.joined(members)
                 if joined != members:
-                    others = [run for run in runs if run.format != one.name]
+                    others = [run for run in runs if run.format != reader.name]
                     places = {(run.format, run.root): number for number, run in enumerate(runs)}
                     runs = sorted([*others, *joined], key=lambda run: places.get((run.format, run.root), len(places)))
         return runs
@@ -277,7 +278,7 @@ class _Walk:
     def file(self, path: Path) -> list[RunInfo]:
         """The run in one file, if it is a run."""
         self._link_root = ""
-        runs = self._ask(path, [one for one in self._formats if unreadable.is_asked(one, path.name)])
+        runs = self._ask(path, [reader for reader in self._formats if unreadable.is_asked(reader, path.name)])
         if not runs:
             reason = (
                 unreadable.reason_for(path.name, alone(path), is_named=True) or "no format recognises what it holds"
@@ -349,10 +350,10 @@ class _Walk:
         elif folder not in self._claimed:
             self._claim(self._ask(Path(folder), self._formats))
         elif folder in self._of_curves:
-            self._claim(self._ask(Path(folder), [one for one in self._formats if one.has_samples]))
+            self._claim(self._ask(Path(folder), [reader for reader in self._formats if reader.has_samples]))
         self._note_unread(folder, listed)
-        shown = [one for one in listed if one.is_folder and not one.refused and _is_walked(one.name)]
-        return [os.path.realpath(one.path) if one.is_link else one.path for one in shown]
+        shown = [entry for entry in listed if entry.is_folder and not entry.refused and _is_walked(entry.name)]
+        return [os.path.realpath(entry.path) if entry.is_link else entry.path for entry in shown]
 
     def _ask(self, path: Path, formats: Sequence[Format]) -> list[RunInfo]:
         """The runs of the first format that finds any, and of others if each of these takes some files of a folder.
@@ -360,18 +361,18 @@ class _Walk:
         Beside a run of the whole folder, a run is a file.
         """
         found: list[RunInfo] = []
-        for one in formats:
-            if found and not one.takes_single_files:
+        for reader in formats:
+            if found and not reader.takes_single_files:
                 continue
             try:
-                runs = _checked(one, one.detect(path, forced=self._forced, link_root=self._link_root) or [])
+                runs = _checked(reader, reader.detect(path, forced=self._forced, link_root=self._link_root) or [])
             except Interrupted:
                 if not self._is_late():
                     raise
                 self._note_late(str(path), "not all folders in it were looked at")
                 break
             except (Exception, SystemExit) as error:
-                self._failed(one, path, error)
+                self._failed(reader, path, error)
                 continue
             is_whole = any(not by_name(run.format).takes_single_files for run in found)
             found += [run for run in runs if not (is_whole and run.root == str(path))]
@@ -392,7 +393,7 @@ class _Walk:
                 self._claimed.update(paths, map(os.path.dirname, paths))
                 if not reader.has_samples:
                     self._of_curves |= {os.path.dirname(path) for path in paths} - {run.root}
-                self._claimed.update(one.path for one in reader.tokenizers(run) if isinstance(one, Location))
+                self._claimed.update(place.path for place in reader.tokenizers(run) if isinstance(place, Location))
                 self._whole.update(path for path in paths if is_folder(path))
             if self._on_find is not None:
                 self._on_find(run)
@@ -462,7 +463,7 @@ class _Walk:
 
 def _overriding(formats: Iterable[Format], method: str) -> list[Format]:
     """The formats with a method of their own in place of the base class's."""
-    return [one for one in formats if getattr(type(one), method, None) is not getattr(Format, method)]
+    return [reader for reader in formats if getattr(type(reader), method, None) is not getattr(Format, method)]
 
 
 def _checked(reader: Format, runs: object) -> list[RunInfo]:

@@ -62,20 +62,20 @@ def describe() -> str:
     return "\n".join([_OPENING, *map(_section, built_in_formats())])
 
 
-def _section(one: Format) -> str:
-    rows = "\n".join(f"| {keys} | {meaning} |" for keys, meaning in one.reads)
+def _section(reader: Format) -> str:
+    rows = "\n".join(f"| {keys} | {meaning} |" for keys, meaning in reader.reads)
     return f"""\
-## {one.title} (`{one.name}`)
+## {reader.title} (`{reader.name}`)
 
-**Recognised**: {one.recognises}
+**Recognised**: {reader.recognises}
 
-**Layout**: {one.layout}
+**Layout**: {reader.layout}
 
-**Identity**: {one.identity}
+**Identity**: {reader.identity}
 
 | key | becomes |
 |---|---|
 {rows}
 
-**Limits**: {one.limits}
+**Limits**: {reader.limits}
 """

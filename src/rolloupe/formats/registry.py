@@ -79,10 +79,10 @@ def by_name(name: str) -> "Format":
     others = other_formats()
     if name in others.loaded:
         return others.loaded[name]
-    for one in others.broken:
-        if one.name == name:
-            raise NotRecognised(f"{one}. Next: update or remove {one.origin}")
-    names = ", ".join(one.name for one in all_formats())
+    for broken in others.broken:
+        if broken.name == name:
+            raise NotRecognised(f"{broken}. Next: update or remove {broken.origin}")
+    names = ", ".join(reader.name for reader in all_formats())
     raise NotRecognised(f"no format is called {name!r}. There are: {names}")
 
 

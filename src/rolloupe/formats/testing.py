@@ -91,7 +91,7 @@ class FormatContract:
         assert (run.format, Path(run.root).is_relative_to(tmp_path)) == (self.format, True)
         assert run.reason and run.name and run.parts
         runs = discover([place], Reading(format=self.format)).runs
-        assert self._names(run) in [self._names(one) for one in runs]
+        assert self._names(run) in [self._names(other) for other in runs]
 
     def test_nothing_else_is_found(self, tmp_path: Path) -> None:
         """Neither files of no format nor runs of other formats become runs of this one."""
@@ -127,16 +127,16 @@ class FormatContract:
         first = self.reader.sources(run)
         with _opening() as opened:
             assert self.reader.sources(run) == first
-        assert {one.path for one in first}.isdisjoint(opened)
-        names = [one.name for one in first]
-        assert len(set(names)) == len(names) and all(Path(one.path).is_file() for one in first)
+        assert {source.path for source in first}.isdisjoint(opened)
+        names = [source.name for source in first]
+        assert len(set(names)) == len(names) and all(Path(source.path).is_file() for source in first)
 
     def test_new_files_may_be_listed_alone(self, tmp_path: Path) -> None:
         """With `sources_by_name`, a listing that lacks all other files has the same source for each file."""
         run = self.run_at(tmp_path)
         every = self.reader.sources(run) if self.reader.sources_by_name else []
         for source in every:
-            others = {one.path for one in every if one != source}
+            others = {other.path for other in every if other != source}
             with listing_once(is_hidden=partial(_is_among, others)):
                 assert source.depends or source in self.reader.sources(run)
 
@@ -168,7 +168,7 @@ class FormatContract:
         begins = sorted({item.start for item in _scan(self.reader, run, source) if not isinstance(item, Problem)})
         places = sorted({place + near for place in begins for near in (-1, 0, 1) if place + near > 0})
         chosen = places[:: max(1, len(places) // MAX_CUTS)]
-        return [chosen, *([one] for one in chosen[:: max(1, len(chosen) // 4)])]
+        return [chosen, *([place] for place in chosen[:: max(1, len(chosen) // 4)])]
 
     def test_loading_agrees_with_scanning(self, tmp_path: Path) -> None:
         """A loaded sample has the id, the place, the numbers and the texts of its row."""
@@ -224,9 +224,9 @@ class FormatContract:
             last = original.rstrip(b"\n").rfind(b"\n") + 1
             path.write_bytes(original[: (last + len(original)) // 2])
             found = _scan(self.reader, run, source)
-            before = [one for one in whole if one.start is not None and one.start < last]
+            before = [item for item in whole if item.start is not None and item.start < last]
             assert repr(found[: len(before)]) == repr(before)
-            assert all(isinstance(one, Problem) and one.transient for one in found[len(before) :])
+            assert all(isinstance(item, Problem) and item.transient for item in found[len(before) :])
             path.write_bytes(original)
 
     def test_values_of_wrong_types_never_raise(self, tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ class FormatContract:
         run = self.run_at(tmp_path)
         for source in self._lines(run):
             path = Path(source.path)
-            path.write_text("".join(f"{json.dumps(one)}\n" for one in _mutants(path)), encoding="utf-8")
+            path.write_text("".join(f"{json.dumps(record)}\n" for record in _mutants(path)), encoding="utf-8")
             for item in _check_items(self.reader, run, source):
                 if isinstance(item, SampleRow):
                     _check_sendable(self.reader.load(run, source, _locator(source, item)))

@@ -81,7 +81,7 @@ def note_of(run: RunInfo, ids: Sequence[int], strings: Sequence[str] | None) -> 
         return note_without_tokenizer(ids)
     if strings is None:
         return f"{count} are a text of more than {MAX_CHARS // 2**20} Mi characters: ids are shown"
-    unknown = sum(one not in decoder for one in ids)
+    unknown = sum(token_id not in decoder for token_id in ids)
     shown = f"; {unknown:,} of them are not in its vocabulary, and shown as <token ID>" if unknown else ""
     return f"the text is decoded from {count} with {decoder.file.path}{shown}"
 

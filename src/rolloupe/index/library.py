@@ -21,7 +21,7 @@ import platformdirs
 from rolloupe.errors import NotFound, RolloupeError, UnreadablePath, words_of
 from rolloupe.formats import Discovery, Note, by_name, discover, discover_begun, distinct, may_begin
 from rolloupe.formats.curve_files import check_named
-from rolloupe.formats.tracker_runs import hosts_of
+from rolloupe.formats.curves import hosts_of
 from rolloupe.index.execution import SMALL_RUNS, Executor, OwnWork, ProcessExecutor, core_count
 from rolloupe.index.fingerprint import size_of
 from rolloupe.index.poll.new_folders import NewFolders

@@ -428,7 +428,7 @@ def _object(data: bytes, columns: list[str] | None) -> Record:
 def _sizes(data: bytes, *, is_table: bool) -> Iterator[int]:
     try:
         whole = data.removeprefix(BOM)
-        return iter([len(bytes(one)) for one in _elements(_members(whole)["data"] if is_table else whole)])
+        return iter([len(bytes(element)) for element in _elements(_members(whole)["data"] if is_table else whole)])
     except (msgspec.DecodeError, ValueError, RecursionError, KeyError):
         return iter(())
 

@@ -218,10 +218,10 @@ def _may_be_groups(groups: Groups, rows: Sequence[GroupedRow], words: set[str]) 
 def _same(some: Iterable[Hashable], others: Iterable[Hashable]) -> bool:
     """Whether rows are divided alike."""
     pairs = {*zip(some, others, strict=True)}
-    return len(pairs) == len({one for one, _ in pairs}) == len({one for _, one in pairs})
+    return len(pairs) == len({left for left, _ in pairs}) == len({right for _, right in pairs})
 
 
 def _follows(some: Iterable[Hashable], others: Iterable[Hashable]) -> bool:
     """Whether `others` tell `some`: each of them comes with one of these alone."""
     pairs = {*zip(some, others, strict=True)}
-    return len(pairs) == len({one for _, one in pairs})
+    return len(pairs) == len({right for _, right in pairs})

@@ -94,7 +94,9 @@ def _alternatives(row: Record, proposed: Mapping[str, str]) -> str:
     """What to say of other objects of a row that have the same keys as the one with the proposed response."""
     before, _, key = (proposed.get("response") or proposed.get("reward", "")).partition(".")
     keys = {path.partition(".")[2].partition(".")[0] for path in proposed.values() if path.startswith(f"{before}.")}
-    others = {name: 0 for name, one in row.items() if name != before and type(one) is dict and keys <= one.keys()}
+    others = {
+        name: 0 for name, member in row.items() if name != before and type(member) is dict and keys <= member.keys()
+    }
     return f"; the same keys lie in {_shown(others)}, which this line does not read" if key and others else ""
 
 
@@ -158,12 +160,12 @@ def proposed_map(records: Sequence[Record]) -> dict[str, str]:
 def _map_of_lists(row: Mapping[str, Any]) -> dict[str, str]:
     """The map of a list of texts and of a score for each of these, a number or a member of an object; else empty."""
     lists = {path: value for path, value in row.items() if isinstance(value, list) and len(value) > 1}
-    texts = [path for path, value in lists.items() if all(isinstance(one, str) for one in value)]
-    scores = {path: value for path, value in lists.items() if all(isinstance(one, int | float) for one in value)}
+    texts = [path for path, value in lists.items() if all(isinstance(item, str) for item in value)]
+    scores = {path: value for path, value in lists.items() if all(isinstance(item, int | float) for item in value)}
     for path, value in lists.items():
-        if all(type(one) is dict for one in value) and not text.is_message(value[0]):
+        if all(type(item) is dict for item in value) and not text.is_message(value[0]):
             for key in [*value[0]][:MAX_LEAVES]:
-                if any(isinstance(one.get(key), int | float) for one in value):
+                if any(isinstance(item.get(key), int | float) for item in value):
                     scores[f"{path}.{key}"] = value
     for path in texts:
         for score, value in scores.items():
@@ -243,8 +245,8 @@ def _rows_within(record: Record, depth: int) -> Sequence[Record]:
 def _may_be_row(record: Record) -> bool:
     """Whether an object in a document has a text, and a number or a verdict."""
     values = [*dict(_leaves(record)).values()]
-    has_text = any(isinstance(one, str) for one in values)
-    return has_text and any(isinstance(one, int | float) or fields.is_verdict(one) for one in values)
+    has_text = any(isinstance(value, str) for value in values)
+    return has_text and any(isinstance(value, int | float) or fields.is_verdict(value) for value in values)
 
 
 def _by_path(rows: Sequence[dict[str, Any]], kind: Any) -> dict[str, list[Any]]:
@@ -335,8 +337,8 @@ def _reward_of_pair(records: Sequence[Record], keys: Sequence[str]) -> str:
     if labels[0] in _PAIR:
         return "+".join("1" if label in _BETTER else "0" for label in labels)
     for key in first:
-        named = (one for record in records for one in choice(record.get(key), labels))
-        if key not in keys and _OF_CHOICE.intersection(words_of(key)) and any(one is not None for one in named):
+        named = (score for record in records for score in choice(record.get(key), labels))
+        if key not in keys and _OF_CHOICE.intersection(words_of(key)) and any(score is not None for score in named):
             return key
     return _path_of_scores(first, len(keys))
 
@@ -354,7 +356,7 @@ def _path_of_scores(value: object, count: int, path: str = "", depth: int = _SCO
 
 
 def _are_scores(value: object, count: int) -> bool:
-    return isinstance(value, list) and len(value) == count and all(fields.number(one) is not None for one in value)
+    return isinstance(value, list) and len(value) == count and all(fields.number(item) is not None for item in value)
 
 
 def _is_answer(value: object) -> bool:

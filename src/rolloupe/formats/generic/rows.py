@@ -101,7 +101,7 @@ class NamedRows(RecordFormat):
             return fields.Reward(tokens.nan_sum(rewards), {}, {})
         what = f"`{roles.score}` has {len(value)} numbers for one response"
         if not fields.joined(roles.texts(record)[1]).strip():
-            texts = [key for key, one in record.items() if isinstance(one, str) and one.strip()]
+            texts = [key for key, member in record.items() if isinstance(member, str) and member.strip()]
             paths = "by their paths from the row, as in --map response=KEY,reward=LIST.0.KEY"
             among = f"; its texts are {', '.join(texts[:SHOWN_TEXTS])}" if texts else ""
             raise Unusable(f"{what}, which is empty. Next: name the text and its score {paths}{among}")

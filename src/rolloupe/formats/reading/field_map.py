@@ -83,7 +83,7 @@ def checked_fields(entries: Mapping[str, Any]) -> Fields:
 def renamed(record: Record, fields: Fields) -> Record:
     """The row with mapped fields under the usual names of their roles; a missing key leaves the role empty."""
     names = {ROLES[role] for role, _ in fields}
-    mapped_keys = {one for _, key in fields for one in ([key] if key in record else key.split("+"))}
+    mapped_keys = {name for _, key in fields for name in ([key] if key in record else key.split("+"))}
     found = {ROLES[role]: value for role, key in fields if (value := mapped_value(record, key)) is not MISSING}
     texts = next((key for role, key in fields if role in ("response", "messages")), "")
     if "reward" in found and "+" in texts and texts not in record and not isinstance(found["reward"], list):
@@ -93,7 +93,7 @@ def renamed(record: Record, fields: Fields) -> Record:
 
 def has_mapped(record: Record, keys: Iterable[str]) -> bool:
     """Return whether a row has one of some keys of a field map."""
-    return any(member(record, one) is not MISSING for key in keys for one in (key, *key.split("+")))
+    return any(member(record, name) is not MISSING for key in keys for name in (key, *key.split("+")))
 
 
 def mapped_value(record: Record, key: str) -> Any:
@@ -105,7 +105,9 @@ def mapped_value(record: Record, key: str) -> Any:
     for name in key.split("+"):
         value = member(record, name)
         values.append(float(name) if value is MISSING and _NUMBER.fullmatch(name) else value)
-    return MISSING if all(one is MISSING for one in values) else [None if one is MISSING else one for one in values]
+    return (
+        MISSING if all(item is MISSING for item in values) else [None if item is MISSING else item for item in values]
+    )
 
 
 def choice(value: object, labels: Sequence[str]) -> list[float | None]:
@@ -133,9 +135,11 @@ def member(record: Record, key: str) -> Any:
         if isinstance(value, dict) and part in value:
             value = value[part]
         elif (
-            isinstance(value, list) and any(type(one) is dict and part in one for one in value) and _are_objects(value)
+            isinstance(value, list)
+            and any(type(item) is dict and part in item for item in value)
+            and _are_objects(value)
         ):
-            value = [one and one.get(part) for one in value]
+            value = [item and item.get(part) for item in value]
         elif isinstance(value, list) and part.isascii() and part.isdecimal() and int(part) < len(value):
             value = value[int(part)]
         else:
@@ -145,4 +149,4 @@ def member(record: Record, key: str) -> Any:
 
 def _are_objects(value: list[Any]) -> bool:
     """Whether a list holds objects or nulls alone, and not the messages of a conversation."""
-    return all(one is None or type(one) is dict for one in value) and not text.is_message(value[0])
+    return all(item is None or type(item) is dict for item in value) and not text.is_message(value[0])

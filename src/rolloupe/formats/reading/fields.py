@@ -231,7 +231,7 @@ def step_in(name: str, numbered: Collection[str] = ()) -> int | None:
     it is a step only with leading zeros, if it is no date, or behind a beginning that `numbered_names` found.
     """
     if found := [*_STEP.finditer(name)]:
-        return integer(max(found, key=lambda one: (_RANKS.get(one["word"].lower(), 1), one.start()))["step"])
+        return integer(max(found, key=lambda match: (_RANKS.get(match["word"].lower(), 1), match.start()))["step"])
     if name.isdecimal() and len(name) < 10:
         return int(name)
     if match := _BEFORE_SPLIT.fullmatch(name):

@@ -162,7 +162,7 @@ def _view_or_nothing(folder: str, link_root: str) -> FolderView:
 def _entries(folder: str, link_root: str, is_hidden: Callable[[str, str], bool] = _none) -> list[FolderEntry]:
     found = []
     with folder_entries(Location(folder, link_root)) as listing:
-        for entry in (one for one in listing if not is_hidden(folder, one.name)):
+        for entry in (item for item in listing if not is_hidden(folder, item.name)):
             path = os.path.join(folder, entry.name)
             refused = _refusal(entry, path, link_root)
             is_folder = not refused and entry.is_dir()

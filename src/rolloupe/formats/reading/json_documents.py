@@ -91,7 +91,9 @@ _documents: Lru[tuple[Location, str, int, int, int], ListDocument] = Lru(entries
 def list_document(location: Location, key: str) -> ListDocument:
     """Return a document, decoded once until it changes. Raises `Unusable` and OSError."""
     stamp = stamp_of_state(file_state(location))
-    return _documents.get_or_make((location, key, *stamp), lambda: _read(location, key), lambda one: one.size_bytes)
+    return _documents.get_or_make(
+        (location, key, *stamp), lambda: _read(location, key), lambda document: document.size_bytes
+    )
 
 
 def _read(location: Location, key: str) -> ListDocument:

@@ -181,10 +181,10 @@ class JsonlFormat(RecordFormat):
 
     def lines_at(self, run: RunInfo, places: Iterable[Locator]) -> dict[Locator, bytes]:
         """Read lines of annotations; those that cannot be read are left out."""
-        sources = {one.name: one for one in self.sources(run) if one.annotates}
+        sources = {source.name: source for source in self.sources(run) if source.annotates}
         found: dict[Locator, bytes] = {}
         by_source: dict[str, list[Locator]] = defaultdict(list)
-        for place in sorted({*places}, key=lambda one: one.start):
+        for place in sorted({*places}, key=lambda place: place.start):
             by_source[place.source].append(place)
         for name, some in by_source.items():
             if name in sources:

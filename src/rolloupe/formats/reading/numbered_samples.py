@@ -35,7 +35,7 @@ class NumberedFormat(RecordFormat):
     def numbered_record(self, location: Location, number: int) -> Record:
         """Return one record. Raises `Unusable` and OSError."""
         listed = self.numbered(location, "")
-        found = next((one for at, one in listed if at == number), Unusable("it has no such sample"))
+        found = next((record for at, record in listed if at == number), Unusable("it has no such sample"))
         if isinstance(found, Unusable):
             raise found
         return found
@@ -45,7 +45,9 @@ class NumberedFormat(RecordFormat):
         found: list[Record] = []
         for location in some[:1]:
             try:
-                found += [one for _, one in islice(self.numbered(location, ""), 2) if not isinstance(one, Unusable)]
+                found += [
+                    record for _, record in islice(self.numbered(location, ""), 2) if not isinstance(record, Unusable)
+                ]
             except (Unusable, OSError):
                 continue
         return found

@@ -104,7 +104,7 @@ class PromptRuns(JsonlFormat):
     def group_in(self, run: RunInfo, source: Source, data: bytes, start: int) -> str | None:
         """Return the group that `row` makes of a line, None for no sample. Raises whatever it may raise."""
         found = self.rows_of(run, source, self.prepared(run, parse(data)), start, len(data))
-        return next((one.group for one in found if isinstance(one, SampleRow)), None)
+        return next((row.group for row in found if isinstance(row, SampleRow)), None)
 
 
 def _lines_before(source: Source, stop: int) -> Iterator[Line]:

@@ -138,7 +138,7 @@ class RecordFormat(Format):
         """See `Format`: a file, or a folder in which at least one file holds a record that fits."""
         links = link_root or str(path.resolve())
         one_file = is_one_file(path)
-        listed = [alone(path)] if one_file else [one.location for one in files(str(path), links, self.suffixes)]
+        listed = [alone(path)] if one_file else [entry.location for entry in files(str(path), links, self.suffixes)]
         if not listed or not (forced or any(map(self.fits, self.first_records(listed)))):
             return []
         number = "one file" if len(listed) == 1 else f"{len(listed)} files"
@@ -159,7 +159,7 @@ class RecordFormat(Format):
         found: list[Location] = []
         for part in run.parts:
             one_file = is_file(part.path)
-            listed = [] if one_file else [one.location for one in files(part.path, links, self.suffixes)]
+            listed = [] if one_file else [entry.location for entry in files(part.path, links, self.suffixes)]
             found += [Location(part.path, links)] if one_file else listed
         return [
             Source(
@@ -250,7 +250,7 @@ def _group_by(key: str, record: Record, row: SampleRow, source: Source) -> str:
     `key` is one column, or several with commas between. `prompt` and `file` need no column.
     """
     keys = [key] if "," not in key or member(record, key) is not MISSING else key.split(",")
-    found = [value for one in keys if (value := _value_of(one.strip(), record, row, source)) is not MISSING]
+    found = [value for name in keys if (value := _value_of(name.strip(), record, row, source)) is not MISSING]
     names = [fields.name(value) or fields.digest(fields.as_text(value)) for value in found]
     return (fields.name("/".join(names)) or fields.digest("")) if names else row.group
 

@@ -139,7 +139,7 @@ class MergedMetrics:
     def rows(self) -> list[MetricRow]:
         """Return copies of all rows: by step, then those without one."""
         steps = [MetricRow(step=step, values=dict(self._by_step[step])) for step in sorted(self._by_step)]
-        return steps + [MetricRow(step=None, values=dict(one.values), time_s=one.time_s) for one in self._loose]
+        return steps + [MetricRow(step=None, values=dict(row.values), time_s=row.time_s) for row in self._loose]
 
 
 def merged_metrics(rows: Iterable[Record]) -> list[MetricRow]:
@@ -178,7 +178,11 @@ def described_files(files: Iterable[tuple[str, str, str]]) -> list[RunFile]:
 def json_sources(root: str, some: Iterable[Location | None]) -> list[Source]:
     """Return files in the form of `Format.trainer_files`, with names relative to the run; None is left out."""
     folder = root if is_folder(root) else os.path.dirname(root)
-    return [Source(path=one.path, name=os.path.relpath(one.path, folder), root=one.root) for one in some if one]
+    return [
+        Source(path=location.path, name=os.path.relpath(location.path, folder), root=location.root)
+        for location in some
+        if location
+    ]
 
 
 KEPT_LINE_VALUES = 3_000_000
@@ -320,7 +324,7 @@ def read(source: Source, start: int, length: int) -> bytes:
 @lru_cache(maxsize=KEPT_FILES)
 def _damage(source: Source, _inode: int, _size: int, _changed_ns: int) -> tuple[Problem, ...]:
     found = _of_lines(source) if plain_name(source.path).endswith(JSONL) else _of_document(source)
-    listed = [msgspec.structs.replace(one, transient=True) for one in islice(found, MAX_LISTED + 1)]
+    listed = [msgspec.structs.replace(problem, transient=True) for problem in islice(found, MAX_LISTED + 1)]
     if len(listed) > MAX_LISTED:
         reason = f"more than {MAX_LISTED} problems in this file: the others are not listed"
         listed[MAX_LISTED:] = [Problem(source=source.name, reason=reason, transient=True)]

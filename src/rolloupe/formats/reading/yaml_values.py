@@ -61,7 +61,7 @@ def _size(value: Any, sizes: dict[int, int]) -> int:
     if id(value) not in sizes:
         sizes[id(value)] = MAX_VALUES
         inner = value.values() if isinstance(value, dict) else value
-        sizes[id(value)] = 1 + sum(_size(one, sizes) for one in inner)
+        sizes[id(value)] = 1 + sum(_size(member, sizes) for member in inner)
     return sizes[id(value)]
 
 

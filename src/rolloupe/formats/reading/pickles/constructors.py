@@ -55,7 +55,7 @@ def as_key(value: Any) -> Any:
     if value is None or isinstance(value, str | bytes | int | float | Name):
         return value
     parts = value if isinstance(value, tuple) and len(value) <= MAX_KEY_PARTS else (value,)
-    is_flat = all(one is None or isinstance(one, str | bytes | int | float | Name) for one in parts)
+    is_flat = all(part is None or isinstance(part, str | bytes | int | float | Name) for part in parts)
     return value if is_flat else Opaque("key", (value,))
 
 
@@ -65,10 +65,10 @@ def paced(items: Iterable[T]) -> Iterator[T]:
     They may be chosen so that each takes longer than the one before. Raises `UnreadablePickle`.
     """
     ends_s = time.monotonic() + MAX_SECONDS_OF_KEYS
-    for number, one in enumerate(items):
+    for number, item in enumerate(items):
         if not number % FREE_KEYS and time.monotonic() > ends_s:
             raise UnreadablePickle("its keys take very long to tell apart: not read")
-        yield one
+        yield item
 
 
 def _dict(pairs: Any = ()) -> dict[Any, Any]:
@@ -86,7 +86,7 @@ def _tuple(values: Any = ()) -> tuple[Any, ...]:
 
 
 def _set(values: Any = ()) -> set[Any]:
-    return {as_key(one) for one in paced(_iterable(values))}
+    return {as_key(item) for item in paced(_iterable(values))}
 
 
 def _frozenset(values: Any = ()) -> frozenset[Any]:
@@ -165,7 +165,7 @@ def _tensor_with_type(storage: Any, offset: Any, shape: Any, strides: Any, *more
 
 def _lengths(values: Any) -> tuple[int, ...]:
     found = tuple(values)
-    if any(type(one) is not int or not 0 <= one < 2**40 for one in found):
+    if any(type(length) is not int or not 0 <= length < 2**40 for length in found):
         raise TypeError
     return found
 

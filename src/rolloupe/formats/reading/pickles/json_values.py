@@ -103,8 +103,8 @@ class _Converter:
 
     def _some(self, values: Iterable[Any], depth: int) -> Iterator[Any]:
         """The values of a container; behind the first that is not shown, none."""
-        for one in values:
-            yield self.of(one, depth + 1)
+        for item in values:
+            yield self.of(item, depth + 1)
             if self.left < 0:
                 return
 

@@ -321,8 +321,8 @@ def _add_items(machine: Machine) -> None:
     if isinstance(target, Opaque):
         target.extend(items)
         return
-    for one in paced(items):
-        target.add(as_key(one))
+    for item in paced(items):
+        target.add(as_key(item))
 
 
 _pushes(b"l", lambda machine: machine.items())

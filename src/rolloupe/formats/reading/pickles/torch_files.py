@@ -163,9 +163,9 @@ def _members(location: Location) -> dict[str, _Member]:
         raise UnreadablePickle(f"cut off, still being written, or damaged ({error})") from None
     if len(listed) > MAX_MEMBERS:
         raise UnreadablePickle(f"an archive of {len(listed):,} members: not read")
-    if any(one.compress_type != zipfile.ZIP_STORED or one.file_size != one.compress_size for one in listed):
+    if any(info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size for info in listed):
         raise UnreadablePickle("an archive with packed members, which PyTorch never writes: not read")
-    return {one.filename: _Member(one.header_offset, one.file_size) for one in listed}
+    return {info.filename: _Member(info.header_offset, info.file_size) for info in listed}
 
 
 def _start_of(reader: _FileReader, member: _Member) -> int:

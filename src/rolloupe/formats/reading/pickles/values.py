@@ -287,7 +287,7 @@ class NumberList(Sequence[Any]):
 
     def __len__(self) -> int:
         if self._count is None:
-            counts = (len(one) if isinstance(one, list) else count_of(self._run(one)) for one in self._pieces)
+            counts = (len(piece) if isinstance(piece, list) else count_of(self._run(piece)) for piece in self._pieces)
             self._count = sum(counts)
         return self._count
 
@@ -391,7 +391,7 @@ def floats_of(value: Any) -> NDArray[np.float64] | None:
     elif not isinstance(value, list | tuple):
         return None
     if not isinstance(value, np.ndarray):
-        numbers = [float(one) if isinstance(one, int | float) and abs(one) < 2**1000 else np.nan for one in value]
+        numbers = [float(item) if isinstance(item, int | float) and abs(item) < 2**1000 else np.nan for item in value]
         return np.array(numbers, dtype=np.float64)
     if value.ndim == 0 or value.dtype.kind not in "biuf":
         return None
@@ -407,7 +407,7 @@ STORAGES: Final = {
 """PyTorch's classes of storages, with the type of their values."""
 
 STORED_AS: Final = {
-    **{one: one for one in ("float32", "float64", "float16", "complex64", "complex128", "bool")},
+    **{kind: kind for kind in ("float32", "float64", "float16", "complex64", "complex128", "bool")},
     **{f"{sign}int{bits}": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
     "bfloat16": "uint16", "float8_e5m2": "uint8", "float8_e4m3fn": "uint8",
 }  # fmt: skip

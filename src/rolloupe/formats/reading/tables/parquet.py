@@ -167,7 +167,7 @@ def _readable_batches(source: Source, group: PlacedGroup) -> Iterator[pa.RecordB
 
 def _group_at(groups: Sequence[PlacedGroup], locator: Locator) -> PlacedGroup | None:
     place = locator.start, locator.start + locator.length
-    return next((one for one in groups if (one.facts.start, one.facts.stop) == place), None)
+    return next((group for group in groups if (group.facts.start, group.facts.stop) == place), None)
 
 
 @lru_cache(maxsize=KEPT_BATCHES)
@@ -333,7 +333,7 @@ def _digests(location: Location, group: PlacedGroup, column: str, rows: int) -> 
     for batch in batches_of(location, group, [column], rows if texts else 0, texts):
         values = batch.column(0)
         if not pa.types.is_dictionary(values.type):
-            yield [(fields.digest(fields.joined(one.get(column))), 1) for one in python_rows(batch, lambda _: False)]
+            yield [(fields.digest(fields.joined(row.get(column))), 1) for row in python_rows(batch, lambda _: False)]
             continue
         numbers = values.indices.to_numpy(zero_copy_only=False)  # of a column with nulls floats, its nulls NaN
         numbers = np.nan_to_num(numbers, nan=-1).astype(np.int64)

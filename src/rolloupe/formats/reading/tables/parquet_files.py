@@ -85,28 +85,28 @@ def row_groups(file: BinaryIO) -> list[RowGroup]:
     file.seek(size - TAIL_BYTES - length)
     try:
         metadata = _Compact(file.read(length)).struct(0)
-        return [_row_group(one) for one in metadata[_ROW_GROUPS]]
+        return [_row_group(group) for group in metadata[_ROW_GROUPS]]
     except (IndexError, KeyError, TypeError, AttributeError):
         raise ValueError("its footer is damaged") from None
 
 
 def _row_group(metadata: dict[int, Any]) -> RowGroup:
     columns = metadata[_COLUMNS]
-    facts = [one[_META_DATA] for one in columns]
-    starts = [one.get(_DICTIONARY_AT) or one[_DATA_AT] for one in facts]
-    stops = [start + one[_COMPRESSED] for start, one in zip(starts, facts, strict=True)]
+    facts = [column[_META_DATA] for column in columns]
+    starts = [column.get(_DICTIONARY_AT) or column[_DATA_AT] for column in facts]
+    stops = [start + column[_COMPRESSED] for start, column in zip(starts, facts, strict=True)]
     found = RowGroup(
         rows=metadata[_ROWS],
         size_bytes=metadata[_BYTES],
-        values=sum(one[_VALUES] for one in facts),
+        values=sum(column[_VALUES] for column in facts),
         columns=len(columns),
         start=min(starts, default=0),
         stop=max(stops, default=0),
-        largest_dictionary=max((one[_UNCOMPRESSED] for one in facts if one.get(_DICTIONARY_AT)), default=0),
+        largest_dictionary=max((column[_UNCOMPRESSED] for column in facts if column.get(_DICTIONARY_AT)), default=0),
     )
-    if min(found[:-1]) < 0 or any(one[_VALUES] < 0 or one[_COMPRESSED] < 0 for one in facts):
+    if min(found[:-1]) < 0 or any(column[_VALUES] < 0 or column[_COMPRESSED] < 0 for column in facts):
         raise ValueError("its footer is damaged")
-    names = (sys.intern(one[_PATH][0].decode("utf-8", "replace")) for one in facts)
+    names = (sys.intern(column[_PATH][0].decode("utf-8", "replace")) for column in facts)
     return found._replace(chunks=tuple(map(Chunk, names, starts, stops)))
 
 
@@ -140,7 +140,7 @@ def page_bytes(file: BinaryIO, chunks: Iterable[Chunk]) -> int:
 def dictionary_bytes(file: BinaryIO, chunks: Iterable[Chunk]) -> int:
     """Return the size of the largest dictionary of some columns. Raises as `page_bytes`."""
     headers = (_page_header(file, chunk.start)[0] for chunk in chunks)
-    found = (one.get(_PAGE_UNPACKED) for one in headers if one.get(_PAGE_KIND) == _DICTIONARY)
+    found = (header.get(_PAGE_UNPACKED) for header in headers if header.get(_PAGE_KIND) == _DICTIONARY)
     return max((size for size in found if isinstance(size, int)), default=0)
 
 
@@ -294,7 +294,7 @@ def _footer(location: Location, stamp: Stamp) -> list[RowGroup]:  # noqa: ARG001
 def _page_bytes(location: Location, stamp: Stamp, number: int, columns: tuple[str, ...] | None) -> int:
     chunks = _footer(location, stamp)[number].chunks
     with open_file(location) as file:
-        return page_bytes(file, (one for one in chunks if columns is None or one.column in columns))
+        return page_bytes(file, (chunk for chunk in chunks if columns is None or chunk.column in columns))
 
 
 def check_pages(location: Location, group: PlacedGroup, columns: Sequence[str] | None = None) -> None:
@@ -328,16 +328,16 @@ def groups_of(location: Location, stamp: Stamp) -> tuple[PlacedGroup, ...]:
     """The row groups of a file. Raises OSError, and ValueError for a missing footer or excessive claims."""
     with open_file(location) as file:
         size_bytes = file.seek(0, os.SEEK_END)
-    groups = [one._replace(chunks=()) for one in _footer(location, stamp)]
+    groups = [group._replace(chunks=()) for group in _footer(location, stamp)]
     found, rows = [], 0
-    for number, one in enumerate(groups):
-        found.append(PlacedGroup(one, number, rows))
-        rows += one.rows
+    for number, group in enumerate(groups):
+        found.append(PlacedGroup(group, number, rows))
+        rows += group.rows
     if rows > FREE_ROWS + size_bytes:
         raise ValueError("more rows than the file has bytes: not read")
-    if sum(one.size_bytes for one in groups) > max(FREE_BYTES, MAX_RATIO * size_bytes):
+    if sum(group.size_bytes for group in groups) > max(FREE_BYTES, MAX_RATIO * size_bytes):
         raise ValueError(f"expands more than {MAX_RATIO}-fold: not read")
-    if any(one.columns > MAX_COLUMNS for one in groups):
+    if any(group.columns > MAX_COLUMNS for group in groups):
         raise ValueError(f"more than {MAX_COLUMNS:,} columns: not read")
     return tuple(found)
 

@@ -112,7 +112,7 @@ def trainer_step_of(rows: Iterable[LoggedRow]) -> str:
 
 def _count_of_trainer(rows: Sequence[LoggedRow], name: str) -> int:
     family = name[: name.rfind("/") + 1]
-    own = sum(any(one.startswith(family) and one not in TRAINER_STEPS for one in row.values) for row in rows)
+    own = sum(any(metric.startswith(family) and metric not in TRAINER_STEPS for metric in row.values) for row in rows)
     return own or len(rows)
 
 

@@ -139,7 +139,7 @@ def _logged_runs(database: apsw.Connection) -> list[ProjectRun] | None:
     found = runs_with_metrics(database)
     if found is None:
         return None
-    return [ProjectRun(str(one["run_uuid"]), fields.name(one["name"]) or str(one["run_uuid"])) for one in found]
+    return [ProjectRun(str(row["run_uuid"]), fields.name(row["name"]) or str(row["run_uuid"])) for row in found]
 
 
 def read_mlflow(location: Location) -> list[LoggedRun]:
@@ -148,7 +148,7 @@ def read_mlflow(location: Location) -> list[LoggedRun]:
 
 
 def _runs_of_mlflow(database: apsw.Connection) -> list[LoggedRun]:
-    runs = {one.id: LoggedRun(one.name, [], {}, one.id) for one in _logged_runs(database) or ()}
+    runs = {run.id: LoggedRun(run.name, [], {}, run.id) for run in _logged_runs(database) or ()}
     damage = about_views(database)
     columns = ("run_uuid", "key", "value", "step", "timestamp", "is_nan")
     for number, row in enumerate(table_rows(database, columns, f"FROM metrics ORDER BY rowid LIMIT {MOST_ROWS + 1}")):

@@ -225,7 +225,7 @@ def _tables(items: dict[str, Any], rows: Sequence[LoggedRow]) -> Iterator[tuple[
             steps = (items.get(step) for step in (*TRAINER_STEPS, "_step"))
             step = next((step for step in steps if isinstance(step, int)), None)
             earlier = next((row for row in reversed(rows[-MOST_BEFORE:]) if row.values), None)
-            follows = earlier is not None and any(one.startswith(OF_EVAL) for one in earlier.values)
+            follows = earlier is not None and any(metric.startswith(OF_EVAL) for metric in earlier.values)
             yield path, LoggedTable(key, step, follows)
 
 
@@ -339,7 +339,7 @@ def _of_json(record: bytes) -> Iterator[_Scalar | _MediaFile | str]:
     elif kind == "Media":
         names, key, step = data.get("buffers_name"), data.get("key"), data.get("step")
         if isinstance(names, list) and isinstance(key, str) and isinstance(step, int):
-            yield from (_MediaFile(one, key, step) for one in names if isinstance(one, str))
+            yield from (_MediaFile(name, key, step) for name in names if isinstance(name, str))
     elif kind == "Scalar":
         metric, key, step = data.get("metric"), data.get("key"), data.get("step")
         inner = metric if isinstance(metric, dict) else {}
@@ -361,13 +361,13 @@ def _of_message(record: bytes) -> Iterator[_Scalar | _MediaFile | str]:
         if field == MEDIA:
             values = fields(value, MOST_FIELDS)
             named = (
-                _members(_members(one).get(MEDIA_ITEM)).get(MEDIA_NAME)
-                for place, one in values
+                _members(_members(item).get(MEDIA_ITEM)).get(MEDIA_NAME)
+                for place, item in values
                 if place == SCALAR_VALUE
             )
             yield from (
-                _MediaFile(_decoded(one), _decoded(members.get(SCALAR_KEY)), step)
-                for one in named
+                _MediaFile(_decoded(name), _decoded(members.get(SCALAR_KEY)), step)
+                for name in named
                 if isinstance(step, int)
             )
             continue

@@ -82,11 +82,15 @@ def read_trainer_state(data: bytes) -> LoggedRun:
 
 def rows_of(objects: Iterable[dict[Any, Any]]) -> Iterator[LoggedRow]:
     """Yield a row for each object that holds numbers; of `{"step", "data"}`, as verl writes it, `data` is the row."""
-    for number, one in enumerate(objects):
+    for number, record in enumerate(objects):
         if number == MAX_ROWS:
             return
-        data = one.get("data")
-        cells = {**data, **{key: cell for key, cell in one.items() if key != "data"}} if isinstance(data, dict) else one
+        data = record.get("data")
+        cells = (
+            {**data, **{key: cell for key, cell in record.items() if key != "data"}}
+            if isinstance(data, dict)
+            else record
+        )
         values = {name: value for key, cell in cells.items() for name, value in flat(_cell(cell), str(key)) if key}
         name = next((name for name in STEPS if fields.integer(values.get(name)) is not None), "")
         step = fields.integer(values.pop(name, None))
@@ -214,11 +218,13 @@ def _separator_of(head: str) -> str:
     if len(head) == COMPARED_CHARS and len(lines) > 1:
         lines.pop()  # it may go on
     header, *rows = [_QUOTED.sub("", line) for line in lines] or [""]
-    found = [one for one in SEPARATORS if one in header]
+    found = [separator for separator in SEPARATORS if separator in header]
     if len(found) > 1:
-        fitting = [one for one in found if all(row.count(one) == header.count(one) for row in rows)]
+        fitting = [
+            separator for separator in found if all(row.count(separator) == header.count(separator) for row in rows)
+        ]
         if len(fitting) > 1:
-            names = " or ".join(SEPARATORS[one] for one in fitting)
+            names = " or ".join(SEPARATORS[separator] for separator in fitting)
             raise ValueError(f"it is uncertain whether {names} separate its cells")
         found = [*fitting, ","]
     return found[0] if found else ","

@@ -111,11 +111,11 @@ class EventFiles:
 
     def _read_on(self, locations: Sequence[Location]) -> bool:
         """Return False if all has to be read again."""
-        if not {one.path for one in locations} >= self._files.keys():
+        if not {location.path for location in locations} >= self._files.keys():
             return False
-        for one in locations:
-            take = partial(self._scalars.take, os.path.basename(one.path))
-            if not self._files.setdefault(one.path, ReadSoFar()).read_on(one, take):
+        for location in locations:
+            take = partial(self._scalars.take, os.path.basename(location.path))
+            if not self._files.setdefault(location.path, ReadSoFar()).read_on(location, take):
                 return False
         return self._scalars.merge()
 
@@ -125,11 +125,11 @@ def read_beginning(head: bytes) -> LoggedRun:
     config: dict[str, Any] = {}
     rows: dict[int, LoggedRow] = {}
     with contextlib.suppress(BadMessage):
-        for one in events(head) if (ARGS + TEXT_SUMMARY).encode() in head else ():
-            if one.tag == ARGS and one.texts and isinstance(found := parsed(one.texts[0]), dict):
+        for value in events(head) if (ARGS + TEXT_SUMMARY).encode() in head else ():
+            if value.tag == ARGS and value.texts and isinstance(found := parsed(value.texts[0]), dict):
                 config |= found
-            elif one.number is not None:
-                rows.setdefault(one.step, LoggedRow(one.step, {}, one.time_s)).values[one.tag] = one.number
+            elif value.number is not None:
+                rows.setdefault(value.step, LoggedRow(value.step, {}, value.time_s)).values[value.tag] = value.number
     return LoggedRun("", [*rows.values()], config)
 
 
@@ -158,7 +158,9 @@ class _Scalars:
                 if values is None:
                     self._left_out[name] += 1
                 else:
-                    self._fresh += (one for one in values if one.number is not None and not one.tag.startswith(HPARAMS))
+                    self._fresh += (
+                        value for value in values if value.number is not None and not value.tag.startswith(HPARAMS)
+                    )
                 done = stop
         except BadMessage as error:
             self._damage[name] = f"{name}: {error}"
@@ -418,12 +420,12 @@ def event_texts(location: Location, start: int, stop: int) -> Iterator[EventText
             at = _first(file, begins, start)
         while start <= at < stop:
             following = at
-            for one in _texts(_block(file, at), at):
-                if one.start >= stop:
+            for record in _texts(_block(file, at), at):
+                if record.start >= stop:
                     return
-                if one.texts or one.damage:
-                    yield one
-                following = one.stop if one.stop > one.start else stop  # what follows a damage is unknown
+                if record.texts or record.damage:
+                    yield record
+                following = record.stop if record.stop > record.start else stop  # what follows a damage is unknown
             if following == at:
                 return
             at = following
@@ -463,7 +465,7 @@ def _first(file: BinaryIO, begins: _Begins, place: int) -> int:
     while at < place:
         data = _block(file, at)
         heads = [*heads_of(data)]
-        sums = masked_checksums(data, [one for one, *_ in heads], [one + LENGTH_BYTES for one, *_ in heads])
+        sums = masked_checksums(data, [start for start, *_ in heads], [start + LENGTH_BYTES for start, *_ in heads])
         following = at
         for (head, length, checksum), own in zip(heads, sums.tolist(), strict=True):
             following = at + head + HEAD.size + length + CHECKSUM.size
