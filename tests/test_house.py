@@ -15,8 +15,6 @@ from rolloupe.errors import defect
 from rolloupe.formats import BUILT_IN
 
 ROOT = Path(__file__).parents[1]
-MOST_MODULES = 16
-"""More modules than these in one folder, and nobody finds one by its name."""
 HEAVY = ("anyio", "duckdb", "mcp", "numpy", "obstore", "pyarrow", "starlette", "textual", "uvicorn")
 
 CONTRACTS = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))"
@@ -124,11 +122,6 @@ def test_variables_are_named_for_what_they_hold() -> None:
 def test_the_check_of_variables_sees_each_kind() -> None:
     code = "def f(told, *said, **held):\n    for gone in told: lambda come: (there := come)"
     assert variables_in(code) == VAGUE
-
-
-def test_no_folder_is_too_wide() -> None:
-    modules = Counter(path.parent for path in SOURCES)
-    assert [folder for folder, count in modules.items() if count > MOST_MODULES] == []
 
 
 def test_the_readme_lists_the_formats() -> None:

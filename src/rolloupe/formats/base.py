@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 from rolloupe import tokens
 from rolloupe.errors import SourceChanged, defect, words_of
 from rolloupe.formats.reading.run_loss import run_loss_of
-from rolloupe.formats.reading.stream import open_binary
+from rolloupe.formats.reading.stream import open_binary, read_fully
 from rolloupe.model import (
     Checkpoint,
     Location,
@@ -144,7 +144,7 @@ class Format(ABC):
             with open_binary(source.location, BUFFER_BYTES) as file:
                 expect(file, [(start, start + length)])
                 file.seek(start)
-                return _read(file, length)
+                return read_fully(file, length)
         except OSError as error:
             raise changed(source, start, error.strerror or str(error)) from None
 
@@ -314,12 +314,3 @@ def _problem_at(source: Source, place: Locator, reason: str) -> Problem:
 def changed(source: Source, start: int, reason: str) -> SourceChanged:
     """Return the error for a record that moved or disappeared."""
     return SourceChanged(f"{source.path} no longer holds a record at byte {start}: {reason}. Next: reload the step")
-
-
-def _read(file: Any, size: int) -> bytes:
-    """Read this many bytes, or to the end: one call may return fewer."""
-    blocks = []
-    while size and (data := file.read(size)):
-        blocks.append(data)
-        size -= len(data)
-    return b"".join(blocks)

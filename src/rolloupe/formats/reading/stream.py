@@ -458,6 +458,15 @@ def known_length(location: Location) -> int | None:
         return raw.contents.length if isinstance(raw := file.raw, _Raw) else open_state(file).st_size
 
 
+def read_fully(file: BinaryIO, size: int) -> bytes:
+    """Read this many bytes, or to the end: one call of `read` may return fewer."""
+    blocks = []
+    while size > 0 and (data := file.read(size)):
+        blocks.append(data)
+        size -= len(data)
+    return blocks[0] if len(blocks) == 1 else b"".join(blocks)
+
+
 def read_bytes(location: Location, limit: int) -> bytes:
     """Return the whole content of a file, uncompressed. Raises OSError, also beyond `limit` bytes and for damage."""
     with open_binary(location) as file:

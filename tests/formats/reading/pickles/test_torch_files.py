@@ -13,6 +13,7 @@ from typing import BinaryIO
 import numpy as np
 import pytest
 
+from rolloupe.formats.reading import stream
 from rolloupe.formats.reading.pickles import Opaque, Tensor, UnreadablePickle, as_json, floats_of, torch_files
 from rolloupe.formats.reading.pickles.torch_files import LEGACY, MAGIC
 from tests.formats.reading.pickles.support import (
@@ -134,13 +135,13 @@ def test_only_the_values_that_are_asked_for_are_read(tmp_path: Path, monkeypatch
     key = StorageKey("LongStorage", "0", 1_000_000)
     path = archive(tmp_path / "a.pt", dumps([tensor(key, (4,), (1,), 500)]), {"0": bytes(8_000_000)})
     read: list[int] = []
-    whole = torch_files._all_of
+    whole = stream.read_fully
 
     def counted(file: BinaryIO, count: int) -> bytes:
         read.append(count)
         return whole(file, count)
 
-    monkeypatch.setattr(torch_files, "_all_of", counted)
+    monkeypatch.setattr(torch_files, "read_fully", counted)
     (found,) = at(path).root
     assert found.array().tolist() == [0] * 4 and sum(read) < 10_000
 

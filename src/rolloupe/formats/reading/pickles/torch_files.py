@@ -5,16 +5,17 @@ read block by block, a storage only as far as somebody asks for its values.
 """
 
 import encodings.cp437  # noqa: F401 - or zipfile imports it while it reads a name that is not UTF-8
-import io
 import struct
 import zipfile
 from collections.abc import Callable
 from functools import partial
-from typing import Any, BinaryIO, Final, NamedTuple, cast
+from typing import Any, BinaryIO, Final, NamedTuple
 
 from rolloupe.formats.reading.pickles.constructors import storage_type
 from rolloupe.formats.reading.pickles.machine import interpret
 from rolloupe.formats.reading.pickles.values import Order, StorageRef, UnreadablePickle, Window, width_of
+from rolloupe.formats.reading.stream import read_fully
+from rolloupe.formats.reading.tables.zip_archives import LargeDirectory, opened_archive
 from rolloupe.lru import Lru
 from rolloupe.model import Location
 from rolloupe.storage import open_file, open_state, stamp_of_state
@@ -104,32 +105,13 @@ class _FileReader:
                 if stamp_of(file) != self._stamp:
                     raise UnreadablePickle("the file has changed since it was opened")
                 file.seek(start)
-                return _all_of(file, min(count, self.size - start))
+                return read_fully(file, min(count, self.size - start))
         except OSError as error:
             raise UnreadablePickle(f"could not be read: {error.strerror or error}") from None
 
     def below(self, start: int, size: int, at: int, count: int) -> bytes:
         """Return bytes of a member."""
         return self.read(start + at, max(0, min(count, size - at)))
-
-
-def _all_of(file: BinaryIO, count: int) -> bytes:
-    blocks = []
-    while count > 0 and (data := file.read(count)):
-        blocks.append(data)
-        count -= len(data)
-    return blocks[0] if len(blocks) == 1 else b"".join(blocks)
-
-
-class _Frugal(io.BufferedReader):
-    """A file that refuses to read a directory larger than any that PyTorch writes."""
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        wanted = MAX_DIRECTORY_BYTES + 1 if size is None or size < 0 else size
-        data = super().read(min(wanted, MAX_DIRECTORY_BYTES + 1))
-        if len(data) > MAX_DIRECTORY_BYTES:
-            raise UnreadablePickle(f"a directory of more than {MAX_DIRECTORY_BYTES >> 20} MiB: not read")
-        return data
 
 
 def _from_archive(location: Location, reader: _FileReader) -> tuple[Any, int]:
@@ -157,8 +139,10 @@ def _from_archive(location: Location, reader: _FileReader) -> tuple[Any, int]:
 def _members(location: Location) -> dict[str, _Member]:
     """The members of an archive by name: where the header of each is, and its size."""
     try:
-        with _Frugal(cast("io.RawIOBase", open_file(location, 0))) as sparing, zipfile.ZipFile(sparing) as archive:
+        with opened_archive(location, MAX_DIRECTORY_BYTES) as file, zipfile.ZipFile(file) as archive:
             listed = archive.infolist()
+    except LargeDirectory as error:
+        raise UnreadablePickle(str(error)) from None
     except _BAD_ARCHIVE as error:
         raise UnreadablePickle(f"cut off, still being written, or damaged ({error})") from None
     if len(listed) > MAX_MEMBERS:

@@ -170,6 +170,10 @@ class Tables:
             yield unpacked
 
 
+class LargeDirectory(ValueError):
+    """Raised for an archive whose directory is too large to be read; its text is the reason."""
+
+
 class _Sparing(io.BufferedReader):
     """A file that refuses reads larger than a directory: an archive may hold two directories, one of them false."""
 
@@ -179,7 +183,7 @@ class _Sparing(io.BufferedReader):
         wanted = self.most + 1 if size is None or size < 0 else size
         data = super().read(min(wanted, self.most + 1))
         if len(data) > self.most:
-            raise ValueError(f"a directory of more than {self.most >> 20} MiB: not read")
+            raise LargeDirectory(f"a directory of more than {self.most >> 20} MiB: not read")
         return data
 
 
