@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolloupe.formats.reading.jsonl import parse
+from rolloupe.formats.reading.line_reader import parse
 from rolloupe.record.lines import encoded
 from rolloupe.storage.atomic import append, replacing, write
 from tests.formats.support import texts, values

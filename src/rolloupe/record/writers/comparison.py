@@ -324,7 +324,7 @@ def read_back(
     reader: "JsonlFormat", record: Mapping[str, Any], file: str, split: str | None, step: int, *, nan: bool = False
 ) -> Sample | None:
     """Return the sample that a format reads from a record; None if it reads none."""
-    from rolloupe.formats.reading.jsonl import parse
+    from rolloupe.formats.reading.line_reader import parse
     from rolloupe.formats.reading.records import Unusable
     from rolloupe.record.lines import encoded
 
