@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from rolloupe.errors import UnreadablePath
-from rolloupe.formats.generic.folder_words import SAMPLE_WORDS, SILENT_WORDS, words_in
-from rolloupe.formats.reading.files import FolderEntry, alone, entries, links_of
+from rolloupe.formats.reading.files import SAMPLE_WORDS, SILENT_WORDS, FolderEntry, alone, entries, links_of, words_in
 from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.formats.reading.trackers import framed_log, tables, tensorboard

@@ -14,11 +14,22 @@ from typing import Any
 
 import msgspec
 
-from rolloupe.formats.generic.folder_words import EVAL_WORDS, NEUTRAL_WORDS, SILENT_WORDS, words_in
 from rolloupe.formats.generic.keys import Roles
 from rolloupe.formats.generic.rows import NamedRows
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, is_one_file, links_of, stem
+from rolloupe.formats.reading.files import (
+    EVAL_WORDS,
+    NEUTRAL_WORDS,
+    SILENT_WORDS,
+    FolderEntry,
+    alone,
+    file_of,
+    files,
+    is_one_file,
+    links_of,
+    stem,
+    words_in,
+)
 from rolloupe.formats.reading.peek import look, look_into
 from rolloupe.formats.reading.prompt_runs import PromptRuns
 from rolloupe.formats.reading.records import Record

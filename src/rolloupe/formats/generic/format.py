@@ -9,7 +9,6 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from rolloupe.formats.generic.folder_words import EVAL_WORDS, words_in
 from rolloupe.formats.generic.keys import (
     GROUPS,
     OUTCOMES,
@@ -45,6 +44,7 @@ from rolloupe.formats.generic.tables import (
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.field_map import ROLES, Fields
 from rolloupe.formats.reading.files import (
+    EVAL_WORDS,
     JSONL,
     FolderEntry,
     alone,
@@ -54,6 +54,7 @@ from rolloupe.formats.reading.files import (
     links_of,
     plain_name,
     stem,
+    words_in,
 )
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.numbered_samples import ByEnding

@@ -1,7 +1,8 @@
-"""The files of a folder, without links that lead out of the opened root. Looks at names, opens nothing."""
+"""The files of a folder, without links that lead out of the opened root, and the words in names. Opens nothing."""
 
 import errno
 import os
+import re
 from collections.abc import Callable, Collection, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -257,3 +258,21 @@ def stem(name: str) -> str:
     Other suffixes stay, so that no two listed files of a folder share a stem.
     """
     return plain_name(name).removesuffix(".jsonl")
+
+
+EVAL_WORDS = frozenset(("eval", "evals", "evaluation", "val", "valid", "validation", "test"))
+TRAIN_WORDS = frozenset(("train", "training"))
+SAMPLE_WORDS = frozenset(
+    ("completions", "dump", "dumps", "generated", "generation", "generations", "rollout", "rollouts", "samples")
+)
+NEUTRAL_WORDS = SAMPLE_WORDS | {"data", "dir", "outputs", "result", "results"}
+"""Words that tell neither a run nor a split from another."""
+SILENT_WORDS = NEUTRAL_WORDS | TRAIN_WORDS | EVAL_WORDS
+"""Words that tell no run from another."""
+
+_WORD_BREAK = re.compile(r"[_\-.\s]+")
+
+
+def words_in(part: str) -> list[str]:
+    """Return the words in the name of a file or folder, in lower case."""
+    return [word for word in _WORD_BREAK.split(part.lower()) if word]

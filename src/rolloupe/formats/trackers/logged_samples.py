@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from rolloupe.formats.base import changed
 from rolloupe.formats.curve_files import config_of, curve_locations
-from rolloupe.formats.generic.folder_words import EVAL_WORDS, words_in
 from rolloupe.formats.generic.keys import Roles, roles_of
 from rolloupe.formats.generic.rows import NamedRows
 from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.files import EVAL_WORDS, words_in
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.reading.trackers.curves import number_of
 from rolloupe.formats.reading.trainer_files import described_files

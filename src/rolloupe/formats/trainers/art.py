@@ -10,11 +10,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
-from rolloupe.formats.generic.folder_words import EVAL_WORDS
 from rolloupe.formats.generic.keys import Roles
 from rolloupe.formats.generic.rows import NamedRows
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import (
+    EVAL_WORDS,
     FolderEntry,
     alone,
     file_of,
