@@ -35,8 +35,6 @@ of a trillion zeros takes no room on a disk. Writers leave one empty block or a 
 MAX_WINDOW_LOG = 27
 """Largest window of a zstd frame, 2^27 bytes, as `zstd --long` and `--ultra` use; larger ones are refused."""
 
-_ZSTD_OPTIONS: dict[int, int] = {zstd.DecompressionParameter.window_log_max: MAX_WINDOW_LOG}
-
 
 class Damage(NamedTuple):
     """The reason why a stream ends early, and the byte of the compressed file.
@@ -143,7 +141,7 @@ class Decoder:
                 if not self._begins(file):
                     return b""
                 self.begun = self.place
-                self._codec = Gzip() if self._gzip else zstd.ZstdDecompressor(options=_ZSTD_OPTIONS)
+                self._codec = Gzip() if self._gzip else zstd_decompressor()
                 self._empty += 1
                 if self._empty > MAX_EMPTY:
                     raise DecodingStopped(self._idle(f"more than {MAX_EMPTY:,} times no content at all"))
@@ -202,3 +200,8 @@ class Decoder:
             self._at = 0
             self._next += len(self._input)
         return bool(self._input)
+
+
+def zstd_decompressor() -> "zstd.ZstdDecompressor":
+    """Return a decoder of one zstd frame, which refuses larger windows than `MAX_WINDOW_LOG`."""
+    return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: MAX_WINDOW_LOG})

@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rolloupe.formats.reading.codecs import FREE_BYTES, MAX_RATIO, MAX_WINDOW_LOG
+from rolloupe.formats.reading.codecs import FREE_BYTES, MAX_RATIO, zstd_decompressor
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.reading.tables.parquet_files import reason_of
 from rolloupe.model import Location
@@ -447,13 +447,9 @@ def _inflated(blocks: Iterator[bytes]) -> Iterator[bytes]:
 
 def _of_frames(blocks: Iterator[bytes]) -> Iterator[bytes]:
     """Unpack zstd, one frame after another."""
-    codec = _frame()
+    codec = zstd_decompressor()
     for block in blocks:
         while block or not (codec.eof or codec.needs_input):
-            codec = _frame() if codec.eof else codec
+            codec = zstd_decompressor() if codec.eof else codec
             yield codec.decompress(block, _BLOCK_BYTES)
             block = codec.unused_data if codec.eof else b""  # noqa: PLW2901
-
-
-def _frame() -> "zstd.ZstdDecompressor":
-    return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: MAX_WINDOW_LOG})
