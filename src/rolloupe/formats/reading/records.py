@@ -86,7 +86,10 @@ class RecordFormat(Format):
         )
 
     def record_and_row(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
-        """Read the prepared record at a place, and the row of its sample. Raises `SourceChanged`."""
+        """Read the prepared record at a place, and the row of its sample. Raises `SourceChanged`.
+
+        A format without it has a `load` of its own.
+        """
         raise NotImplementedError
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
@@ -98,7 +101,8 @@ class RecordFormat(Format):
 
     def load_texts(self, run: RunInfo, source: Source, locator: Locator) -> Texts | None:
         """See `Format`."""
-        if type(self).references is RecordFormat.references:
+        own = type(self)
+        if RecordFormat.references is own.references or RecordFormat.record_and_row is own.record_and_row:
             return None
         return self.texts_of(*self.record_and_row(run, source, locator))
 
