@@ -190,7 +190,7 @@ def test_a_document_is_recognised_by_what_comes_before_its_samples(
 
 @pytest.mark.parametrize("method", [8, 93])
 def test_bombs_are_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: int) -> None:
-    monkeypatch.setattr(zip_archives, "FREE_BYTES", 2**20)
+    monkeypatch.setattr(zip_archives, "FREE_UNPACKED_BYTES", 2**20)
     bomb = b'{"id": "' + b" " * (300 * 2**20 if method == 93 else 20 * 2**20)
     if method == 93:
         path = packed_by_zstd(tmp_path / "a.eval", {"samples/x.json": bomb, "header.json": json.dumps(HEADER).encode()})
@@ -208,7 +208,7 @@ def test_members_that_share_bytes_are_charged_when_they_fail(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_packed: bool
 ) -> None:
     """Each of many names leads to the same bytes, which expand and fail at their end, or are another member's."""
-    monkeypatch.setattr(zip_archives, "FREE_BYTES", 2**22)
+    monkeypatch.setattr(zip_archives, "FREE_UNPACKED_BYTES", 2**22)
     monkeypatch.setattr(zip_archives, "MAX_RATIO", 1)
     path, names = tmp_path / "a.eval", [f"samples/{n:03d}.json" for n in range(50)]
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED if is_packed else zipfile.ZIP_STORED) as archive:
