@@ -264,7 +264,7 @@ def _of_lines(location: Location) -> str:
 
 
 def _named_by(keys: Collection[str], kinds: dict[str, str]) -> str | None:
-    """The first kind of file whose keys are all among some; None if there is none."""
+    """The first kind of file whose keys are all among these; None without such a kind."""
     return next((kind for wanted, kind in kinds.items() if all(key in keys for key in wanted.split())), None)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from rolloupe.errors import NotFound
-from rolloupe.formats.reading import file_damage
+from rolloupe.formats.reading import trainer_files
 from rolloupe.formats.reading.files import stem
 from rolloupe.index import OpenRun
 from rolloupe.model import Locator, Sample, SampleKey
