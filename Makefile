@@ -110,7 +110,7 @@ pages: dev  ## write the pages of the documentation that follow from the code
 	$(PY) -c 'from rolloupe.formats import describe; print(describe(), end="")' > docs/formats.md
 	$(PY) -c 'from rolloupe.derive import describe; print(describe(), end="")' > docs/derived-metrics.md
 	$(PY) -m rolloupe.cli.reference > docs/cli.md
-	$(PY) -m rolloupe.tui.reference > docs/terminal-keys.md
+	$(PY) -m rolloupe.tui.keys > docs/terminal-keys.md
 
 pictures: dev browser  ## take the pictures of the documentation again, from the bundled runs
 	$(PY) -m tools.pictures $(ARGS)

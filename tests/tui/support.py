@@ -59,12 +59,12 @@ class Driver:
 
     async def rest(self) -> None:
         """Wait until the run is indexed, and the screen knows."""
-        run = self.rollouts.session.run
+        run = self.rollouts.live.session.run
         assert run.wait_all(60)
         for _ in range(600):
             await self.settle()
-            state = self.rollouts.state
-            if state and (state.version, state.phase) == (run.version, "ready") and not self.rollouts.is_due:
+            state = self.rollouts.live.state
+            if state and (state.version, state.phase) == (run.version, "ready") and not self.rollouts.live.is_due:
                 return
             await asyncio.sleep(0.05)
         raise TimeoutError("the screen does not know that the run is indexed")
@@ -114,7 +114,7 @@ class Driver:
     @property
     def shown(self) -> str:
         """The id of the sample on the screen."""
-        sample = self.rollouts.shown.sample
+        sample = self.rollouts.nav.shown.sample
         return "" if sample is None else str(sample.key)
 
     @property

@@ -34,7 +34,7 @@ def test_a_dataset_within_a_split(run: Path, tmp_path: Path) -> None:
     async def scene() -> None:
         async with terminal(run, tmp_path) as me:
             await me.rest()
-            opened = me.rollouts.session.run
+            opened = me.rollouts.live.session.run
             assert [tuple(one) for one in query.datasets(opened, "train")] == [("code [x]", 6, 1.0), ("math", 2, 1.0)]
             assert query.datasets(opened, "eval") == [] == query.datasets(opened, "no such split")
             assert "6 dataset all" in " ".join(me.text.split())
@@ -45,7 +45,7 @@ def test_a_dataset_within_a_split(run: Path, tmp_path: Path) -> None:
             assert "6 dataset math" in " ".join(me.text.split()) and " math " in me.lines[1]
             assert me.shown == "train/0/1/0" and "Sample 2 of 2" in await me.press("n") and me.shown == "train/0/3/0"
             await me.press("N")
-            assert me.rollouts.shown.note == "This step has no samples of math · 6 chooses another dataset."
+            assert me.rollouts.nav.shown.note == "This step has no samples of math · 6 chooses another dataset."
             await me.press("6", "up", "enter")
             assert "Sample 1 of 4" in me.text
             await me.press("F")
@@ -53,7 +53,7 @@ def test_a_dataset_within_a_split(run: Path, tmp_path: Path) -> None:
             assert "Sample 1 of 3" in me.text and "code [x], filtered" in me.text, "both hold"
             await me.press("2")
             await me.type("eval/x", "enter")
-            assert me.rollouts.place.dataset == "", "another split has others"
+            assert me.rollouts.nav.place.dataset == "", "another split has others"
             await me.press("F", "ctrl+u", "enter")
             assert me.shown.startswith("eval/x/1/")
             assert "No sample of eval/x names a dataset or an environment." in await me.press("6")
@@ -68,15 +68,15 @@ def test_the_curve_of_the_first_line_by_keys(tmp_path: Path, size: tuple[int, in
     async def scene() -> None:
         async with terminal(run, tmp_path, size) as me:
             await me.rest()
-            state = me.rollouts.split_state
+            state = me.rollouts.live.split_state
             assert state is not None
             steps = curve_steps(state, me.rollouts.bar("header").lines)
             assert len(steps) < 60
             await me.press("<")
-            assert me.rollouts.place.step == steps[-2] < 58
+            assert me.rollouts.nav.place.step == steps[-2] < 58
             await me.press("less_than_sign", "<", "greater_than_sign")
-            assert me.rollouts.place.step == steps[-3]
+            assert me.rollouts.nav.place.step == steps[-3]
             await me.press(">", ">")
-            assert me.rollouts.place.step == 59 and "last step of the curve" in await me.press(">")
+            assert me.rollouts.nav.place.step == 59 and "last step of the curve" in await me.press(">")
 
     asyncio.run(scene())

@@ -9,19 +9,17 @@ import pytest
 
 from rolloupe.insight.findings import Finding, Prevalence, ReadingList
 from rolloupe.query import Catalogue, Stats, StepSummary
-from rolloupe.tui.draw.axis import axis_of, beyond
-from rolloupe.tui.draw.braille import block_of, chart, sparkline, thinned
-from rolloupe.tui.draw.figures import listed
+from rolloupe.tui.draw.charts import axis_of, beyond, block_of, chart, sparkline, thinned
 from rolloupe.tui.draw.ink import DIM, PLAIN, Ink, Line
+from rolloupe.tui.draw.numbers import listed
 from rolloupe.tui.draw.palettes import SIXTEEN_PALETTE
-from rolloupe.tui.run import find, session
-from rolloupe.tui.run.find import places_in
-from rolloupe.tui.run.place import ListPlace
-from rolloupe.tui.run.session import RunState
+from rolloupe.tui.run import session
+from rolloupe.tui.run.session import ListPlace, RunState
+from rolloupe.tui.screens import find
+from rolloupe.tui.screens.find import places_in
 from rolloupe.tui.screens.findings import _of_finding
 from rolloupe.tui.views.blocks import TextBlock, as_text
-from rolloupe.tui.views.facts import as_value
-from rolloupe.tui.views.headers import Marks, _flowed, run_line, spark_place, step_at
+from rolloupe.tui.views.headers import Marks, _flowed, as_value, run_line, spark_place, step_at
 
 
 def test_a_row_of_blocks_keeps_the_lowest_and_the_highest_value() -> None:

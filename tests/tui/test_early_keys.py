@@ -19,8 +19,8 @@ from rolloupe.state import Change, SampleMark, State
 from rolloupe.tui.app import Terminal
 from rolloupe.tui.run.questions import Questions
 from rolloupe.tui.screens import search
-from rolloupe.tui.screens.back import BackScreen
 from rolloupe.tui.screens.metrics import MetricsScreen
+from rolloupe.tui.screens.over import BackScreen
 from rolloupe.tui.screens.search import SearchScreen
 from rolloupe.tui.start import Opener
 from tests.cli.support import row, write_run
@@ -237,7 +237,7 @@ def test_a_failure_beside_the_way_to_a_sample_stops_nobody(tmp_path: Path, monke
         me._send("n")
         await gate.until_asked(me)
         me.rollouts.failed("state", "the disk is gone")
-        assert me.rollouts.number == 1
+        assert me.rollouts.nav.number == 1
         gate.open()
         await me.settle()
         assert me.shown.endswith("/1")
@@ -291,7 +291,7 @@ def test_a_bookmark_that_another_viewer_changes_meanwhile(tmp_path: Path, monkey
 
         monkeypatch.setattr(State, "write", late)
         assert "Bookmarked" in await me.press("b") and not left
-        assert me.rollouts.bookmarks.has(me.rollouts.session.run, me.rollouts.shown.sample.key)  # type: ignore[union-attr]
+        assert me.rollouts.bookmarks.has(me.rollouts.live.session.run, me.rollouts.nav.shown.sample.key)  # type: ignore[union-attr]
 
     play(write_run(tmp_path / "run", {0: [row(0)]}), tmp_path, scene)
 
@@ -394,9 +394,9 @@ def test_keys_of_a_screen_that_is_not_there_yet_are_for_it(tmp_path: Path) -> No
         await me.type("30", "enter")
         assert me.shown == "train/0/0/0"
         await me.type("4length up", "escape")
-        assert len(me.app.screen_stack) == 1 and me.rollouts.place.sort == "index"
+        assert len(me.app.screen_stack) == 1 and me.rollouts.nav.place.sort == "index"
         await me.type("4length ↑", "enter")
-        assert me.rollouts.place.sort == "length"
+        assert me.rollouts.nav.place.sort == "length"
         await me.type("m", "escape", "N")
         assert me.shown.startswith("train/1/") and len(me.app.screen_stack) == 1
 
@@ -431,7 +431,7 @@ def test_keys_of_a_screen_wait_until_it_is_read(tmp_path: Path, monkeypatch: pyt
                 await me.answers()
                 await me.settle()
             assert me.shown == shown and len(me.app.screen_stack) == 1, (key, me.shown)
-            me.rollouts.go_to(SampleKey.parse("train/2/0/0"))
+            me.rollouts.nav.go_to(SampleKey.parse("train/2/0/0"))
             await me.settle()
 
     play(run, tmp_path, scene)

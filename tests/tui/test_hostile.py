@@ -11,7 +11,7 @@ from benchmarks.terminal import Screen
 from rich.cells import cell_len
 
 from rolloupe.record import Recorder
-from rolloupe.tui.draw.wrap import MOST, wrapped
+from rolloupe.tui.draw.ink import MOST, wrapped
 from rolloupe.tui.views.tokens import rows_of, shown_text
 from tests.cli.support import row, write_run
 from tests.tui.support import terminal

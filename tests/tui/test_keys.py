@@ -11,12 +11,11 @@ import pytest
 from rolloupe.state import State
 from rolloupe.tui.app import Terminal
 from rolloupe.tui.draw.ink import PLAIN, Line
-from rolloupe.tui.keys import KEYS
-from rolloupe.tui.screen_keys import EVERY_KEY
+from rolloupe.tui.keys import EVERY_KEY, KEYS
 from rolloupe.tui.screens.pick import Choice, PickScreen
 from rolloupe.tui.screens.rollouts import Rollouts
 from rolloupe.tui.views.blocks import TextBlock
-from rolloupe.tui.views.layout import Layout, TextPlace
+from rolloupe.tui.widgets.text_pane import Layout, TextPlace
 from tests.cli.support import row, write_run
 from tests.tui.support import NARROW, WIDE, Driver, terminal
 from tests.tui.test_snapshots import SCENES
@@ -142,10 +141,10 @@ def test_reading(run: Path, tmp_path: Path) -> None:
 def test_who_types_quickly_types_into_the_line(run: Path, tmp_path: Path) -> None:
     async def scene(me: Driver) -> None:
         await me.type("fq4")
-        assert me.rollouts.asker.line.value == "q4", "q did not quit"
+        assert me.rollouts.prompt.line.value == "q4", "q did not quit"
         await me.press("escape", "4")
         await me.type("length ↑", "enter")
-        assert me.rollouts.place.sort == "length", "the list was narrow before Enter"
+        assert me.rollouts.nav.place.sort == "length", "the list was narrow before Enter"
         await me.press("V", "V")  # the list has the focus, and gets what is typed before the line has it
         await me.type("/Answer 3", "enter")
         assert "3 samples" in me.text
@@ -205,7 +204,7 @@ def test_choosing(run: Path, tmp_path: Path) -> None:
         await me.type("reward")
         await me.press("enter")
         assert "reward ↓" in me.text
-        rewards = [me.rollouts.shown.item.reward for _ in range(8) if await me.press("n")]  # type: ignore[union-attr]
+        rewards = [me.rollouts.nav.shown.item.reward for _ in range(8) if await me.press("n")]  # type: ignore[union-attr]
         assert rewards[:6] == [6.0, 5.0, 4.0, 3.0, 2.0, 1.0], "next follows the order"
         await me.press("2")
         await me.type("math")
@@ -240,7 +239,7 @@ def test_finding(run: Path, tmp_path: Path) -> None:
         assert me.shown == "train/7/1/3" and "match 1 of 1" in me.text, "past the sample"
         assert "found in step" not in me.text
         await me.press("escape")
-        assert me.rollouts.finder.text == "" and not me.rollouts.asker.is_open
+        assert me.rollouts.finder.text == "" and not me.rollouts.prompt.is_open
         await me.press("f")
         await me.type("needle35")
         await me.press("enter")
@@ -338,11 +337,11 @@ def test_filtering(run: Path, tmp_path: Path) -> None:
         await me.press("F", "ctrl+u")
         await me.type("no_such = 1")
         assert "no_such" in await me.press("enter") and me.shown == "train/7/2/5", "a bad filter changes nothing"
-        assert "Sample 2 of 2" in me.text and me.rollouts.asker.line.value == "no_such = 1", "it can be mended"
+        assert "Sample 2 of 2" in me.text and me.rollouts.prompt.line.value == "no_such = 1", "it can be mended"
         await me.press("ctrl+u")
         await me.type("response_tokens > 0 and rew")
         await me.press("tab")
-        assert me.rollouts.asker.line.value == "response_tokens > 0 and reward", "a name is completed"
+        assert me.rollouts.prompt.line.value == "response_tokens > 0 and reward", "a name is completed"
         await me.press("ctrl+u", "enter")
         assert "of 8" in me.text
         assert "No sample was discarded at this step. D shows all." in await me.press("D")
@@ -429,7 +428,7 @@ def test_help_and_palette(run: Path, tmp_path: Path) -> None:
         await me.press("T")
         assert me.inked() != dark and "#fefdfd" in me.inked()
         await me.press("L")
-        assert me.rollouts.is_following
+        assert me.rollouts.live.is_following
         await me.press("q")
         assert me.app._exit
 

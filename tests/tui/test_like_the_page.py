@@ -11,10 +11,8 @@ import pytest
 
 from rolloupe.query import Catalogue, ColumnInfo
 from rolloupe.tui.draw import palettes
-from rolloupe.tui.draw.figures import brief, figure, narrow, score, signed
-from rolloupe.tui.draw.scales import scales_of
-from rolloupe.tui.views.token_scale import FIRST, FLAGS, TokenScale, scale_of, update_scale
-from rolloupe.tui.views.tokens import EFFECTS
+from rolloupe.tui.draw.numbers import brief, figure, narrow, scales_of, score, signed
+from rolloupe.tui.views.tokens import EFFECTS, FIRST, FLAGS, TokenScale, scale_of, update_scale
 
 HERE = Path(__file__).parents[2]
 SHOWN: dict[str, Any] = json.loads((HERE / "tests/data/wire/shown.json").read_text(encoding="utf-8"))

@@ -16,11 +16,11 @@ from rolloupe.insight import lint as insight_lint
 from rolloupe.query import Curve, CurveEntry
 from rolloupe.record import Recorder
 from rolloupe.state import State
-from rolloupe.tui.run import curves
 from rolloupe.tui.run.questions import Questions
 from rolloupe.tui.run.session import Session
 from rolloupe.tui.screens.findings import FindingsScreen
-from rolloupe.tui.widgets.token_pane import TokenPane
+from rolloupe.tui.screens.tokens import TokenPane
+from rolloupe.tui.views import chart as curves
 from tests.cli.support import row, write_run
 from tests.tui.support import Driver, terminal
 from tests.tui.test_early_keys import Gate
@@ -98,13 +98,13 @@ def test_a_sample_that_is_read_again_stays_where_it_was(tmp_path: Path) -> None:
         await me.type("needle 1")
         await me.press("enter", "enter")
         me.rollouts.reader.scroll_to(y=90, animate=False)
-        me.rollouts._go_again()
+        me.rollouts.nav.again()
         await me.settle()
         assert "match 2 of 111" in me.text and me.rollouts.reader.scroll_offset.y == 90, "found, and scrolled away"
         await me.press("escape", "t", "w")
         pane = me.app.screen.query_one(TokenPane)
         first = pane.cursor
-        me.rollouts._go_again()
+        me.rollouts.nav.again()
         await me.settle()
         assert pane.cursor == first != 0
         await me.press("w")
@@ -125,15 +125,15 @@ def test_a_run_that_is_opened_anew_pulls_nobody_back(tmp_path: Path, monkeypatch
     write("task", 2)
 
     async def scene(me: Driver) -> None:
-        before, gate = me.rollouts.session, Gate(monkeypatch, "wait_for_samples", Session)
+        before, gate = me.rollouts.live.session, Gate(monkeypatch, "wait_for_samples", Session)
         write("eval_task", 1)
         await gate.until_asked(me)
         me.type_ahead("nn")
-        while me.rollouts.shown.number != 2:
+        while me.rollouts.nav.shown.number != 2:
             await me.pilot.pause(0.01)
         at = me.shown
         gate.open()
-        await until(me, lambda: me.rollouts.session is not before)
+        await until(me, lambda: me.rollouts.live.session is not before)
         assert me.shown == at and "Sample 3 of 4" in me.text
 
     play(tmp_path / "runs", tmp_path, scene)
@@ -226,7 +226,7 @@ def test_a_split_that_was_named_before_the_run_began(
 
     async def scene(me: Driver) -> None:
         write_run(run, {step: [row(0)] for step in (0, 1)})
-        await until(me, lambda: "no samples of eval/math yet, only of train" in me.rollouts.shown.note)
+        await until(me, lambda: "no samples of eval/math yet, only of train" in me.rollouts.nav.shown.note)
         write_run(run, {4: [row(0, dataset="math")]}, "eval")
         await until(me, lambda: me.shown == "eval/math/4/0/0")
 
@@ -243,7 +243,7 @@ def test_steps_are_those_of_the_split(tmp_path: Path, monkeypatch: pytest.Monkey
             await me.press("2", "home")
             me.type_ahead("math", "enter")
             await gate.until_asked(me)
-            assert me.rollouts.place.split == "eval/math" and me.rollouts.split_state is None
+            assert me.rollouts.nav.place.split == "eval/math" and me.rollouts.live.split_state is None
             me._send("N")
             gate.open()
             await me.settle()
@@ -254,7 +254,7 @@ def test_steps_are_those_of_the_split(tmp_path: Path, monkeypatch: pytest.Monkey
 
         with monkeypatch.context() as patch:
             patch.setattr(query, "sample_and_group", fail)
-            me.rollouts.go_to_split("train")
+            me.rollouts.nav.go_to_split("train")
             await me.settle()
         assert me.shown == "eval/math/30/0/0" and "step 30 / 30" in me.lines[0], "back where it can be read"
 

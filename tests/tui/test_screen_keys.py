@@ -7,22 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from rolloupe.tui.keys import LIST_KEYS, KeyHelp
-from rolloupe.tui.reference import describe
-from rolloupe.tui.screen_keys import (
+from rolloupe.tui.keys import (
     EVAL_KEYS,
     EVERY_KEY,
     FINDING_KEYS,
     GROUP_KEYS,
     HELP_KEYS,
+    LIST_KEYS,
     METRIC_KEYS,
     SCREENS,
     SEARCH_KEYS,
     TOKEN_KEYS,
+    KeyHelp,
+    describe,
 )
+from rolloupe.tui.screens.tokens import TokenPane
 from rolloupe.tui.widgets.lines import LinePane
 from rolloupe.tui.widgets.rows import RowList
-from rolloupe.tui.widgets.token_pane import TokenPane
 from tests.cli.support import row, write_run
 from tests.tui.support import WIDE, Driver, terminal
 

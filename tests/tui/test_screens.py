@@ -21,22 +21,21 @@ from rolloupe.insight.lint import lint
 from rolloupe.questions import FindingQuery, LintQuery
 from rolloupe.record import Recorder
 from rolloupe.state import FindingAside, State, set_finding_aside
-from rolloupe.tui.draw.braille import chart
+from rolloupe.tui.draw.charts import chart
 from rolloupe.tui.draw.ink import PLAIN
 from rolloupe.tui.draw.palettes import PALETTES
-from rolloupe.tui.run import curves
-from rolloupe.tui.run.curves import OTHERS
 from rolloupe.tui.run.masks import mask_of
 from rolloupe.tui.screens import metrics
 from rolloupe.tui.screens.metrics import MetricsScreen, SplitStep
+from rolloupe.tui.screens.tokens import TokenPane
 from rolloupe.tui.start import Opener
+from rolloupe.tui.views import chart as curves
 from rolloupe.tui.views.blocks import row_block
-from rolloupe.tui.views.chart import AXIS, MOST
-from rolloupe.tui.views.layout import Layout
-from rolloupe.tui.views.token_scale import scale_of
-from rolloupe.tui.widgets.bar import LineBar
+from rolloupe.tui.views.chart import AXIS, MOST, OTHERS
+from rolloupe.tui.views.tokens import scale_of
+from rolloupe.tui.widgets.lines import LineBar
 from rolloupe.tui.widgets.rows import RowList
-from rolloupe.tui.widgets.token_pane import TokenPane
+from rolloupe.tui.widgets.text_pane import Layout
 from tests.cli.support import row, write_run
 from tests.tui.support import NARROW, WIDE, Driver, terminal
 
@@ -140,7 +139,7 @@ def test_the_groups_of_a_step_with_their_rewards(tmp_path: Path) -> None:
         await me.press("enter")
         assert me.rows("list")[0].split()[0] == "1.00", "groups follow the order, too"
         await me.press("V")
-        assert len(me.rows("list")) == 44 and me.rollouts.side.list.cursor == me.rollouts.shown.number
+        assert len(me.rows("list")) == 44 and me.rollouts.side.list.cursor == me.rollouts.nav.shown.number
 
     async def on_stage() -> None:
         async with terminal(run, tmp_path, mask="irs") as me:
@@ -207,7 +206,7 @@ def test_the_metrics_go_to_a_step(short_grpo: Path, shared: Path) -> None:
         assert "step 2 " in await me.press("right")
         assert "All right" in (await me.press("down")).split("share of groups")[0]
         await me.press("up", "left", "left", "left", "enter")
-        assert me.rollouts.place.step == 0 and len(me.app.screen_stack) == 1
+        assert me.rollouts.nav.place.step == 0 and len(me.app.screen_stack) == 1
         assert "step 0 " in await me.press("m", "down"), "the cursor begins at the step that the person comes from"
         await me.press("escape")
         assert not isinstance(me.app.screen, MetricsScreen)
@@ -229,7 +228,7 @@ def test_a_point_of_a_curve_opens_samples_of_its_split(tmp_path: Path) -> None:
         assert await open_curve("gsm8k") == "eval/gsm8k/2/0/0", "the split of the curve, at the step nearest to 4"
         assert await open_curve("gsm8k", "right") == "eval/gsm8k/7/0/0"
         for step, shown in ((1, 2), (4, 2), (5, 7), (99, 7)):
-            me.rollouts.go_to_point(SplitStep("", step))  # as of a curve that the trainer logged
+            me.rollouts.nav.go_to_point(SplitStep("", step))  # as of a curve that the trainer logged
             await me.settle()
             assert me.shown == f"eval/gsm8k/{shown}/0/0", "the step nearest to one without samples"
 
@@ -263,7 +262,7 @@ def test_the_evaluations_lead_to_their_answers(short_grpo: Path, shared: Path) -
         assert "solved" in grid and "█" in grid and "eval/held_out" in grid
         assert "longer" in await me.press("escape")
         await me.press("enter", "enter")
-        assert me.shown.startswith("eval/held_out/0/") and me.rollouts.place.split == "eval/held_out"
+        assert me.shown.startswith("eval/held_out/0/") and me.rollouts.nav.place.split == "eval/held_out"
         assert "eval/held_out" in me.lines[0]
 
     play(short_grpo, shared, scene)
@@ -276,7 +275,7 @@ def test_the_findings_and_broken_rules_lead_to_their_samples(tmp_path: Path) -> 
 
     async def scene(me: Driver) -> None:
         await me.rest()
-        run = me.rollouts.session.run
+        run = me.rollouts.live.session.run
         note, broken = findings(run, FindingQuery(split="train")).note, lint(run, LintQuery(split="train")).broken
         await me.press("i")
         await me.answers()
@@ -298,11 +297,11 @@ def test_the_end_of_the_indexing_is_seen_though_no_answer_changes_with_it(tmp_pa
 
     async def scene(me: Driver) -> None:
         await me.rest()
-        assert me.rollouts.state is not None
-        me.rollouts.state = dataclasses.replace(
-            me.rollouts.state, phase="text"
+        assert me.rollouts.live.state is not None
+        me.rollouts.live.state = dataclasses.replace(
+            me.rollouts.live.state, phase="text"
         )  # as one who asked a moment before the end
-        me.rollouts._hear(me.rollouts.session.run)
+        me.rollouts.live._hear(me.rollouts.live.session.run)
         await me.rest()
 
     play(folder, tmp_path, scene)
@@ -327,7 +326,7 @@ def test_findings_that_are_set_aside_come_last_with_who_and_why(
 
     async def scene(me: Driver) -> None:
         state = State(tmp_path / "state")
-        run, aside = me.rollouts.session.run, FindingAside("the task asks for it", "Ada", 1.7e12)
+        run, aside = me.rollouts.live.session.run, FindingAside("the task asks for it", "Ada", 1.7e12)
         for name, order in (("derived.flattery", "suspect certain not"), ("sorry", "certain not not")):
             set_finding_aside(state, run, name, aside)
             await me.press("escape", "i")
@@ -481,12 +480,12 @@ def test_a_list_that_was_read_before_the_index_had_all_of_it(tmp_path: Path) -> 
     run = write_run(tmp_path / "run", {0: [row(n) for n in range(3)]})
 
     async def scene(me: Driver) -> None:
-        early = me.rollouts.shown._replace(total=1, version="earlier")
-        assert me.rollouts.library is not None
-        me.rollouts.begin(me.rollouts.library, me.rollouts.session, early, me.rollouts.mask)
+        early = me.rollouts.nav.shown._replace(total=1, version="earlier")
+        assert me.rollouts.live.library is not None
+        me.rollouts.begin(me.rollouts.live.library, me.rollouts.live.session, early, me.rollouts.mask)
         await me.settle()
         assert "Sample 1 of 3" in me.text
-        me.rollouts.begin(me.rollouts.library, me.rollouts.session, early._replace(total=3), me.rollouts.mask)
+        me.rollouts.begin(me.rollouts.live.library, me.rollouts.live.session, early._replace(total=3), me.rollouts.mask)
         assert "Sample 2 of 3" in await me.press("n"), "a person who went on meanwhile is not taken back"
 
     play(run, tmp_path, scene)
@@ -592,7 +591,7 @@ def test_an_evaluation_that_begins_beside_its_run(tmp_path: Path, monkeypatch: p
         for _ in range(200):
             await asyncio.sleep(0.05)
             await me.settle()
-            if me.rollouts.state and len(me.rollouts.state.splits) == 2:
+            if me.rollouts.live.state and len(me.rollouts.live.state.splits) == 2:
                 break
         assert me.shown == before and "Sample 2 of 2" in me.text
         assert "eval/task" in await me.press("2")
@@ -630,8 +629,7 @@ def test_curves_of_several_runs_have_one_chart(tmp_path: Path) -> None:
 
     async def on_stage() -> None:
         async with terminal(runs, tmp_path) as me:
-            opened = me.rollouts.library
-            assert opened is not None and all(one.wait_all(60) for one in opened.runs)
+            assert all(one.wait_all(60) for one in me.rollouts.live.library.runs)
             await me.press("m")
             lines = me.app.screen.query_one("#chart", LineBar).lines
             dotted = {ink.colour for line in lines for text, ink in line if "\u2800" < max(text, default="") < "\u2900"}
@@ -646,7 +644,7 @@ def test_a_chart_says_which_runs_it_lacks(tmp_path: Path, monkeypatch: pytest.Mo
 
     async def on_stage() -> None:
         async with terminal(runs, tmp_path) as me:
-            assert me.rollouts.library is not None and all(one.wait_all(60) for one in me.rollouts.library.runs)
+            assert all(one.wait_all(60) for one in me.rollouts.live.library.runs)
             assert "2 more runs not in the chart" in await me.press("m") and "without this curve" not in me.text
             nth = next(nth for nth, one in enumerate(me.rows("metrics")) if " style " in one)
             shown = await me.press(*["down"] * nth)

@@ -7,7 +7,7 @@ from pathlib import Path
 from textual import events
 
 from rolloupe.query.filter.parser import MAX_CHARS
-from rolloupe.tui.widgets.suggest import FilterNames
+from rolloupe.tui.widgets.prompt_line import FilterNames
 from tests.cli.support import row, write_run
 from tests.tui.support import Driver, terminal
 
@@ -23,7 +23,7 @@ def test_a_line_says_that_it_is_full_until_it_has_room(tmp_path: Path) -> None:
         async with terminal(write_run(tmp_path / "run", {0: [row(n) for n in range(3)]}), tmp_path) as me:
             for key in ("F", "f", "slash"):
                 await me.press(key)
-                line = me.rollouts.asker.line
+                line = me.rollouts.prompt.line
                 paste(me, "x" * (MAX_CHARS - 2))
                 await me.settle()
                 await me.type("ab")

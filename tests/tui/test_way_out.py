@@ -16,9 +16,9 @@ from tests.cli.support import row, write_run
 from tests.thoroughness import slow_unless
 
 HANG = (
-    "import os, sys, time; from rolloupe.cli import main; from rolloupe.tui.screens.actions import Actions;"
+    "import os, sys, time; from rolloupe.cli import main; from rolloupe.tui.screens.rollouts import Rollouts;"
     "open(sys.argv.pop(1), 'w').write(str(os.getpid()));"
-    "Actions.action_theme = lambda self: time.sleep(600); sys.exit(main())"
+    "Rollouts.action_theme = lambda self: time.sleep(600); sys.exit(main())"
 )
 """The terminal view, in which `T` hangs."""
 SHELL = '"$@"; echo ended $?'

@@ -22,8 +22,8 @@ from rolloupe.tui.run.masks import Mask
 from rolloupe.tui.run.questions import Questions
 from rolloupe.tui.run.session import SampleAt, Session
 from rolloupe.tui.screens.rollouts import Rollouts
+from rolloupe.tui.widgets.lines import LOOK
 from rolloupe.tui.widgets.rows import RowList
-from rolloupe.tui.widgets.strips import LOOK
 
 MOUNT_S = 0.005
 """A screen that is not there yet is looked for again after this time."""
@@ -95,10 +95,10 @@ class Terminal(App[None]):
             if letter and not (has_screen and isinstance(self.focused, Input)):  # which knows keys with Alt
                 await self.on_event(Key("escape", "\x1b"))
                 event = Key(letter, letter)
-            is_ready = self.rollouts.is_ready and not self.rollouts.lacks_sample_of(event.key)
+            is_ready = self.rollouts.live.is_ready and not self.rollouts.lacks_sample_of(event.key)
             is_main = not has_screen or self.screen is self.rollouts
             if is_main and self._early.takes(event, is_ready=is_ready, has_screen=has_screen):
-                until = "the sample is read" if self.rollouts.is_ready else "the run is open"
+                until = "the sample is read" if self.rollouts.live.is_ready else "the run is open"
                 self.rollouts.tell(self._early.message(until))
                 return
             if has_screen:
@@ -121,14 +121,14 @@ class Terminal(App[None]):
             event.prevent_default()
             await self.on_event(Key(event.key, event.character))
             return
-        asker = self.rollouts.asker if self.screen is self.rollouts and self.rollouts.is_mounted else None
-        is_typed = asker is not None and asker.is_open and self.screen.focused is asker.line
-        if asker is not None and is_typed and event.key == "enter":
+        prompt = self.rollouts.prompt if self.screen is self.rollouts and self.rollouts.is_mounted else None
+        is_typed = prompt is not None and prompt.is_open and self.screen.focused is prompt.line
+        if prompt is not None and is_typed and event.key == "enter":
             event.prevent_default()
-            await asker.line.action_submit()
-        elif asker is not None and is_typed and event.is_printable and event.character:
+            await prompt.line.action_submit()
+        elif prompt is not None and is_typed and event.is_printable and event.character:
             event.prevent_default()
-            asker.line.insert_text_at_cursor(event.character)
+            prompt.line.insert_text_at_cursor(event.character)
         elif isinstance(self.screen.focused, RowList) and self.screen.focused.pressed is event:
             self.screen.focused.choose()
 
@@ -141,7 +141,7 @@ class Terminal(App[None]):
         """Say that no run is there yet, unless one has come meanwhile."""
         if not self.rollouts.is_mounted:
             self.set_timer(MOUNT_S, lambda: self._wait(awaited))
-        elif self.rollouts.opened is None:
+        elif self.rollouts.live.opened is None:
             self.rollouts.show_note(f"{awaited.result()} It opens here by itself; q quits.")
             self._early.is_waiting = True
             if self._early.take():

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from textual.events import Key
 from textual.screen import Screen
 
-from rolloupe.tui.draw.figures import count
+from rolloupe.tui.draw.numbers import count
 
 ALWAYS = ("ctrl+c", "ctrl+q", "ctrl+z")
 AT_ONCE = ("question_mark", "q", "T")

@@ -1,4 +1,4 @@
-"""One run as the terminal sees it: its lists, its samples, its steps. Every method may take long, and asks `query`."""
+"""A place in a run: which samples a person looks at, in which order."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from dataclasses import replace as replace_fields
 from functools import cached_property
 from typing import NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from rolloupe import query
@@ -13,12 +14,48 @@ from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.lru import Lru
 from rolloupe.model import Sample, SampleKey
-from rolloupe.query import Catalogue, ColumnInfo, GroupPage, SampleItem, SamplePage, SplitSummary, StepSummary
+from rolloupe.query import (
+    Catalogue,
+    ColumnInfo,
+    GroupPage,
+    SampleItem,
+    SamplePage,
+    SampleQuery,
+    SplitSummary,
+    StepSummary,
+)
+from rolloupe.query.filter.nodes import Condition
+from rolloupe.query.filter.parser import conditions
 from rolloupe.query.engine.names import is_asked
-from rolloupe.tui.draw.braille import thinned
-from rolloupe.tui.draw.figures import count
-from rolloupe.tui.run.place import ListPlace
+from rolloupe.tui.draw.charts import thinned
+from rolloupe.tui.draw.numbers import count
 from rolloupe.wire.views.run_items import is_live
+
+
+class ListPlace(Struct, frozen=True, kw_only=True):
+    """A list of samples: those of a step of a split, sorted and filtered."""
+
+    split: str = "train"
+    step: int = 0
+    sort: str = "index"
+    descending: bool = False
+    where: str = ""
+    """A filter as typed."""
+    dataset: str = ""
+    """Only samples of this dataset, or environment; empty for all."""
+    is_discarded: bool = False
+    """Only samples that were not trained on."""
+
+    def query(self, offset: int = 0, limit: int | None = None) -> SampleQuery:
+        """Return the query of a page of the list. Raises `BadQuery` for a filter that cannot be read."""
+        return SampleQuery(
+            splits=(self.split,), step_min=self.step, step_max=self.step,
+            trained=False if self.is_discarded else None,
+            where=conditions(self.where) + ((Condition("env", "=", self.dataset),) if self.dataset else ()),
+            typed=self.where,
+            sort=self.sort, descending=self.descending, offset=offset, limit=limit,
+        )  # fmt: skip
+
 
 PAGE = 100
 """Samples of a list that are asked for together."""

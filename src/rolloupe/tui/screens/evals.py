@@ -8,12 +8,11 @@ from textual.app import ComposeResult
 from rolloupe import query
 from rolloupe.model import SampleKey
 from rolloupe.query import EvalSummary, Grid
-from rolloupe.tui.draw.braille import BLOCKS, block_of, sparkline
-from rolloupe.tui.draw.figures import count, figure, listed, score
+from rolloupe.tui.draw.charts import BLOCKS, block_of, sparkline
 from rolloupe.tui.draw.ink import DIM, GHOST, PLAIN, STRONG, Ink, Line, cut, ends, joined, padded, safe
-from rolloupe.tui.draw.scales import reward_ink
-from rolloupe.tui.screen_keys import EVAL_KEYS
-from rolloupe.tui.screens.back import BackScreen
+from rolloupe.tui.draw.numbers import count, figure, listed, reward_ink, score
+from rolloupe.tui.keys import EVAL_KEYS
+from rolloupe.tui.screens.over import BackScreen
 from rolloupe.tui.widgets.rows import RowList
 
 if TYPE_CHECKING:

@@ -13,11 +13,10 @@ from rolloupe import query
 from rolloupe.model import Problem, SampleKey
 from rolloupe.state import FindingAside, findings_aside
 from rolloupe.text.visible import visible_line
-from rolloupe.tui.draw.figures import listed, signed
-from rolloupe.tui.draw.ink import ACCENT, ALARM, DIM, PLAIN, STRONG, WARN, Line, cut, safe
-from rolloupe.tui.draw.wrap import wrapped
-from rolloupe.tui.screen_keys import FINDING_KEYS
-from rolloupe.tui.screens.back import BackScreen
+from rolloupe.tui.draw.ink import ACCENT, ALARM, DIM, PLAIN, STRONG, WARN, Line, cut, safe, wrapped
+from rolloupe.tui.draw.numbers import listed, signed
+from rolloupe.tui.keys import FINDING_KEYS
+from rolloupe.tui.screens.over import BackScreen
 from rolloupe.tui.screens.pick import Choice, PickScreen
 from rolloupe.tui.widgets.rows import RowList
 
@@ -70,7 +69,7 @@ class FindingsScreen(BackScreen[SampleKey]):
     def on_mount(self) -> None:
         """Ask for both, once every sample has its derived metrics."""
         self.rows.focus()
-        run, split = self.session.run, self.rollouts.place.split
+        run, split = self.session.run, self.rollouts.nav.place.split
 
         def findings() -> "RunFindings":
             from rolloupe.insight.findings import findings
@@ -154,7 +153,7 @@ class FindingsScreen(BackScreen[SampleKey]):
         self.redraw("findings-title")
 
     def _title(self, width: int) -> list[Line]:
-        split = self.rollouts.place.split
+        split = self.rollouts.nav.place.split
         lines = [cut([(" Findings and data quality  ", STRONG), safe(split, ACCENT)], width)]
         notes = [self._findings.note if self._findings else self._progress()]
         if self._lint is not None:

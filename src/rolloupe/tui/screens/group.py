@@ -11,16 +11,14 @@ from textual.app import ComposeResult
 from rolloupe import query
 from rolloupe.model import SampleKey
 from rolloupe.query import GroupAnswer, SampleItem
-from rolloupe.tui.draw.figures import count, figure, score, signed
 from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, STRONG, Ink, Line, cut, joined, padded, safe
-from rolloupe.tui.draw.scales import Scale
+from rolloupe.tui.draw.numbers import Scale, count, figure, score, signed
+from rolloupe.tui.keys import GROUP_KEYS
 from rolloupe.tui.run.masks import Mask
-from rolloupe.tui.screen_keys import GROUP_KEYS
-from rolloupe.tui.screens.back import BackScreen
+from rolloupe.tui.screens.over import BackScreen
 from rolloupe.tui.views.blocks import KINDS, ROLES, TextBlock, shown
-from rolloupe.tui.views.layout import Layout, TextPlace
-from rolloupe.tui.widgets.bar import LineBar
-from rolloupe.tui.widgets.lines import LinePane
+from rolloupe.tui.widgets.lines import LineBar, LinePane
+from rolloupe.tui.widgets.text_pane import Layout, TextPlace
 
 if TYPE_CHECKING:
     from rolloupe.tui.screens.rollouts import Rollouts
@@ -180,7 +178,7 @@ class GroupScreen(BackScreen[SampleKey]):
         item = column.item
         if item is None or column.note:
             return [safe(column.note, DIM)]
-        ink = self.rollouts.scales.get("reward", Scale()).ink(item.reward, STRONG)
+        ink = self.rollouts.live.scales.get("reward", Scale()).ink(item.reward, STRONG)
         advantage: Line = [("adv ", DIM), (signed(item.advantage), PLAIN)] if item.advantage is not None else []
         tokens: Line = [("tokens ", DIM), (figure(item.response_tokens), PLAIN)]
         return joined([[("reward ", DIM), (score(item.reward), ink)], advantage, tokens])

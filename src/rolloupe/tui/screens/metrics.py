@@ -8,14 +8,13 @@ from textual.containers import Horizontal, Vertical
 
 from rolloupe import query
 from rolloupe.query import Curve, CurveEntry
-from rolloupe.tui.draw.braille import sparkline
-from rolloupe.tui.draw.figures import narrow, score
+from rolloupe.tui.draw.charts import sparkline
 from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, STRONG, Line, ends, padded, safe
-from rolloupe.tui.run.curves import POINTS, OtherCurves, others_of
-from rolloupe.tui.screen_keys import METRIC_KEYS
-from rolloupe.tui.screens.back import BackScreen
-from rolloupe.tui.views.chart import AXIS, PlotArea, chart_lines, values_of
-from rolloupe.tui.widgets.bar import LineBar
+from rolloupe.tui.draw.numbers import narrow, score
+from rolloupe.tui.keys import METRIC_KEYS
+from rolloupe.tui.screens.over import BackScreen
+from rolloupe.tui.views.chart import AXIS, POINTS, OtherCurves, PlotArea, chart_lines, others_of, values_of
+from rolloupe.tui.widgets.lines import LineBar
 from rolloupe.tui.widgets.rows import RowList
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ class MetricsScreen(BackScreen[SplitStep]):
         """The same curve of the other open runs, by the number of the curve."""
         self._others_read: set[int] = set()
         self._version = self.session.run.version
-        self._step = rollouts.place.step
+        self._step = rollouts.nav.place.step
         """The chosen step: the cursor of every curve is on its nearest one."""
         self._drawn: tuple[int, PlotArea | None] = -1, None
         """The number of the drawn curve, and where it is."""
@@ -68,7 +67,7 @@ class MetricsScreen(BackScreen[SplitStep]):
     def on_mount(self) -> None:
         """Ask which curves the run has."""
         self.rows.focus()
-        run, split = self.session.run, self.rollouts.place.split
+        run, split = self.session.run, self.rollouts.nav.place.split
         self.ask("catalogue", lambda: query.curve_catalogue(run, split), self._take)
         self.set_interval(AGAIN_S, lambda: self._look_again(split))
 
@@ -99,7 +98,7 @@ class MetricsScreen(BackScreen[SplitStep]):
 
     def _title(self, _: int) -> list[Line]:
         note = "Reading …" if self._entries is None else "" if self._entries else "This run has no curves."
-        return [[(" Metrics  ", STRONG), safe(self.rollouts.place.split, ACCENT), (f"  {note}", PLAIN)]]
+        return [[(" Metrics  ", STRONG), safe(self.rollouts.nav.place.split, ACCENT), (f"  {note}", PLAIN)]]
 
     def _curve(self, number: int) -> Curve | None:
         """Return a curve, or ask for it."""
@@ -128,8 +127,7 @@ class MetricsScreen(BackScreen[SplitStep]):
         """Return the same curve of other runs, or ask for it."""
         if number not in self._others_read:
             self._others_read.add(number)
-            library, own = self.rollouts.library, self.session.run
-            runs = [run for run in library.runs if run.id != own.id] if library is not None else []
+            runs = [run for run in self.rollouts.live.library.runs if run.id != self.session.run.id]
 
             def keep(found: OtherCurves) -> None:
                 self._others[number] = found

@@ -1,19 +1,19 @@
-"""A list to choose from, which typing narrows: steps, splits, orders, runs, actions."""
+"""A list to choose from, which typing narrows."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from textual import events
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from rolloupe.tui.draw.ink import DIM, STRONG, Line, padded, safe
-from rolloupe.tui.widgets.bar import LineBar
-from rolloupe.tui.widgets.over import OverScreen
+from rolloupe.tui.screens.over import OverScreen
+from rolloupe.tui.widgets.lines import LineBar
+from rolloupe.tui.widgets.prompt_line import TypingLine
 from rolloupe.tui.widgets.rows import RowList
-from rolloupe.tui.widgets.typing_line import TypingLine
 
 
 class Choice(NamedTuple):
@@ -109,3 +109,8 @@ class PickScreen(ModalScreen[int | None], OverScreen[int | None]):
             event.stop()
             event.prevent_default()
             await self.rows.on_key(event)
+
+
+def pick(app: App[None], title: str, choices: Sequence[Choice], current: int, then: Callable[[int], None]) -> None:
+    """Have a person choose, then go on with the number of the choice; one who leaves has chosen nothing."""
+    app.push_screen(PickScreen(title, choices, current), lambda number: None if number is None else then(number))

@@ -1,53 +1,68 @@
-"""The main screen: the list at the left, the sample at the right. What its keys do is in `actions.py`."""
+"""The main screen: the list at the left, the sample at the right, and what its keys do."""
 
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.events import Resize
 from textual.message import Message
 from textual.screen import Screen
+from textual.widget import Widget
 
-from rolloupe.index import Library, OpenRun
+from rolloupe.index import Library
 from rolloupe.model import Sample, SampleKey
-from rolloupe.query import GroupPage, SamplePage
+from rolloupe.query.search import Hit
 from rolloupe.tui.draw.ink import Line
-from rolloupe.tui.draw.scales import Scale, scales_of
-from rolloupe.tui.keys import KEYS, SIDE_KEYS, actions_of, bindings
+from rolloupe.tui.draw.numbers import Scale
+from rolloupe.tui.keys import EVERY_KEY, KEYS, SIDE_KEYS, actions_of, bindings
 from rolloupe.tui.run.bookmarks import Bookmarks
 from rolloupe.tui.run.masks import Mask
-from rolloupe.tui.run.place import ListPlace
 from rolloupe.tui.run.questions import Questions
-from rolloupe.tui.run.session import RunState, SampleAt, Session
-from rolloupe.tui.screens.actions import Actions
-from rolloupe.tui.screens.asker import Asker
+from rolloupe.tui.run.session import SampleAt, Session
+from rolloupe.tui.screens import pickers
+from rolloupe.tui.screens.evals import EvalsScreen
 from rolloupe.tui.screens.find import Finder
-from rolloupe.tui.screens.metrics import SplitStep
-from rolloupe.tui.screens.side import Side
+from rolloupe.tui.screens.findings import FindingsScreen
+from rolloupe.tui.screens.group import GroupScreen
+from rolloupe.tui.screens.live_run import LiveRun
+from rolloupe.tui.screens.metrics import MetricsScreen
+from rolloupe.tui.screens.navigator import Navigator
+from rolloupe.tui.screens.over import HelpScreen
+from rolloupe.tui.screens.search import SearchScreen
+from rolloupe.tui.screens.sidebar import Sidebar
 from rolloupe.tui.screens.tokens import TokensScreen
-from rolloupe.tui.views.blocks import TextBlock, blocks_of, row_block
-from rolloupe.tui.views.facts import facts_of
-from rolloupe.tui.views.fields import Fields
-from rolloupe.tui.views.headers import Marks, foot_line, run_line, sample_lines, size_classes
-from rolloupe.tui.views.lists import Picker, sort_words
-from rolloupe.tui.widgets.bar import LineBar
-from rolloupe.tui.widgets.reader import TextPane
+from rolloupe.tui.views.blocks import Fields, TextBlock, blocks_of, table_blocks
+from rolloupe.tui.views.headers import (
+    Marks,
+    facts_of,
+    foot_line,
+    run_line,
+    sample_lines,
+    size_classes,
+    step_at,
+    view_at,
+)
+from rolloupe.tui.widgets.lines import LineBar, PaneKeys
+from rolloupe.tui.widgets.prompt_line import PromptLine
+from rolloupe.tui.widgets.rows import RowList
+from rolloupe.tui.widgets.text_pane import TextPane
 
 A = TypeVar("A")
 
-REST_S = 0.3
-"""The shortest rest between two looks at a run that grows."""
-AGE_S = 5.0
 ACTIONS = actions_of(KEYS)
 OF_SAMPLE = ("tokens", "group", "bookmark", "copy")
 """What is done with the sample on the screen."""
 LEAST_KEYS = 2
 """So many of the last keys of the table need no run."""
 
+FIND_HINT = "Enter: find, then the next match · Esc: close"
+SEARCH_HINT = "text in prompts and responses of the run · Enter: search · Esc: close"
+FILTER_HINT = "e.g. reward < 0.1 and turns > 3 · Tab: complete · Enter: go · Esc: close"
+"""What the foot says beside the line to type into."""
 
-class Rollouts(Actions, Screen[None]):
+
+class Rollouts(PaneKeys, Screen[None]):
     """Samples of a run, one at a time."""
 
     class Ready(Message):
@@ -57,103 +72,85 @@ class Rollouts(Actions, Screen[None]):
 
     def __init__(self, questions: Questions, bookmarks: Bookmarks) -> None:
         super().__init__()
-        self.opened: Session | None = None
-        self.library: Library | None = None
         self.questions = questions
         self.bookmarks = bookmarks
-        self.fields = Fields()
+        self.nav = Navigator(self)
+        self.live = LiveRun(self)
         self.finder = Finder(self)
+        self.fields = Fields()
         self.mask = Mask()
-        self.shown = SampleAt(ListPlace(), 0, 0, None, None, note="Opening …")
-        self.place, self.number = self.shown.place, 0
-        """Where the person wants to be: ahead of what is shown while an answer is awaited."""
-        self.state: RunState | None = None
-        self.scales: dict[str, Scale] = {}
         self.view = "text"
         self.message, self.is_alarm = "", False
-        self.is_following = False
-        self.is_ready = False
-        """True once the state of the run is known, or cannot be known."""
-        self.is_due = False
-        """True while the state of the run is about to be asked for again."""
         self.is_bookmarked = False
-
-    @property
-    def session(self) -> Session:
-        """The run, from `begin` on."""
-        assert self.opened is not None
-        return self.opened
-
-    @property
-    def split_state(self) -> RunState | None:
-        """The state of the run, if it is known for the split where the person wants to be."""
-        return self.state if self.state is not None and self.state.split == self.place.split else None
-
-    @property
-    def is_moving(self) -> bool:
-        """True while the sample that the person wants is not on the screen yet."""
-        return (self.place, self.number) != (self.shown.place, self.shown.number)
 
     def lacks_sample_of(self, key: str) -> bool:
         """Return whether a key is for the sample that is still being read."""
-        return self.is_moving and not self.asker.is_open and ACTIONS.get(key) in OF_SAMPLE
+        return self.nav.is_moving and not self.prompt.is_open and ACTIONS.get(key) in OF_SAMPLE
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
         """Refuse what needs a run until there is one."""
         del parameters
-        return self.opened is not None or action in ("help", "theme")
+        return self.live.opened is not None or action in ("help", "theme")
+
+    def ask(self, kind: str, work: Callable[[], A], then: Callable[[A], None], *, is_slow: bool = False) -> None:
+        """Ask a question."""
+        self.questions.ask(kind, work, then, lambda reason: self.failed(kind, reason), is_slow=is_slow)
+
+    def do_later(self, action: str) -> None:
+        """Do what a key does once the screen over this one has left."""
+        self.call_later(self.run_action, action)
+
+    # The parts of the screen
 
     def compose(self) -> ComposeResult:
         """Lay it out."""
         yield LineBar("header", lambda width: [self._run_line(width)])
         with Horizontal(id="middle"):
-            yield Side(self.fields, self._want_page)
+            yield Sidebar(self)
             with Vertical(id="main"):
                 yield LineBar("head", self._sample_lines, "surface-page")
                 yield TextPane("reader", self._draw_foot)
-        yield Asker(self._draw_foot, self.tell)
+        yield PromptLine(self._draw_foot, self.tell)
         yield LineBar("foot", self._foot)
 
-    # What is drawn
+    @property
+    def reader(self) -> TextPane:
+        """The pane with the text."""
+        return self.query_one("#reader", TextPane)
+
+    @property
+    def pane(self) -> TextPane:
+        """The pane that the keys scroll."""
+        return self.reader
+
+    @property
+    def side(self) -> Sidebar:
+        """The left pane."""
+        return self.query_one(Sidebar)
+
+    @property
+    def prompt(self) -> PromptLine:
+        """The line to type into."""
+        return self.query_one(PromptLine)
+
+    def bar(self, id: str) -> LineBar:
+        """Return one of the lines that do not scroll."""
+        return self.query_one(f"#{id}", LineBar)
+
+    @property
+    def _tokens(self) -> TokensScreen | None:
+        """The token view, if it is open, perhaps with its help or a list to choose from over it."""
+        return next((one for one in self.app.screen_stack if isinstance(one, TokensScreen) and one.is_mounted), None)
 
     def on_mount(self) -> None:
         """Lay out what is the same for every run."""
-        self._fold()
+        self.on_resize()
         self.reader.focus()
         for name in ("scroll_y", "virtual_size"):
             self.watch(self.reader, name, self._draw_foot, init=False)
 
-    def begin(self, library: Library, session: Session, first: SampleAt, mask: Mask) -> None:
-        """Show a run from a sample on, then ask for the rest."""
-        if self.library is None:
-            library.subscribe(lambda kind, run: self._hear(run) if kind == "run" else self._hear_of_runs())
-            self.set_interval(AGE_S, self._grow_older)
-        is_other = self.opened is not None and self.opened.run.id != session.run.id
-        if is_other:
-            self.shown = self.shown._replace(sample=None)  # two runs may have samples of the same id
-        self.library, self.opened, self.mask = library, session, mask
-        self.side.samples.mask = mask
-        self.state, self.scales, self.is_ready = None, {}, False
-        self.side.samples.clear()
-        self.show(first)
-        self.ask_state()
-        self._change_run()
-
-    def on_screen_suspend(self) -> None:
-        """Show the keys again to who comes back from another screen, or the message that came meanwhile."""
-        if self.opened is not None and not self.finder.text:
-            self.tell("")
-
-    def show_note(self, note: str) -> None:
-        """Say why there is no sample yet."""
-        self.shown = self.shown._replace(note=note)
-        self.bar("head").changed()
-
-    def on_resize(self, _: Resize) -> None:
+    def on_resize(self, _: Resize | None = None) -> None:
         """Fold the left pane away in a narrow window."""
-        self._fold()
-
-    def _fold(self) -> None:
         for name, is_so in size_classes(*self.app.size).items():
             self.set_class(is_so, name)
 
@@ -162,165 +159,46 @@ class Rollouts(Actions, Screen[None]):
         self.set_class(is_open, "side-open")
         self._draw_foot()
 
+    @property
+    def _is_side_alone(self) -> bool:
+        return self.has_class("narrow") and self.has_class("side-open")
+
+    # The lines around the text
+
+    @property
+    def reward_scale(self) -> Scale:
+        """The scale of rewards."""
+        return self.live.scales.get("reward", Scale())
+
+    @property
+    def _marks(self) -> Marks:
+        return Marks(self.is_bookmarked, self.live.is_following, self.view)
+
+    def _run_line(self, width: int) -> Line:
+        live = self.live
+        if live.opened is None:
+            return []
+        name = live.opened.run.info.name
+        return run_line(name, self.nav.place, live.split_state, live.scales, self._marks, width)
+
+    def _sample_lines(self, width: int) -> list[Line]:
+        return list(sample_lines(self.nav.shown, self.live.scales, self.fields, self._marks, width))
+
+    def _foot(self, width: int) -> list[Line]:
+        keys = KEYS[-LEAST_KEYS:] if self.live.opened is None else SIDE_KEYS if self._is_side_alone else KEYS
+        message = self.message or (self.prompt.hint if self.prompt.is_open else "")
+        share = None if self._is_side_alone else self.reader.share
+        return [foot_line(message, self.is_alarm, keys, share, width)]
+
     def _draw_foot(self) -> None:
         """Draw the foot once the text has its size: it says how far down the window is."""
         self.call_after_refresh(self.bar("foot").changed)
 
-    @property
-    def _share(self) -> int | None:
-        return None if self.has_class("narrow") and self.has_class("side-open") else self.reader.share
-
-    @property
-    def reader(self) -> TextPane:
-        """The pane with the text."""
-        return self.query_one("#reader", TextPane)
-
-    @property
-    def side(self) -> Side:
-        """The left pane."""
-        return self.query_one(Side)
-
-    @property
-    def asker(self) -> Asker:
-        """The line to type into."""
-        return self.query_one(Asker)
-
-    @property
-    def _tokens(self) -> TokensScreen | None:
-        """The token view, if it is open, perhaps with its help or a list to choose from over it."""
-        return next((one for one in self.app.screen_stack if isinstance(one, TokensScreen) and one.is_mounted), None)
-
-    def bar(self, id: str) -> LineBar:
-        """Return one of the lines that do not scroll."""
-        return self.query_one(f"#{id}", LineBar)
-
-    def _run_line(self, width: int) -> Line:
-        if self.opened is None:
-            return []
-        return run_line(self.opened.run.info.name, self.place, self.split_state, self.scales, self.marks, width)
-
-    def _foot(self, width: int) -> list[Line]:
-        is_side = self.has_class("narrow") and self.has_class("side-open")
-        keys = KEYS[-LEAST_KEYS:] if self.opened is None else SIDE_KEYS if is_side else KEYS
-        message = self.message or (self.asker.hint if self.asker.is_open else "")
-        return [foot_line(message, self.is_alarm, keys, self._share, width)]
-
-    def _sample_lines(self, width: int) -> list[Line]:
-        return list(sample_lines(self.shown, self.scales, self.fields, self.marks, width))
-
-    @property
-    def marks(self) -> Marks:
-        """What is true of the sample and the screen."""
-        return Marks(self.is_bookmarked, self.is_following, self.view)
-
-    def show(self, at: SampleAt) -> None:
-        """Show a sample."""
-        is_same = at.is_same(self.shown)
-        is_new_list = at.place != self.shown.place
-        self.shown, self.place, self.number = at, at.place, at.number
-        self.is_bookmarked = self.is_bookmarked and is_same
-        if at.sample is not None and self.fields.learn(self._names(at)):
-            self.side.show_fields()
-        if is_new_list:
-            self.side.samples.clear()
-        self.show_text(keeps_place=is_same)
-        self._show_row()
-        self._show_places()
-        self.tell("")
-        self.finder.look(keeps_place=is_same)
-        self._ask_bookmark()
-        if (tokens := self._tokens) is not None:
-            tokens.show(at)
-        self._press_kept()
-
-    def _press_kept(self) -> None:
-        if self.is_ready:
-            self.post_message(self.Ready())
-
-    def _show_row(self) -> None:
-        """Put the cursor of the list on the sample, or on its group."""
-        at, session = self.shown, self.session
-        if not self.side.samples.is_grouped or at.sample is None:
-            self.side.show_list(at.total, at.number)
-            return
-        key = at.sample.key
-
-        def take(page: GroupPage) -> None:
-            self.side.samples.take(page)
-            names = [group.key for group in page.groups]
-            name = key.split, key.step, key.group
-            self.side.show_list(page.total, page.offset + (names.index(name) if name in names else 0))
-            self.side.list.refresh()
-
-        self.ask("group row", lambda: session.groups(at.place, 0, key), take)
-
-    def show_groups(self, is_grouped: bool) -> None:
-        """List groups, or samples."""
-        self.side.samples.is_grouped = is_grouped
-        self.side.samples.clear()
-        self._show_row()
-
-    def go_to_row(self, number: int) -> None:
-        """Go to a sample of the list, or to the first one of a group."""
-        if not self.side.samples.is_grouped:
-            self.go(self.place, number)
-        elif (key := self.side.samples.first_of(number)) is not None:
-            self.go(self.place, 0, key)
-
-    def _ask_bookmark(self) -> None:
-        sample, run = self.shown.sample, self.session.run
-        if sample is not None:
-            key = sample.key
-            self.ask("bookmark", lambda: self.bookmarks.has(run, key), lambda is_set: self.show_bookmark(key, is_set))
-
-    def show_bookmark(self, key: SampleKey, is_set: bool) -> None:
-        """Show whether a sample is bookmarked, if it is still the one on the screen."""
-        is_shown = self.shown.sample is not None and self.shown.sample.key == key
-        if is_shown and is_set != self.is_bookmarked:
-            self.is_bookmarked = is_set
-            self.bar("head").changed()
-
-    def _names(self, at: SampleAt) -> Iterator[str]:
-        if at.sample is not None:
-            yield from (one.name for one in facts_of(at.sample))
-            yield from (f"extra.{name}" for name in at.sample.extra)
-
-    def show_text(self, *, keeps_place: bool = False) -> None:
-        """Show the sample as text or as a table."""
-        blocks = [] if self.shown.sample is None else self.blocks_of(self.shown.sample)
-        self.reader.read(blocks, is_table=self.view == "table", keeps_place=keeps_place)
-
-    def blocks_of(self, sample: Sample) -> list[TextBlock]:
-        """Return what the screen shows of a sample."""
-        return list(self._table(sample) if self.view == "table" else self._text(sample))
-
-    def _text(self, sample: Sample) -> Iterator[TextBlock]:
-        yield from (one for one in blocks_of(sample, self.mask) if self.fields[one.field])
-
-    def _table(self, sample: Sample) -> Iterator[TextBlock]:
-        yield row_block("id", str(sample.key))
-        for name, value, _ in facts_of(sample):
-            if self.fields.in_table(name):
-                number = value if isinstance(value, float | int) else None
-                yield row_block(name, value, self.scales.get(name, Scale()).ink(number))
-        for block in blocks_of(sample, self.mask):
-            if self.fields.in_table(block.field):
-                yield block._replace(is_row=True)
-
-    def _show_places(self) -> None:
+    def show_places(self) -> None:
+        """Show where the person wants to be."""
         self.bar("header").changed()
         self.bar("head").changed()
-        place = self.place
-        pickers = [
-            Picker("1", "run", self.session.run.info.name),
-            Picker("2", "split", place.split),
-            Picker("3", "step", str(place.step)),
-            Picker("4", "sort", sort_words(place)),
-            Picker("6", "dataset", place.dataset or "all"),
-        ]
-        pickers += [Picker("F", "filter", place.where)] if place.where else []
-        pickers += [Picker("D", "only", "discarded samples")] if place.is_discarded else []
-        self.side.show_pickers(pickers)
+        self.side.show_pickers(self.live.session.run.info.name, self.nav.place)
 
     def tell(self, message: str, *, is_alarm: bool = False) -> None:
         """Say something at the foot of the screen."""
@@ -331,183 +209,303 @@ class Rollouts(Actions, Screen[None]):
         if (tokens := self._tokens) is not None and not is_alarm:  # its title has what failed
             tokens.tell(message)
 
-    # What is asked
-
-    def ask(self, kind: str, work: Callable[[], A], then: Callable[[A], None], *, is_slow: bool = False) -> None:
-        """Ask a question."""
-        self.questions.ask(kind, work, then, lambda reason: self.failed(kind, reason), is_slow=is_slow)
-
-    def ask_state(self) -> None:
-        """Ask for the state of the run: its steps, its splits, its columns."""
-        split = self.place.split
-
-        def ask() -> tuple[RunState, list[str]]:
-            return self.session.state(split), self.session.columns(split)
-
-        self.ask("state", ask, lambda answer: self._take_state(*answer))
-
-    def _hear(self, run: OpenRun | None) -> None:
-        """A thread of the index tells that a run has changed."""
-        if self.opened is not None and run is self.opened.run and not self.is_due:
-            self.is_due = True
-            self.app.call_later(self.set_timer, REST_S, self._look_again)
-
-    def _hear_of_runs(self) -> None:
-        """A thread of the index tells that a run is there, or was opened again, as when its first evaluation begins."""
-        self.app.call_later(self._change_run)
-
-    def _change_run(self) -> None:
-        """Look at the run that took the place of the present one; who moves meanwhile moves in that one."""
-        before, runs = self.session.run, self.library.runs if self.library is not None else ()
-        run = next((one for one in runs if one.id == before.id), before)
-        if run is before:
-            return
-        session, wanted = Session(run, self.session.split), self.questions.wanted("run")
-
-        def change(_: None) -> None:
-            if self.session.run is before:
-                self.opened = session
-                self._go_again()
-                self.ask_state()
-                self._change_run()
-
-        self.ask("run", lambda: session.wait_for_samples(wanted), change, is_slow=True)
-
-    def _look_again(self) -> None:
-        self.is_due = False
-        self.ask_state()  # the phase of the index and the end of the run change without the version
-
-    def _grow_older(self) -> None:
-        """Say how long ago the run changed."""
-        if self.state is not None and self.state.is_live:
-            self.state = self.state.aged(self.session.run.changed_s())
-            self.bar("header").changed()
-
-    def _after_change(self, before: RunState, now: RunState) -> None:
-        """Show what came: the new step to one who follows, else more samples of the same step."""
-        newest = now.steps[-1].step if now.steps else self.place.step
-        old, new = (one.step(self.place.step) for one in (before, now))
-        if not before.splits and now.splits and not self.session.split:
-            self.go(self.session.first_place(), 0)
-        elif self.is_following and (newest > self.place.step or new is None):
-            self.go(replace(self.place, step=newest), 0)
-        elif (old and old.stamp) != (new and new.stamp) or (not now.steps and len(before.splits) != len(now.splits)):
-            self._go_again()
-
-    def _go_again(self) -> None:
-        """Read the list and the sample again; who is on the way to another one still gets there."""
-        self.side.samples.clear()
-        is_there = (self.place, self.number) == (self.shown.place, self.shown.number)
-        self._open(self.place, self.number, self.shown.sample.key if is_there and self.shown.sample else None)
-
-    def _take_state(self, state: RunState, columns: list[str]) -> None:
-        before = self.split_state
-        self.state, self.scales = state, scales_of(state.catalogue)
-        self._set_ready()
-        is_first = before is None or not before.steps
-        if self.shown.sample is None and is_first and state.steps and state.step(self.place.step) is None:
-            self.go(replace(self.place, step=state.steps[-1].step), 0)  # its split begins
-        elif before is not None and before.version != state.version:
-            self._after_change(before, state)
-        elif before is None and self.shown.version != state.version:
-            self._go_again()
-        self.side.samples.columns, self.side.samples.scales = columns[:3], self.scales
-        self.fields.learn(column.name for column in state.catalogue.columns if column.source in ("metric", "tag"))
-        self.side.show_fields()
-        self.side.list.refresh()
-        self.side.query_one("#list-head", LineBar).changed()
-        self._show_places()
-
-    def _want_page(self, number: int) -> None:
-        place = self.shown.place
-        read = self.session.groups if self.side.samples.is_grouped else self.session.page
-        kind = f"page {number}"
-
-        def take(page: SamplePage | GroupPage) -> None:
-            if place == self.shown.place and isinstance(page, GroupPage) == self.side.samples.is_grouped:
-                self.side.samples.take(page)
-                self.side.list.refresh()
-            else:
-                self.side.samples.lack(number)
-
-        def failed(reason: str) -> None:
-            self.side.samples.lack(number)
-            self.failed(kind, reason)
-
-        self.questions.ask(kind, lambda: read(place, number), take, failed)
-
-    def _set_ready(self) -> None:
-        if not self.is_ready:
-            self.is_ready = True
-            self.post_message(self.Ready())
-
     def failed(self, kind: str, reason: str) -> None:
         """Say that a question failed, on the screen that the person looks at."""
         if kind == "sample":
             self._stay()
         elif kind == "state":
-            self._set_ready()
+            self.live.set_ready()
         self.tell(reason, is_alarm=True)
         if (tokens := self._tokens) is not None:
             tokens.failed(kind, reason)
 
     def _stay(self) -> None:
         """Stay where the shown sample is; a wrong filter can be mended."""
-        typed = self.place.where if self.place.where != self.shown.place.where else None
-        is_new_split = self.place.split != self.shown.place.split
-        self.place, self.number = self.shown.place, self.shown.number
-        if is_new_split:
-            self.ask_state()
-        self._press_kept()
-        self._show_places()
-        self._show_row()
+        typed = self.nav.place.where if self.nav.place.where != self.nav.shown.place.where else None
+        self.nav.stay()
+        self.press_kept()
+        self.show_places()
+        self.side.show_row()
         if typed is not None:
             self.action_filter(typed)
 
-    def go(self, place: ListPlace, number: int, key: SampleKey | None = None) -> None:
-        """Go to a sample. Who moves waits for no find any more, nor for another split or run."""
-        for kind in ("find", "split", "other run"):
-            self.questions.forget(kind)
-        self._open(place, number, key)
+    # The sample
 
-    def _open(self, place: ListPlace, number: int, key: SampleKey | None) -> None:
-        is_new_split = place.split != self.place.split
-        self.place, self.number = place, number
-        self.questions.forget("group row")
-        self.ask("sample", lambda: self.session.open(place, number, key), self.show)
-        if is_new_split:
-            self.ask_state()
+    def begin(self, library: Library, session: Session, first: SampleAt, mask: Mask) -> None:
+        """Show a run from a sample on, then ask for the rest."""
+        if self.live.opened is not None and self.live.opened.run.id != session.run.id:
+            self.nav.shown = self.nav.shown._replace(sample=None)  # two runs may have samples of the same id
+        self.live.begin(library, session)
+        self.mask = self.side.samples.mask = mask
+        self.side.samples.clear()
+        self.show(first)
+        self.live.ask_state()
+        self.live.change_run()
 
-    def go_to(self, key: SampleKey | None) -> None:
-        """Go to a sample wherever it is: in its split and step, in the present order, if the filter lets it pass."""
-        if key is None:
+    def show_note(self, note: str) -> None:
+        """Say why there is no sample yet."""
+        self.nav.shown = self.nav.shown._replace(note=note)
+        self.bar("head").changed()
+
+    def show(self, at: SampleAt) -> None:
+        """Show a sample."""
+        is_same = at.is_same(self.nav.shown)
+        is_new_list = at.place != self.nav.shown.place
+        self.nav.arrive(at)
+        self.is_bookmarked = self.is_bookmarked and is_same
+        if at.sample is not None and self.fields.learn(_names(at.sample)):
+            self.side.show_fields()
+        if is_new_list:
+            self.side.samples.clear()
+        self.show_text(keeps_place=is_same)
+        self.side.show_row()
+        self.show_places()
+        self.tell("")
+        self.finder.look(keeps_place=is_same)
+        self._ask_bookmark()
+        if (tokens := self._tokens) is not None:
+            tokens.show(at)
+        self.press_kept()
+
+    def press_kept(self) -> None:
+        """Have the app press the keys that it kept for the sample, or for the state of the run."""
+        if self.live.is_ready:
+            self.post_message(self.Ready())
+
+    def show_text(self, *, keeps_place: bool = False) -> None:
+        """Show the sample as text or as a table."""
+        sample = self.nav.shown.sample
+        blocks = [] if sample is None else self.blocks_of(sample)
+        self.reader.read(blocks, is_table=self.view == "table", keeps_place=keeps_place)
+
+    def blocks_of(self, sample: Sample) -> list[TextBlock]:
+        """Return what the screen shows of a sample."""
+        if self.view == "table":
+            return list(table_blocks(sample, self.fields, self.mask, self.live.scales))
+        return [block for block in blocks_of(sample, self.mask) if self.fields[block.field]]
+
+    def _ask_bookmark(self) -> None:
+        key, run = self.nav.key, self.live.session.run
+        if key is not None:
+            self.ask("bookmark", lambda: self.bookmarks.has(run, key), lambda is_set: self._show_bookmark(key, is_set))
+
+    def _show_bookmark(self, key: SampleKey, is_set: bool) -> None:
+        """Show whether a sample is bookmarked, if it is still the one on the screen."""
+        if self.nav.key == key and is_set != self.is_bookmarked:
+            self.is_bookmarked = is_set
+            self.bar("head").changed()
+
+    def on_screen_suspend(self) -> None:
+        """Show the keys again to who comes back from another screen, or the message that came meanwhile."""
+        if self.live.opened is not None and not self.finder.text:
+            self.tell("")
+
+    # Keys that move
+
+    def action_sample(self, by: int) -> None:
+        """Go to another sample of the list."""
+        self.nav.to_sample(by)
+
+    def action_step(self, by: int) -> None:
+        """Go to another step."""
+        self.nav.to_step(by)
+
+    def action_along(self, by: int) -> None:
+        """Go along the curve of the first line."""
+        self.nav.along_curve(by)
+
+    def action_focus_pane(self, by: int) -> None:
+        """Move the focus to another pane; in a narrow window the left one unfolds."""
+        panes: list[Widget] = [
+            self.reader,
+            *(self.side.query_one(f"#{name}") for name in ("pickers", "list", "fields")),
+        ]
+        now = panes.index(self.focused) if self.focused in panes else 0
+        pane = panes[(now + by) % len(panes)]
+        self.open_side(is_open=pane is not self.reader)
+        pane.focus()
+
+    def action_follow(self) -> None:
+        """Follow the run, or stop following."""
+        live = self.live
+        live.is_following = not live.is_following
+        self.bar("header").changed()
+        if live.is_following and live.newest_step != self.nav.place.step:
+            self.nav.change(step=live.newest_step)
+        self.tell("Following: new steps are shown as they come." if live.is_following else "Not following any more.")
+
+    def action_pick(self, what: str) -> None:
+        """Choose something in a list."""
+        if self.live.state is not None:
+            pickers.PICKERS[what](self)
+
+    # Keys that read
+
+    def action_switch(self) -> None:
+        """Switch between text and table."""
+        self.view = "text" if self.view == "table" else "table"
+        self.tell("")
+        self.show_text()
+        self.bar("head").changed()
+        self.finder.look()
+
+    def action_again(self) -> None:
+        """Read the sample and the state of the run again."""
+        self.side.samples.clear()
+        self.nav.go(self.nav.place, self.nav.number, self.nav.key)
+        self.live.ask_state()
+
+    def action_discarded(self) -> None:
+        """Show only discarded samples, or all."""
+        self.nav.change(is_discarded=not self.nav.place.is_discarded)
+
+    # Keys that find
+
+    def action_find(self) -> None:
+        """Ask what to find."""
+        self.tell("")
+        self.prompt.ask("find", FIND_HINT, self.finder.enter, self.finder.text, stays=True)
+
+    def action_filter(self, typed: str | None = None) -> None:
+        """Ask for a filter; an empty one shows all samples."""
+        state, value = self.live.state, self.nav.place.where if typed is None else typed
+        names = [column.name for column in state.catalogue.columns] if state else []
+        self.tell("")
+        self.prompt.ask("filter", FILTER_HINT, lambda text: self.nav.change(where=text.strip()), value, words=names)
+
+    def action_search(self) -> None:
+        """Ask what to search the run for."""
+        self.tell("")
+        self.prompt.ask("search", SEARCH_HINT, self._search)
+
+    def _search(self, text: str) -> None:
+        if text:
+            self.questions.forget("find")
+            self.app.push_screen(SearchScreen(self, text), lambda hit: self._open_hit(hit, text))
+
+    def _open_hit(self, hit: Hit | None, text: str) -> None:
+        if hit is not None:
+            self.finder.begin(text)
+            self.nav.go_to(hit.sample.key)
+
+    def action_clear(self) -> None:
+        """Close what is open, and forget what was found."""
+        self.prompt.close()
+        self.finder.clear()
+        self.open_side(is_open=False)
+        self.reader.focus()
+        self.tell("")
+
+    # Keys that open other screens
+
+    def _has_sample(self) -> bool:
+        """Return whether there is a sample on the screen; without one, tell the person so."""
+        if self.nav.key is None:
+            self.tell("There is no sample here.")
+        return self.nav.key is not None
+
+    def action_group(self) -> None:
+        """Show the group side by side."""
+        if self._has_sample() and self.nav.key:
+            self.app.push_screen(GroupScreen(self, self.nav.key), self.nav.go_to)
+
+    def action_groups(self) -> None:
+        """List groups instead of samples, or samples again."""
+        self.side.show_groups(not self.side.samples.is_grouped)
+        self.open_side(is_open=True)
+        self.side.list.focus()
+
+    def action_tokens(self) -> None:
+        """Show the tokens."""
+        if self._has_sample():
+            self.app.push_screen(TokensScreen(self))
+
+    def action_evals(self) -> None:
+        """Show the evaluations."""
+        self.app.push_screen(EvalsScreen(self), self.nav.go_to)
+
+    def action_findings(self) -> None:
+        """Show what the reward pays for, and the data quality."""
+        self.app.push_screen(FindingsScreen(self), self.nav.go_to)
+
+    def action_metrics(self) -> None:
+        """Show the curves."""
+        self.app.push_screen(MetricsScreen(self), self.nav.go_to_point)
+
+    def action_palette(self) -> None:
+        """Choose an action by its name."""
+        pickers.pick_action(self)
+
+    def action_help(self) -> None:
+        """Show all keys."""
+        self.app.push_screen(HelpScreen(EVERY_KEY))
+
+    def action_theme(self) -> None:
+        """Change between light and dark."""
+        self.call_later(self.app.run_action, "theme")
+
+    # Keys that keep
+
+    def action_copy(self) -> None:
+        """Copy the id of the sample."""
+        if self._has_sample():
+            self.app.copy_to_clipboard(str(self.nav.key))
+            self.tell(f"Sent to the clipboard: {self.nav.key}")
+
+    def action_bookmark(self) -> None:
+        """Set or remove a bookmark."""
+        item, run = self.nav.shown.item, self.live.session.run
+        if not self._has_sample() or item is None:
             return
-        is_here = (key.split, key.step) == (self.place.split, self.place.step)
-        place = self.place if is_here else replace(self.place, split=key.split, step=key.step)
-        has_it = is_here and not place.where and not place.dataset and not place.is_discarded
-        self.go(place if has_it else replace(place, where="", dataset="", is_discarded=False), 0, key)
 
-    def go_to_split(self, split: str) -> None:
-        """Go to another split, at the same step if it has it."""
-        place, session = self.place, self.session
-        self.ask("split", lambda: session.at_split(place, split), lambda target: self.go(target, 0))
+        def show(is_set: bool) -> None:
+            self._show_bookmark(item.key, is_set)
+            self.tell("Bookmarked; the page shows it too." if is_set else "The bookmark is removed.")
 
-    def go_to_point(self, point: SplitStep | None) -> None:
-        """Go to the samples of a point of a curve; of a step without samples to the nearest that has some."""
-        if point is None:
-            return
-        place, session = self.place, self.session
-        split = point.split or place.split
-        self.ask("split", lambda: session.nearest(place, split, point.step), lambda target: self.go(target, 0))
+        self.questions.write(
+            lambda: self.bookmarks.toggle(run, item), show, lambda reason: self.failed("bookmark", reason)
+        )
 
-    def go_to_run(self, run: OpenRun) -> None:
-        """Look at another of the open runs, once it has a sample: it may not be indexed yet."""
-        session, wanted = Session(run), self.questions.wanted("other run")
+    def action_bookmarks(self) -> None:
+        """Choose a bookmarked sample."""
+        pickers.pick_bookmark(self)
 
-        def begin(at: SampleAt) -> None:
-            if self.library is not None:
-                self.begin(self.library, session, at, self.mask)
+    # What a person does in the panes
 
-        self.questions.forget("find")
-        self.tell(f"Opening {run.id} …")
-        self.ask("other run", lambda: session.first(wanted), begin, is_slow=True)
+    def on_row_list_chosen(self, event: RowList.Chosen) -> None:
+        """Do what was chosen in the left pane."""
+        rows = event.rows.id
+        if rows == "list":
+            self.side.go_to_row(event.number)
+        elif rows == "fields":
+            self.fields.toggle(list(self.fields)[event.number])
+            self.side.show_fields()
+            self.show_text(keeps_place=True)
+            self.bar("head").changed()
+        elif rows == "pickers":
+            picker = self.side.picker(event.number)
+            actions = {"filter": "filter", "only": "discarded"}
+            self.do_later(actions.get(picker.name, f"pick('{picker.name}')"))
+
+    def on_row_list_moved(self, event: RowList.Moved) -> None:
+        """Show the sample under the cursor of the list."""
+        if event.rows.id == "list":
+            self.side.go_to_row(event.number)
+
+    def on_line_bar_clicked(self, event: LineBar.Clicked) -> None:
+        """Go to the step under the mouse in the curve of the header, or to the view whose name is there."""
+        line = event.bar.lines[0] if event.bar.lines else []
+        state = self.live.split_state if event.bar.id == "header" else None
+        if state is not None and (step := step_at(state, line, event.x)) is not None:
+            self.nav.change(step=step)
+        view = view_at(line, event.x) if event.bar.id == "head" and event.y == 0 else None
+        if view == "tokens":
+            self.action_tokens()
+        elif view is not None and view != self.view:
+            self.action_switch()
+
+
+def _names(sample: Sample) -> Iterator[str]:
+    """Yield the fields of a sample."""
+    yield from (fact.name for fact in facts_of(sample))
+    yield from (f"extra.{name}" for name in sample.extra)

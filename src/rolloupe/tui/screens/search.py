@@ -7,11 +7,11 @@ from textual.app import ComposeResult
 
 from rolloupe.query import SampleQuery
 from rolloupe.query.search import Found, Hit, Search, SearchOptions, TextQuery
-from rolloupe.tui.draw.figures import listed, score
 from rolloupe.tui.draw.ink import ACCENT, DIM, MATCH, PLAIN, QUIET, Line, cut, joined, safe
-from rolloupe.tui.screen_keys import SEARCH_KEYS
-from rolloupe.tui.screens.back import BackScreen
-from rolloupe.tui.widgets.bar import LineBar
+from rolloupe.tui.draw.numbers import listed, score
+from rolloupe.tui.keys import SEARCH_KEYS
+from rolloupe.tui.screens.over import BackScreen
+from rolloupe.tui.widgets.lines import LineBar
 from rolloupe.tui.widgets.rows import RowList
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """A sample as blocks of text: its turns, the golden answer, the reference response and its other fields."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -9,10 +9,10 @@ import msgspec
 from rolloupe.model import Part, Sample, Turn
 from rolloupe.text import legible_parts
 from rolloupe.text.visible import visible
-from rolloupe.tui.draw.figures import count, exact, figure, score
-from rolloupe.tui.draw.ink import DIM, PLAIN, QUIET, Ink, Line, safe
-from rolloupe.tui.draw.wrap import spread
+from rolloupe.tui.draw.ink import DIM, PLAIN, QUIET, Ink, Line, safe, spread
+from rolloupe.tui.draw.numbers import Scale, count, exact, figure, score
 from rolloupe.tui.run.masks import Mask
+from rolloupe.tui.views.headers import facts_of
 from rolloupe.wire.views.transcripts import without_data
 
 Run = tuple[int, int, Ink]
@@ -123,7 +123,54 @@ def _as_json(value: Any) -> str:
         return repr(value)
 
 
+def table_blocks(sample: Sample, fields: "Fields", mask: Mask, scales: Mapping[str, Scale]) -> Iterator[TextBlock]:
+    """Yield the rows of the table of a sample: its id, its facts and its texts."""
+    yield row_block("id", str(sample.key))
+    for name, value, _ in facts_of(sample):
+        if fields.in_table(name):
+            number = value if isinstance(value, float | int) else None
+            yield row_block(name, value, scales.get(name, Scale()).ink(number))
+    for block in blocks_of(sample, mask):
+        if fields.in_table(block.field):
+            yield block._replace(is_row=True)
+
+
 def row_block(name: str, value: float | str | None, ink: Ink = PLAIN) -> TextBlock:
     """Return a row of a table."""
     text = shown(exact(value))
     return TextBlock(name, [[safe(name, DIM)]], text, [(0, len(text), ink)], is_row=True)
+
+
+TEXTS = ("prompt", "response", "label", "reference", "notes")
+"""Fields that are texts, in reading order."""
+
+
+class Fields(Mapping[str, bool]):
+    """The known fields in order, each with whether it is shown, by choice or by default."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, None] = dict.fromkeys(TEXTS)
+        self._chosen: dict[str, bool] = {}
+
+    def learn(self, names: Iterable[str]) -> bool:
+        """Add fields. Returns whether any was new."""
+        before = len(self._known)
+        self._known.update(dict.fromkeys(names))
+        return len(self._known) > before
+
+    def toggle(self, name: str) -> None:
+        """Show a hidden field, or hide a shown one."""
+        self._chosen[name] = not self[name]
+
+    def in_table(self, name: str) -> bool:
+        """Return whether a table shows a field: unless a person hid it."""
+        return self._chosen.get(name, True)
+
+    def __getitem__(self, name: str) -> bool:
+        return self._chosen.get(name, not name.startswith("extra.") and name != "uid")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)

@@ -1,11 +1,40 @@
-"""A pane of lines that scrolls. Only the lines in view are made."""
+"""The one door to the terminal: lines become strips here, and whatever is still hostile in them becomes visible."""
 
+from collections.abc import Callable, Sequence
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from textual import events
 from textual.geometry import Size
+from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.widget import Widget
 
-from rolloupe.tui.draw.ink import Line
-from rolloupe.tui.widgets.strips import strip_of
+from rolloupe.text.visible import visible_line
+from rolloupe.tui.draw.ink import PLAIN, Line
+from rolloupe.tui.draw.palettes import DARK_PALETTE, Palette
+
+
+class Look:
+    """The palette of the app, which all widgets share and the person may change."""
+
+    palette: Palette = DARK_PALETTE
+
+
+LOOK = Look()
+
+
+def strip_of(line: Line, width: int, ground: str, scroll_x: int = 0) -> Strip:
+    """Return a line as a strip of exactly this many cells, on a ground."""
+    palette = LOOK.palette
+    segments = [Segment(visible_line(text), palette.style(ink, ground)) for text, ink in line if text]
+    length = sum(cell_len(segment.text) for segment in segments)
+    rest = width + scroll_x - length
+    if rest > 0:
+        segments.append(Segment(" " * rest, palette.style(PLAIN, ground)))
+        return Strip(segments, width + scroll_x).crop(scroll_x, scroll_x + width)
+    return Strip(segments, length).crop(scroll_x, scroll_x + width)
 
 
 class LinePane(ScrollView, can_focus=True, inherit_bindings=False):
@@ -93,3 +122,49 @@ class PaneKeys:
     def action_end(self, is_last: bool) -> None:
         """Go to the top or the bottom."""
         self.pane.go_to_end(is_last=is_last)
+
+
+class LineBar(Widget):
+    """Some lines, made for the width of the bar."""
+
+    class Clicked(Message):
+        """A person clicked somewhere in the bar."""
+
+        def __init__(self, bar: "LineBar", x: int, y: int) -> None:
+            super().__init__()
+            self.bar = bar
+            self.x, self.y = x, y
+
+        @property
+        def control(self) -> "LineBar":
+            """The bar."""
+            return self.bar
+
+    def __init__(self, id: str, lines_of: Callable[[int], Sequence[Line]], ground: str = "surface-pane") -> None:
+        super().__init__(id=id)
+        self._lines_of = lines_of
+        self._ground = ground
+        self.lines: Sequence[Line] = ()
+
+    def changed(self) -> None:
+        """Draw the lines again. The bar is as high as they are, at least one line."""
+        if not self.size.width:  # not laid out yet: it has its lines with its width
+            return
+        self.lines = self._lines_of(self.size.width)
+        height = max(1, len(self.lines))
+        if self.styles.height is None or self.styles.height.value != height:
+            self.styles.height = height
+        self.refresh()
+
+    def on_resize(self, _: events.Resize) -> None:
+        """Make the lines for the new width."""
+        self.changed()
+
+    def on_click(self, event: events.Click) -> None:
+        """Tell where."""
+        self.post_message(self.Clicked(self, event.x, event.y))
+
+    def render_line(self, y: int) -> Strip:
+        """Draw a line."""
+        line = self.lines[y] if y < len(self.lines) else []
+        return strip_of(line, self.size.width, self._ground)

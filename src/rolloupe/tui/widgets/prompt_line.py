@@ -1,26 +1,74 @@
-"""The line at the foot into which a person types: what to find, to search, to filter by."""
+"""Completes the name under the cursor of a filter."""
 
+import re
 from collections.abc import Callable, Sequence
 
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal
+from textual.message import Message
+from textual.suggester import Suggester
 from textual.widgets import Input
 
 from rolloupe.query.filter.parser import MAX_CHARS
+from rolloupe.text.visible import visible_line
 from rolloupe.tui.draw.ink import ACCENT
-from rolloupe.tui.widgets.bar import LineBar
-from rolloupe.tui.widgets.suggest import FilterNames
-from rolloupe.tui.widgets.typing_line import TypingLine
+from rolloupe.tui.widgets.lines import LineBar
+
+_NAME = re.compile(r"[\w.:/-]+")
+
+
+class FilterNames(Suggester):
+    """Completes the last word to the first name that begins with it; Tab or the right arrow takes it."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(use_cache=False, case_sensitive=True)
+        self._names = sorted((name for name in names if _is_fit(name)), key=len)
+
+    async def get_suggestion(self, value: str) -> str | None:
+        """Return the typed text with its last word complete."""
+        from_end = _NAME.match(value[::-1])  # a search for it would begin at every letter of the line
+        start = len(value) - from_end.end() if from_end else len(value)
+        begun = value[start:]
+        if not begun or value.count('"', 0, start) % 2:
+            return None
+        longer = (name for name in self._names if name.startswith(begun) and name != begun)
+        name = next(longer, None)
+        return None if name is None else value[:start] + name
+
+
+def _is_fit(name: str) -> bool:
+    """Return whether a name can be typed, and hides nothing: Textual draws it."""
+    return _NAME.fullmatch(name) is not None and visible_line(name) == name
+
+
+class TypingLine(Input):
+    """One line of text. Its colours are in `app.tcss`.
+
+    It holds no more than a filter may have: each key costs the work, and the memory, of the whole line.
+    """
+
+    class Full(Message):
+        """What was typed or pasted has no room."""
+
+    def on_mount(self) -> None:
+        """Have the cursor stand still."""
+        self.cursor_blink = False
+        self.max_length = MAX_CHARS
+
+    def restricted(self) -> None:
+        """Refuse what has no room, and tell so."""
+        self.post_message(self.Full())
+
 
 FULL = f"The line holds {MAX_CHARS:,} characters, no more."
 
 
-class Asker(Horizontal):
+class PromptLine(Horizontal):
     """Hidden until something is asked. Enter answers and Esc leaves; the line may stay open for more answers."""
 
     def __init__(self, changed: Callable[[], None], tell: Callable[[str], None]) -> None:
-        super().__init__(id="asker")
+        super().__init__(id="prompt")
         self._changed = changed
         """Called when it opens or closes: the foot shows its hint."""
         self._tell = tell
@@ -33,8 +81,8 @@ class Asker(Horizontal):
 
     def compose(self) -> ComposeResult:
         """Lay it out."""
-        yield LineBar("asker-word", lambda _: [[(f" {self._word} ", ACCENT)]])
-        yield TypingLine(id="asker-input", compact=True)
+        yield LineBar("prompt-word", lambda _: [[(f" {self._word} ", ACCENT)]])
+        yield TypingLine(id="prompt-input", compact=True)
 
     @property
     def line(self) -> TypingLine:

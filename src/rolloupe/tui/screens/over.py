@@ -1,28 +1,124 @@
-"""What the screens over the main one share: a title, a way back, and the run."""
+"""What the screens over another one share: each is left once, and only while it is the one on top."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual import events
+from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
+from textual.containers import Vertical
+from textual.screen import ModalScreen, Screen
 
-from rolloupe.tui.draw.ink import ALARM, PLAIN, Line, cut, safe
-from rolloupe.tui.early_keys import waiting
-from rolloupe.tui.keys import KeyHelp, actions_of
+from rolloupe.tui.draw.ink import ACCENT, ALARM, DIM, PLAIN, STRONG, Line, cut, safe, wrapped
+from rolloupe.tui.early_keys import aim, waiting
+from rolloupe.tui.keys import HELP_KEYS, KeyHelp, actions_of
 from rolloupe.tui.run.questions import Questions
 from rolloupe.tui.run.session import Session
-from rolloupe.tui.screens.help import HelpScreen
 from rolloupe.tui.views.headers import keys_line, size_classes
-from rolloupe.tui.widgets.bar import LineBar
-from rolloupe.tui.widgets.lines import LinePane, PaneKeys
-from rolloupe.tui.widgets.over import OverScreen
+from rolloupe.tui.widgets.lines import LineBar, LinePane, PaneKeys
 from rolloupe.tui.widgets.rows import RowList
 
 if TYPE_CHECKING:
     from rolloupe.tui.screens.rollouts import Rollouts
 
-T = TypeVar("T")
 A = TypeVar("A")
+T = TypeVar("T")
+
+
+class OverScreen(Screen[T]):
+    """A screen over another one."""
+
+    def dismiss(self, result: T | None = None) -> AwaitComplete:
+        """Leave. A key or an answer that comes later, or for a screen that is covered, has no effect.
+
+        Textual takes away whichever screen is on top: the next one, or the app with the last.
+        """
+        return super().dismiss(result) if self.is_active else AwaitComplete()
+
+    def misses(self, key: events.Key) -> bool:
+        """Return whether a key is for another screen, since this one is covered or left. The app hands it on."""
+        if not self.is_active:
+            aim(key, None)
+        return not self.is_active
+
+
+LABEL = 17
+"""Cells of the keys before what they do."""
+
+
+def help_lines(keys: Iterable[KeyHelp], width: int) -> list[Line]:
+    """Return the help: the sections, and in each its keys."""
+    lines: list[Line] = []
+    section = ""
+    for one in keys:
+        if one.section != section:
+            section = one.section
+            lines += [[], [(f" {section}", DIM)]]
+        for start, stop in wrapped(one.meaning, width - LABEL):
+            label = f"   {one.label}" if start == 0 else ""
+            lines.append([(f"{label:{LABEL}}", ACCENT), (one.meaning[start:stop], PLAIN)])
+    return lines[1:]
+
+
+HINT = "  ".join(one.foot for one in HELP_KEYS if one.foot)
+
+
+class HelpPane(LinePane):
+    """The lines, which scroll as a text does."""
+
+    ground = "surface-float"
+
+    def __init__(self, keys: Iterable[KeyHelp]) -> None:
+        super().__init__(id="help-lines")
+        self._keys = keys
+        self._lines: list[Line] = []
+
+    def count(self) -> int:
+        """Return the number of lines."""
+        return len(self._lines)
+
+    def line_at(self, y: int) -> Line:
+        """Return a line."""
+        return self._lines[y]
+
+    def on_resize(self, _: events.Resize) -> None:
+        """Break the lines."""
+        self._lines = help_lines(self._keys, self.room)
+        self.changed()
+
+
+class HelpScreen(PaneKeys, ModalScreen[None], OverScreen[None]):
+    """The keys; any of those that close, or `?`, leaves."""
+
+    def __init__(self, keys: Iterable[KeyHelp]) -> None:
+        super().__init__()
+        self._keys = keys
+
+    def compose(self) -> ComposeResult:
+        """Lay it out."""
+        with Vertical(id="help"):
+            yield LineBar("help-title", lambda _: [[(" Keys  ", STRONG), (HINT, DIM)]], "surface-float")
+            yield HelpPane(self._keys)
+
+    def on_mount(self) -> None:
+        """Let the keys scroll the lines."""
+        self.pane.focus()
+
+    @property
+    def pane(self) -> HelpPane:
+        """The lines."""
+        return self.query_one(HelpPane)
+
+    async def on_key(self, event: events.Key) -> None:
+        """Scroll, or leave."""
+        action = None if self.misses(event) else actions_of(HELP_KEYS).get(event.key)
+        if action is not None:
+            event.stop()
+            await self.run_action(action)
+
+    def action_back(self) -> None:
+        """Leave."""
+        self.dismiss(None)
 
 
 class BackScreen(PaneKeys, OverScreen[T | None]):
@@ -46,7 +142,7 @@ class BackScreen(PaneKeys, OverScreen[T | None]):
     @property
     def session(self) -> Session:
         """The run."""
-        return self.rollouts.session
+        return self.rollouts.live.session
 
     @property
     def questions(self) -> Questions:

@@ -1,0 +1,323 @@
+"""The left pane: pickers, the list of samples or groups, the fields."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import isnan
+from typing import TYPE_CHECKING, NamedTuple
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+
+from rolloupe.columns import KNOWN
+from rolloupe.model import SampleKey
+from rolloupe.query import Group, GroupPage, SampleItem, SamplePage
+from rolloupe.tui.draw.charts import BLOCKS, MISSING
+from rolloupe.tui.draw.ink import ACCENT, DIM, GHOST, PLAIN, STRONG, WARN, Line, Piece, ends, padded, safe
+from rolloupe.tui.draw.numbers import Scale, count, narrow, score, words_of
+from rolloupe.tui.run.masks import Mask
+from rolloupe.tui.run.session import PAGE, ListPlace
+from rolloupe.tui.widgets.lines import LineBar
+from rolloupe.tui.widgets.rows import RowList
+
+if TYPE_CHECKING:
+    from rolloupe.tui.screens.rollouts import Rollouts
+
+WIDTH = 9
+"""Cells of a figure in a list."""
+
+
+def sample_row(
+    item: SampleItem, columns: Sequence[str], scales: Mapping[str, Scale], mask: Mask, width: int
+) -> list[Line]:
+    """Return a sample of a list: its figures, and the start of its response."""
+    line: Line = [_mark(is_discarded=bool(item.discarded))]
+    for name in columns:
+        value = value_of(item, name)
+        scale = scales.get(name, Scale())
+        shown = narrow(words_of(name, value, scale), value, WIDTH - 1)
+        line += [(f"{shown:>7}", scale.ink(value)), (" ", PLAIN)]
+    return [padded([*line, safe(preview(mask(item.response)), DIM)], width)]
+
+
+def _mark(*, is_discarded: bool) -> Piece:
+    """Return the sign before a row of what was discarded."""
+    return ("×", WARN) if is_discarded else (" ", PLAIN)
+
+
+STRIP = 16
+"""Cells of a strip, at most."""
+
+
+def group_row(group: Group, scale: Scale, mask: Mask, strip: int, width: int) -> list[Line]:
+    """Return a group of a list: its mean reward, the reward of each member, and the start of the prompt."""
+    rewards = [value if isinstance(value, int | float) else None for value in group.cells[0]]
+    mark = _mark(is_discarded=bool(group.discarded))
+    mean: Line = [
+        mark,
+        (f"{narrow(score(group.reward.mean), group.reward.mean, WIDTH - 1):>7}", scale.ink(group.reward.mean)),
+        (" ", PLAIN),
+    ]
+    prompt = " ".join(mask(group.prompt[:400]).split())
+    cells = padded([_cell(value, scale) for value in _spread(rewards, STRIP)], strip)
+    return [padded([*mean, *cells, (" ", PLAIN), safe(prompt, DIM)], width)]
+
+
+def _spread(values: list[float | None], most: int) -> list[float | None]:
+    """Return all values in their order, or of too many some from the lowest to the highest."""
+    if len(values) <= most:
+        return values
+    ordered = sorted(values, key=lambda value: (value is None or isnan(value), value or 0.0))
+    return [ordered[round(n * (len(ordered) - 1) / (most - 1))] for n in range(most)]
+
+
+def _cell(value: float | None, scale: Scale) -> Piece:
+    """Return a cell of a strip: the higher the better, and coloured."""
+    place = scale.place(value)
+    if value is None or isnan(value):
+        return MISSING, GHOST
+    return BLOCKS[round(7 * place) if place is not None and scale.kind == "score" else 3], scale.ink(value)
+
+
+def preview(response: str) -> str:
+    """Return the start of a response on one line, without the tag that most begin with."""
+    return " ".join(response[:200].split()).removeprefix("<think>").lstrip()
+
+
+def value_of(item: SampleItem, name: str) -> float | None:
+    """Return a number of a sample in a list."""
+    value = (
+        getattr(item, name) if name in KNOWN and hasattr(item, name) else item.metrics.get(name.removeprefix("metric."))
+    )
+    return value if isinstance(value, int | float) else None
+
+
+class Picker(NamedTuple):
+    """A choice in the left pane: its key, its name, and what is chosen."""
+
+    key: str
+    name: str
+    value: str
+
+
+def pickers_of(run: str, place: ListPlace) -> Iterator[Picker]:
+    """Yield what is chosen: the run, the list of samples, and what limits it."""
+    yield Picker("1", "run", run)
+    yield Picker("2", "split", place.split)
+    yield Picker("3", "step", str(place.step))
+    yield Picker("4", "sort", sort_words(place))
+    yield Picker("6", "dataset", place.dataset or "all")
+    if place.where:
+        yield Picker("F", "filter", place.where)
+    if place.is_discarded:
+        yield Picker("D", "only", "discarded samples")
+
+
+def picker_row(picker: Picker, width: int) -> list[Line]:
+    """Return a picker."""
+    return [
+        ends([(f" {picker.key} ", DIM), (f"{picker.name:7} ", DIM), safe(picker.value, STRONG)], [("▾ ", DIM)], width)
+    ]
+
+
+def sort_words(place: ListPlace) -> str:
+    """Return the order of a list as words."""
+    if place.sort == "index":
+        return "as recorded" if not place.descending else "as recorded ↓"
+    return f"{place.sort} {'↓' if place.descending else '↑'}"
+
+
+def field_row(name: str, is_shown: bool, width: int) -> list[Line]:
+    """Return a field with its mark."""
+    mark = ("[x] ", ACCENT) if is_shown else ("[ ] ", DIM)
+    return [padded([(" ", PLAIN), mark, safe(name, PLAIN if is_shown else DIM)], width)]
+
+
+SHORT = {"advantage": "adv", "response_tokens": "tokens", "response_chars": "chars"}
+
+
+def short(name: str) -> str:
+    """Return the name of a column in seven letters."""
+    return SHORT.get(name, name.rpartition(".")[2])[:7]
+
+
+class SampleRows:
+    """The rows of a list, samples or groups, by page; asks for the pages that come into view."""
+
+    def __init__(self, want: Callable[[int], None]) -> None:
+        self.columns: Sequence[str] = ("reward",)
+        self.scales: Mapping[str, Scale] = {}
+        self.mask = Mask()
+        self.is_grouped = False
+        self._pages: dict[int, SamplePage | GroupPage] = {}
+        self._asked: set[int] = set()
+        self._want = want
+
+    def take(self, page: SamplePage | GroupPage) -> None:
+        """Keep a page."""
+        self._pages[page.offset // PAGE] = page
+
+    def lack(self, number: int) -> None:
+        """Ask for a page again when it comes into view: its question had no answer."""
+        self._asked.discard(number // PAGE)
+
+    def clear(self) -> None:
+        """Forget all pages: the list is another."""
+        self._pages.clear()
+        self._asked.clear()
+
+    def lines(self, number: int, width: int) -> list[Line]:
+        """Return a row, a blank one until its page is there."""
+        page = self._pages.get(number // PAGE)
+        if page is None:
+            if number // PAGE not in self._asked:
+                self._asked.add(number // PAGE)
+                self._want(number)
+            return [[(" …", DIM)]]
+        nth = number - page.offset
+        if isinstance(page, SamplePage):
+            is_there = nth < len(page.samples)
+            return sample_row(page.samples[nth], self.columns, self.scales, self.mask, width) if is_there else [[]]
+        if nth >= len(page.groups):
+            return [[]]
+        strip = min(STRIP, max(group.samples for group in page.groups))
+        return group_row(page.groups[nth], self.scales.get("reward", Scale()), self.mask, strip, width)
+
+    def first_of(self, number: int) -> SampleKey | None:
+        """Return the first sample of a group; None if its page is not there."""
+        page = self._pages.get(number // PAGE)
+        if not isinstance(page, GroupPage) or number - page.offset >= len(page.groups):
+            return None
+        return page.groups[number - page.offset].members[0]
+
+
+class Sidebar(Vertical):
+    """The pane. The screen hears what is chosen."""
+
+    def __init__(self, rollouts: "Rollouts") -> None:
+        super().__init__(id="side")
+        self._rollouts = rollouts
+        self.fields = rollouts.fields
+        self.samples = SampleRows(self._want_page)
+        self._pickers: Sequence[Picker] = ()
+        self._total = 0
+
+    def compose(self) -> ComposeResult:
+        """Lay it out."""
+        yield RowList("pickers", keeps_cursor=False, has_own_keys=True)
+        yield LineBar("list-head", self._list_head)
+        yield RowList("list", has_own_keys=True)
+        yield LineBar("fields-head", lambda _: [[(" Fields", STRONG), ("  Enter shows or hides", DIM)]] * self.is_used)
+        yield RowList("fields", keeps_cursor=False, has_own_keys=True)
+
+    @property
+    def is_used(self) -> bool:
+        """True once there is a run."""
+        return bool(self._pickers)
+
+    # The choices
+
+    def show_pickers(self, run: str, place: ListPlace) -> None:
+        """Show what is chosen."""
+        is_first = not self.is_used
+        self._pickers = list(pickers_of(run, place))
+        if is_first:
+            for name in ("list-head", "fields-head"):
+                self.query_one(f"#{name}", LineBar).changed()
+        rows = self.query_one("#pickers", RowList)
+        rows.styles.height = len(self._pickers)
+        rows.fill(len(self._pickers), lambda number, width: picker_row(self._pickers[number], width))
+
+    def picker(self, number: int) -> Picker:
+        """Return one of the pickers."""
+        return self._pickers[number]
+
+    # The list
+
+    def _list_head(self, width: int) -> list[Line]:
+        if not self.is_used:
+            return []
+        if self.samples.is_grouped:
+            return [ends([("  reward of each answer", DIM)], [(f"{count(self._total, 'group')} ", DIM)], width)]
+        names = [short(name) for name in self.samples.columns]
+        return [ends([(f" {' '.join(f'{name:>7}' for name in names)}", DIM)], [(f"{self._total:,} ", DIM)], width)]
+
+    @property
+    def list(self) -> RowList:
+        """The list of samples."""
+        return self.query_one("#list", RowList)
+
+    def show_columns(self, columns: Sequence[str], scales: Mapping[str, Scale]) -> None:
+        """Show these columns of the list beside the preview."""
+        self.samples.columns, self.samples.scales = columns, scales
+        self.list.refresh()
+        self.query_one("#list-head", LineBar).changed()
+
+    def show_row(self) -> None:
+        """Put the cursor of the list on the sample on the screen, or on its group."""
+        at, session = self._rollouts.nav.shown, self._rollouts.live.session
+        if not self.samples.is_grouped or at.sample is None:
+            self._show_list(at.total, at.number)
+            return
+        key = at.sample.key
+
+        def take(page: GroupPage) -> None:
+            self.samples.take(page)
+            names = [group.key for group in page.groups]
+            name = key.split, key.step, key.group
+            self._show_list(page.total, page.offset + (names.index(name) if name in names else 0))
+            self.list.refresh()
+
+        self._rollouts.ask("group row", lambda: session.groups(at.place, 0, key), take)
+
+    def _show_list(self, total: int, number: int) -> None:
+        self._total = total
+        if self.list.total != total:
+            self.list.fill(total, self.samples.lines, number)
+        else:
+            self.list.go_to(number)
+        self.query_one("#list-head", LineBar).changed()
+
+    def show_groups(self, is_grouped: bool) -> None:
+        """List groups, or samples."""
+        self.samples.is_grouped = is_grouped
+        self.samples.clear()
+        self.show_row()
+
+    def go_to_row(self, number: int) -> None:
+        """Go to a sample of the list, or to the first one of a group."""
+        nav = self._rollouts.nav
+        if not self.samples.is_grouped:
+            nav.go(nav.place, number)
+        elif (key := self.samples.first_of(number)) is not None:
+            nav.go(nav.place, 0, key)
+
+    def _want_page(self, number: int) -> None:
+        nav, session = self._rollouts.nav, self._rollouts.live.session
+        place = nav.shown.place
+        read = session.groups if self.samples.is_grouped else session.page
+        kind = f"page {number}"
+
+        def take(page: SamplePage | GroupPage) -> None:
+            if place == nav.shown.place and isinstance(page, GroupPage) == self.samples.is_grouped:
+                self.samples.take(page)
+                self.list.refresh()
+            else:
+                self.samples.lack(number)
+
+        def failed(reason: str) -> None:
+            self.samples.lack(number)
+            self._rollouts.failed(kind, reason)
+
+        self._rollouts.questions.ask(kind, lambda: read(place, number), take, failed)
+
+    # The fields
+
+    def learn(self, names: Iterable[str]) -> None:
+        """List fields that a sample or the run has."""
+        if self.fields.learn(names):
+            self.show_fields()
+
+    def show_fields(self) -> None:
+        """Show the fields with their marks."""
+        names = list(self.fields)
+        rows = self.query_one("#fields", RowList)
+        rows.fill(len(names), lambda number, width: field_row(names[number], self.fields[names[number]], width))
