@@ -1,4 +1,4 @@
-"""The way out that a hang of the app does not bar: a signal, or a closed terminal, ends the process in some seconds."""
+"""Ends the process some seconds after a signal, or after the terminal is closed, even if the app hangs."""
 
 import contextlib
 import os
@@ -38,7 +38,7 @@ def watch(descriptor: int, end: Callable[[signal.Signals], None]) -> None:
         signal.signal(one, lambda *_: None)
 
     def work() -> None:
-        by = _heard(reader, descriptor)
+        by = _wait_for_end(reader, descriptor)
         end(by)
         time.sleep(DEADLINE_S)
         ENDING.acquire()
@@ -53,10 +53,10 @@ def watch(descriptor: int, end: Callable[[signal.Signals], None]) -> None:
             os.write(os.open(os.ttyname(descriptor), os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY), LEAVE)
         os._exit(128 + by)
 
-    threading.Thread(target=work, name="way out", daemon=True).start()
+    threading.Thread(target=work, name="exit handler", daemon=True).start()
 
 
-def _heard(reader: int, descriptor: int) -> signal.Signals:
+def _wait_for_end(reader: int, descriptor: int) -> signal.Signals:
     """Wait for a signal, or for the end of the terminal, and return which."""
     poll = select.poll()
     poll.register(reader, select.POLLIN)

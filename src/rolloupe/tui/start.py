@@ -1,4 +1,4 @@
-"""Keeps the process small: memory that nobody uses any more goes back to the system."""
+"""Opens the runs while the screen is being made, and runs the app in little memory."""
 
 import ctypes
 import gc

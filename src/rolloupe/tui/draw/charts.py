@@ -1,4 +1,7 @@
-"""Small charts of braille dots, two by four a cell, and strips of blocks: no library is needed for either."""
+"""Small charts of braille dots, two by four a cell, strips of blocks, and the axis of values.
+
+As on the page, a few far points do not press the rest of a curve flat: they are counted beside the chart.
+"""
 
 from collections.abc import Sequence
 from functools import reduce

@@ -1,4 +1,4 @@
-"""Lines as data: pieces of text with ink. An ink names colours; a palette decides what they look like."""
+"""Lines as data: pieces of text with ink, cut or broken to a width. An ink names colours; a palette has them."""
 
 import re
 from bisect import bisect_right

@@ -1,4 +1,4 @@
-"""Numbers as people read them: as on the page, sign for sign."""
+"""Numbers as people read them, sign for sign as on the page, and the colour of a value in its column."""
 
 import re
 from decimal import ROUND_HALF_UP, Context, Decimal

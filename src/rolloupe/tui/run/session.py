@@ -1,4 +1,4 @@
-"""A place in a run: which samples a person looks at, in which order."""
+"""One run as the terminal sees it: its lists, its samples, its steps. Every method may take long, and asks `query`."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

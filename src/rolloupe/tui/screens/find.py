@@ -1,4 +1,4 @@
-"""Find: matches in the blocks of a sample, and the further samples that have one, through the step and then the run."""
+"""`f`: find in the sample on the screen; Enter goes to the next match, through the sample, the step and the run."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""What the screens over another one share: each is left once, and only while it is the one on top."""
+"""The screens over the main one: each is left once, and only while it is on top; `?` shows the keys of one."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, TypeVar

@@ -1,4 +1,4 @@
-"""The tokens of a sample as flowing text, each tinted by a series, with a cursor."""
+"""`t`: the tokens of the sample, tinted by a series, with a legend and the card of the token under the cursor."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""A sample as blocks of text: its turns, the golden answer, the reference response and its other fields."""
+"""A sample as blocks of text: turns, golden answer, reference response and other fields; and which fields are shown."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Curves of several runs: the one that a person looks at, and the same of the others."""
+"""A chart as lines: the curve of a run with those of others, its axis, and what it is about."""
 
 from collections.abc import Callable, Sequence
 from itertools import groupby

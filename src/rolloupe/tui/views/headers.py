@@ -1,4 +1,4 @@
-"""The facts of a sample: the line of figures above it, and the rows of its table."""
+"""The lines around a sample: the run at the top, the facts of the sample above its text, the keys at the foot."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence

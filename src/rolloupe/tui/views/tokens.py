@@ -1,4 +1,4 @@
-"""From the value of a token to the strength of its tint, as on the page: what is usual has none."""
+"""The tokens of a sample, ready to be drawn: their texts, their series with scales of tints, the card of one token."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,7 @@
-"""The one door to the terminal: lines become strips here, and whatever is still hostile in them becomes visible."""
+"""Lines that scroll in a pane, and lines that do not, in a bar.
+
+`strip_of` is the one door to the terminal: whatever is still hostile in a line becomes visible there.
+"""
 
 from collections.abc import Callable, Sequence
 

@@ -1,4 +1,4 @@
-"""Completes the name under the cursor of a filter."""
+"""The line at the foot into which a person types: what to find, to search, to filter by."""
 
 import re
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Blocks of text in lines of a width, with their margins, and the places that a search marks in them."""
+"""The pane in which a person reads: blocks of text in lines, with margins, and the places that a search marks."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
