@@ -4,7 +4,7 @@ import gc
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -12,13 +12,10 @@ from rolloupe.errors import NotRecognised, NotWritable, SourceChanged
 from rolloupe.export import convert
 from rolloupe.formats.reading import fields
 from rolloupe.model import Checkpoint, Locator, MetricRow, Sample, SampleKey, SampleRow
+from rolloupe.query import SplitSummary, Stats, StepSummary
 from tests.formats.support import only_run, rows
 
-
-class Part(NamedTuple):
-    name: str
-    step: int
-    samples: int
+REWARD = Stats(0, None, None, None, None, 0)
 
 
 class Made:
@@ -37,11 +34,11 @@ class Made:
     def checkpoints(self) -> list[Checkpoint]:
         return []
 
-    def splits(self) -> list[Part]:
-        return [Part("train", 0, self.size)]
+    def splits(self) -> list[SplitSummary]:
+        return [SplitSummary("train", 1, 1, self.size, 0, 0, REWARD)]
 
-    def steps(self, split: str | None = None) -> list[Part]:
-        return self.splits()
+    def steps(self, split: str | None = None) -> list[StepSummary]:
+        return [StepSummary("train", 0, self.size, REWARD)]
 
     def metric_rows(self) -> list[MetricRow]:
         return [MetricRow(step=0, values={"loss": 1.0})]

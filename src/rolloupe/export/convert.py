@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from rolloupe.errors import NotFound, NotWritable
 from rolloupe.formats.token_texts import strings_of_prompt
@@ -21,6 +21,9 @@ from rolloupe.record.failures import RecorderWarning
 from rolloupe.record.writers.base import Keeper, ReportKeeper, Writer, writer_of
 from rolloupe.record.writers.base import check as check_layout
 from rolloupe.storage import is_below, own_place
+
+if TYPE_CHECKING:
+    from rolloupe.query import SplitSummary, StepSummary
 
 COUNTED = {
     "rows of trainer metrics": ("row", "rows", "trainer metrics"),
@@ -84,34 +87,6 @@ REPORTS = "reports of the trainer (logtree)"
 UNREAD = "tokens beyond those that are read of a sample"
 
 
-class NamedSplit(Protocol):
-    """A split."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        ...
-
-    @property
-    def samples(self) -> int:
-        """Number of its samples, earlier attempts included."""
-        ...
-
-
-class StepCount(Protocol):
-    """A step of a split."""
-
-    @property
-    def step(self) -> int:
-        """Its number."""
-        ...
-
-    @property
-    def samples(self) -> int:
-        """Number of its samples, earlier attempts included."""
-        ...
-
-
 class Convertible(Protocol):
     """The questions that a conversion asks of a run; `rolloupe.Run` answers them."""
 
@@ -135,11 +110,11 @@ class Convertible(Protocol):
         """Its checkpoints."""
         ...
 
-    def splits(self) -> Sequence[NamedSplit]:
+    def splits(self) -> "Sequence[SplitSummary]":
         """Its splits."""
         ...
 
-    def steps(self, split: str | None = None) -> Sequence[StepCount]:
+    def steps(self, split: str | None = None) -> "Sequence[StepSummary]":
         """The steps of a split, ascending."""
         ...
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 from rolloupe.model import MOST_ALTERNATIVES
 from rolloupe.record.failures import Trouble
 from rolloupe.record.logtree.messages import messages_of
-from rolloupe.record.plain import jsonable, scalar, text_of, whole_number
+from rolloupe.record.plain import jsonable, member, scalar, text_of, whole_number
 from rolloupe.record.token_series import Array, array
 
 T = TypeVar("T")
@@ -240,7 +240,7 @@ def _pairs(entry: Any, known: Mapping[int, str]) -> tuple[list[tuple[str, float]
     """Return the alternatives of one token, the likeliest first, and the number of bad values."""
     if entry is None:
         return [], 0
-    inner = _member(entry, "top_logprobs")
+    inner = member(entry, "top_logprobs")
     entry = inner if isinstance(inner, list | tuple) else entry
     if isinstance(entry, Mapping):
         entry = entry.items()
@@ -249,9 +249,7 @@ def _pairs(entry: Any, known: Mapping[int, str]) -> tuple[list[tuple[str, float]
     found, bad = [], 0
     for pair in entry:
         try:
-            token, value = (
-                pair if isinstance(pair, tuple | list) else (_member(pair, "token"), _member(pair, "logprob"))
-            )
+            token, value = pair if isinstance(pair, tuple | list) else (member(pair, "token"), member(pair, "logprob"))
             found.append((_string(token, value, known), _logprob(value)))
         except Exception:
             bad += 1
@@ -259,21 +257,16 @@ def _pairs(entry: Any, known: Mapping[int, str]) -> tuple[list[tuple[str, float]
     return found, bad
 
 
-def _member(value: Any, name: str) -> Any:
-    """Return a member of a mapping, or an attribute of an object; None without it."""
-    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
-
-
 def _string(token: object, value: object, known: Mapping[int, str]) -> str:
     if isinstance(token, str):
         return token
     number = whole_number(token)
-    decoded = None if type(value) is float else _member(value, "decoded_token")
+    decoded = None if type(value) is float else member(value, "decoded_token")
     return known.get(number) or (decoded if isinstance(decoded, str) else "") or str(number)
 
 
 def _logprob(value: object) -> float:
-    inner = None if type(value) is float else _member(value, "logprob")  # most are floats
+    inner = None if type(value) is float else member(value, "logprob")  # most are floats
     found = value if type(value) is float else scalar(value if inner is None else inner)
     if isinstance(found, str | bool) or not math.isfinite(found):
         raise ValueError("no finite number")

@@ -14,11 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
-
+from rolloupe.record.lines import is_taken
 
 PATIENCE_S = 5.0
 """Seconds to wait while other processes start: a stopped process must not block training."""
@@ -62,21 +58,14 @@ class Launch:
             return False
         handle = os.open(self._place(number), os.O_RDWR)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        except OSError:
-            return False
+            return is_taken(handle)
         finally:
             os.close(handle)
-        return False
 
     def _take(self, number: int) -> None:
         self.close()
-        if fcntl is not None:
-            self._handle = os.open(self._place(number), os.O_RDWR | os.O_CREAT, 0o644)
-            with contextlib.suppress(OSError):
-                fcntl.flock(self._handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        self._handle = os.open(self._place(number), os.O_RDWR | os.O_CREAT, 0o644)
+        is_taken(self._handle, is_shared=True)
 
     def _place(self, number: int) -> Path:
         return self._root / f".launch-{number}.lock"
@@ -84,18 +73,6 @@ class Launch:
 
 def _is_valid(row: Mapping[str, Any]) -> bool:
     return all(isinstance(row.get(key), int) and 0 < row[key] < 2**31 for key in ("launch", "ranks"))
-
-
-def is_taken(handle: int) -> bool:
-    """Lock a file; True if another process holds the lock."""
-    try:
-        if fcntl is not None:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:  # a file system without locks
-        pass
-    return False
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -130,9 +130,8 @@ class Lines:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
             try:
-                if fcntl is not None:
-                    with _where_locks_work():
-                        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if is_taken(handle):
+                    raise BlockingIOError  # noqa: TRY301
                 self._heal(handle)
             except BaseException:
                 os.close(handle)
@@ -158,15 +157,16 @@ class Lines:
         os.ftruncate(handle, size - len(rest))
 
 
-@contextlib.contextmanager
-def _where_locks_work() -> Iterator[None]:
-    """Some network file systems have no locks; there the name of a producer must be its own."""
+def is_taken(handle: int, *, is_shared: bool = False) -> bool:
+    """Lock a file, perhaps shared; True if another process holds the lock. Some network file systems have no locks."""
     try:
-        yield
+        if fcntl is not None:
+            fcntl.flock(handle, (fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise
+        return True
     except OSError:
         pass
+    return False
 
 
 def _identity_of(path: Path) -> tuple[int, int]:

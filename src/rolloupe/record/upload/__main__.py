@@ -12,7 +12,7 @@ import threading
 import time
 from pathlib import Path
 
-from rolloupe.record.launches import is_taken
+from rolloupe.record.lines import is_taken
 from rolloupe.record.upload.delivery import Delivery, FileVersion, target_of
 from rolloupe.storage import is_remote
 

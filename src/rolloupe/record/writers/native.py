@@ -12,7 +12,7 @@ from rolloupe.record.folder import Folder
 from rolloupe.record.recorder import Recorder
 from rolloupe.record.samples import given_of
 from rolloupe.record.token_series import IDS, Array, facts
-from rolloupe.record.writers.base import Left
+from rolloupe.record.writers.base import Left, Writer
 from rolloupe.record.writers.comparison import Tally, read_back
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Copier(Recorder):
         self.last = item
 
 
-class NativeWriter:
+class NativeWriter(Writer):
     """Writes a run as the recorder does, without derived metrics or generated values."""
 
     name: ClassVar[str] = "native"

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from rolloupe.model import MetricRow, Sample
+from rolloupe.model import Sample
 from rolloupe.record.failures import Guard, LeftOut
 from rolloupe.record.lines import encoded, listed
 from rolloupe.record.plain import has, member, whole_number
-from rolloupe.record.writers.base import Left
+from rolloupe.record.writers.base import Left, Writer
 from rolloupe.storage.atomic import append, replacing
 
 KEYS = (
@@ -252,7 +252,7 @@ def _latency_trace(metadata: Any) -> dict[str, Any] | None:
     return found
 
 
-class RelaxWriter:
+class RelaxWriter(Writer):
     """Writes samples of any format. Values without a key in Relax follow its keys, if they are short enough."""
 
     name: ClassVar[str] = "relax"
@@ -281,13 +281,6 @@ class RelaxWriter:
             append(target, encoded(record))
             tally.compare(sample, copy)
         return tally.found
-
-    def metrics(self, rows: Sequence[MetricRow]) -> Left:
-        """See `Writer`. The layout cannot hold metrics."""
-        return {"rows of trainer metrics": len(rows)} if rows else {}
-
-    def close(self) -> None:
-        """See `Writer`."""
 
 
 def free_number(index: str, numbers: set[int]) -> int:

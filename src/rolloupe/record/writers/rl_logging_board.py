@@ -5,16 +5,16 @@ writes them: the board counts a line that it cannot read and continues, while a 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar
 
-from rolloupe.model import MetricRow, Sample, TokenSeries
+from rolloupe.model import Sample, TokenSeries
 from rolloupe.record.failures import Guard, LeftOut
 from rolloupe.record.lines import encoded, listed
 from rolloupe.record.plain import has, member, whole_number
-from rolloupe.record.writers.base import Left
+from rolloupe.record.writers.base import Left, Writer
 from rolloupe.storage.atomic import append
 
 KEYS = (
@@ -119,7 +119,7 @@ def record_of(sample: Any, step: int, decimals: int | None = None) -> dict[str, 
     return record | {str(key): value for key, value in more.items() if key not in KEYS}
 
 
-class RLLoggingBoardWriter:
+class RLLoggingBoardWriter(Writer):
     """Writes samples of any format: a run's folder, or one folder for training and one for each evaluation.
 
     With an evaluation `eval/NAME`, training goes to `train_NAME/` and the evaluation to `eval_NAME/`, and readers join
@@ -165,10 +165,6 @@ class RLLoggingBoardWriter:
             folders = set(self._folders.values())
             self._folders[split] = folder if folder not in folders else f"{folder}_{len(folders)}"
         return self._folders[split]
-
-    def metrics(self, rows: Sequence[MetricRow]) -> Left:
-        """See `Writer`. The layout cannot hold metrics."""
-        return {"rows of trainer metrics": len(rows)} if rows else {}
 
     def close(self) -> None:
         """See `Writer`. If there are evaluations, training moves to a folder next to theirs."""

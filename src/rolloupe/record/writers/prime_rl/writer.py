@@ -6,7 +6,7 @@ step. This module never imports torch.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -15,11 +15,11 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 
 from rolloupe import tokens
-from rolloupe.model import MetricRow, Sample, TokenSeries
+from rolloupe.model import Sample, TokenSeries
 from rolloupe.record.failures import Guard
 from rolloupe.record.lines import encoded
 from rolloupe.record.writers.alignment import spread
-from rolloupe.record.writers.base import Left
+from rolloupe.record.writers.base import Left, Writer
 from rolloupe.record.writers.comparison import Tally, read_back, stored
 from rolloupe.record.writers.prime_rl.micro_batch import (
     FLAGS,
@@ -265,7 +265,7 @@ def _record(version: int, head: Mapping[str, Any], columns: Mapping[str, list[An
     return record | ({"tokens": objects(columns)} if version == 1 else dict(columns))
 
 
-class PrimeRLWriter:
+class PrimeRLWriter(Writer):
     """Writes samples that have token ids, in version 4, plus the weights of version 7 for samples that have them.
 
     The layout has no text, groups or splits; samples of evaluations are left out.
@@ -305,13 +305,6 @@ class PrimeRLWriter:
 
     def _place(self, rank: int) -> RankFolder:
         return self._places.setdefault(rank, RankFolder(self._path, rank, 1, 4, None))
-
-    def metrics(self, rows: Sequence[MetricRow]) -> Left:
-        """See `Writer`. The layout cannot hold metrics."""
-        return {"rows of trainer metrics": len(rows)} if rows else {}
-
-    def close(self) -> None:
-        """See `Writer`."""
 
 
 def _head(step: int, sample: Sample, used: dict[int, set[int]]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from rolloupe.model import Checkpoint, MetricRow, Sample, SampleRow, Turn
 from rolloupe.record.plain import as_line, jsonable
-from rolloupe.record.writers.base import Left
+from rolloupe.record.writers.base import Left, Writer
 from rolloupe.record.writers.tinker.log import PAGE, ROLLOUTS, TREE, Layout, Log
 from rolloupe.record.writers.tinker.records import SCHEMA, Record, log_group
 from rolloupe.storage import atomic
@@ -29,7 +29,7 @@ _OF_THE_LAYOUT = {
 }  # fmt: skip
 
 
-class TinkerWriter:
+class TinkerWriter(Writer):
     """Writes a run as rollout summaries with the conversation in each record, and outlines of the first groups.
 
     Version 1 lacks the key of the conversation, and its readers ignore it; an outline would hold the text of a few
@@ -90,9 +90,6 @@ class TinkerWriter:
             batch = {} if one.step is None else {"batch": one.step}
             self.log.checkpoint(one.name, **{**batch, **one.paths, **one.extra})
         return {}
-
-    def close(self) -> None:
-        """See `Writer` in `base`."""
 
 
 class _Numbers:
