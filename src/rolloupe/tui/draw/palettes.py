@@ -67,19 +67,16 @@ class Palette(NamedTuple):
     def colour(self, name: str) -> str:
         """Return a colour by its name, or by a scale of tints and a place on it, from 0 to 1 or from -1 to 1."""
         scale, _, place = name.partition("@")
-        return self._scaled(scale, float(place)) if place else _COLOURS[name][self.column]
+        return self._tint(scale, float(place)) if place else _COLOURS[name][self.column]
 
-    def _scaled(self, scale: str, place: float) -> str:
-        one = "heat" if scale == "tint" else "div-neg" if place < 0 else "div-pos"
-        return self._between([self.colour("surface-page"), self.colour(one)], FAINTEST + (1 - FAINTEST) * abs(place))
-
-    def _between(self, stops: list[str], place: float) -> str:
-        """Return the colour at a place between some; of sixteen colours the nearest stop."""
-        at = max(0.0, min(1.0, place)) * (len(stops) - 1)
+    def _tint(self, scale: str, place: float) -> str:
+        """Return a colour between the page and the full tint; of sixteen colours the nearer of the two."""
+        hue = "heat" if scale == "tint" else "div-neg" if place < 0 else "div-pos"
+        page, full = self.colour("surface-page"), self.colour(hue)
+        share = min(1.0, FAINTEST + (1 - FAINTEST) * abs(place))
         if self.column == SIXTEEN:
-            return stops[round(at)]
-        low = min(int(at), len(stops) - 2)
-        return _mixed(stops[low], stops[low + 1], at - low)
+            return full if share > 0.5 else page
+        return _mixed(page, full, share)
 
     def style(self, ink: Ink, ground: str) -> Style:
         """Return the style of an ink on a ground."""

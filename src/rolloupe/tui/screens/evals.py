@@ -43,14 +43,14 @@ class EvalsScreen(BackScreen[SampleKey]):
         """Ask for the evaluations."""
         self.rows.focus()
         run = self.session.run
-        self.ask("evals", lambda: query.evals(run), self._take)
+        self.ask("evals", lambda: query.evals(run), self._take_evals)
 
     @property
     def rows(self) -> RowList:
         """The list."""
         return self.query_one(RowList)
 
-    def _take(self, evals: list[EvalSummary]) -> None:
+    def _take_evals(self, evals: list[EvalSummary]) -> None:
         self._evals = evals
         self._show(0)
 
@@ -100,8 +100,7 @@ class EvalsScreen(BackScreen[SampleKey]):
         curve = sparkline([step.score for step in one.steps], SPARK)
         name = padded([(" ", PLAIN), safe(one.split.removeprefix("eval/"), STRONG)], NAME)
         first: Line = [*name, (f"{curve:{SPARK}}  ", Ink("accent"))]
-        step, *figures = _facts(one) or [[]]
-        counts = _counts(one)
+        step, *figures, counts = _facts(one)
         if self.rows.row_height == 1:
             return [cut([*first, *joined([step, *figures, counts])], width)]
         return [cut([*first, *joined([step, counts])], width), cut([("   ", PLAIN), *joined(figures)], width)]
@@ -132,10 +131,7 @@ class EvalsScreen(BackScreen[SampleKey]):
         prompt = grid.prompts[number]
         step = next((grid.steps[n] for n in range(len(grid.steps) - 1, -1, -1) if prompt.n[n] > 0), None)
         if step is not None:
-            self.ask("answers", lambda: query.answers(run, split, step, prompt.name)[0].key, self._leave)
-
-    def _leave(self, key: SampleKey) -> None:
-        self.dismiss(key)
+            self.ask("answers", lambda: query.answers(run, split, step, prompt.name)[0].key, self.dismiss)
 
     def _take_grid(self, grid: Grid) -> None:
         self._grid = grid
@@ -152,21 +148,17 @@ class EvalsScreen(BackScreen[SampleKey]):
 
 
 def _facts(one: EvalSummary) -> list[Line]:
-    """Return the figures of the newest step of an evaluation."""
+    """Return the newest step of an evaluation, its figures, and of how many prompts and samples they are."""
     if not one.steps:
-        return []
+        return [[], []]
     last = one.steps[-1]
     return [
         [(f"step {last.step}", DIM)],
         [("score ", DIM), (score(last.score), STRONG)],
         [("correct ", DIM), (score(last.correct), _share_ink(last.correct))],
         *([(f"pass@{k} ", DIM), (score(value), PLAIN)] for k, value in zip(one.ks, last.pass_at, strict=True)),
+        [(f"{count(last.prompts, 'prompt')}, {count(last.samples, 'sample')}", DIM)],
     ]
-
-
-def _counts(one: EvalSummary) -> Line:
-    """Return of how many prompts and samples they are."""
-    return [(f"{count(last.prompts, 'prompt')}, {count(last.samples, 'sample')}", DIM) for last in one.steps[-1:]]
 
 
 def _share_ink(share: float | None) -> Ink:

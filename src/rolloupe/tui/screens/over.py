@@ -162,7 +162,7 @@ class BackScreen(PaneKeys, OverScreen[T | None]):
         action = actions_of(self.KEYS).get(key.key, "").partition("(")[0]
         return not self._failures and self.must_wait(action)
 
-    def ask(self, kind: str, work: Callable[[], A], then: Callable[[A], None], *, is_slow: bool = False) -> None:
+    def ask(self, kind: str, work: Callable[[], A], then: Callable[[A], object], *, is_slow: bool = False) -> None:
         """Ask a question, whose answer nobody waits for once the person has left."""
         self._asked.add(kind)
         self._failures.pop(kind, None)

@@ -7,7 +7,7 @@ from textual.message import Message
 
 from rolloupe.tui.draw.ink import Line
 from rolloupe.tui.keys import LIST_KEYS, actions_of
-from rolloupe.tui.widgets.lines import LinePane
+from rolloupe.tui.widgets.lines import LinePane, PaneKeys
 
 _ACTIONS = actions_of(LIST_KEYS)
 
@@ -15,7 +15,7 @@ LinesOf = Callable[[int, int], list[Line]]
 """The lines of a row, by its number and the width."""
 
 
-class RowList(LinePane):
+class RowList(PaneKeys, LinePane):
     """Rows of equal height. Tells which one a person chooses."""
 
     ground = "surface-pane"
@@ -57,6 +57,11 @@ class RowList(LinePane):
         self.pressed: events.Key | None = None
         """The last key that means to choose, if it was not typed into another widget."""
         self._lines_of: LinesOf = lambda _number, _width: []
+
+    @property
+    def pane(self) -> LinePane:
+        """The list itself: its keys move in it."""
+        return self
 
     def fill(self, total: int, lines_of: LinesOf, cursor: int | None = None, height: int | None = None) -> None:
         """Show other rows."""
@@ -122,18 +127,6 @@ class RowList(LinePane):
     def go_to_end(self, *, is_last: bool) -> None:
         """Move the cursor to the first or the last row."""
         self.move(self.total if is_last else -self.total)
-
-    def action_line(self, by: int) -> None:
-        """Move the cursor by rows."""
-        self.line(by)
-
-    def action_page(self, by: int) -> None:
-        """Move the cursor by pages."""
-        self.page(by)
-
-    def action_end(self, is_last: bool) -> None:
-        """Move the cursor to the first or the last row."""
-        self.go_to_end(is_last=is_last)
 
     async def on_key(self, event: events.Key) -> None:
         """Move by the keys of lists. The app chooses: it alone knows which keys were typed into another widget."""
