@@ -17,7 +17,7 @@ from textual.pilot import Pilot
 from rolloupe.tui.app import Terminal
 from rolloupe.tui.draw.palettes import PALETTES
 from rolloupe.tui.screens.rollouts import Rollouts
-from rolloupe.tui.start import Opener
+from rolloupe.tui.start import Opener, RunChoice
 from rolloupe.tui.widgets.lines import LinePane
 
 WIDE, NARROW = (120, 36), (80, 24)
@@ -167,7 +167,7 @@ async def terminal(
 ) -> AsyncIterator[Driver]:
     """The terminal over a run; tests that share a run may share its index."""
     paths = [path] if isinstance(path, Path) else list(path)
-    opener = Opener(paths, str(index or tmp_path / "index"), split=split, mask=mask)
+    opener = Opener(RunChoice(paths, str(index or tmp_path / "index"), split=split, mask=mask))
     app = Terminal(opener.future, PALETTES.get(theme), str(tmp_path / "state"), opener.awaited)
     try:
         async with app.run_test(size=size) as pilot:

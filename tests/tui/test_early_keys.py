@@ -22,7 +22,7 @@ from rolloupe.tui.screens import search
 from rolloupe.tui.screens.metrics import MetricsScreen
 from rolloupe.tui.screens.over import BackScreen
 from rolloupe.tui.screens.search import SearchScreen
-from rolloupe.tui.start import Opener
+from rolloupe.tui.start import Opener, RunChoice
 from tests.cli.support import row, write_run
 from tests.tui.support import WIDE, Driver, terminal
 
@@ -318,7 +318,7 @@ def test_keys_before_the_run_is_open_wait_for_it(tmp_path: Path, monkeypatch: py
     async def on_stage(keys: Sequence[str], gated: str, then: Callable[[Driver], Awaitable[None]]) -> None:
         with monkeypatch.context() as patch:
             gate = Gate(patch, gated)
-            opener = Opener([tmp_path / "run"], str(tmp_path / "index"))
+            opener = Opener(RunChoice([tmp_path / "run"], str(tmp_path / "index")))
             app = Terminal(opener.future, None, str(tmp_path / "state"), opener.awaited)
             async with app.run_test(size=WIDE) as pilot:
                 me = Driver(app, pilot)

@@ -28,7 +28,7 @@ from rolloupe.tui.run.masks import mask_of
 from rolloupe.tui.screens import metrics
 from rolloupe.tui.screens.metrics import MetricsScreen, SplitStep
 from rolloupe.tui.screens.tokens import TokenPane
-from rolloupe.tui.start import Opener
+from rolloupe.tui.start import Opener, RunChoice
 from rolloupe.tui.views import chart as curves
 from rolloupe.tui.views.blocks import row_block
 from rolloupe.tui.views.chart import AXIS, MOST, OTHERS
@@ -249,7 +249,7 @@ def test_the_split_to_begin_with(tmp_path: Path) -> None:
     assert asyncio.run(shown("")) == "train/0/0/0"
     assert asyncio.run(shown("eval/gsm8k")) == "eval/gsm8k/2/0/0"
     assert asyncio.run(shown("eval")) == "eval/math/7/0/0"
-    opener = Opener([run], str(tmp_path / "index"), split="evil/gsm8k")
+    opener = Opener(RunChoice([run], str(tmp_path / "index"), split="evil/gsm8k"))
     with pytest.raises(NotFound, match=r"no split 'evil/gsm8k'; there are: train, eval/gsm8k, eval/math"):
         opener.future.result(60)
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rolloupe.errors import NotFound
 from rolloupe.model import AS_FOUND, Reading
@@ -54,26 +54,27 @@ LOOK_S = 0.05
 NO_TERMINAL = "the terminal view needs a terminal to read keys from. Next: rolloupe show, steps or tail, which do not"
 
 
+class RunChoice(NamedTuple):
+    """The runs to open, and what to show of them first."""
+
+    paths: Sequence[Path | str]
+    index_dir: str | None = None
+    reading: Reading = AS_FOUND
+    run_id: str | None = None
+    split: str = ""
+    mask: str = ""
+    state_dir: str | None = None
+
+
 class Opener:
     """Opens runs in a thread of its own, so that the screen and the first sample are made at the same time."""
 
-    def __init__(
-        self,
-        paths: Sequence[Path | str],
-        index_dir: str | None = None,
-        reading: Reading = AS_FOUND,
-        run_id: str | None = None,
-        split: str = "",
-        mask: str = "",
-        state_dir: str | None = None,
-    ) -> None:
+    def __init__(self, choice: RunChoice) -> None:
+        self._choice = choice
         self.future: Future[FirstLook] = Future()
         self.awaited: Future[str] = Future()
         """Says that no run is there yet, once it turns out so."""
         self._is_left = threading.Event()
-        self._arguments = paths, index_dir, reading
-        self._state_dir = state_dir
-        self._run_id, self._split, self._mask = run_id, split, mask
         importlib.import_module("numpy")  # whole: two threads that import it at once may both find it half made
         threading.Thread(target=self._guarded, name="open runs", daemon=True).start()
 
@@ -92,12 +93,12 @@ class Opener:
         from rolloupe.state import ScoreFiles
         from rolloupe.tui.run.masks import mask_of
 
-        paths, index_dir, reading = self._arguments
+        choice = self._choice
         query.save_memory()
-        mask = mask_of(self._mask)
+        mask = mask_of(choice.mask)
         library = Library(
-            paths, index_dir=index_dir, follow=True, reading=reading, own_work=LITTLE_WORK, waits=True,
-            only=self._run_id, scores=ScoreFiles(self._state_dir),
+            choice.paths, index_dir=choice.index_dir, follow=True, reading=choice.reading, own_work=LITTLE_WORK,
+            waits=True, only=choice.run_id, scores=ScoreFiles(choice.state_dir),
         )  # fmt: skip
         try:
             self._wait_for_run(library)
@@ -124,13 +125,13 @@ class Opener:
         if not library.runs:
             notes = "".join(f"; {note.path}: {note.reason}" for note in library.notes[:3])
             raise NotFound(f"no run was found{notes}; `rolloupe doctor PATH` explains why")
-        run = library.runs[0] if self._run_id is None else library.run(self._run_id)
-        session = Session(run, self._split)
+        run = library.runs[0] if self._choice.run_id is None else library.run(self._choice.run_id)
+        session = Session(run, self._choice.split)
         return FirstLook(library, session, self._sample(session), mask)
 
     def _sample(self, session: "Session") -> "SampleAt":
         """Read the sample to begin with; a run that has just begun may lack the split."""
-        if self._split and self.awaited.done():
+        if self._choice.split and self.awaited.done():
             with suppress(NotFound):
                 return session.open(session.first_place(), 0)
             return session.open(session.place_to_come(), 0)
@@ -153,21 +154,11 @@ def has_terminal() -> bool:
     return all(stream is not None and stream.isatty() for stream in (sys.__stdin__, sys.__stderr__))
 
 
-def show(
-    paths: Sequence[Path | str],
-    *,
-    index_dir: str | None = None,
-    reading: Reading = AS_FOUND,
-    run_id: str | None = None,
-    split: str = "",
-    mask: str = "",
-    theme: str = "auto",
-    state_dir: str | None = None,
-) -> None:
+def show(choice: RunChoice, theme: str = "auto") -> None:
     """Show runs in the terminal until the person leaves. Raises as `Library`; `NotFound` without a run, a terminal."""
     keep_memory_small()
     gc.disable()  # until the app has begun: a tenth of the time to the first sample
-    opener = Opener(paths, index_dir, reading, run_id, split, mask, state_dir)
+    opener = Opener(choice)
     if not has_terminal():
         opener.leave()
         opener.future.result().library.close()
@@ -175,7 +166,7 @@ def show(
     from rolloupe.tui.app import Terminal
     from rolloupe.tui.draw.palettes import PALETTES
 
-    app = Terminal(opener.future, PALETTES[palette_name(theme)], state_dir, opener.awaited)
+    app = Terminal(opener.future, PALETTES[palette_name(theme)], choice.state_dir, opener.awaited)
     assert sys.__stdin__ is not None
     watch(sys.__stdin__.fileno(), app.end)
     app.run()

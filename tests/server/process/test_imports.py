@@ -10,7 +10,7 @@ from rolloupe.demo import RUNS
 
 STARTS = {
     "the page": "from rolloupe.server.process.serve import opening; opening([run], index_dir=index)",
-    "the terminal": "from rolloupe.tui.start import Opener; Opener([run], index)",
+    "the terminal": "from rolloupe.tui.start import RunChoice, Opener; Opener(RunChoice([run], index))",
 }
 PROGRAM = """
 import os, sys

@@ -60,12 +60,12 @@ def tui(run_id: str | None, split: str, mask_str: str, theme: str, state_dir: st
     start(options.place_of(**place), run_id=run_id, split=split, mask=mask_str, theme=theme, state_dir=state_dir)
 
 
-def start(place: options.RunPaths, **how: Any) -> None:
+def start(place: options.RunPaths, *, theme: str = "auto", **how: Any) -> None:
     """Show the runs until the person leaves. Raises `NotFound` without Textual."""
     try:
         import textual  # noqa: F401
     except ImportError:
         raise NotFound(MISSING) from None
-    from rolloupe.tui.start import show
+    from rolloupe.tui.start import RunChoice, show
 
-    show(place.paths, index_dir=place.index_dir, reading=place.reading, **how)
+    show(RunChoice(place.paths, place.index_dir, place.reading, **how), theme)
