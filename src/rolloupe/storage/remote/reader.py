@@ -263,8 +263,8 @@ class _RemoteFile(io.RawIOBase):
 
 def _held(path: str, state: ObjectState) -> Iterator[_Block]:
     """The blocks of an object that this process has read or has begun to fetch, but for what failed."""
-    for held in (_soon, _recent) if state.tag else ():
-        for block in held.get((path, state.tag)) or ():
+    for blocks in (_soon, _recent) if state.tag else ():
+        for block in blocks.get((path, state.tag)) or ():
             if not (block.data.done() and block.data.exception()):
                 yield block
 

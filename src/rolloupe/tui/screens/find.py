@@ -91,9 +91,9 @@ class Walk:
             yield found
         steps = self._session.steps(place.split)
         for step in [one for one in steps if one > place.step] + [one for one in steps if one < place.step]:
-            there = replace(place, step=step)
-            samples = range(self._session.page(there, 0).total)
-            yield from (one for one in self._in_list(there, samples) if one.key not in seen)
+            list_of_step = replace(place, step=step)
+            samples = range(self._session.page(list_of_step, 0).total)
+            yield from (one for one in self._in_list(list_of_step, samples) if one.key not in seen)
         yield from self._in_list(place, range(min(self._number, total)))
 
     def _in_list(self, place: ListPlace, numbers: range) -> Iterator[FoundSample]:
