@@ -12,7 +12,7 @@ from rolloupe.state import State
 from rolloupe.tui.app import Terminal
 from rolloupe.tui.draw.ink import PLAIN, Line
 from rolloupe.tui.keys import EVERY_KEY, KEYS
-from rolloupe.tui.screens.pick import Choice, PickScreen
+from rolloupe.tui.screens.pickers import Choice, PickScreen
 from rolloupe.tui.screens.rollouts import Rollouts
 from rolloupe.tui.views.blocks import TextBlock
 from rolloupe.tui.widgets.text_pane import Layout, TextPlace

@@ -18,9 +18,9 @@ from rolloupe.record import Recorder
 from rolloupe.state import State
 from rolloupe.tui.run.questions import Questions
 from rolloupe.tui.run.session import Session
+from rolloupe.tui.screens import metrics
 from rolloupe.tui.screens.findings import FindingsScreen
 from rolloupe.tui.screens.tokens import TokenPane
-from rolloupe.tui.views import chart as curves
 from tests.cli.support import row, write_run
 from tests.tui.support import Driver, terminal
 from tests.tui.test_early_keys import Gate
@@ -288,14 +288,14 @@ def test_curves_of_other_runs_that_nobody_waits_for_are_not_read(
     read: list[OpenRun] = []
 
     async def scene(me: Driver) -> None:
-        gate = Gate(monkeypatch, "_curve_of", curves)
-        held = curves._curve_of
+        gate = Gate(monkeypatch, "_curve_of", metrics)
+        held = metrics._curve_of
 
         def noted(run: OpenRun, entry: CurveEntry) -> Curve | None:
             read.append(run)
             return held(run, entry)
 
-        monkeypatch.setattr(curves, "_curve_of", noted)
+        monkeypatch.setattr(metrics, "_curve_of", noted)
         me._send("m")
         await gate.until_asked(me)
         me._send("escape")

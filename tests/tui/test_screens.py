@@ -26,12 +26,10 @@ from rolloupe.tui.draw.ink import PLAIN
 from rolloupe.tui.draw.palettes import PALETTES
 from rolloupe.tui.run.masks import mask_of
 from rolloupe.tui.screens import metrics
-from rolloupe.tui.screens.metrics import MetricsScreen, SplitStep
+from rolloupe.tui.screens.metrics import AXIS, MOST, OTHERS, MetricsScreen, SplitStep
 from rolloupe.tui.screens.tokens import TokenPane
 from rolloupe.tui.start import Opener, RunChoice
-from rolloupe.tui.views import chart as curves
 from rolloupe.tui.views.blocks import row_block
-from rolloupe.tui.views.chart import AXIS, MOST, OTHERS
 from rolloupe.tui.views.tokens import scale_of
 from rolloupe.tui.widgets.lines import LineBar
 from rolloupe.tui.widgets.rows import RowList
@@ -639,7 +637,7 @@ def test_curves_of_several_runs_have_one_chart(tmp_path: Path) -> None:
 
 
 def test_a_chart_says_which_runs_it_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(curves, "OTHERS", 2)
+    monkeypatch.setattr(metrics, "OTHERS", 2)
     runs = [write_run(tmp_path / f"run{n}", {1: [row(0) | ({"style": 0.5} if n != 1 else {})]}) for n in range(5)]
 
     async def on_stage() -> None:

@@ -1,19 +1,27 @@
-"""Launches: each line of a run names the start of the trainer that wrote it.
+"""Launches, and the processes of one: each line of a run names the start of the trainer that wrote it.
 
 A run that resumes from a checkpoint records some steps again, perhaps with other groups or another number of ranks.
 Each line names its launch, and only the last launch of a step counts, so the two recordings do not mix. A new launch
 begins if no process of the last one is alive, and this process was already part of it or reports another number of
 ranks. A late rank joins the current launch, and so does a process that opens its run again. All processes of a launch
 share a lock that shows which of them are alive, so no process needs to know another.
+
+A process knows its own recorders by folder and name: it closes one that a newer one replaces, and all at its end.
 """
 
+import atexit
 import contextlib
 import os
+import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count, islice
+from multiprocessing.util import Finalize
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+from rolloupe.record.arguments import word
 from rolloupe.record.lines import is_taken
 
 PATIENCE_S = 5.0
@@ -86,3 +94,68 @@ def alone(path: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+MAX_NAMES = 10_000
+
+
+class OpenRecorder(Protocol):
+    """The part of a recorder that this module uses."""
+
+    def close(self) -> None:
+        """Write what waits, and end."""
+        ...
+
+    def forked(self) -> None:
+        """Called in a process forked from the recorder's own."""
+        ...
+
+
+_alive: "weakref.WeakValueDictionary[tuple[str, str], OpenRecorder]" = weakref.WeakValueDictionary()
+"""By folder and name; a newer recorder replaces an older one."""
+
+
+def make_way(path: str, name: str) -> None:
+    """Close the recorder of that folder and name, for example when a notebook cell runs again."""
+    former = _alive.get((path, name))
+    if former is not None:
+        former.close()
+
+
+def enter(path: str, name: str, recorder: OpenRecorder) -> None:
+    """Register a recorder."""
+    _alive[path, name] = recorder
+
+
+def at_the_end(close: Callable[[], None]) -> None:
+    """Close a recorder when this process ends."""
+    atexit.register(close)
+    Finalize(None, close, exitpriority=10)  # multiprocessing skips atexit
+
+
+def wanted_name(producer: object) -> str:
+    """Return the name for this process: one that is valid as a file name in the run's folder."""
+    name = word(producer) or f"rank{os.environ.get('RANK', '0')}"
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", name).lstrip(".")[:100] or "rank0"
+
+
+def ranks(producer: object) -> int | None:
+    """Return the number of processes of which this is one; None if the process has a name of its own."""
+    if producer:
+        return None
+    world_size = os.environ.get("WORLD_SIZE", "1")
+    return int(world_size) if world_size.isdecimal() and len(world_size) < 10 else None
+
+
+def names(wanted: str) -> Iterator[str]:
+    """Yield the names that the process may take, in order: another process may hold the first."""
+    return islice((wanted if nth == 1 else f"{wanted}-{nth}" for nth in count(1)), MAX_NAMES)
+
+
+def _after_fork() -> None:
+    for recorder in list(_alive.values()):
+        recorder.forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -16,7 +16,7 @@ from typing import Any, Self, SupportsIndex
 
 from rolloupe import text
 from rolloupe.model import Checkpoint, Sample
-from rolloupe.record import processes
+from rolloupe.record import launches
 from rolloupe.record.arguments import (
     Arguments,
     alternatives,
@@ -90,12 +90,12 @@ class Recorder:
         self._folder = Folder(path)
         self._reward_range = range_of(reward_range)
         self._ranges = {"reward_range": self._reward_range, "metric_ranges": metric_ranges_of(metric_ranges)}
-        self._wanted = processes.wanted_name(producer)
+        self._wanted = launches.wanted_name(producer)
         self._capacity, self._block = capacity_bytes, on_full == "block"
         self.trouble = Trouble(strict=strict)
         self._lock = threading.Lock()
         self._ending = self._closed = False
-        processes.make_way(self.path, self._wanted)
+        launches.make_way(self.path, self._wanted)
         if others := self._folder.others():
             self.trouble.say(
                 f"the folder {self.path} already holds files of {others}: Rolloupe reads them as separate runs"
@@ -103,12 +103,12 @@ class Recorder:
         self._folder.make(self._ranges)
         self._launch = Launch(self._folder.path)
         self._launched: int | None = None
-        self._ranks = processes.ranks(producer)
+        self._ranks = launches.ranks(producer)
         self._unkept: Callable[[], None] | None = None
         self._target = None if upload is None else os.fspath(upload)
         self._upload: Upload | None = None
         self._begin()
-        processes.enter(self.path, self._wanted, self)
+        launches.enter(self.path, self._wanted, self)
         self._keep(self._note)
         if config is not None:
             self._keep_config(config)
@@ -120,7 +120,7 @@ class Recorder:
         """Take a name that no living process has, and start writing in this process."""
         self._pid = os.getpid()
         self._steps = OpenSteps(self._reward_range)
-        for producer in processes.names(self._wanted):
+        for producer in launches.names(self._wanted):
             self.producer = producer
             self._background = Background(
                 self._folder.path, producer, capacity_bytes=self._capacity, block=self._block,
@@ -136,7 +136,7 @@ class Recorder:
         self._began_s = time.monotonic()
         if self._target is not None:
             self._upload = Upload(self._folder.path, self._target, self.trouble)
-        processes.at_the_end(self.close)
+        launches.at_the_end(self.close)
 
     def _note(self) -> None:
         """Note that this process records, and get the number of its launch."""

@@ -16,8 +16,7 @@ from rolloupe.model import Sample, TokenSeries
 from rolloupe.record.arguments import word
 from rolloupe.record.logtree.messages import messages_of
 from rolloupe.record.plain import jsonable, list_of, member, scalar, tags_of
-from rolloupe.record.writers.alignment import spread
-from rolloupe.record.writers.comparison import own_status, stored
+from rolloupe.record.writers.comparison import own_status, spread, stored
 from rolloupe.record.writers.texts import prompt_of, reference_of, response_of
 
 

@@ -136,8 +136,7 @@ class RLLoggingBoardWriter(Writer):
 
     def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
         """See `Writer`."""
-        from rolloupe.record.writers.alignment import response_of
-        from rolloupe.record.writers.comparison import Tally
+        from rolloupe.record.writers.comparison import Tally, response_of
 
         tally = Tally()
         folder = self._folder(split)
@@ -218,7 +217,7 @@ def _arrays(sample: Sample) -> dict[str, TokenSeries]:
 
     Tokens that were not sampled keep their positions, with NaN as their values.
     """
-    from rolloupe.record.writers.alignment import response_of, spread
+    from rolloupe.record.writers.comparison import response_of, spread
 
     series = {one.name: one for one in sample.series if one.values}
     named = {} if "logprobs" in series else {"trainer_logprobs": "logprobs"}

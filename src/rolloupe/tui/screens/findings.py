@@ -17,7 +17,7 @@ from rolloupe.tui.draw.ink import ACCENT, ALARM, DIM, PLAIN, STRONG, WARN, Line,
 from rolloupe.tui.draw.numbers import listed, signed
 from rolloupe.tui.keys import FINDING_KEYS
 from rolloupe.tui.screens.over import BackScreen
-from rolloupe.tui.screens.pick import Choice, PickScreen
+from rolloupe.tui.screens.pickers import Choice, PickScreen
 from rolloupe.tui.widgets.rows import RowList
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from rolloupe.tui.draw.ink import DIM, PLAIN, STRONG, Ink, Line, cut, joined, sa
 from rolloupe.tui.keys import TOKEN_KEYS
 from rolloupe.tui.run.session import SampleAt
 from rolloupe.tui.screens.over import BackScreen
-from rolloupe.tui.screens.pick import Choice, PickScreen
+from rolloupe.tui.screens.pickers import Choice, PickScreen
 from rolloupe.tui.views.headers import figures
 from rolloupe.tui.views.tokens import (
     UPDATE,

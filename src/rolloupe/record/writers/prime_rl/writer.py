@@ -18,9 +18,8 @@ from rolloupe import tokens
 from rolloupe.model import Sample, TokenSeries
 from rolloupe.record.failures import Guard
 from rolloupe.record.lines import encoded
-from rolloupe.record.writers.alignment import spread
 from rolloupe.record.writers.base import Left, Writer
-from rolloupe.record.writers.comparison import Tally, read_back, stored
+from rolloupe.record.writers.comparison import Tally, read_back, spread, stored
 from rolloupe.record.writers.prime_rl.micro_batch import (
     FLAGS,
     NUMBERS,
