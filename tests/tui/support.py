@@ -23,8 +23,8 @@ from rolloupe.tui.start import Opener, RunChoice
 from rolloupe.tui.widgets.lines import LinePane
 
 WIDE, NARROW = (120, 36), (80, 24)
-IDLE = 4
-"""After so many looks without a question, none follows: widgets hand an action on before it asks."""
+IDLE = 8
+"""After so many turns of the loop without a question, none follows: widgets hand an action on before it asks."""
 
 
 class Driver:
@@ -41,18 +41,35 @@ class Driver:
 
     async def settle(self) -> None:
         """Wait until every question is answered and drawn. Textual's own pause waits for an idle process: longer."""
-        idle = 0
         for _ in range(10_000):  # a run is opened late on a busy machine
             if self.app.begun.is_set():
                 break
             await self.pilot.pause(0.002)
-        for _ in range(2000):
-            await self.pilot.pause(0)
-            is_idle = self.app.begun.is_set() and not self.app.questions.are_open and self.app.screen.is_mounted
-            idle = idle + 1 if is_idle else 0
-            if idle == IDLE:
-                return
-            await asyncio.sleep(0 if is_idle else 0.002)
+        for _ in range(4000):
+            await self.pilot.pause(0)  # each widget has done what it was told
+            if await self._is_idle():
+                await self.pilot.pause(0)
+                if await self._is_idle():
+                    return
+            await asyncio.sleep(0.002)
+
+    async def _is_idle(self) -> bool:
+        """Whether no question is open and nothing waits to be told or laid out, for some turns of the loop."""
+        for _ in range(IDLE):
+            screen = self.app.screen
+            pumps = [self.app, *screen.walk_children(with_self=True)]
+            is_busy = (
+                not self.app.begun.is_set()
+                or self.app.questions.are_open
+                or not screen.is_mounted
+                or screen._layout_required
+                or screen._scroll_required
+                or any(not pump._message_queue.empty() for pump in pumps)
+            )
+            if is_busy:
+                return False
+            await asyncio.sleep(0)
+        return True
 
     async def answers(self) -> None:
         """Wait for answers that take long on a busy machine."""

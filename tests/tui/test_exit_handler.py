@@ -16,11 +16,12 @@ from tests.cli.support import row, write_run
 from tests.thoroughness import slow_unless
 
 HANG = (
-    "import os, sys, time; from rolloupe.cli import main; from rolloupe.tui.screens.rollouts import Rollouts;"
-    "open(sys.argv.pop(1), 'w').write(str(os.getpid()));"
-    "Rollouts.action_theme = lambda self: time.sleep(600); sys.exit(main())"
+    "import os, pathlib, sys, time; from rolloupe.cli import main; from rolloupe.tui import exit_handler;"
+    "from rolloupe.tui.screens.rollouts import Rollouts;"
+    "exit_handler.DEADLINE_S, note = 1.0, pathlib.Path(sys.argv.pop(1)); note.write_text(str(os.getpid()));"
+    "Rollouts.action_theme = lambda self: (note.unlink(), time.sleep(600)); sys.exit(main())"
 )
-"""The terminal view, in which `T` hangs."""
+"""The terminal view, in which `T` removes the note of its process and hangs."""
 SHELL = '"$@"; echo ended $?'
 MOST_S = 60.0
 
@@ -35,13 +36,13 @@ def started(tmp_path: Path) -> tuple[Screen, int]:
     return screen, int((tmp_path / "pid").read_text())
 
 
-def hang(screen: Screen) -> None:
+def hang(screen: Screen, note: Path) -> None:
     """Hang in the loop."""
     screen.press("T")
-    time.sleep(1)
+    screen.until(lambda _: not note.exists())
 
 
-def deafen(screen: Screen) -> None:
+def deafen(screen: Screen, _: Path) -> None:
     """Read nothing of all that is written."""
     os.set_blocking(screen.descriptor, False)
     for _ in range(60):
@@ -71,12 +72,12 @@ def wait(process: int) -> None:
     ids=["hang-SIGTERM", "hang-SIGHUP", "unread-SIGTERM"],
 )
 def test_a_signal_ends_the_process_and_gives_the_terminal_back(
-    bar: Callable[[Screen], None], by: signal.Signals, tmp_path: Path
+    bar: Callable[[Screen, Path], None], by: signal.Signals, tmp_path: Path
 ) -> None:
     screen, process = started(tmp_path)
     try:
         raw = termios.tcgetattr(screen.descriptor)
-        bar(screen)
+        bar(screen, tmp_path / "pid")
         os.kill(process, by)
         wait(process)
         assert not raw[3] & termios.ECHO and termios.tcgetattr(screen.descriptor)[3] & termios.ECHO
@@ -86,10 +87,10 @@ def test_a_signal_ends_the_process_and_gives_the_terminal_back(
         screen.close()
 
 
-@pytest.mark.parametrize("bar", [slow_unless(True, hang), slow_unless(False, lambda _: None)], ids=["hang", "none"])
-def test_a_closed_terminal_ends_the_process(bar: Callable[[Screen], None], tmp_path: Path) -> None:
+@pytest.mark.parametrize("bar", [slow_unless(True, hang), slow_unless(False, lambda *_: None)], ids=["hang", "none"])
+def test_a_closed_terminal_ends_the_process(bar: Callable[[Screen, Path], None], tmp_path: Path) -> None:
     screen, process = started(tmp_path)
-    bar(screen)
+    bar(screen, tmp_path / "pid")
     os.close(screen.descriptor)
     wait(process)
     os.waitpid(screen.pid, 0)
