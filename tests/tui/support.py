@@ -12,9 +12,10 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual._compositor import Compositor
-from textual.geometry import Size
+from textual.geometry import Offset, Size
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
+from textual.widget import Widget
 
 from rolloupe.tui.app import Terminal
 from rolloupe.tui.draw.palettes import PALETTES
@@ -117,6 +118,21 @@ class Driver:
     async def type(self, text: str, *keys: str) -> None:
         """Type a text, and press some keys, without a rest between them."""
         self.type_ahead(text, *keys)
+        await self.settle()
+
+    def click_ahead(self, target: Widget | str, x: int, y: int) -> None:
+        """Click on a cell of a widget, without waiting. Textual's own way waits for an idle process each time."""
+        widget = target if isinstance(target, Widget) else self.app.screen.query_one(target)
+        place = widget.region.offset + Offset(x, y)
+        assert self.app._driver is not None
+        for kind in (events.MouseDown, events.MouseUp):
+            self.app._driver.send_message(
+                kind(None, place.x, place.y, 0, 0, 1, False, False, False, screen_x=place.x, screen_y=place.y)
+            )
+
+    async def click(self, target: Widget | str, x: int, y: int) -> None:
+        """Click on a cell of a widget."""
+        self.click_ahead(target, x, y)
         await self.settle()
 
     @property

@@ -61,22 +61,23 @@ def test_a_dataset_within_a_split(run: Path, tmp_path: Path) -> None:
     asyncio.run(scene())
 
 
-@pytest.mark.parametrize("size", [WIDE, NARROW])
-def test_the_curve_of_the_first_line_by_keys(tmp_path: Path, size: tuple[int, int]) -> None:
+def test_the_curve_of_the_first_line_by_keys(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", {step: [row(0, reward=step % 5)] for step in range(60)})
 
     async def scene() -> None:
-        async with terminal(run, tmp_path, size) as me:
+        async with terminal(run, tmp_path) as me:
             await me.rest()
             state = me.rollouts.live.split_state
             assert state is not None
-            steps = curve_steps(state, me.rollouts.bar("header").lines)
-            assert len(steps) < 60
-            await me.press("<")
-            assert me.rollouts.nav.place.step == steps[-2] < 58
-            await me.press("less_than_sign", "<", "greater_than_sign")
-            assert me.rollouts.nav.place.step == steps[-3]
-            await me.press(">", ">")
-            assert me.rollouts.nav.place.step == 59 and "last step of the curve" in await me.press(">")
+            for size in (WIDE, NARROW):
+                await me.resize(*size)
+                steps = curve_steps(state, me.rollouts.bar("header").lines)
+                assert len(steps) < 60
+                await me.press("<")
+                assert me.rollouts.nav.place.step == steps[-2] < 58
+                await me.press("less_than_sign", "<", "greater_than_sign")
+                assert me.rollouts.nav.place.step == steps[-3]
+                await me.press(">", ">")
+                assert me.rollouts.nav.place.step == 59 and "last step of the curve" in await me.press(">")
 
     asyncio.run(scene())

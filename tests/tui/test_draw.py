@@ -10,7 +10,7 @@ import pytest
 from rolloupe.insight.findings import Finding, Prevalence, ReadingList
 from rolloupe.query import Catalogue, Stats, StepSummary
 from rolloupe.tui.draw.charts import axis_of, beyond, block_of, chart, sparkline, thinned
-from rolloupe.tui.draw.ink import DIM, PLAIN, Ink, Line
+from rolloupe.tui.draw.ink import DIM, PLAIN, Ink, Line, cut, padded
 from rolloupe.tui.draw.numbers import listed
 from rolloupe.tui.draw.palettes import SIXTEEN_PALETTE
 from rolloupe.tui.run import session
@@ -147,3 +147,8 @@ def test_sixteen_colours_are_told_apart() -> None:
             )
     faint = SIXTEEN_PALETTE.style(DIM, "surface-page")
     assert (faint.color and faint.color.name, faint.dim) == ("default", True), "bright black may be the background"
+
+
+def test_a_line_without_a_cell_is_empty() -> None:
+    line = [("a name", PLAIN), ("日本", PLAIN)]
+    assert [cut(line, width) for width in (-5, 0)] == [[], []] and padded(line, -1)[0][0] == ""

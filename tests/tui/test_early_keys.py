@@ -109,7 +109,8 @@ def test_keys_and_clicks_before_the_answer(tmp_path: Path, monkeypatch: pytest.M
                     me._send(one)
                 await me.pilot.pause(0.05)
                 for place in ((20, 3), (100, 12)):
-                    await me.pilot.click(me.app.screen, offset=place)
+                    me.click_ahead(me.app.screen, *place)
+                await me.pilot.pause(0.05)
                 gate.open()
                 await me.settle()
             while len(me.app.screen_stack) > 1:
@@ -270,8 +271,7 @@ def test_a_click_on_another_curve_chooses_it(tmp_path: Path) -> None:
     async def scene(me: Driver) -> None:
         await me.press("P", "m", "left", "left")
         for is_open in (True, False):
-            await me.pilot.click("#metrics", offset=(4, 1))
-            await me.settle()
+            await me.click("#metrics", 4, 1)
             assert isinstance(me.app.screen, MetricsScreen) == is_open, "the second click opens the step"
         assert me.shown == "train/0/0/0", "the chosen step, on every curve"
 

@@ -42,7 +42,7 @@ def hang(screen: Screen, note: Path) -> None:
     screen.until(lambda _: not note.exists())
 
 
-def deafen(screen: Screen, _: Path) -> None:
+def deafen(screen: Screen, note: Path) -> None:
     """Read nothing of all that is written."""
     os.set_blocking(screen.descriptor, False)
     for _ in range(60):

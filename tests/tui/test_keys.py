@@ -386,25 +386,18 @@ def test_keeping(run: Path, tmp_path: Path) -> None:
 def test_the_mouse(run: Path, tmp_path: Path) -> None:
     async def scene(me: Driver) -> None:
         at = next(n for n, letter in enumerate(me.lines[0]) if letter in "▁▂▃▄▅▆▇█")
-        await me.pilot.click("#header", offset=(at, 0))
-        await me.settle()
+        await me.click("#header", at, 0)
         assert me.shown == "train/0/0/0", "the curve of the header navigates"
-        await me.pilot.click("#list", offset=(5, 3))
-        await me.settle()
+        await me.click("#list", 5, 3)
         assert me.shown == "train/0/1/3"
-        await me.pilot.click("#fields", offset=(3, 0))
-        await me.settle()
+        await me.click("#fields", 3, 0)
         assert "[ ] prompt" in me.text and "Question 1?" not in me.read
         for view, shown in (("Table", "group_index"), ("Text", "Answer 3"), ("Tokens", "holds no tokens")):
-            await me.pilot.click(
-                "#head", offset=(me.pane("reader").size.width - 21 + "Text  Table  Tokens".index(view), 0)
-            )
-            await me.settle()
+            await me.click("#head", me.pane("reader").size.width - 21 + "Text  Table  Tokens".index(view), 0)
             assert shown in me.text, view
         await me.press("escape", "n", "v")
         for is_open in (True, False):
-            await me.pilot.click("#columns", offset=(70, 0))
-            await me.settle()
+            await me.click("#columns", 70, 0)
             assert (len(me.app.screen_stack) == 2) == is_open, "the first click chooses an answer, the second opens it"
         assert me.shown == "train/0/2/5"
 

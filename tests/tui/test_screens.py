@@ -169,8 +169,7 @@ def test_the_tokens_are_tinted_and_each_has_a_card(short_grpo: Path, shared: Pat
         assert pane.tokens is not None
         pane.tokens = pane.tokens._replace(texts=["漢字"] * len(pane.tokens.texts))
         pane._break()
-        await me.pilot.click(pane, offset=(1 + 4 * 2, 0))
-        await me.settle()
+        await me.click(pane, 1 + 4 * 2, 0)
         assert pane.cursor == pane.tokens.first + 2, "two letters take four cells"
         update = await me.press("u")
         assert "update under dapo" in update and "pushed up" in update
@@ -197,8 +196,7 @@ def test_the_metrics_go_to_a_step(short_grpo: Path, shared: Path) -> None:
         shown = await me.press("m")
         assert "Reward" in shown and "step 3  0.72" in shown and "Logprob at sampling" in shown and "⣀" in shown
         for x, step in ((AXIS, 0), (me.app.screen.query_one("#chart").size.width - 4, 3)):
-            await me.pilot.click("#chart", offset=(x, 3))
-            await me.settle()
+            await me.click("#chart", x, 3)
             assert f"step {step} " in me.text, "a click on the chart moves the cursor"
         assert "step 1 " in await me.press("left", "left")
         assert "step 2 " in await me.press("right")
