@@ -30,9 +30,8 @@ def array(values: object) -> Array:
     Takes lists, and NumPy and torch arrays of any type and device; None among the numbers becomes NaN. Raises
     `TypeError` and `ValueError` for other values, and for more than one axis of a length other than 1.
     """
-    if hasattr(values, "detach"):  # torch, wherever the tensor lies
-        tensor: Any = values.detach()
-        values = (tensor.float() if tensor.is_floating_point() else tensor).cpu().numpy()
+    if hasattr(values, "detach"):
+        values = array_of_tensor(values)
     if isinstance(values, list) and values and type(values[0]) is float and (quick := _floats(values)) is not None:
         return quick
     found = np.asarray(values)
@@ -48,6 +47,12 @@ def array(values: object) -> Array:
         raise TypeError(f"an array of {found.dtype} holds no numbers")
     with np.errstate(over="ignore"):
         return found.astype(np.float32)
+
+
+def array_of_tensor(tensor: Any) -> NDArray[Any]:
+    """Return a tensor of torch, wherever it lies; types less precise than float32 become float32."""
+    tensor = tensor.detach()
+    return np.asarray((tensor.float() if tensor.is_floating_point() else tensor).cpu().numpy())
 
 
 def _floats(values: list[Any]) -> NDArray[np.float32] | None:

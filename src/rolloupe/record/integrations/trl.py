@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rolloupe.record.token_series import array_of_tensor
+
 if TYPE_CHECKING:
     from rolloupe.record.recorder import Recorder
 
@@ -128,9 +130,9 @@ class _Recording:
         size = trainer.num_generations
         if split != "train":
             size = getattr(trainer, "num_generations_eval", None) or size
-        rewards = host(batch.rewards)[rank * number : (rank + 1) * number]
-        weights, names = host(trainer.reward_weights), list(trainer.reward_func_names)
-        arrays = {name: host(values) for name in READ if (values := output.get(name)) is not None}
+        rewards = array_of_tensor(batch.rewards)[rank * number : (rank + 1) * number]
+        weights, names = array_of_tensor(trainer.reward_weights), list(trainer.reward_func_names)
+        arrays = {name: array_of_tensor(values) for name in READ if (values := output.get(name)) is not None}
         self._uids[split] = {}
         for row in range(number):
             sample = sample_of(batch, arrays, row, trainer, self._label, self._pieces)
@@ -151,7 +153,7 @@ class _Recording:
         uids = self._uids.get(self._place()[0], {})
         rows = {at: uids.pop(row) for at, row in enumerate(self.rows.tolist()) if row in uids}
         named = zip(("trainer_logprobs", "entropy"), outputs[:2], strict=False)
-        arrays = {name: host(values) for name, values in named if rows and values is not None}
+        arrays = {name: array_of_tensor(values) for name, values in named if rows and values is not None}
         for at, (uid, length) in rows.items():
             self.recorder.annotate(uid, series={name: values[at, :length] for name, values in arrays.items()})
 
@@ -279,12 +281,6 @@ class Pieces:
 def tokenizer_of(trainer: Any) -> Any:
     """Return the trainer's tokenizer; a processor for images holds it inside."""
     return getattr(trainer.processing_class, "tokenizer", trainer.processing_class)
-
-
-def host(tensor: Any) -> NDArray[Any]:
-    """Return a tensor as a NumPy array; types less precise than float32 become float32."""
-    tensor = tensor.detach()
-    return np.asarray((tensor.float() if tensor.is_floating_point() else tensor).cpu().numpy())
 
 
 def sample_of(
