@@ -92,11 +92,11 @@ class Driver:
     async def press(self, *keys: str) -> str:
         """Press keys, one after another; returns what the screen shows then."""
         for key in keys:
-            self._send(key)
+            self.send(key)
             await self.settle()
         return self.text
 
-    def _send(self, key: str) -> None:
+    def send(self, key: str) -> None:
         name = _character_to_key(key) if len(key) == 1 else key
         assert self.app._driver is not None
         self.app._driver.send_message(events.Key(name, key if len(key) == 1 else None))
@@ -113,7 +113,7 @@ class Driver:
     def type_ahead(self, text: str, *keys: str) -> None:
         """Type a text, and press some keys, without waiting for anything."""
         for key in (*text, *keys):
-            self._send(key)
+            self.send(key)
 
     async def type(self, text: str, *keys: str) -> None:
         """Type a text, and press some keys, without a rest between them."""

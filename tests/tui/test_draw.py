@@ -17,9 +17,9 @@ from rolloupe.tui.run import session
 from rolloupe.tui.run.session import ListPlace, RunState
 from rolloupe.tui.screens import find
 from rolloupe.tui.screens.find import places_in
-from rolloupe.tui.screens.findings import _of_finding
+from rolloupe.tui.screens.findings import row_of_finding
 from rolloupe.tui.views.blocks import TextBlock, as_text
-from rolloupe.tui.views.headers import Marks, _flowed, as_value, run_line, spark_place, step_at
+from rolloupe.tui.views.headers import Marks, as_value, flowed, run_line, spark_place, step_at
 
 
 def test_a_row_of_blocks_keeps_the_lowest_and_the_highest_value() -> None:
@@ -56,10 +56,10 @@ def test_a_header_names_no_step_of_a_run_whose_files_are_gone() -> None:
 
 @pytest.mark.parametrize(("view", "end"), [("text", "  +17  s table"), ("table", "  +17"), ("tokens", "  +17")])
 def test_figures_without_room_are_counted_with_the_key_that_shows_them(view: str, end: str) -> None:
-    lines = ["".join(text for text, _ in line) for line in _flowed([[("abc 1.00", PLAIN)]] * 25, 53, 2, view)]
+    lines = ["".join(text for text, _ in line) for line in flowed([[("abc 1.00", PLAIN)]] * 25, 53, 2, view)]
     assert len(lines) == 2 and lines[1].endswith(f"abc 1.00{end}") and max(map(len, lines)) <= 53
     wide: list[Line] = [[("abc 1.00", PLAIN)], [("x" * 42, PLAIN)], [("abc 1.00", PLAIN)]]
-    assert ["".join(text for text, _ in line) for line in _flowed(wide, 53, 2, view)][1] == f" {'x' * 42}  +1"
+    assert ["".join(text for text, _ in line) for line in flowed(wide, 53, 2, view)][1] == f" {'x' * 42}  +1"
 
 
 def test_figures_of_findings_have_the_minus_of_all_others() -> None:
@@ -67,7 +67,7 @@ def test_figures_of_findings_have_the_minus_of_all_others() -> None:
         text="", kind="suspect", effect=-0.5, z=-9.0, first=0.1, last=0.9, rise=5.0, correctness=-0.25,
         prevalence=Prevalence([], [], [], []), samples=ReadingList(earliest="train/0/1/2"),
     )  # fmt: skip
-    assert _of_finding(found).facts == "z −9.0, effect −0.500, on correctness −0.250"
+    assert row_of_finding(found).facts == "z −9.0, effect −0.500, on correctness −0.250"
 
 
 def test_of_a_long_list_the_limit_is_named() -> None:

@@ -84,10 +84,10 @@ def test_a_screen_that_is_left_before_its_answer(tmp_path: Path, monkeypatch: py
         for key, name in SCREENS.items():
             with monkeypatch.context() as patch:
                 gate = Gate(patch, name)
-                me._send(key)
+                me.send(key)
                 await gate.until_asked(me)
                 for _ in range(2):  # the second key must not leave the main screen as well
-                    me._send("escape")
+                    me.send("escape")
                 await me.pilot.pause(0.02)
                 gate.open()
                 await me.settle()
@@ -103,10 +103,10 @@ def test_keys_and_clicks_before_the_answer(tmp_path: Path, monkeypatch: pytest.M
         for key, name in {**SCREENS, "n": "sample_and_group", "P": "samples", "V": "groups_page"}.items():
             with monkeypatch.context() as patch:
                 gate = Gate(patch, name)
-                me._send(key)
+                me.send(key)
                 await gate.until_asked(me)
                 for one in keys.split():
-                    me._send(one)
+                    me.send(one)
                 await me.pilot.pause(0.05)
                 for place in ((20, 3), (100, 12)):
                     me.click_ahead(me.app.screen, *place)
@@ -127,8 +127,8 @@ def test_a_search_that_is_left_before_its_hits(tmp_path: Path, monkeypatch: pyte
             await me.press("slash")
             me.type_ahead("Answer", "enter")
             await gate.until_asked(me)
-            me._send("enter")
-            me._send("escape")
+            me.send("enter")
+            me.send("escape")
             await me.pilot.pause(0.05)
             gate.open()
             await me.settle()
@@ -187,9 +187,9 @@ def test_an_answer_of_an_evaluation_that_was_left(tmp_path: Path, monkeypatch: p
             await me.press("E", *keys)
             with monkeypatch.context() as patch:
                 gate = Gate(patch, name)
-                me._send("enter")
+                me.send("enter")
                 await gate.until_asked(me)
-                me._send("escape")
+                me.send("escape")
                 await me.pilot.pause(0.02)
                 gate.open()
                 await me.settle()
@@ -203,9 +203,9 @@ def test_an_answer_of_an_evaluation_that_was_left(tmp_path: Path, monkeypatch: p
 def test_a_choice_before_the_answer_to_an_earlier_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scene(me: Driver) -> None:
         gate = Gate(monkeypatch, "sample_and_group")
-        me._send("n")
+        me.send("n")
         await gate.until_asked(me)
-        me._send("3")
+        me.send("3")
         await me.pilot.pause(0.02)
         me.type_ahead("0", "enter")
         await me.pilot.pause(0.02)
@@ -235,7 +235,7 @@ def test_a_failure_is_said_on_the_screen_that_asked(tmp_path: Path, monkeypatch:
 def test_a_failure_beside_the_way_to_a_sample_stops_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scene(me: Driver) -> None:
         gate = Gate(monkeypatch, "sample_and_group")
-        me._send("n")
+        me.send("n")
         await gate.until_asked(me)
         me.rollouts.failed("state", "the disk is gone")
         assert me.rollouts.nav.number == 1
@@ -303,7 +303,7 @@ def test_a_find_is_forgotten_by_one_who_moves(tmp_path: Path, monkeypatch: pytes
         gate = Gate(monkeypatch, "Reader")
         me.rollouts.finder.enter("far")
         await gate.until_asked(me)
-        me._send("n")
+        me.send("n")
         await me.pilot.pause(0.05)
         gate.open()
         await me.settle()
@@ -324,7 +324,7 @@ def test_keys_before_the_run_is_open_wait_for_it(tmp_path: Path, monkeypatch: py
                 me = Driver(app, pilot)
                 await gate.until_asked(me)
                 for key in keys:
-                    me._send(key)
+                    me.send(key)
                     await pilot.pause(0.01)
                 assert not keys or len(app.screen_stack) == 1
                 await then(me)
@@ -374,7 +374,7 @@ def test_keys_while_no_run_is_there_say_so(tmp_path: Path) -> None:
     async def scene() -> None:
         async with app.run_test(size=WIDE) as pilot:
             me = Driver(app, pilot)
-            me._send("n")
+            me.send("n")
             await pilot.pause(0.02)
             assert "1 key waits until the run is open" in me.text
             awaited.set_result("Waiting for a run at /data.")
@@ -421,7 +421,7 @@ def test_keys_of_a_screen_wait_until_it_is_read(tmp_path: Path, monkeypatch: pyt
         for key, (name, keys, shown) in KEPT.items():
             with monkeypatch.context() as patch:
                 gate = Gate(patch, name)
-                me._send(key)
+                me.send(key)
                 await gate.until_asked(me)
                 me.type_ahead("", *keys.split())
                 await me.pilot.pause(0.05)
@@ -447,7 +447,7 @@ def test_keys_of_a_sample_wait_until_it_is_read(tmp_path: Path, monkeypatch: pyt
             with monkeypatch.context() as patch:
                 gate = Gate(patch, "sample_and_group")
                 first, *others = keys.split()
-                me._send(first)
+                me.send(first)
                 await gate.until_asked(me)
                 me.type_ahead("", *others)
                 await me.pilot.pause(0.03)

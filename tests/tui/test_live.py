@@ -62,9 +62,9 @@ def test_the_token_view_shows_what_came_while_its_help_was_open(
                 if fails:
                     patch.setattr(query, "sample_and_group", fail)
                 gate = Gate(patch, "sample_and_group")
-                me._send(key)
+                me.send(key)
                 await gate.until_asked(me)
-                me._send("question_mark")
+                me.send("question_mark")
                 while len(me.app.screen_stack) < 3:
                     await me.pilot.pause(0.01)
                 gate.open()
@@ -146,11 +146,11 @@ def test_a_run_that_is_not_indexed_keeps_nobody_from_moving(tmp_path: Path, monk
         with monkeypatch.context() as patch:
             gate = Gate(patch, "wait_for_samples", Session)
             await me.press("1", "down")
-            me._send("enter")
+            me.send("enter")
             await gate.until_asked(me)
             await me.pilot.pause(0.05)
             assert "Opening two" in me.text
-            me._send("n")
+            me.send("n")
             while not me.shown.endswith("/1"):
                 await me.pilot.pause(0.01)
             gate.open()
@@ -174,7 +174,7 @@ def test_no_bookmark_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         await me.settle()
         assert marks() == ["train/0/0/0"], "three times is once"
         gate = Gate(monkeypatch, "page", Session)
-        me._send("n")
+        me.send("n")
         await gate.until_asked(me)
         me.rollouts.action_bookmark()
         asyncio.get_running_loop().call_later(0.2, gate.open)
@@ -200,7 +200,7 @@ def test_no_star_of_another_sample_is_shown(tmp_path: Path, monkeypatch: pytest.
     async def scene(me: Driver) -> None:
         await me.press("b")
         gate = Gate(monkeypatch, "has", type(me.rollouts.bookmarks))
-        me._send("n")
+        me.send("n")
         await gate.until_asked(me)
         while not me.shown.endswith("/1"):
             await me.pilot.pause(0.01)
@@ -244,7 +244,7 @@ def test_steps_are_those_of_the_split(tmp_path: Path, monkeypatch: pytest.Monkey
             me.type_ahead("math", "enter")
             await gate.until_asked(me)
             assert me.rollouts.nav.place.split == "eval/math" and me.rollouts.live.split_state is None
-            me._send("N")
+            me.send("N")
             gate.open()
             await me.settle()
         assert me.shown == "eval/math/30/0/0" and "step 30 / 30" in me.lines[0]
@@ -273,7 +273,7 @@ def test_findings_that_nobody_waits_for_are_not_looked_for(tmp_path: Path, monke
         me.type_ahead("i")
         while not isinstance(me.app.screen, FindingsScreen):
             await me.pilot.pause(0.01)
-        me._send("escape")
+        me.send("escape")
         await until(me, lambda: not me.app.questions.are_open)
         assert not looked
 
@@ -288,17 +288,17 @@ def test_curves_of_other_runs_that_nobody_waits_for_are_not_read(
     read: list[OpenRun] = []
 
     async def scene(me: Driver) -> None:
-        gate = Gate(monkeypatch, "_curve_of", metrics)
-        held = metrics._curve_of
+        gate = Gate(monkeypatch, "curve_of", metrics)
+        held = metrics.curve_of
 
         def noted(run: OpenRun, entry: CurveEntry) -> Curve | None:
             read.append(run)
             return held(run, entry)
 
-        monkeypatch.setattr(metrics, "_curve_of", noted)
-        me._send("m")
+        monkeypatch.setattr(metrics, "curve_of", noted)
+        me.send("m")
         await gate.until_asked(me)
-        me._send("escape")
+        me.send("escape")
         while len(me.app.screen_stack) > 1:
             await me.pilot.pause(0.01)
         gate.open()

@@ -168,7 +168,7 @@ def test_the_tokens_are_tinted_and_each_has_a_card(short_grpo: Path, shared: Pat
         assert pane.cursor == int(np.argsort(-np.nan_to_num(kl))[1])
         assert pane.tokens is not None
         pane.tokens = pane.tokens._replace(texts=["漢字"] * len(pane.tokens.texts))
-        pane._break()
+        pane.break_lines()
         await me.click(pane, 1 + 4 * 2, 0)
         assert pane.cursor == pane.tokens.first + 2, "two letters take four cells"
         update = await me.press("u")
@@ -297,7 +297,7 @@ def test_the_end_of_the_indexing_is_seen_though_no_answer_changes_with_it(tmp_pa
         me.rollouts.live.state = dataclasses.replace(
             me.rollouts.live.state, phase="text"
         )  # as one who asked a moment before the end
-        me.rollouts.live._hear(me.rollouts.live.session.run)
+        me.rollouts.live.hear(me.rollouts.live.session.run)
         await me.rest()
 
     play(folder, tmp_path, scene)
@@ -348,7 +348,7 @@ def test_a_bad_line_is_listed_with_its_file_and_reason(tmp_path: Path, monkeypat
         assert me.lines[0].endswith("2 problems"), "beside them every good line is there"
         gate, is_open = insight_findings.findings, threading.Event()
         monkeypatch.setattr(insight_findings, "findings", lambda *asked: is_open.wait(9) and gate(*asked))
-        me._send("i")
+        me.send("i")
         while "2 problems in the files" not in me.text:
             await me.pilot.pause(0.01)
         assert me.text.count("problem    ") == 2 and " train/0.jsonl, bytes " in me.text

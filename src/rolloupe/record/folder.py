@@ -91,7 +91,7 @@ class Folder:
             marker = {"layout": LAYOUT, "version": VERSION, **{k: v for k, v in (former or {}).items() if k in ranges}}
             marker |= {key: jsonable(value) for key, value in ranges.items() if value is not None}
             if marker != former:
-                self._write(MARKER, json.dumps(marker, indent=2) + "\n")
+                atomic.write(self.path / MARKER, f"{json.dumps(marker, indent=2)}\n".encode())
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise UnreadablePath(f"cannot record at {self.path}: {reason}. Next: name another folder") from None
@@ -229,9 +229,6 @@ class Folder:
                 continue
             if isinstance(row, dict):
                 yield row
-
-    def _write(self, name: str, text: str) -> None:
-        atomic.write(self.path / name, text.encode("utf-8", "replace"))
 
 
 def _keep_beside(place: Path) -> None:

@@ -268,24 +268,19 @@ def _of_fields(sample: Sample, copy: Sample) -> Iterator[str]:
 
 
 def _of_series(sample: Sample, copy: Sample, names: Mapping[str, str], start: int) -> Iterator[str]:
-    for one in sample.series:
-        yield from _of_one(sample, copy, one.name, names, start)
-
-
-def _of_one(sample: Sample, copy: Sample, name: str, names: Mapping[str, str], start: int) -> Iterator[str]:
-    """Compare one series: its values as shown, and the further values in the files."""
-    one = next(one for one in sample.series if one.name == name)
-    after = next((after for after in copy.series if after.name == names.get(name, name)), None)
-    moved_series = TokenSeries(name=name, values=[]) if after is None else moved(after, start)
-    size = max(one.offset + len(one.values), moved_series.offset + len(moved_series.values))
-    shown, now_shown = spread(one, size), spread(moved_series, size)
-    whole, now_whole = spread(stored(one), size), spread(stored(moved_series), size)
-    differs = (~np.isnan(shown) & ~_close(shown, now_shown)) | (np.isnan(shown) & ~np.isnan(now_shown))
-    hidden = ~np.isnan(whole) & ~_close(whole, now_whole)
-    if differs.any() or hidden.any():
-        yield f"token series {name}{_where(sample, differs)}"
-    elif not np.array_equal(whole[~np.isnan(whole)], now_whole[~np.isnan(whole)]):
-        yield DIGITS
+    """Compare each series: its values as shown, and the further values in the files."""
+    copies = {series.name: moved(series, start) for series in reversed(copy.series)}
+    for series in sample.series:
+        after = copies.get(names.get(series.name, series.name)) or TokenSeries(name=series.name, values=[])
+        size = max(series.offset + len(series.values), after.offset + len(after.values))
+        shown, now_shown = spread(series, size), spread(after, size)
+        whole, now_whole = spread(stored(series), size), spread(stored(after), size)
+        differs = (~np.isnan(shown) & ~_close(shown, now_shown)) | (np.isnan(shown) & ~np.isnan(now_shown))
+        hidden = ~np.isnan(whole) & ~_close(whole, now_whole)
+        if differs.any() or hidden.any():
+            yield f"token series {series.name}{_where(sample, differs)}"
+        elif not np.array_equal(whole[~np.isnan(whole)], now_whole[~np.isnan(whole)]):
+            yield DIGITS
 
 
 def _where(sample: Sample, differs: Any) -> str:

@@ -11,7 +11,7 @@ from rich.style import Style
 
 from rolloupe.tui.draw.ink import Ink
 
-_COLOURS: dict[str, tuple[str, str, str]] = {
+COLOURS: dict[str, tuple[str, str, str]] = {
     "surface-pane": ("#f7f6f3", "#131517", "default"),
     "surface-page": ("#fefdfd", "#181a1d", "default"),
     "surface-float": ("#ffffff", "#222528", "default"),
@@ -67,7 +67,7 @@ class Palette(NamedTuple):
     def colour(self, name: str) -> str:
         """Return a colour by its name, or by a scale of tints and a place on it, from 0 to 1 or from -1 to 1."""
         scale, _, place = name.partition("@")
-        return self._tint(scale, float(place)) if place else _COLOURS[name][self.column]
+        return self._tint(scale, float(place)) if place else COLOURS[name][self.column]
 
     def _tint(self, scale: str, place: float) -> str:
         """Return a colour between the page and the full tint; of sixteen colours the nearer of the two."""

@@ -142,7 +142,7 @@ class FindingsScreen(BackScreen[SampleKey]):
         found = self._findings.findings if self._findings and self._aside is not None else []
         broken = self._lint.broken if self._lint else []
         self._rows = [
-            *(_of_finding(one) for one in found if one.name not in aside),
+            *(row_of_finding(one) for one in found if one.name not in aside),
             *map(_of_rule, broken),
             *map(_of_problem, self._problems[:PROBLEMS]),
             *(_set_aside(one, aside[one.name]) for one in found if one.name in aside),
@@ -219,7 +219,8 @@ class FindingsScreen(BackScreen[SampleKey]):
             self.app.push_screen(PickScreen("Samples", choices), chosen)
 
 
-def _of_finding(one: "Finding") -> FindingRow:
+def row_of_finding(one: "Finding") -> FindingRow:
+    """Return the row of a finding, with what each of its samples shows."""
     of_correctness = "" if one.correctness is None else f", on correctness {signed(one.correctness)}"
     won, has = ("less", "less of it") if one.effect < 0 else ("more", "it")
     words_of_pair = (f"{won} of it, and the better reward", "its sibling, with the worse reward")
@@ -236,7 +237,7 @@ def _z(one: "Finding") -> str:
 def _set_aside(one: "Finding", aside: FindingAside) -> FindingRow:
     reason = f": {aside.why}" if aside.why else ""
     facts = " · ".join(filter(None, (aside.by, f"{one.kind}, {_z(one)}")))
-    return _of_finding(one)._replace(tag="not a hack", text=f"{one.title}{reason}", facts=facts, is_aside=True)
+    return row_of_finding(one)._replace(tag="not a hack", text=f"{one.title}{reason}", facts=facts, is_aside=True)
 
 
 def _of_problem(one: Problem) -> FindingRow:

@@ -55,7 +55,7 @@ class LiveRun:
     def begin(self, library: Library, session: Session) -> None:
         """Look at a run from now on."""
         if self._library is None:
-            library.subscribe(lambda kind, run: self._hear(run) if kind == "run" else self._hear_of_runs())
+            library.subscribe(lambda kind, run: self.hear(run) if kind == "run" else self._hear_of_runs())
             self._screen.set_interval(AGE_S, self._grow_older)
         self._library, self.opened = library, session
         self.state, self.scales, self.is_ready = None, {}, False
@@ -69,7 +69,7 @@ class LiveRun:
 
         self._screen.ask("state", ask, lambda answer: self._take_state(*answer))
 
-    def _hear(self, run: OpenRun | None) -> None:
+    def hear(self, run: OpenRun | None) -> None:
         """A thread of the index tells that a run has changed."""
         if self.opened is not None and run is self.opened.run and not self.is_due:
             self.is_due = True

@@ -44,13 +44,13 @@ def others_of(runs: Sequence[OpenRun], entry: CurveEntry, is_wanted: Callable[[]
     for asked, run in enumerate(runs):
         if len(curves) == OTHERS or not is_wanted():
             return OtherCurves(curves, asked - len(curves), len(runs) - asked)
-        curve = _curve_of(run, entry)
+        curve = curve_of(run, entry)
         if curve is not None:
             curves.append((run.info.name, curve))
     return OtherCurves(curves, len(runs) - len(curves))
 
 
-def _curve_of(run: OpenRun, entry: CurveEntry) -> Curve | None:
+def curve_of(run: OpenRun, entry: CurveEntry) -> Curve | None:
     """Return the curve of a run, None if it has no such one."""
     try:
         curve = query.curves(run, [entry.query], most=POINTS)[0]

@@ -55,14 +55,15 @@ class TokenPane(LinePane):
         first, total = (tokens.first, tokens.page.total) if tokens else (0, 1)
         self.cursor = max(first, min(self.cursor, total - 1)) if keeps_place else first
         furthest = [token for token in self._furthest if keeps_place and token < total]
-        self._break()
+        self.break_lines()
         if tokens is not None:
             self.tint(self.series if self.series in tokens.names else next(iter(tokens.names), ""))
             self._furthest = furthest
         if not keeps_place:
             self.scroll_to(0, 0, animate=False)
 
-    def _break(self) -> None:
+    def break_lines(self) -> None:
+        """Break the tokens into lines of the present width."""
         self._rows = rows_of(self.tokens.texts, self.room - 2) if self.tokens else []
         self.changed()
 
@@ -151,7 +152,7 @@ class TokenPane(LinePane):
 
     def on_resize(self, _: events.Resize) -> None:
         """Break the lines again."""
-        self._break()
+        self.break_lines()
 
 
 class TokensScreen(BackScreen[None]):

@@ -245,7 +245,7 @@ def sample_lines(
     reason = at.sample.row.discarded if is_shown.get("discarded", True) else ""
     return [
         first,
-        *_flowed(shown, width, 2, marks.view),
+        *flowed(shown, width, 2, marks.view),
         *_discarded(reason, width),
         *label,
         [("─" * width, Ink("line-2"))],
@@ -269,7 +269,7 @@ def view_at(line: Line, x: int) -> str | None:
     return None
 
 
-def _flowed(figures_: Sequence[Line], width: int, most: int, view: str) -> Iterator[Line]:
+def flowed(figures_: Sequence[Line], width: int, most: int, view: str) -> Iterator[Line]:
     """Yield figures on lines, at most so many; the last line counts the others, and the text has the key for them."""
     key: Line = [("  s", ACCENT), (" table", DIM)] if view == "text" else []
     lines: list[Line] = [[]]

@@ -162,7 +162,11 @@ class Log:
 
         It is written at the end, even after an exception; with `num_groups_to_log=0`, not at all.
         """
-        title = f"RL Iteration {iteration}" if split == TRAIN else f"Running evaluation {_raw(split)} {iteration}"
+        title = (
+            f"RL Iteration {iteration}"
+            if split == TRAIN
+            else f"Running evaluation {split.removeprefix('eval/')} {iteration}"
+        )
         paths = [self.path(split, iteration, suffix) if self.num_groups_to_log else None for suffix in (PAGE, TREE)]
         with logtree.init_trace(title, paths[0], json_path=paths[1]) as trace:
             yield trace
@@ -198,10 +202,6 @@ class Log:
     def logtree(self, split: str, iteration: int, document: Mapping[str, Any]) -> None:
         """Write the JSON of an outline made elsewhere."""
         atomic.write(self.path(split, iteration, TREE), dumped(jsonable(document), indent=2))
-
-
-def _raw(split: str) -> str:
-    return split.removeprefix("eval/")
 
 
 def _is_from(line: bytes, step: int) -> bool:

@@ -151,7 +151,8 @@ def _record(split: str, step: int, sample: Sample, numbers: _Places) -> Record:
     }
     if not record["conversation"]:
         del record["conversation"]
-    return record | _status(sample) | _extra(sample)
+    further = {key: value for key, value in sample.extra.items() if key not in _OF_THE_LAYOUT}
+    return record | _status(sample) | further | _added(sample)
 
 
 def _step(number: int, turn: Turn, count: int) -> Record:
@@ -208,10 +209,6 @@ def _status(sample: Sample) -> Record:
     row = sample.row
     reason: Record = {"stop_reason": row.status_raw} if row.status_raw else {}
     return reason if status(reason) == (row.status, row.status_raw) else {"status": row.status, **reason}
-
-
-def _extra(sample: Sample) -> Record:
-    return {key: value for key, value in sample.extra.items() if key not in _OF_THE_LAYOUT} | _added(sample)
 
 
 def _added(sample: Sample) -> Record:
