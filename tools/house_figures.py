@@ -70,7 +70,7 @@ def main(arguments: list[str]) -> None:
         f"{path.relative_to(SOURCES)}:{function.name}"
         for path, tree in parsed.items()
         for function in functions(tree)
-        if len([one for one in function.args.args if one.arg not in ("self", "cls")]) + len(function.args.kwonlyargs) > 6
+        if len([one for one in function.args.args if one.arg not in ("self", "cls")] + function.args.kwonlyargs) > 6
     ]
     lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in parsed)
     lists = {"twins in wire": twins(parsed), "tiny private functions": tiny_private_functions(parsed), "wide": wide}

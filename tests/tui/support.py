@@ -6,12 +6,10 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual._compositor import Compositor
 from textual.geometry import Offset, Size
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
@@ -55,7 +53,7 @@ class Driver:
             await asyncio.sleep(0.002)
 
     async def _is_idle(self) -> bool:
-        """Whether no question is open and nothing waits to be told or laid out, for some turns of the loop."""
+        """Whether no question is open and nothing waits to be told, laid out or drawn, for some turns of the loop."""
         for _ in range(IDLE):
             screen = self.app.screen
             pumps = [self.app, *screen.walk_children(with_self=True)]
@@ -63,8 +61,8 @@ class Driver:
                 not self.app.begun.is_set()
                 or self.app.questions.are_open
                 or not screen.is_mounted
-                or screen._layout_required
-                or screen._scroll_required
+                or screen._update_timer._active.is_set()
+                or screen._callbacks
                 or any(not pump._message_queue.empty() for pump in pumps)
             )
             if is_busy:
@@ -189,11 +187,6 @@ def _ink(style: Style | None) -> str:
     return colours + "b" * bool(style.bold)
 
 
-def _draw_nothing(compositor: Compositor, *_: Any, **__: Any) -> None:
-    """Stand for the drawing between two looks of a test: a third of the work, of which a headless terminal has none."""
-    compositor._dirty_regions.clear()
-
-
 @asynccontextmanager
 async def terminal(
     path: Path | Sequence[Path],
@@ -210,11 +203,10 @@ async def terminal(
     opener = Opener(RunChoice(paths, str(index or tmp_path / "index"), split=split, mask=mask))
     app = Terminal(opener.future, PALETTES.get(theme), str(tmp_path / "state"), opener.awaited)
     try:
-        with mock.patch.object(Compositor, "render_update", _draw_nothing):
-            async with app.run_test(size=size) as pilot:
-                driver = Driver(app, pilot)
-                await driver.settle()
-                yield driver
+        async with app.run_test(size=size) as pilot:
+            driver = Driver(app, pilot)
+            await driver.settle()
+            yield driver
     finally:
         opener.leave()
         if opener.future.exception() is None:

@@ -24,9 +24,9 @@ from rolloupe.query import (
     SplitSummary,
     StepSummary,
 )
+from rolloupe.query.engine.names import is_asked
 from rolloupe.query.filter.nodes import Condition
 from rolloupe.query.filter.parser import conditions
-from rolloupe.query.engine.names import is_asked
 from rolloupe.tui.draw.charts import thinned
 from rolloupe.tui.draw.numbers import count
 from rolloupe.wire.views.run_items import is_live
