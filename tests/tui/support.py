@@ -55,17 +55,12 @@ class Driver:
     async def _is_idle(self) -> bool:
         """Whether no question is open and nothing waits to be told, laid out or drawn, for some turns of the loop."""
         for _ in range(IDLE):
-            screen = self.app.screen
+            screen: Any = self.app.screen
             pumps = [self.app, *screen.walk_children(with_self=True)]
-            is_busy = (
-                not self.app.begun.is_set()
-                or self.app.questions.are_open
-                or not screen.is_mounted
-                or screen._update_timer._active.is_set()
-                or screen._callbacks
-                or any(not pump._message_queue.empty() for pump in pumps)
-            )
-            if is_busy:
+            waits = [not pump._message_queue.empty() for pump in pumps]
+            waits += [screen._update_timer._active.is_set(), bool(screen._callbacks), not screen.is_mounted]
+            waits += [self.app.questions.are_open, not self.app.begun.is_set()]
+            if any(waits):
                 return False
             await asyncio.sleep(0)
         return True

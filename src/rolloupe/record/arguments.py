@@ -1,6 +1,5 @@
 """Reads the arguments of the recorder: a value that cannot be read is reported, and only that value is lost."""
 
-import enum
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
@@ -9,7 +8,7 @@ from typing import Any, TypeVar, cast
 from rolloupe.model import MOST_ALTERNATIVES
 from rolloupe.record.failures import Trouble
 from rolloupe.record.logtree.messages import messages_of
-from rolloupe.record.plain import jsonable, member, scalar, text_of, whole_number
+from rolloupe.record.plain import jsonable, member, scalar, whole_number, word
 from rolloupe.record.token_series import Array, array
 
 T = TypeVar("T")
@@ -19,12 +18,6 @@ MAX_COUNT = 2**53
 """The largest step that readers take: beyond it, a browser cannot tell neighbouring numbers apart."""
 
 RESERVED = ("uid",)
-
-
-def word(value: object) -> str:
-    """Return a value as text; empty for None."""
-    value = value.value if isinstance(value, enum.Enum) else value
-    return "" if value is None else value if isinstance(value, str) else text_of(scalar(value))
 
 
 def name(value: object) -> str:

@@ -21,8 +21,8 @@ from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any, Protocol
 
-from rolloupe.record.arguments import word
 from rolloupe.record.lines import is_taken
+from rolloupe.record.plain import word
 
 PATIENCE_S = 5.0
 """Seconds to wait while other processes start: a stopped process must not block training."""

@@ -60,6 +60,12 @@ def scalar(value: object) -> Any:
         return value
 
 
+def word(value: object) -> str:
+    """Return a value as text; empty for None."""
+    value = value.value if isinstance(value, enum.Enum) else value
+    return "" if value is None else value if isinstance(value, str) else text_of(scalar(value))
+
+
 def whole_number(value: object) -> int:
     """Return a whole number of any library as an int. Raises `TypeError` for other values."""
     found = scalar(value)

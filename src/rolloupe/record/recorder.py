@@ -29,14 +29,13 @@ from rolloupe.record.arguments import (
     split_of,
     step_of,
     turns_in,
-    word,
 )
 from rolloupe.record.background import Background, QueuedLine
 from rolloupe.record.failures import RecorderWarning, Trouble, guarded
 from rolloupe.record.folder import CHECKPOINTS, Folder
 from rolloupe.record.launches import Launch
 from rolloupe.record.open_steps import OpenSample, OpenSteps
-from rolloupe.record.plain import jsonable
+from rolloupe.record.plain import jsonable, word
 from rolloupe.record.samples import Decode, given_of, samples_of
 from rolloupe.record.token_series import Array, counts_of, lengths_of, uneven, weight
 from rolloupe.record.upload import Upload

@@ -13,9 +13,8 @@ from typing import Any
 
 from rolloupe import tokens
 from rolloupe.model import Sample, TokenSeries
-from rolloupe.record.arguments import word
 from rolloupe.record.logtree.messages import messages_of
-from rolloupe.record.plain import jsonable, list_of, member, scalar, tags_of
+from rolloupe.record.plain import jsonable, list_of, member, scalar, tags_of, word
 from rolloupe.record.writers.comparison import own_status, spread, stored
 from rolloupe.record.writers.texts import prompt_of, reference_of, response_of
 
