@@ -1,4 +1,4 @@
-"""The run behind the main screen: its state is read again as it is indexed, grows, and is opened anew."""
+"""The run behind the main screen: its state is read again as it is indexed, grows, and is opened again."""
 
 from typing import TYPE_CHECKING
 

@@ -120,7 +120,7 @@ class PickScreen(ModalScreen[int | None], OverScreen[int | None]):
 
 
 def pick(app: App[None], title: str, choices: Sequence[Choice], current: int, then: Callable[[int], None]) -> None:
-    """Have a person choose, then go on with the number of the choice; one who leaves has chosen nothing."""
+    """Have a person choose, then call `then` with the number of the choice; one who leaves has chosen nothing."""
     app.push_screen(PickScreen(title, choices, current), lambda number: None if number is None else then(number))
 
 
