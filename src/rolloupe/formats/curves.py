@@ -78,7 +78,6 @@ class Curves(Format):
     )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
-        """See `Format`."""
         if is_one_file(path):
             return self._of_file(file_named(str(path)).kind, path, forced=forced)
         links = link_root or str(path.resolve())
@@ -134,19 +133,15 @@ class Curves(Format):
         ]
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:  # noqa: ARG002
-        """See `Format`."""
         return iter(())
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:  # noqa: ARG002
-        """See `Format`."""
         raise changed(source, locator.start, "it holds curves alone")
 
     def config(self, run: RunInfo) -> dict[str, Any]:
-        """See `Format`."""
         return config_of(run)
 
     def files(self, run: RunInfo) -> list[RunFile]:
-        """See `Format`."""
         return described_files(curve_locations(run))
 
 

@@ -183,7 +183,6 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
     )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
-        """See `Format`."""
         if is_one_file(path):
             return self._runs_of(path, stem(path.name), [alone(path)], "one file", "", forced=forced)
         root = link_root or str(path.resolve())
@@ -215,7 +214,6 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
         return self._runs_of(folder, folder.name, listed, number, links, forced=forced)
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`."""
         found = []
         for part in run.parts:
             if is_file(part.path):
@@ -260,7 +258,6 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
         ]
 
     def reader_of(self, source: Source) -> RecordFormat:
-        """See `ByEnding`."""
         if ending_of(source.path) == PARQUET:
             return _PARQUET
         return _DOCUMENTS if is_read_whole(source.location) else _LINES

@@ -35,15 +35,12 @@ class NamedRows(RecordFormat):
         return own if type(self).roles is NamedRows.roles else own.with_usual(roles_of(record))
 
     def may_cut(self, key: str) -> bool:
-        """See `RecordFormat`."""
         return is_aside(key)
 
     def needs_length(self, key: str) -> bool:
-        """See `RecordFormat`."""
         return row_tokens.needs_length(key)
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
-        """See `RecordFormat`."""
         record = row_tokens.with_choice(record)
         roles = self.known_roles(record)
         if not (roles.prompt or roles.response or roles.score or may_be_sample(record)):
@@ -118,13 +115,11 @@ class NamedRows(RecordFormat):
         return extent.prompt, extent.response
 
     def references(self, record: Record) -> References:
-        """See `RecordFormat`."""
         record = row_tokens.with_choice(record)
         label = self.known_roles(record).label
         return References(fields.as_text(record.get(label)) if label else "", [])
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
-        """See `RecordFormat`."""
         record = row_tokens.with_choice(record)
         roles = self.known_roles(record)
         prompt, response = roles.texts(record)

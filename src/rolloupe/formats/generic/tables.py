@@ -66,7 +66,6 @@ class AnyRows(NamedRows):
         return samples[0] if len(samples) == 1 else DividedRecord(record, samples)
 
     def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
-        """See `RecordFormat`."""
         if not isinstance(record, DividedRecord):
             return [self.row(source, record, start, length)]
         return [self._part(source, own, start, length, number) for number, own in enumerate(record.samples)]
@@ -78,11 +77,9 @@ class AnyRows(NamedRows):
             return Problem(source=source.name, reason=f"sample {number}: {error}", start=start, stop=start + length)
 
     def own_record(self, record: Record, row: SampleRow) -> Record:
-        """See `RecordFormat`."""
         return record.samples[int(row.part.rpartition(".")[2])] if isinstance(record, DividedRecord) else record
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
-        """See `RecordFormat`."""
         return super().sample(self.own_record(record, row), row, locator)
 
     def part_of(self, run: RunInfo, source: Source, locator: Locator, record: Record) -> tuple[Record, SampleRow]:
@@ -119,7 +116,6 @@ class LineRows(AnyRows, JsonlFormat):
             raise changed(source, locator.start, str(error)) from None
 
     def samples_at(self, run: RunInfo, source: Source, places: Sequence[Locator]) -> Iterator[Sample | Problem]:
-        """See `Format`."""
         return self.samples_in_order(run, source, places, self.annotate)
 
 
@@ -127,7 +123,6 @@ class ParquetRows(AnyRows, ParquetFormat):
     """Rows of Parquet files."""
 
     def prepared(self, run: RunInfo, record: Record) -> Record:
-        """See `RecordFormat`."""
         try:
             return super().prepared(run, record)
         except Uncut:
@@ -139,11 +134,9 @@ class DocumentRows(AnyRows):
     """Rows of CSV, TSV and JSON documents. A scan reads the file up to `MAX_BYTES`."""
 
     def first_records(self, some: Sequence[Location]) -> list[Record]:
-        """See `RecordFormat`."""
         return [record for location in some for record in first_rows(location)]
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
-        """See `Format`."""
         with open_binary(source.location) as file:
             for placed in rows_in(file, ending_of(source.path)):
                 if placed.start >= stop:
@@ -163,7 +156,6 @@ class DocumentRows(AnyRows):
         return [Problem(source=source.name, reason=reason, start=start, stop=stop, transient=may_grow)]
 
     def record_at(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow] | None:
-        """See `Format`."""
         return self.record_and_row(run, source, locator)
 
     def token_arrays(
@@ -177,7 +169,6 @@ class DocumentRows(AnyRows):
         return self._in_order(run, source, places, tokens.tokens_of, no_tokens)
 
     def samples_at(self, run: RunInfo, source: Source, places: Sequence[Locator]) -> Iterator[Sample | Problem]:
-        """See `Format`."""
         return self._in_order(run, source, places, lambda sample: sample, no_sample)
 
     def _in_order(
@@ -200,7 +191,6 @@ class DocumentRows(AnyRows):
                     yield failed(source, place, error)
 
     def record_and_row(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
-        """See `RecordFormat`."""
         try:
             state = path_state(source.path)
             place = locator.start, locator.length, state.st_ino, state.st_size, state.st_mtime_ns

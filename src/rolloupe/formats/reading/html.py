@@ -113,7 +113,6 @@ class _Builder(HTMLParser):
         (self.body or self.top)["children"].append(content)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """See `HTMLParser`."""
         if tag in _VOID:
             if tag == "br":
                 self.handle_data("\n")
@@ -129,7 +128,6 @@ class _Builder(HTMLParser):
             self.body = element
 
     def handle_endtag(self, tag: str) -> None:
-        """See `HTMLParser`."""
         if self._deeper:
             self._deeper -= 1
             return
@@ -139,7 +137,6 @@ class _Builder(HTMLParser):
                 return
 
     def handle_data(self, data: str) -> None:
-        """See `HTMLParser`."""
         element = self._open[-1]
         if element["tag"] in _DROPPED:
             return

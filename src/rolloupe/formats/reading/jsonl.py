@@ -57,11 +57,9 @@ class JsonlFormat(RecordFormat):
     suffixes: ClassVar[tuple[str, ...]] = JSONL
 
     def first_records(self, some: Sequence[Location]) -> list[Record]:
-        """See `RecordFormat`."""
         return [record for _, seen in look_into(some) for record in seen.objects]
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
-        """See `Format`."""
         return self.scanned(run, source, start, stop, lambda _record, _row: None)
 
     def scanned(self, run: RunInfo, source: Source, start: int, stop: int, complete: Completion) -> Iterator[Scanned]:
@@ -199,7 +197,6 @@ class JsonlFormat(RecordFormat):
         return found
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
-        """See `Format`."""
         return self.loaded(run, source, locator, self.annotate)
 
     def loaded(self, run: RunInfo, source: Source, locator: Locator, annotate: Annotate) -> Sample:
@@ -211,12 +208,10 @@ class JsonlFormat(RecordFormat):
         return sample
 
     def record_and_row(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
-        """See `RecordFormat`."""
         _, record, row = self._read(run, source, locator)
         return record, row
 
     def record_at(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow] | None:
-        """See `Format`."""
         record, row = self.record_and_row(run, source, locator)
         return self.own_record(record, row), row
 

@@ -41,7 +41,6 @@ class NumberedFormat(RecordFormat):
         return found
 
     def first_records(self, some: Sequence[Location]) -> list[Record]:
-        """See `RecordFormat`."""
         found: list[Record] = []
         for location in some[:1]:
             try:
@@ -89,7 +88,6 @@ class NumberedFormat(RecordFormat):
         return json.dumps(fields.showable(record), ensure_ascii=False).encode("utf-8", "surrogatepass")
 
     def record_and_row(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
-        """See `RecordFormat`."""
         try:
             record = self.prepared(run, self.numbered_record(source.location, locator.start))
             rows = self._rows(run, source, record, locator.start)
@@ -106,31 +104,24 @@ class ByEnding(Format):
         """Return what reads a file."""
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
-        """See `Format`."""
         return self.reader_of(source).scan(run, source, start, stop)
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
-        """See `Format`."""
         return self.reader_of(source).load(run, source, locator)
 
     def load_texts(self, run: RunInfo, source: Source, locator: Locator) -> Texts | None:
-        """See `Format`."""
         return self.reader_of(source).load_texts(run, source, locator)
 
     def raw(self, source: Source, locator: Locator) -> bytes:
-        """See `Format`."""
         return self.reader_of(source).raw(source, locator)
 
     def record_at(self, run: RunInfo, source: Source, locator: Locator) -> tuple[dict[str, Any], SampleRow] | None:
-        """See `Format`."""
         return self.reader_of(source).record_at(run, source, locator)
 
     def token_arrays(
         self, run: RunInfo, source: Source, places: Sequence[Locator], annotations: Annotations = NO_ANNOTATIONS
     ) -> Iterator[SampleTokens | Problem]:
-        """See `Format`."""
         return self.reader_of(source).token_arrays(run, source, places, annotations)
 
     def samples_at(self, run: RunInfo, source: Source, places: Sequence[Locator]) -> Iterator[Sample | Problem]:
-        """See `Format`."""
         return self.reader_of(source).samples_at(run, source, places)

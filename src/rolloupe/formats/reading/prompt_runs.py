@@ -52,7 +52,6 @@ class PromptRuns(JsonlFormat):
         return False
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
-        """See `Format`."""
         return self.scanned(run, source, start, stop, partial(self._follow, run, source, _Last()))
 
     def _follow(self, run: RunInfo, source: Source, last: _Last, record: Record, row: SampleRow) -> None:

@@ -93,14 +93,12 @@ class RecordFormat(Format):
         raise NotImplementedError
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
-        """See `Format`."""
         record, row = self.record_and_row(run, source, locator)
         sample = self.sample(record, row, locator)
         self.annotate(run, record, sample)
         return sample
 
     def load_texts(self, run: RunInfo, source: Source, locator: Locator) -> Texts | None:
-        """See `Format`."""
         own = type(self)
         if RecordFormat.references is own.references or RecordFormat.record_and_row is own.record_and_row:
             return None

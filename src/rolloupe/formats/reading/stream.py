@@ -130,7 +130,6 @@ class Contents:
         return self._table_text
 
     def extent(self, file: BinaryIO, stop: int) -> StreamExtent:
-        """See `extent`."""
         index = max(0, stop - 1) // BLOCK_BYTES
         with self.lock:
             block = self.block(file, index)
@@ -287,7 +286,6 @@ class _Filler:
         """See `Decoder`."""
 
     def pull(self, _file: BinaryIO) -> bytes:
-        """See `Decoder`."""
         length = min(PIECE_BYTES, self.behind.text - self.text)
         self.text += length
         return b"\n" + b" " * (length - 2) + b"\n" * (length > 1) if length else b""

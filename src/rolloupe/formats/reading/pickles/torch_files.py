@@ -99,7 +99,6 @@ class _FileReader:
         self.size = stamp[1]
 
     def read(self, start: int, count: int) -> bytes:
-        """See `Read`."""
         try:
             with open_file(self._location, 0) as file:
                 if stamp_of(file) != self._stamp:

@@ -58,7 +58,6 @@ class ParquetFormat(RecordFormat):
     endings = (".parquet",)
 
     def first_records(self, some: Sequence[Location]) -> list[Record]:
-        """See `RecordFormat`."""
         found: list[Record] = []
         for location in some[:FIRST_FILES]:
             with contextlib.suppress(*UNREADABLE):
@@ -66,7 +65,6 @@ class ParquetFormat(RecordFormat):
         return found
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
-        """See `Format`."""
         try:
             stamp = stamp_of(source.location)
             expanded, limit = 0, max(FREE_BYTES, MAX_RATIO * stamp[1])
@@ -122,7 +120,6 @@ class ParquetFormat(RecordFormat):
         return [replace(row, start=start, stop=stop) if isinstance(row, Problem) else row for row in found]
 
     def record_at(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow] | None:
-        """See `Format`."""
         record, row = self.record_and_row(run, source, locator)
         return self.own_record(record, row), row
 
@@ -132,7 +129,6 @@ class ParquetFormat(RecordFormat):
         return json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
     def record_and_row(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
-        """See `RecordFormat`."""
         record, group, number = _record(source, locator, self.series_keys)
         try:
             record = self.prepared(run, record)
