@@ -10,7 +10,6 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
 from operator import itemgetter
 from string import digits
 from typing import Any, NamedTuple
@@ -18,7 +17,16 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from rolloupe.errors import UnreadablePath
-from rolloupe.formats.reading.files import SAMPLE_WORDS, SILENT_WORDS, FolderEntry, alone, entries, links_of, words_in
+from rolloupe.formats.reading.files import (
+    SAMPLE_WORDS,
+    SILENT_WORDS,
+    FolderEntry,
+    alone,
+    entries,
+    links_of,
+    while_unchanged,
+    words_in,
+)
 from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.formats.reading.trackers import framed_log, tables, tensorboard
@@ -37,7 +45,7 @@ from rolloupe.formats.reading.trackers.tensorboard import EventFiles, is_event_f
 from rolloupe.formats.registry import by_name
 from rolloupe.lru import Lru
 from rolloupe.model import Location, RunInfo
-from rolloupe.storage import file_state, is_below, is_file, is_folder, path_state, stamp_of_state
+from rolloupe.storage import file_state, is_below, is_file, is_folder, stamp_of_state
 
 FOLDERS = frozenset((
     "events", "lightning_logs", "logs", "metrics", "runs", "swanlog", "tb", "tb_logs", "tensorboard",
@@ -416,7 +424,7 @@ class Beginning(LoggedRun):
 def begins_as(kind: str, location: Location) -> Beginning:
     """Look at the beginning of a file of some kind; a file that cannot be read fits nothing."""
     try:
-        return _begins_as(kind, location, *stamp_of_state(path_state(location.path)))
+        return _begins_as(location, kind)
     except OSError:
         return _NOTHING
 
@@ -424,17 +432,18 @@ def begins_as(kind: str, location: Location) -> Beginning:
 _NOTHING = Beginning("", [])
 
 
-@lru_cache(maxsize=1024)
-def _begins_as(kind: str, location: Location, _inode: int, size: int, _mtime_ns: int) -> Beginning:
+@while_unchanged(1024)
+def _begins_as(location: Location, kind: str) -> Beginning:
     if kind == "JSON lines":
         return _of_rows(tables.rows_of(look(location).objects))
     with open_binary(location) as file:
         head = file.read(HEAD_BYTES)
+        is_whole = not file.peek(1)
     if kind == "TensorBoard":
         known = tensorboard.read_beginning(head)
         return Beginning("", known.rows, known.config, fits=EVENTS in head[:EVENTS_BYTES])
     if kind == "CSV":
-        whole = head if size <= HEAD_BYTES else head[: head.rfind(b"\n") + 1]
+        whole = head if is_whole else head[: head.rfind(b"\n") + 1]
         try:
             return _of_rows(tables.read_csv(whole).rows)
         except ValueError:

@@ -14,6 +14,7 @@ import pytest
 import rolloupe
 from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name
+from rolloupe.formats.reading.files import stamp_of
 from rolloupe.formats.reading.tables import parquet, parquet_files
 from rolloupe.formats.reading.tables.parquet import python_rows
 from rolloupe.formats.testing import FormatContract
@@ -184,7 +185,7 @@ def test_rows_are_decoded_by_few_where_one_may_be_large(tmp_path: Path) -> None:
         file = tmp_path / "some.parquet"
         pq.write_table(pa.table({"ask": list(texts)}), file, **how)
         place = Location(str(file), str(file))
-        (group,) = parquet_files.groups_of(place, parquet_files.stamp_of(place))
+        (group,) = parquet_files.groups_of(place, stamp_of(place))
         return max(int(batch.num_rows) for batch in parquet_files.batches_of(place, group))
 
     small = ("a",) * 600

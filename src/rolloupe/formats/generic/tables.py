@@ -1,7 +1,6 @@
 """Rows of anybody's files: a reader for each kind of file, JSON lines, Parquet, CSV, TSV and JSON documents."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
 from itertools import groupby, islice
 from typing import TypeVar
 
@@ -14,7 +13,7 @@ from rolloupe.formats.generic.groups import goes_by_prompt
 from rolloupe.formats.generic.mapped_samples import samples_in
 from rolloupe.formats.generic.rows import NamedRows
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.files import plain_name
+from rolloupe.formats.reading.files import plain_name, while_unchanged
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.line_reader import parse
 from rolloupe.formats.reading.records import Record, Uncut, Unusable
@@ -22,7 +21,7 @@ from rolloupe.formats.reading.stream import open_binary
 from rolloupe.formats.reading.tables.parquet import ParquetFormat
 from rolloupe.lru import Lru
 from rolloupe.model import Location, Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source
-from rolloupe.storage import path_state, stamp_of_state
+from rolloupe.storage import path_state
 from rolloupe.tokens import SampleTokens
 
 T = TypeVar("T")
@@ -207,32 +206,33 @@ class DocumentRows(AnyRows):
         data = self.read(source, locator.start, locator.length)
         if len(data) < locator.length:
             raise changed(source, locator.start, "the file ends before it")
-        header = _header(source.location, *stamp_of_state(path_state(source.path)))
-        return self.prepared(run, row_in(data, header))
+        return self.prepared(run, row_in(data, _header(source.location)))
 
 
-@lru_cache(maxsize=512)
-def _header(location: Location, inode: int, size: int, mtime_ns: int) -> Header:  # noqa: ARG001
+@while_unchanged(512)
+def _header(location: Location) -> Header:
     with open_binary(location) as file:
         return header_of(file.read(FIRST_BYTES), ending_of(location.path))
 
 
 def is_read_whole(location: Location) -> bool:
     """Return whether a file is a table or a document, which is read as a whole; JSON lines are not."""
-    return bool(ending_of(location.path)) or _is_document(location)
-
-
-def _is_document(location: Location) -> bool:
-    """Whether a file named like JSON lines holds a document over several lines."""
+    if ending_of(location.path):
+        return True
     try:
-        state = path_state(location.path)
-        return _begins_document(location, state.st_ino, min(state.st_size, HEAD_BYTES))
+        return _begins_document(location)
     except OSError:
         return False
 
 
-@lru_cache(maxsize=4096)
-def _begins_document(location: Location, inode: int, size: int) -> bool:  # noqa: ARG001
+def _state_of_beginning(location: Location) -> tuple[int, int]:
+    state = path_state(location.path)
+    return state.st_ino, min(state.st_size, HEAD_BYTES)
+
+
+@while_unchanged(4096, _state_of_beginning)
+def _begins_document(location: Location) -> bool:
+    """Whether a file named like JSON lines holds a document over several lines."""
     with open_binary(location) as file:
         return is_document(file.read(HEAD_BYTES))
 
@@ -245,13 +245,9 @@ def first_rows(location: Location) -> tuple[Record, ...]:
         return ()
 
 
+@while_unchanged(512)
 def rows_at_start(location: Location) -> tuple[Record, ...]:
     """Return the first rows of a table as `first_rows` does. Raises OSError."""
-    return _first_rows(location, *stamp_of_state(path_state(location.path)))
-
-
-@lru_cache(maxsize=512)
-def _first_rows(location: Location, inode: int, size: int, mtime_ns: int) -> tuple[Record, ...]:  # noqa: ARG001
     ending = ending_of(location.path)
     if ending == PARQUET:
         return tuple(ParquetRows().first_records([location]))

@@ -3,15 +3,15 @@
 import errno
 import os
 import re
-from collections.abc import Callable, Collection, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cached_property
+from functools import cached_property, lru_cache, wraps
 from pathlib import Path
-from typing import NamedTuple, TypeVar, cast
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 
 from rolloupe.model import Location, RunInfo
-from rolloupe.storage import StorageEntry, folder_entries, is_below, is_file, printable
+from rolloupe.storage import StorageEntry, folder_entries, is_below, is_file, path_state, printable, stamp_of_state
 
 JSONL = (".jsonl", ".ndjson")
 COMPRESSED = (".zst", ".gz")
@@ -36,6 +36,7 @@ class FolderEntry(NamedTuple):
 
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 
 class FolderView:
@@ -228,6 +229,30 @@ def is_passed_over(name: str, names: Collection[str]) -> bool:
 def folders(folder: str, link_root: str) -> list[FolderEntry]:
     """List the folders in a folder; empty if it is missing."""
     return _view_or_nothing(folder, link_root).folders.copy()
+
+
+def stamp_of(location: Location) -> tuple[int, int, int]:
+    """Return what changes with a file. Raises OSError; whoever then opens it checks where it lies."""
+    return stamp_of_state(path_state(location.path))
+
+
+def while_unchanged(
+    size: int, states: Callable[[Location], Iterable[int]] = stamp_of
+) -> Callable[[Callable[Concatenate[Location, P], T]], Callable[Concatenate[Location, P], T]]:
+    """Keep what a function makes of a file until the file changes, for so many files. Raises OSError if one is gone."""
+
+    def decorate(read: Callable[Concatenate[Location, P], T]) -> Callable[Concatenate[Location, P], T]:
+        @lru_cache(maxsize=size)
+        def kept(_states: tuple[int, ...], *args: Any, **kwargs: Any) -> T:
+            return read(*args, **kwargs)
+
+        @wraps(read)
+        def current(location: Location, *args: Any, **kwargs: Any) -> T:
+            return kept(tuple(states(location)), location, *args, **kwargs)
+
+        return cast("Callable[Concatenate[Location, P], T]", current)
+
+    return decorate
 
 
 def why_shut(error: OSError) -> str:

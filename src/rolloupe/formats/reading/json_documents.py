@@ -1,11 +1,11 @@
 """JSON documents: how one begins, its members, of which a long list is decoded element by element, and its columns."""
 
-from functools import lru_cache
 from itertools import takewhile
 from typing import Any
 
 import msgspec
 
+from rolloupe.formats.reading.files import while_unchanged
 from rolloupe.formats.reading.line_reader import BOM, parse
 from rolloupe.formats.reading.peek import first_keys
 from rolloupe.formats.reading.records import Record, Unusable
@@ -13,7 +13,7 @@ from rolloupe.formats.reading.stream import open_binary
 from rolloupe.formats.reading.trainer_files import document, read_bytes
 from rolloupe.lru import Lru
 from rolloupe.model import Location
-from rolloupe.storage import file_state, path_state, stamp_of_state
+from rolloupe.storage import file_state, stamp_of_state
 
 MAX_BYTES = 256 * 2**20
 HEAD_BYTES = 2**11
@@ -30,13 +30,13 @@ def beginning(location: Location, *, is_list: bool = False) -> Record:
     Of the last of them, the value has only the right type.
     """
     try:
-        return _beginning(location, is_list, *stamp_of_state(path_state(location.path)))
+        return _beginning(location, is_list=is_list)
     except OSError:
         return {}
 
 
-@lru_cache(maxsize=4096)
-def _beginning(location: Location, is_list: bool, *_state: int) -> Record:
+@while_unchanged(4096)
+def _beginning(location: Location, *, is_list: bool) -> Record:
     with open_binary(location) as file:
         head = file.read(HEAD_BYTES).removeprefix(BOM).lstrip(b" \t\r\n")
     return first_keys(head.removeprefix(b"[") if is_list else head)

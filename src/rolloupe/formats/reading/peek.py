@@ -8,11 +8,10 @@ import contextlib
 import json
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from io import BufferedReader
 from typing import Any, NamedTuple
 
-from rolloupe.formats.reading.files import JSONL, plain_name, why_shut
+from rolloupe.formats.reading.files import JSONL, plain_name, while_unchanged, why_shut
 from rolloupe.formats.reading.line_reader import (
     BLANK,
     HOLE,
@@ -27,7 +26,7 @@ from rolloupe.formats.reading.line_reader import (
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.reading.stream import damage_of, is_decoded, open_binary
 from rolloupe.model import Location
-from rolloupe.storage import fetch_beginnings, path_state, stamp_of_state
+from rolloupe.storage import fetch_beginnings, open_state
 
 FIRST_BYTES = 64 * 2**10
 MAX_BYTES = 2**20
@@ -69,11 +68,6 @@ def look(location: Location) -> Peek:
         return Peek(trouble=why_shut(error))
 
 
-def look_at(location: Location) -> Peek:
-    """Look into a file. Raises OSError."""
-    return _look(location, *stamp_of_state(path_state(location.path)))
-
-
 def look_into(some: Sequence[Location]) -> list[tuple[Location, Peek]]:
     """Look into a few of many files, skipping empty ones: from both ends, as old and new files may differ."""
     half = _MAX_EMPTY // 2
@@ -91,11 +85,12 @@ def look_into(some: Sequence[Location]) -> list[tuple[Location, Peek]]:
     return looks
 
 
-@lru_cache(maxsize=512)
-def _look(location: Location, _inode: int, size: int, _mtime_ns: int) -> Peek:
+@while_unchanged(512)
+def look_at(location: Location) -> Peek:
+    """Look into a file. Raises OSError."""
     with open_binary(location) as file:
         data = file.read(FIRST_BYTES)
-        if not is_decoded(file) and (reason := why_no_text(data, size)):
+        if not is_decoded(file) and (reason := why_no_text(data, open_state(file).st_size)):
             return Peek(trouble=reason)
         if data.startswith(HOLE):
             start = behind_nuls(file, 0, MAX_NULS)

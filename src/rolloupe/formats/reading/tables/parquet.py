@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from rolloupe.formats.base import changed
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.codecs import FREE_BYTES, MAX_RATIO
+from rolloupe.formats.reading.files import stamp_of
 from rolloupe.formats.reading.records import Record, RecordFormat, Unusable, row_at
 from rolloupe.formats.reading.tables.parquet_files import (
     AGAIN,
@@ -36,7 +37,6 @@ from rolloupe.formats.reading.tables.parquet_files import (
     groups_of,
     opened_table,
     reason_of,
-    stamp_of,
     why_no_table,
 )
 from rolloupe.model import Location, Locator, Problem, RunInfo, SampleRow, Scanned, Source

@@ -18,9 +18,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rolloupe.formats.reading.codecs import FREE_BYTES, MAX_RATIO
+from rolloupe.formats.reading.files import stamp_of
 from rolloupe.formats.reading.stream import LFS_POINTER
 from rolloupe.model import Location
-from rolloupe.storage import open_file, path_state, stamp_of_state
+from rolloupe.storage import open_file
 
 MAGIC = b"PAR1"
 TAIL_BYTES = 8
@@ -273,11 +274,6 @@ class PlacedGroup(NamedTuple):
         """The most rows to decode at a time, by the footer."""
         largest = max(self.facts.size_bytes, self.facts.largest_dictionary, 1)
         return min(BATCH_ROWS, max(FEW_ROWS, BATCH_BYTES // largest))
-
-
-def stamp_of(location: Location) -> Stamp:
-    """What changes with a file; whoever then reads it checks where it lies."""
-    return stamp_of_state(path_state(location.path))
 
 
 class LargePages(ValueError):

@@ -16,7 +16,6 @@ import threading
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from typing import IO, Any, BinaryIO, Self, TypeVar, cast
 
 import numpy as np
@@ -24,10 +23,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rolloupe.formats.reading.codecs import FREE_BYTES, MAX_RATIO, zstd_decompressor
+from rolloupe.formats.reading.files import while_unchanged
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.reading.tables.parquet_files import reason_of
 from rolloupe.model import Location
-from rolloupe.storage import file_state, open_file, stamp_of_state
+from rolloupe.storage import open_file
 
 MAX_MEMBERS = 1000
 MAX_DIRECTORY_BYTES = 2**22
@@ -364,7 +364,7 @@ class Members:
 
     def __init__(self, location: Location) -> None:
         """Read the directory, once until the file changes. Raises `Unusable` and OSError."""
-        self._infos = _directory(location, *stamp_of_state(file_state(location)))
+        self._infos = _directory(location)
         self._file = opened_archive(location, MAX_MEMBERS_DIRECTORY_BYTES)
         self._left = max(FREE_UNPACKED_BYTES, MAX_RATIO * self._file.seek(0, 2))
 
@@ -414,8 +414,8 @@ class Members:
         return b"".join(found)
 
 
-@lru_cache(maxsize=4)
-def _directory(location: Location, inode: int, size: int, mtime_ns: int) -> dict[str, zipfile.ZipInfo]:  # noqa: ARG001
+@while_unchanged(4)
+def _directory(location: Location) -> dict[str, zipfile.ZipInfo]:
     try:
         with opened_archive(location, MAX_MEMBERS_DIRECTORY_BYTES) as file, zipfile.ZipFile(file) as archive:
             return {info.filename: info for info in archive.infolist()}

@@ -8,13 +8,13 @@ column. A metric of trackio may be an object, such as a table, which is no numbe
 
 import math
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import apsw
 from msgspec.structs import replace
 
 from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.files import while_unchanged
 from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, flat, parsed, seconds_of
 from rolloupe.formats.reading.trackers.sqlite import (
     BadDatabase,
@@ -191,7 +191,7 @@ def database_kind(location: Location) -> str:
 
 def _database(location: Location) -> tuple[str, list[ProjectRun]]:
     try:
-        return _runs_in(location, *states_of(location))
+        return _runs_in(location)
     except (BadDatabase, OSError):
         return "trackio", []
 
@@ -199,19 +199,19 @@ def _database(location: Location) -> tuple[str, list[ProjectRun]]:
 def database_configs(location: Location) -> dict[str, dict[str, Any]]:
     """Return the configurations of the runs of a database of trackio, by their ids; none of another file."""
     try:
-        return _configs_in(location, *states_of(location))
+        return _configs_in(location)
     except (BadDatabase, OSError):
         return {}
 
 
-@lru_cache(maxsize=512)
-def _runs_in(location: Location, *_states: int) -> tuple[str, list[ProjectRun]]:
+@while_unchanged(512, states_of)
+def _runs_in(location: Location) -> tuple[str, list[ProjectRun]]:
     logged = read_database(location, _logged_runs, LISTING_S)
     if logged is not None:
         return "MLflow", logged
     return "trackio", read_database(location, _runs_of_project, LISTING_S)
 
 
-@lru_cache(maxsize=512)
-def _configs_in(location: Location, *_states: int) -> dict[str, dict[str, Any]]:
+@while_unchanged(512, states_of)
+def _configs_in(location: Location) -> dict[str, dict[str, Any]]:
     return read_database(location, lambda database: dict(_configs(database)), LISTING_S)
