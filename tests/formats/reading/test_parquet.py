@@ -14,7 +14,6 @@ import pytest
 import rolloupe
 from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name
-from rolloupe.formats.reading.files import stamp_of
 from rolloupe.formats.reading.tables import parquet, parquet_files
 from rolloupe.formats.reading.tables.parquet import python_rows
 from rolloupe.formats.testing import FormatContract
@@ -176,7 +175,6 @@ def test_a_file_with_more_rows_than_bytes_is_not_read(tmp_path: Path, monkeypatc
     (problem,) = items(run)
     assert isinstance(problem, Problem) and "more rows than the file has bytes" in problem.reason
     monkeypatch.setattr(parquet_files, "FREE_ROWS", count)
-    parquet_files.groups_of.cache_clear()
     assert len(rows(run)) == count
 
 
@@ -185,7 +183,7 @@ def test_rows_are_decoded_by_few_where_one_may_be_large(tmp_path: Path) -> None:
         file = tmp_path / "some.parquet"
         pq.write_table(pa.table({"ask": list(texts)}), file, **how)
         place = Location(str(file), str(file))
-        (group,) = parquet_files.groups_of(place, stamp_of(place))
+        (group,) = parquet_files.groups_of(place)
         return max(int(batch.num_rows) for batch in parquet_files.batches_of(place, group))
 
     small = ("a",) * 600

@@ -9,7 +9,6 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -20,7 +19,7 @@ from msgspec.structs import replace
 from rolloupe.formats.base import changed
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.codecs import FREE_BYTES, MAX_RATIO
-from rolloupe.formats.reading.files import stamp_of
+from rolloupe.formats.reading.files import stamp_of, while_unchanged
 from rolloupe.formats.reading.records import Record, RecordFormat, Unusable, row_at
 from rolloupe.formats.reading.tables.parquet_files import (
     AGAIN,
@@ -29,7 +28,6 @@ from rolloupe.formats.reading.tables.parquet_files import (
     UNREADABLE,
     LargePages,
     PlacedGroup,
-    Stamp,
     batch_rows,
     batches_of,
     first_batch,
@@ -61,21 +59,21 @@ class ParquetFormat(RecordFormat):
         found: list[Record] = []
         for location in some[:FIRST_FILES]:
             with contextlib.suppress(*UNREADABLE):
-                found += _first_records(location, stamp_of(location))
+                found += _first_records(location)
         return found
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
         try:
             stamp = stamp_of(source.location)
             expanded, limit = 0, max(FREE_BYTES, MAX_RATIO * stamp[1])
-            for group in groups_of(source.location, stamp):
+            for group in groups_of(source.location):
                 if start <= group.facts.start < stop:
                     expanded += yield from self._scanned(run, source, group, stamp, limit - expanded)
         except UNREADABLE as error:
             yield Problem(source=source.name, reason=_why(source.location, error), start=start, transient=True)
 
     def _scanned(
-        self, run: RunInfo, source: Source, group: PlacedGroup, stamp: Stamp, most_bytes: int
+        self, run: RunInfo, source: Source, group: PlacedGroup, stamp: tuple[int, int, int], most_bytes: int
     ) -> Generator[Scanned, None, int]:
         """The rows of a group; returns the bytes of their values, of which dictionaries may repeat some very often."""
         number = expanded = 0
@@ -141,11 +139,11 @@ class ParquetFormat(RecordFormat):
 def _record(source: Source, locator: Locator, arrays: frozenset[str]) -> tuple[Record, PlacedGroup, int]:
     """Read the row at a place: its record, its row group, its number in the group. Raises `SourceChanged`."""
     try:
-        stamp, number = stamp_of(source.location), int(locator.part.partition(".")[0])
-        group = _group_at(groups_of(source.location, stamp), locator)
+        number = int(locator.part.partition(".")[0])
+        group = _group_at(groups_of(source.location), locator)
         if group is not None and 0 <= number < group.facts.rows:
             at, within = divmod(number, batch_rows(source.location, group))
-            row = _batch(source.location, stamp, group, at).slice(within, 1)
+            row = _batch(source.location, group, at).slice(within, 1)
             return next(python_rows(row, arrays.__contains__)), group, number
     except UNREADABLE as error:
         raise changed(source, locator.start, reason_of(error)) from None
@@ -166,15 +164,15 @@ def _group_at(groups: Sequence[PlacedGroup], locator: Locator) -> PlacedGroup | 
     return next((group for group in groups if (group.facts.start, group.facts.stop) == place), None)
 
 
-@lru_cache(maxsize=KEPT_BATCHES)
-def _batch(location: Location, stamp: Stamp, group: PlacedGroup, number: int) -> pa.RecordBatch:  # noqa: ARG001
+@while_unchanged(KEPT_BATCHES)
+def _batch(location: Location, group: PlacedGroup, number: int) -> pa.RecordBatch:
     """Return one batch of a row group; pyarrow decodes the batches before it. Raises ValueError if there are fewer."""
     return first_of(islice(batches_of(location, group), number, None))
 
 
-@lru_cache(maxsize=KEPT_FOOTERS)
-def _first_records(location: Location, stamp: Stamp) -> tuple[Record, ...]:
-    groups = [group for group in groups_of(location, stamp) if group.facts.rows]
+@while_unchanged(KEPT_FOOTERS)
+def _first_records(location: Location) -> tuple[Record, ...]:
+    groups = [group for group in groups_of(location) if group.facts.rows]
     if not groups:
         return ()
     try:
@@ -285,14 +283,14 @@ MANY_BYTES = 4 * BATCH_BYTES
 def column_types(location: Location) -> dict[str, str]:
     """Return the types of a file's columns in their order, in the words of Arrow; nothing of an unreadable file."""
     try:
-        return _column_types(location, stamp_of(location))
+        return _column_types(location)
     except UNREADABLE:
         return {}
 
 
-@lru_cache(maxsize=KEPT_FOOTERS)
-def _column_types(location: Location, stamp: Stamp) -> dict[str, str]:
-    if not any(group.facts.rows for group in groups_of(location, stamp)):
+@while_unchanged(KEPT_FOOTERS)
+def _column_types(location: Location) -> dict[str, str]:
+    if not any(group.facts.rows for group in groups_of(location)):
         return {}
     with opened_table(location) as file:
         return {field.name: str(field.type) for field in file.schema_arrow}
@@ -301,17 +299,17 @@ def _column_types(location: Location, stamp: Stamp) -> dict[str, str]:
 def repeats(location: Location, column: str) -> tuple[int, ...]:
     """Return for each row how often its value in a column came up before the rows with it that lie together here."""
     try:
-        return _repeats(location, stamp_of(location), column)
+        return _repeats(location, column)
     except UNREADABLE:
         return ()
 
 
-@lru_cache(maxsize=KEPT_FOOTERS)
-def _repeats(location: Location, stamp: Stamp, column: str) -> tuple[int, ...]:
+@while_unchanged(KEPT_FOOTERS)
+def _repeats(location: Location, column: str) -> tuple[int, ...]:
     found: list[int] = []
     times: Counter[str] = Counter()
     last = None
-    for group in groups_of(location, stamp):
+    for group in groups_of(location):
         for values in _digests(location, group, column, MANY_ROWS):
             for value, count in values:
                 times[value] += value != last
@@ -348,21 +346,21 @@ def _digest(texts: pa.Array, number: int) -> str:
 def _texts(location: Location, group: PlacedGroup, column: str) -> list[str]:
     """The column itself if it holds texts, and the row group is not too large; else nothing."""
     is_small = group.facts.rows > 0 and group.facts.size_bytes <= MANY_BYTES
-    kinds = _column_types(location, stamp_of(location)) if is_small else {}
+    kinds = _column_types(location) if is_small else {}
     return [column] if kinds.get(column) in ("string", "large_string") else []
 
 
 def leading_texts(location: Location, column: str) -> tuple[str, ...]:
     """Return the hashes of the values of a column in the first rows of a file; nothing of an unreadable one."""
     try:
-        return _leading_texts(location, stamp_of(location), column)
+        return _leading_texts(location, column)
     except UNREADABLE:
         return ()
 
 
-@lru_cache(maxsize=1024)
-def _leading_texts(location: Location, stamp: Stamp, column: str) -> tuple[str, ...]:
-    groups = [group for group in groups_of(location, stamp) if group.facts.rows]
+@while_unchanged(1024)
+def _leading_texts(location: Location, column: str) -> tuple[str, ...]:
+    groups = [group for group in groups_of(location) if group.facts.rows]
     if not groups:
         return ()
     found: list[str] = []

@@ -11,14 +11,13 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rolloupe.formats.reading.codecs import FREE_BYTES, MAX_RATIO
-from rolloupe.formats.reading.files import stamp_of
+from rolloupe.formats.reading.files import while_unchanged
 from rolloupe.formats.reading.stream import LFS_POINTER
 from rolloupe.model import Location
 from rolloupe.storage import open_file
@@ -259,8 +258,6 @@ KEPT_FOOTERS = 64
 UNREADABLE = (OSError, pa.ArrowException, ValueError, MemoryError)
 """What reading a damaged or changing file may raise."""
 
-Stamp = tuple[int, int, int]
-
 
 class PlacedGroup(NamedTuple):
     """A row group, its number in the file, and the number of its first row."""
@@ -280,22 +277,22 @@ class LargePages(ValueError):
     """Raised for a row group that has pages too large to be decoded; its text is the reason."""
 
 
-@lru_cache(maxsize=2)
-def _footer(location: Location, stamp: Stamp) -> list[RowGroup]:  # noqa: ARG001
+@while_unchanged(2)
+def _footer(location: Location) -> list[RowGroup]:
     with open_file(location) as file:
         return row_groups(file)
 
 
-@lru_cache(maxsize=1024)
-def _page_bytes(location: Location, stamp: Stamp, number: int, columns: tuple[str, ...] | None) -> int:
-    chunks = _footer(location, stamp)[number].chunks
+@while_unchanged(1024)
+def _page_bytes(location: Location, number: int, columns: tuple[str, ...] | None) -> int:
+    chunks = _footer(location)[number].chunks
     with open_file(location) as file:
         return page_bytes(file, (chunk for chunk in chunks if columns is None or chunk.column in columns))
 
 
 def check_pages(location: Location, group: PlacedGroup, columns: Sequence[str] | None = None) -> None:
     """Raise `LargePages` if decoding columns of a row group takes too much memory, whatever the footer says."""
-    size = _page_bytes(location, stamp_of(location), group.number, None if columns is None else tuple(columns))
+    size = _page_bytes(location, group.number, None if columns is None else tuple(columns))
     if size > MAX_PAGE_BYTES:
         raise LargePages(
             f"pages of {size >> 20:,} MiB, which would have to be in memory at once: up to {MAX_PAGE_BYTES >> 20} MiB "
@@ -308,23 +305,23 @@ def batch_rows(location: Location, group: PlacedGroup) -> int:
     """Return how many rows of a row group to decode at a time. Raises as `check_pages`, but for `LargePages`."""
     if group.most_rows * group.facts.largest_dictionary <= REPEATED_BYTES:
         return group.most_rows
-    size = _dictionary_bytes(location, stamp_of(location), group.number)
+    size = _dictionary_bytes(location, group.number)
     return max(1, min(group.most_rows, REPEATED_BYTES // max(1, size)))
 
 
-@lru_cache(maxsize=1024)
-def _dictionary_bytes(location: Location, stamp: Stamp, number: int) -> int:
-    chunks = _footer(location, stamp)[number].chunks
+@while_unchanged(1024)
+def _dictionary_bytes(location: Location, number: int) -> int:
+    chunks = _footer(location)[number].chunks
     with open_file(location) as file:
         return dictionary_bytes(file, chunks)
 
 
-@lru_cache(maxsize=KEPT_FOOTERS)
-def groups_of(location: Location, stamp: Stamp) -> tuple[PlacedGroup, ...]:
+@while_unchanged(KEPT_FOOTERS)
+def groups_of(location: Location) -> tuple[PlacedGroup, ...]:
     """The row groups of a file. Raises OSError, and ValueError for a missing footer or excessive claims."""
     with open_file(location) as file:
         size_bytes = file.seek(0, os.SEEK_END)
-    groups = [group._replace(chunks=()) for group in _footer(location, stamp)]
+    groups = [group._replace(chunks=()) for group in _footer(location)]
     found, rows = [], 0
     for number, group in enumerate(groups):
         found.append(PlacedGroup(group, number, rows))
@@ -459,7 +456,7 @@ def why_no_table(location: Location) -> str:
         if length + 12 > ends.size:
             return f"damaged: its end claims a footer of {length:,} bytes, and the file has {ends.size:,}. {AGAIN}"
         try:
-            groups = groups_of(location, stamp_of(location))
+            groups = groups_of(location)
         except ValueError as error:
             return f"damaged: {error}. {AGAIN}"
         try:
