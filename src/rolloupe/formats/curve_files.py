@@ -122,7 +122,10 @@ def curve_files(run: RunInfo) -> list[CurveFile]:
         return [*(file for part in run.parts for file in _alone(part.path, links_of(run))), *named]
     if not is_folder(run.root):
         return named
-    found = _within(run.root, links_of(run), PLAIN_NAMES if _reads_no_table(run) else USUAL_NAMES)
+    names = PLAIN_NAMES if _reads_no_table(run) else USUAL_NAMES
+    listed = _entries(run.root, links_of(run))
+    found = [*_files(run.root, [entry for entry in listed if not entry.is_folder], names=names)]
+    found += _of_trackers(listed, links_of(run))
     home = home_of(run.root)
     if home != run.root:
         found += _alone(home, home)
@@ -130,7 +133,8 @@ def curve_files(run: RunInfo) -> list[CurveFile]:
     beside = [
         file._replace(is_beside=True)
         for folder in sorted(FOLDERS)
-        if is_folder(os.path.join(above, folder)) and not _is_same(os.path.join(above, folder), home)
+        if is_folder(os.path.join(above, folder))
+        and os.path.realpath(os.path.join(above, folder)) != os.path.realpath(home)
         for file in _below(os.path.join(above, folder), above, 1, [MAX_FOLDERS])
         if file.kind != "TensorBoard" or os.path.basename(file.path) == run.name
     ]
@@ -288,14 +292,16 @@ def read_curves(file: CurveFile, reader: EventFiles | JsonLines | FramedLog | No
             return [*read_trackio(first).values()]
         if file.kind == "MLflow":
             return read_mlflow(first)
-        data = _bytes(first)
+        with open_binary(first) as opened:
+            data = opened.read(MAX_BYTES + 1)
         if not data:
             raise ValueError(EMPTY)
         if len(data) <= MAX_BYTES:
             return [_READERS[file.kind](data)]
         if file.kind == "trainer state":
             raise ValueError(f"it has more than {MAX_BYTES:,} bytes")
-        return _noted([_READERS[file.kind](data[: _end(file.kind, data)])])
+        whole = data.rfind(b"\n", 0, MAX_BYTES) + 1  # half a number is another one
+        return _noted([_READERS[file.kind](data[: whole if file.kind == "CSV" else MAX_BYTES])])
     except (BadDatabase, OSError) as error:
         raise ValueError(str(error)) from None
 
@@ -306,11 +312,6 @@ _GROWING: dict[str, type[EventFiles] | type[JsonLines] | type[FramedLog]] = {
 _READERS = {"CSV": read_csv, "trainer state": read_trainer_state}
 
 
-def _end(kind: str, data: bytes) -> int:
-    """Where to stop in a file that is too long: after a whole line, as half a number is another one."""
-    return data.rfind(b"\n", 0, MAX_BYTES) + 1 if kind == "CSV" else MAX_BYTES
-
-
 def _noted(runs: list[LoggedRun]) -> list[LoggedRun]:
     """Say of the runs of a file that it has an end that is not read."""
     note = f"only the first {MAX_BYTES:,} bytes of a file are read"
@@ -319,11 +320,6 @@ def _noted(runs: list[LoggedRun]) -> list[LoggedRun]:
 
 def _size(location: Location) -> int:
     return file_state(location).st_size
-
-
-def _bytes(location: Location) -> bytes:
-    with open_binary(location) as file:
-        return file.read(MAX_BYTES + 1)
 
 
 def _named(path: str) -> Iterator[CurveFile]:
@@ -352,13 +348,6 @@ def _alone(path: str, link_root: str) -> Iterator[CurveFile]:
     below = _of_trackers(listed, link_root)
     counts = Counter(file.kind for file in [*own, *below])
     yield from (file for file in below if counts[file.kind] == 1)
-
-
-def _within(root: str, link_root: str, names: frozenset[str]) -> list[CurveFile]:
-    """The curves in the folder of a run: its own files, and those in folders of trackers."""
-    listed = _entries(root, link_root)
-    own = _files(root, [entry for entry in listed if not entry.is_folder], names=names)
-    return [*own, *_of_trackers(listed, link_root)]
 
 
 def _of_trackers(listed: list[FolderEntry], link_root: str) -> list[CurveFile]:
@@ -400,10 +389,6 @@ def _entries(folder: str, link_root: str) -> list[FolderEntry]:
         return [entry for entry in entries(folder, link_root) if not entry.refused]
     except OSError:
         return []
-
-
-def _is_same(one: str, other: str) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)
 
 
 HEAD_BYTES = 64 * 2**10

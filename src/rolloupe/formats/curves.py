@@ -125,7 +125,7 @@ class Curves(Format):
 
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`. Files with curves alone, which the run follows: a scan of them yields nothing."""
-        folder = _folder(run)
+        folder = run.root if is_folder(run.root) else os.path.dirname(run.root)
         return [
             Source(path=location.path, name=os.path.relpath(location.path, folder), root=location.root)
             for file in curve_files(run)
@@ -149,13 +149,11 @@ def _plain(folder: Path, named: list[tuple[str, FolderEntry]], links: str) -> It
     """Event files, and tables under the names that trainers give them."""
     for kind, entry in named:
         is_table = entry.name in PLAIN_NAMES and not (kind == "trainer state" and _CHECKPOINT.fullmatch(folder.name))
-        may_be = kind == "TensorBoard" or (is_table and not _holds_code(folder, links))
+        may_be = kind == "TensorBoard" or (
+            is_table and not any(beside.name in OF_CODE for beside in entries(str(folder), links))
+        )
         if may_be and begins_as(kind, entry.location).fits:
             yield kind, entry
-
-
-def _holds_code(folder: Path, links: str) -> bool:
-    return any(entry.name in OF_CODE for entry in entries(str(folder), links))
 
 
 def _is_of_verl(location: Location) -> bool:
@@ -166,10 +164,6 @@ def _is_of_verl(location: Location) -> bool:
 
 def _stem(path: Path) -> str:
     return stem(path.name) if kind_of(path.name) in ("", "JSON lines", "TensorBoard") else path.stem
-
-
-def _folder(run: RunInfo) -> str:
-    return run.root if is_folder(run.root) else os.path.dirname(run.root)
 
 
 LOOKED_SOURCES = 64

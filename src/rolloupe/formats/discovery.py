@@ -352,7 +352,8 @@ class _Walk:
         elif folder in self._of_curves:
             self._claim(self._ask(Path(folder), [reader for reader in self._formats if reader.has_samples]))
         self._note_unread(folder, listed)
-        shown = [entry for entry in listed if entry.is_folder and not entry.refused and _is_walked(entry.name)]
+        shown = [entry for entry in listed if entry.is_folder and not entry.refused and entry.name not in SKIPPED]
+        shown = [entry for entry in shown if entry.name in SHOWN_HIDDEN or not entry.name.startswith(".")]
         return [os.path.realpath(entry.path) if entry.is_link else entry.path for entry in shown]
 
     def _ask(self, path: Path, formats: Sequence[Format]) -> list[RunInfo]:
@@ -475,10 +476,6 @@ def _checked(reader: Format, runs: object) -> list[RunInfo]:
             raise TypeError(f"detect returned something else than runs of {reader.name}")
         path_state(run.root)
     return runs
-
-
-def _is_walked(name: str) -> bool:
-    return name in SHOWN_HIDDEN or (not name.startswith(".") and name not in SKIPPED)
 
 
 def _unique(runs: Iterable[RunInfo]) -> list[RunInfo]:

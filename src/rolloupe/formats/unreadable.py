@@ -195,7 +195,11 @@ def reason_for(name: str, location: Location, *, is_named: bool = False) -> str 
     ending = _ending(name)
     if ending in _DAMAGE and not _shut(location) and (reason := _DAMAGE[ending](location)):
         return reason
-    own = _of_document(location) if ending == ".json" else why_no_rows(location) or why_unread(location)
+    own = (
+        _named_by(beginning(location, is_list=True).keys(), _DOCUMENTS)
+        if ending == ".json"
+        else why_no_rows(location) or why_unread(location)
+    )
     own = own or (_of_rows(location, is_named=is_named) if ending in TABLES else None)
     if ending in _UNTOLD:
         return _of_another_name(location, name)
@@ -220,10 +224,6 @@ def _shut(location: Location) -> str:
             return ""
     except OSError as error:
         return why_shut(error)
-
-
-def _of_document(location: Location) -> str | None:
-    return _named_by(beginning(location, is_list=True).keys(), _DOCUMENTS)
 
 
 def _ending(name: str) -> str:

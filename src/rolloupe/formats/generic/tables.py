@@ -67,13 +67,14 @@ class AnyRows(NamedRows):
     def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
         if not isinstance(record, DividedRecord):
             return [self.row(source, record, start, length)]
-        return [self._part(source, own, start, length, number) for number, own in enumerate(record.samples)]
-
-    def _part(self, source: Source, record: Record, start: int, length: int, number: int) -> Scanned:
-        try:
-            return _number(self.row(source, record, start, length), number)
-        except Unusable as error:
-            return Problem(source=source.name, reason=f"sample {number}: {error}", start=start, stop=start + length)
+        found: list[Scanned] = []
+        for number, own in enumerate(record.samples):
+            try:
+                found.append(_number(self.row(source, own, start, length), number))
+            except Unusable as error:
+                reason = f"sample {number}: {error}"
+                found.append(Problem(source=source.name, reason=reason, start=start, stop=start + length))
+        return found
 
     def own_record(self, record: Record, row: SampleRow) -> Record:
         return record.samples[int(row.part.rpartition(".")[2])] if isinstance(record, DividedRecord) else record

@@ -137,7 +137,8 @@ def member(record: Record, key: str) -> Any:
         elif (
             isinstance(value, list)
             and any(type(item) is dict and part in item for item in value)
-            and _are_objects(value)
+            and all(item is None or type(item) is dict for item in value)
+            and not text.is_message(value[0])
         ):
             value = [item and item.get(part) for item in value]
         elif isinstance(value, list) and part.isascii() and part.isdecimal() and int(part) < len(value):
@@ -145,8 +146,3 @@ def member(record: Record, key: str) -> Any:
         else:
             return MISSING
     return value
-
-
-def _are_objects(value: list[Any]) -> bool:
-    """Whether a list holds objects or nulls alone, and not the messages of a conversation."""
-    return all(item is None or type(item) is dict for item in value) and not text.is_message(value[0])

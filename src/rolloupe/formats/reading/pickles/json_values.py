@@ -90,7 +90,7 @@ class _Converter:
             return _text_of(value)
         if isinstance(value, dict):
             members = zip(value, self._some(value.values(), depth), strict=False)
-            return {_key_of(key): member for key, member in members}
+            return {f"({key.name})" if isinstance(key, Opaque) else _text_of(key): member for key, member in members}
         if isinstance(value, list | tuple | set | frozenset):
             return [*self._some(value, depth)]
         if isinstance(value, NumberList | Tensor | ArrayValue) and getattr(value, "state", None) is None:
@@ -145,7 +145,3 @@ def _text_of(value: Any) -> str:
     if isinstance(value, bytes | bytearray):
         value = bytes(value).decode("utf-8", "replace")
     return text.clean(value if isinstance(value, str) else str(value))
-
-
-def _key_of(key: Any) -> str:
-    return f"({key.name})" if isinstance(key, Opaque) else _text_of(key)

@@ -241,11 +241,10 @@ def _quoted(line: bytes) -> str:
     """A text of Python 2, as its `repr` wrote it."""
     if len(line) < 2 or line[:1] != line[-1:] or line[:1] not in (b"'", b'"'):
         raise ValueError("no text in quotes")
-    return _ESCAPE.sub(_unescaped, line[1:-1].decode("latin-1"))
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    return chr(int(match[2], 16)) if match[2] else _LETTERS.get(match[1], match[1])
+    return _ESCAPE.sub(
+        lambda match: chr(int(match[2], 16)) if match[2] else _LETTERS.get(match[1], match[1]),
+        line[1:-1].decode("latin-1"),
+    )
 
 
 @_on(b"]")

@@ -7,7 +7,6 @@ read block by block, a storage only as far as somebody asks for its values.
 import encodings.cp437  # noqa: F401 - or zipfile imports it while it reads a name that is not UTF-8
 import struct
 import zipfile
-from collections.abc import Callable
 from functools import partial
 from typing import Any, BinaryIO, Final, NamedTuple
 
@@ -120,14 +119,22 @@ def _from_archive(location: Location, reader: _FileReader) -> tuple[Any, int]:
     if pickle is None:
         raise UnreadablePickle("an archive without data.pkl, so not one that PyTorch wrote")
     folder = pickle.removesuffix("data.pkl")
-    order: Order = ">" if _content(reader, members.get(f"{folder}byteorder")) == b"big" else "<"
+    byteorder = members.get(f"{folder}byteorder")
+    is_big = (
+        byteorder is not None and reader.read(_start_of(reader, byteorder), min(byteorder.size, FIRST_BYTES)) == b"big"
+    )
+    order: Order = ">" if is_big else "<"
 
     def storage(key: Any) -> StorageRef:
         kind, name, _, count = _described(key)
         member = members.get(f"{folder}data/{name}")
         if member is None or count * width_of(kind) > member.size:
             raise TypeError
-        return StorageRef(_lazily(reader, member), member.size, kind, order)
+
+        def read(at: int, count: int) -> bytes:  # where the storage begins is looked up with the first values
+            return reader.below(_start_of(reader, member), member.size, at, count)
+
+        return StorageRef(read, member.size, kind, order)
 
     member = members[pickle]
     start = _start_of(reader, member)
@@ -156,15 +163,6 @@ def _start_of(reader: _FileReader, member: _Member) -> int:
     if len(header) < _LOCAL.size or not header.startswith(ZIP) or not 0 <= member.header < reader.size:
         raise UnreadablePickle("damaged: a member is not where the directory says")
     return member.header + _LOCAL.size + int(sum(_LOCAL.unpack(header)))
-
-
-def _content(reader: _FileReader, member: _Member | None) -> bytes:
-    return b"" if member is None else reader.read(_start_of(reader, member), min(member.size, FIRST_BYTES))
-
-
-def _lazily(reader: _FileReader, member: _Member) -> Callable[[int, int], bytes]:
-    """Reads a storage; where it begins is looked up with the first values."""
-    return lambda at, count: reader.below(_start_of(reader, member), member.size, at, count)
 
 
 def _described(key: Any) -> tuple[str, str, str, int]:

@@ -140,7 +140,9 @@ def _record(source: Source, locator: Locator, arrays: frozenset[str]) -> tuple[R
     """Read the row at a place: its record, its row group, its number in the group. Raises `SourceChanged`."""
     try:
         number = int(locator.part.partition(".")[0])
-        group = _group_at(groups_of(source.location), locator)
+        place = locator.start, locator.start + locator.length
+        groups = groups_of(source.location)
+        group = next((group for group in groups if (group.facts.start, group.facts.stop) == place), None)
         if group is not None and 0 <= number < group.facts.rows:
             at, within = divmod(number, batch_rows(source.location, group))
             row = _batch(source.location, group, at).slice(within, 1)
@@ -157,11 +159,6 @@ def _readable_batches(source: Source, group: PlacedGroup) -> Iterator[pa.RecordB
     except LargePages as error:
         rows = f"rows {group.first_row:,} to {group.first_row + group.facts.rows - 1:,}"
         yield Problem(source=source.name, reason=f"{rows}: {error}", start=group.facts.start, stop=group.facts.stop)
-
-
-def _group_at(groups: Sequence[PlacedGroup], locator: Locator) -> PlacedGroup | None:
-    place = locator.start, locator.start + locator.length
-    return next((group for group in groups if (group.facts.start, group.facts.stop) == place), None)
 
 
 @while_unchanged(KEPT_BATCHES)

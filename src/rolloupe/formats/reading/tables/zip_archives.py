@@ -322,16 +322,15 @@ def _as_python(batch: pa.RecordBatch) -> list[dict[str, object]]:
         columns = [column.cast(kind) for column, kind in zip(batch.columns, kinds, strict=True)]
         rows = pa.RecordBatch.from_arrays(columns, names=batch.schema.names).to_pylist()
         text_names = [field.name for field in batch.schema if _is_text(field.type)]
-        rows = [row | {name: _replaced(row[name]) for name in text_names} for row in rows]
+        for row in rows:
+            for name in text_names:
+                if isinstance(value := row[name], bytes):
+                    row[name] = value.decode("utf-8", errors="replace")
     return rows
 
 
 def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def _replaced(value: object) -> object:
-    return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else value
 
 
 if sys.version_info >= (3, 14):
