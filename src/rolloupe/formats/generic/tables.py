@@ -156,7 +156,7 @@ class DocumentRows(AnyRows):
         return [Problem(source=source.name, reason=reason, start=start, stop=stop, transient=may_grow)]
 
     def record_at(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow] | None:
-        return self.record_and_row(run, source, locator)
+        return self._record_and_row(run, source, locator)
 
     def token_arrays(
         self,
@@ -190,7 +190,7 @@ class DocumentRows(AnyRows):
                 except Exception as error:  # must not cost the samples after it
                     yield failed(source, place, error)
 
-    def record_and_row(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
+    def _record_and_row(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
         try:
             state = path_state(source.path)
             place = locator.start, locator.length, state.st_ino, state.st_size, state.st_mtime_ns

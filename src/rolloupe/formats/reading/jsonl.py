@@ -207,12 +207,12 @@ class JsonlFormat(RecordFormat):
         sample.notes += replacements(data)
         return sample
 
-    def record_and_row(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
+    def _record_and_row(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
         _, record, row = self._read(run, source, locator)
         return record, row
 
     def record_at(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow] | None:
-        record, row = self.record_and_row(run, source, locator)
+        record, row = self._record_and_row(run, source, locator)
         return self.own_record(record, row), row
 
     def _read(self, run: RunInfo, source: Source, locator: Locator) -> tuple[bytes, Record, SampleRow]:

@@ -87,7 +87,7 @@ class NumberedFormat(RecordFormat):
             raise changed(source, locator.start, cause_of(error)) from None
         return json.dumps(fields.showable(record), ensure_ascii=False).encode("utf-8", "surrogatepass")
 
-    def record_and_row(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
+    def _record_and_row(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
         try:
             record = self.prepared(run, self.numbered_record(source.location, locator.start))
             rows = self._rows(run, source, record, locator.start)

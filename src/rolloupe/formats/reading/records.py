@@ -85,7 +85,7 @@ class RecordFormat(Format):
             extra={key: fields.showable(value) for key, value in record.items() if key not in self.placed},
         )
 
-    def record_and_row(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
+    def _record_and_row(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
         """Read the prepared record at a place, and the row of its sample. Raises `SourceChanged`.
 
         A format without it has a `load` of its own.
@@ -93,16 +93,16 @@ class RecordFormat(Format):
         raise NotImplementedError
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
-        record, row = self.record_and_row(run, source, locator)
+        record, row = self._record_and_row(run, source, locator)
         sample = self.sample(record, row, locator)
         self.annotate(run, record, sample)
         return sample
 
     def load_texts(self, run: RunInfo, source: Source, locator: Locator) -> Texts | None:
         own = type(self)
-        if RecordFormat.references is own.references or RecordFormat.record_and_row is own.record_and_row:
+        if RecordFormat.references is own.references or RecordFormat._record_and_row is own._record_and_row:
             return None
-        return self.texts_of(*self.record_and_row(run, source, locator))
+        return self.texts_of(*self._record_and_row(run, source, locator))
 
     series_keys: ClassVar[frozenset[str]] = frozenset()
     """Keys whose lists `sample`, too, reads with `tokens` alone: a loaded sample gets them as arrays."""

@@ -118,7 +118,7 @@ class ParquetFormat(RecordFormat):
         return [replace(row, start=start, stop=stop) if isinstance(row, Problem) else row for row in found]
 
     def record_at(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow] | None:
-        record, row = self.record_and_row(run, source, locator)
+        record, row = self._record_and_row(run, source, locator)
         return self.own_record(record, row), row
 
     def raw(self, source: Source, locator: Locator) -> bytes:
@@ -126,7 +126,7 @@ class ParquetFormat(RecordFormat):
         record = _record(source, locator, frozenset())[0]
         return json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
-    def record_and_row(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
+    def _record_and_row(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
         record, group, number = _record(source, locator, self.series_keys)
         try:
             record = self.prepared(run, record)
