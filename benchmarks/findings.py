@@ -26,10 +26,9 @@ from tests.insight.findings.planted import Plan, topics, write_run
 
 import rolloupe
 from rolloupe.index import Library
-from rolloupe.index.features.files import features_of, sample_words_of
-from rolloupe.index.features.shares import share_of
+from rolloupe.index.features import features_of, sample_words_of, share_of
 from rolloupe.index.segments import segment
-from rolloupe.index.segments.kind import Noted
+from rolloupe.index.segments.kind import BackfillJob
 from rolloupe.index.segments.kinds import KINDS
 
 SCAN_S, SCAN_MB, FIRST_S, WINDOW_S, AGAIN_S = 20.0, 400.0, 2.0, 2.0, 0.3
@@ -37,7 +36,7 @@ SCAN_S, SCAN_MB, FIRST_S, WINDOW_S, AGAIN_S = 20.0, 400.0, 2.0, 2.0, 0.3
 
 ASK = """
 import sys, time, rolloupe
-from rolloupe.index.execution.pandas import keep_pandas_out
+from rolloupe.index.execution.processes import keep_pandas_out
 keep_pandas_out()  # as the command line does
 run = rolloupe.open(sys.argv[1], index_dir=sys.argv[2]).runs[0]
 run.wait(texts=True)
@@ -82,7 +81,11 @@ def scan(path: Path, index_dir: Path) -> tuple[float, float, float]:
         for one in segments:
             source = run.source(one.meta.source)
             assert source is not None
-            records = segment.records_of(run.info, source, one.meta, Noted(), None, share)
+            folder = str(run.catalog.folder)
+            job = BackfillJob(
+                folder=folder, run=run.info, source=source, meta=one.meta, kinds=["features"], share=share
+            )
+            records = segment.source_of(job)
             assert records is not None
             kind.write(one.path, records)
         took, more = time.process_time() - began, memory_mb("VmHWM") - before

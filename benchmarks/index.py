@@ -23,7 +23,7 @@ from statistics import median
 
 from rolloupe.formats import by_name, discover
 from rolloupe.index.execution import InlineExecutor, JobReply, ProcessExecutor, ScanJob
-from rolloupe.index.segments.grid import parts_of
+from rolloupe.index.segments.parts import parts_of
 from rolloupe.model import Reading
 
 WORDS = "the sum of both roots is seven so we check that by substitution and it holds for every integer ".split()

@@ -36,8 +36,11 @@ from msgspec.structs import replace
 from rolloupe import query
 from rolloupe.index import Library, OpenRun, compaction
 from rolloupe.index.fingerprint import state_of, state_of_source, take
+from rolloupe.index.run_indexer import RunIndexer
 from rolloupe.index.segments import pack
-from rolloupe.index.segments.segment import SegmentMeta, build, numbers_of, parquet_of, scan
+from rolloupe.index.segments.kind import SegmentMeta
+from rolloupe.index.segments.parts import scan
+from rolloupe.index.segments.segment import build, numbers_of, parquet_of
 from rolloupe.model import RunInfo, Source
 from rolloupe.query import Condition, SampleQuery
 from rolloupe.storage import atomic
@@ -168,7 +171,7 @@ def measured(work: Path, rounds: int) -> Times:
     place = work / "run/rollout_result/train"
     files = len(list(place.iterdir()))
     with (
-        mock.patch.object(OpenRun, "_index_behind"),  # as if all of that were there
+        mock.patch.object(RunIndexer, "_write_behind"),  # as if all of that were there
         Library([work / "run"], index_dir=work / "index", budget_bytes=0, follow=True) as library,
     ):
         run = library.runs[0]

@@ -104,7 +104,7 @@ def written(run: Path, folder: Path) -> dict[str, float]:
     """Index a run part by part; returns the CPU seconds of each pass."""
     from rolloupe.formats import by_name, discover
     from rolloupe.index.segments import segment
-    from rolloupe.index.segments.grid import parts_of
+    from rolloupe.index.segments.parts import parts_of
 
     (info,) = discover([run]).runs
     form, began = by_name(info.format), time.process_time()

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """Pause the collector. Threads may do so at once."""
     was_enabled = gc.isenabled()
     gc.disable()

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolloupe.cli.terminal import number, safe_json
-from rolloupe.index import OpenRun
+from rolloupe.index.run_indexer import RunIndexer
 from tests.cli.support import FORBIDDEN, HOSTILE, command, forked, main_of, on_terminal, rolloupe, row, write_run
 from tests.forks import Fork
 from tests.thoroughness import amount, slow_unless
@@ -109,13 +109,13 @@ def test_a_reader_that_has_had_enough_is_no_failure(demo_runs: Path, words: list
 
 def slow_main(*words: str) -> None:
     """Be the command line on a machine where to index takes two seconds."""
-    index_new = OpenRun._index_new
+    scan_new = RunIndexer.scan_new
 
-    def slowly(run: OpenRun) -> None:
+    def slowly(indexer: RunIndexer) -> None:
         time.sleep(2.0)
-        index_new(run)
+        scan_new(indexer)
 
-    OpenRun._index_new = slowly  # type: ignore[method-assign, assignment]
+    RunIndexer.scan_new = slowly  # type: ignore[method-assign, assignment]
     main_of(*words)
 
 

@@ -16,7 +16,7 @@ from rolloupe.formats import by_name
 from rolloupe.formats.reading import line_reader
 from rolloupe.formats.reading import trainer_files as trainer
 from rolloupe.formats.reading.files import alone
-from rolloupe.index.segments.grid import GRID_BYTES, grid_span
+from rolloupe.index.segments.parts import GRID_BYTES, grid_span
 from rolloupe.model import Problem, SampleRow
 from tests.formats.support import items, only_run
 from tests.index.support import lines as as_lines

@@ -13,7 +13,7 @@ import pytest
 
 import rolloupe as package
 from rolloupe.formats.reading import line_reader
-from rolloupe.index.segments.grid import GRID_BYTES
+from rolloupe.index.segments.parts import GRID_BYTES
 from rolloupe.model import Problem
 from rolloupe.query import SampleQuery
 from tests.cli.support import rolloupe

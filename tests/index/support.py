@@ -1,12 +1,14 @@
 """Runs in Relax's layout, made on the spot, and libraries over them."""
 
 import json
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from rolloupe.index import Library, OpenRun
+from rolloupe.index.clock import Clock
 
 
 def row(step: int, index: int, **more: Any) -> dict[str, Any]:
@@ -38,6 +40,44 @@ def opened(path: Path, index_dir: Path, **options: Any) -> Library:
     for run in library.runs:
         assert run.wait(30)
     return library
+
+
+class SteppedClock(Clock):
+    """The clock of this machine, which a test moves ahead: whatever waits for that time goes on at once."""
+
+    def __init__(self) -> None:
+        self._ahead_s = 0.0
+        self._waits: dict[object, float] = {}
+        """When each wait ends."""
+
+    def now_s(self) -> float:
+        return time.monotonic() + self._ahead_s
+
+    def date_s(self) -> float:
+        return time.time() + self._ahead_s
+
+    def wait(self, signal: threading.Event | threading.Condition, timeout_s: float) -> bool:
+        wait = object()
+        self._waits[wait] = ends_s = self.now_s() + timeout_s
+        try:
+            while (left_s := ends_s - self.now_s()) > 0:
+                if signal.wait(min(left_s, 0.005)):
+                    return True
+            return False
+        finally:
+            del self._waits[wait]
+
+    def step(self, seconds: float) -> None:
+        """Move ahead."""
+        self._ahead_s += seconds
+
+    def until(self, check: Callable[[], bool], within_s: float = 3600.0) -> None:
+        """Move ahead from the end of one wait to the next until a check holds; fail if it does not."""
+        began_s, real_s = self.now_s(), time.monotonic()
+        while not check():
+            assert self.now_s() < began_s + within_s or time.monotonic() < real_s + 30, "did not come true"
+            self.step(max(0.0, min(list(self._waits.values()), default=0.0) - self.now_s()))
+            time.sleep(0.01)
 
 
 def eventually(check: Callable[[], bool], within_s: float = 30.0) -> float:

@@ -5,11 +5,10 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolloupe.index.assembly import Assembly
 from rolloupe.index.fingerprint import FileState, Fingerprint
-from rolloupe.index.segments.segment import SegmentMeta
+from rolloupe.index.segments.kind import SegmentMeta
 from rolloupe.index.segments.step_stats import NO_MOMENTS, StepStats, by_name, moments_of
-from rolloupe.index.snapshot import Piece, Segment
+from rolloupe.index.snapshot import Assembly, Piece, Segment
 
 PRINT = Fingerprint(FileState(1, 1, 1, 1), 1, b"", b"", b"")
 

@@ -21,9 +21,8 @@ from rolloupe.index.catalog import SUPERSEDED_S
 from rolloupe.index.execution import InlineExecutor, ProcessExecutor
 from rolloupe.index.segments import pack as pack_module
 from rolloupe.index.segments.derived_values import DERIVED
-from rolloupe.index.segments.files import discard
 from rolloupe.index.segments.pack import members_of, path_of, read_plan, write
-from rolloupe.index.segments.segment import PACK
+from rolloupe.index.segments.segment import PACK, discard
 from rolloupe.index.snapshot import Pack, age_of
 from rolloupe.query import Condition, SampleQuery
 from rolloupe.query.engine import database

@@ -11,7 +11,7 @@ from rolloupe.formats.reading import stream as contents
 from rolloupe.formats.reading.codecs import Decoder
 from rolloupe.index import OpenRun
 from rolloupe.index.execution import OwnWork
-from rolloupe.index.segments import grid
+from rolloupe.index.segments import parts as grid
 from rolloupe.query import SampleQuery
 from tests.formats.reading.test_stream import ENDINGS, cut, pack, seekable
 from tests.index.support import eventually, lines, opened, relax_run, row, row_count

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rolloupe import Recorder
 from rolloupe.wire.views import run_items
-from tests.index.support import eventually, opened, relax_run
+from tests.index.support import SteppedClock, eventually, opened, relax_run
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -15,14 +15,15 @@ def test_a_recorded_run_has_ended_once_all_its_producers_have(tmp_path: Path) ->
     one.sample(step=0, group="g", index=0, prompt="?", response="!", reward=1.0)
     one.flush()
     told: list[str] = []
-    with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
+    clock = SteppedClock()
+    with opened(tmp_path / "run", tmp_path / "index", follow=True, clock=clock) as library:
         (run,) = library.runs
         library.subscribe(lambda kind, changed: told.append(kind))
-        eventually(lambda: run.ending == "open")
+        clock.until(lambda: run.ending == "open")
         assert run_items.run_item(run).live
         one.close()
         two.close()
-        eventually(lambda: run.ending == "ended")
+        clock.until(lambda: run.ending == "ended")
         assert not run_items.run_item(run).live
         assert told
     with Recorder(tmp_path / "run", code=None), opened(tmp_path / "run", tmp_path / "index") as library:

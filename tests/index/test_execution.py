@@ -85,7 +85,7 @@ def test_a_thread_that_imports_meanwhile_sees_every_finder() -> None:
     code = """
 import sys
 from types import SimpleNamespace
-from rolloupe.index.execution.pandas import keep_pandas_out
+from rolloupe.index.execution.processes import keep_pandas_out
 finders = list(sys.meta_path)
 walked, seen = iter(sys.meta_path), []
 sys.modules["pyarrow"] = SimpleNamespace(array=lambda values: seen.append(next(walked)))

@@ -7,17 +7,15 @@ import time
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from rolloupe import query
 from rolloupe.errors import SourceChanged
-from rolloupe.index import OpenRun, sources
-from rolloupe.index import run as index_run
-from rolloupe.index.segments import grid
+from rolloupe.index import OpenRun, poll_times, sources
+from rolloupe.index.segments import parts as grid
 from rolloupe.query import SampleQuery
-from tests.index.support import contents, eventually, lines, opened, relax_run, row, row_count
+from tests.index.support import SteppedClock, contents, eventually, lines, opened, relax_run, row, row_count
 
 
 def test_an_appended_line_shows_within_a_second(tmp_path: Path) -> None:
@@ -110,19 +108,17 @@ def test_a_shorter_line_in_the_place_of_half_a_line_shows(tmp_path: Path, monkey
         eventually(partial(has_rows, run, 9))
 
 
-def test_when_a_run_changed_is_told_though_the_clocks_of_its_files_are_wrong(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_when_a_run_changed_is_told_though_the_clocks_of_its_files_are_wrong(tmp_path: Path) -> None:
     year_s, hour_s, now_s = 365 * 86400.0, 3600.0, time.time()
-    later = SimpleNamespace(time=lambda: time.time() + hour_s, monotonic=lambda: time.monotonic() + hour_s)
     file = relax_run(tmp_path / "run", steps=1) / "0.jsonl"
     for ahead_s in (year_s, hour_s / 2):
         os.utime(file, (now_s + ahead_s, now_s + ahead_s))
-        with opened(tmp_path / "run", tmp_path / "index") as library, monkeypatch.context() as patch:
+        clock = SteppedClock()
+        with opened(tmp_path / "run", tmp_path / "index", clock=clock) as library:
             run = library.runs[0]
             assert run.wait_all(30)
             assert (run.changed_s() or 0) < hour_s
-            patch.setattr(sources, "time", later)
+            clock.step(hour_s)
             assert hour_s <= (run.changed_s() or 0) < 2 * hour_s  # an hour after it was opened
     with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
         run = library.runs[0]
@@ -133,14 +129,13 @@ def test_when_a_run_changed_is_told_though_the_clocks_of_its_files_are_wrong(
             os.utime(file, (of_s, of_s))
             eventually(lambda known=known: row_count(run) > known)  # type: ignore[misc]
             assert (run.changed_s() or 0) < hour_s
-    found = sources.Sources(run.info, run.format)
+    found = sources.Sources(run.info, run.format, clock=clock)
     found.look()
     for of_s in (now_s + year_s, now_s + hour_s / 2, now_s - year_s):
         os.utime(file, (of_s, of_s))
         found.look()
-        with monkeypatch.context() as patch:
-            patch.setattr(sources, "time", later)
-            assert hour_s <= (found.changed_s() or 0) < 2 * hour_s  # an hour after it was seen to change
+        clock.step(hour_s)
+        assert hour_s <= (found.changed_s() or 0) < 2 * hour_s  # an hour after it was seen to change
 
 
 def test_a_file_that_shrank_loses_its_rows(tmp_path: Path) -> None:
@@ -238,11 +233,15 @@ def test_two_viewers_of_one_live_run_agree(tmp_path: Path) -> None:
 def test_what_one_viewer_supersedes_another_can_still_read(tmp_path: Path) -> None:
     train = relax_run(tmp_path / "run", steps=1)
     index = tmp_path / "index"
-    with opened(tmp_path / "run", index) as still, opened(tmp_path / "run", index, follow=True) as following:
+    clock = SteppedClock()
+    with (
+        opened(tmp_path / "run", index) as still,
+        opened(tmp_path / "run", index, follow=True, clock=clock) as following,
+    ):
         with (train / "0.jsonl").open("ab") as file:
             file.write(lines([row(0, 8)]))
         run = following.runs[0]
-        eventually(lambda: row_count(run) == 9 and not run.snapshot().tails, within_s=10)
+        clock.until(lambda: row_count(run) == 9 and not run.snapshot().tails)
         assert len(list(query.every(still.runs[0], SampleQuery()))) == 8
         assert len(list(query.every(run, SampleQuery()))) == 9
 
@@ -275,7 +274,7 @@ def test_a_folder_that_is_gone_for_a_moment_costs_no_second_scan(tmp_path: Path)
 
 def test_looks_that_take_long_leave_time_to_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     relax_run(tmp_path / "run", steps=16)
-    monkeypatch.setattr(index_run, "LOOK_S", 0.01)
+    monkeypatch.setattr(poll_times, "LOOK_S", 0.01)
     look, looks_s = sources.Sources.look, []
 
     def slow(self: sources.Sources) -> sources.Seen:
@@ -290,29 +289,29 @@ def test_looks_that_take_long_leave_time_to_index(tmp_path: Path, monkeypatch: p
     with opened(tmp_path / "run", tmp_path / "index") as library:
         assert row_count(library.runs[0]) == 16 * 8
         others_s = time.monotonic() - began - sum(looks_s)
-    assert len(looks_s) <= 2 + others_s / (0.2 * index_run.POLL_SHARE)
+    assert len(looks_s) <= 2 + others_s / (0.2 * poll_times.POLL_SHARE)
 
 
 def test_an_old_run_is_polled_seldom_and_is_still_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     train = relax_run(tmp_path / "run", steps=1)
     os.utime(train / "0.jsonl", (0, 0))
-    monkeypatch.setattr(index_run, "WATCHED_S", 0.5)
-    monkeypatch.setattr(index_run, "OLD_REST_S", 1.5)
-    look, looks_s = sources.Sources.look, []
+    clock = SteppedClock()
+    look, polls_s = sources.Sources.look, []
 
     def noted(self: sources.Sources) -> sources.Seen:
-        looks_s.append(time.monotonic())
+        polls_s.append(clock.now_s())
         return look(self)
 
     monkeypatch.setattr(sources.Sources, "look", noted)
-    with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
+    with opened(tmp_path / "run", tmp_path / "index", follow=True, clock=clock) as library:
         run = library.runs[0]
-        eventually(lambda: looks_s[-1] - looks_s[0] > 3.0)
-        assert max(late - early for early, late in pairwise(looks_s)) >= 1.5
+        clock.until(lambda: polls_s[-1] - polls_s[0] > poll_times.WATCHED_S + 3 * poll_times.OLD_REST_S)
+        assert max(late - early for early, late in pairwise(polls_s)) >= poll_times.OLD_REST_S
+        seen = len(polls_s)
         run.rebuild()
-        assert eventually(lambda: time.monotonic() - looks_s[-1] < 0.2) < 1.0, "who asks for something does not wait"
+        eventually(lambda: len(polls_s) > seen, within_s=10)  # who asks for something does not wait
         (train / "1.jsonl").write_bytes(lines([row(1, 0)]))
-        eventually(lambda: row_count(run) == 9)
-        seen = len(looks_s)
-        eventually(lambda: len(looks_s) > seen + 2)
-        assert looks_s[-1] - looks_s[-2] < 1.5, "a run that grows is polled as often as any"
+        clock.until(lambda: row_count(run) == 9)
+        seen = len(polls_s)
+        clock.until(lambda: len(polls_s) > seen + 2)
+        assert min(late - early for early, late in pairwise(polls_s[seen:])) < 1.5, "a run that grows is polled often"

@@ -14,7 +14,7 @@ import rolloupe
 from rolloupe import query
 from rolloupe.errors import NotFound
 from rolloupe.index import OpenRun
-from rolloupe.index.segments import grid
+from rolloupe.index.segments import parts as grid
 from rolloupe.index.segments.launches import StepBlock, launches_of, older_steps
 from tests.cli.support import rolloupe as rolloupe_
 from tests.index.support import eventually, opened
@@ -94,7 +94,7 @@ def test_the_newest_launch_counts_in_every_format(tmp_path: Path, name: str) -> 
         (run,) = library.runs
         assert means(run) == FAR_NEWEST
         before = [one.path for one in run.snapshot().segments]
-        run._turn()
+        run.indexer.turn()
         assert [one.path for one in run.snapshot().segments] == before, "what is known is not looked for again"
 
 
@@ -140,10 +140,10 @@ def test_a_file_that_takes_the_place_of_one_of_several_launches_has_none(tmp_pat
     with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
         (run,) = library.runs
         assert means(run) == NEWEST
-        eventually(lambda: not run._goes_back)
+        eventually(lambda: len(next(iter(run.indexer.sources.all().values())).source.launches) == 1)
         write(tmp_path / "run", rows)
         eventually(lambda: means(run) == dict.fromkeys(range(5, 14), (4, 3.0)))
-        eventually(lambda: not next(iter(run._sources.all().values())).source.launches)
+        eventually(lambda: not next(iter(run.indexer.sources.all().values())).source.launches)
         assert {one.launch for one in run.snapshot().steps.values()} == {0}
         write(tmp_path / "run", resumed())
         eventually(lambda: means(run) == NEWEST)
@@ -277,7 +277,7 @@ def test_a_file_that_is_marked_is_no_change_of_the_run(tmp_path: Path) -> None:
     write(tmp_path / "run", resumed())
     with opened(tmp_path / "run", tmp_path / "index") as library:
         (run,) = library.runs
-        (place,) = run._sources.all().values()
+        (place,) = run.indexer.sources.all().values()
         assert len(place.source.launches) == 1 and not run.has_grown
 
 

@@ -12,7 +12,7 @@ from rolloupe.index import Library, OpenRun
 from rolloupe.index import library as library_module
 from rolloupe.index.library import ids_of
 from rolloupe.model import AS_FOUND, RunInfo
-from tests.index.support import eventually, lines, relax_run, row, row_count
+from tests.index.support import SteppedClock, eventually, lines, relax_run, row, row_count
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +50,7 @@ def test_a_run_of_curves_that_writes_its_first_samples_goes_on_under_its_id(tmp_
         curves.wait()
         before = curves.version
         (tmp_path / "runs/a/metrics.csv").write_text("step,loss\n1,0.5\n2,0.25\n")
-        curves._look()
+        curves.indexer.poll()
         assert curves.version != before  # pages ask again
         (tmp_path / "runs/a/metrics.csv").unlink()
         library._look()
@@ -108,13 +108,14 @@ def test_a_run_in_a_new_folder_shows_before_all_others_are_searched_again(
         return found
 
     monkeypatch.setattr(library_module, "discover_begun", counted)
-    monkeypatch.setattr(Library, "_rest_after", lambda _self, took_s: 1e6 if took_s else 0.02)
-    with Library([tmp_path / "root"], index_dir=tmp_path / "index", follow=True, waits=True) as library:
+    monkeypatch.setattr(Library, "_rest_after", lambda _self, took_s: 1e6 if took_s else 600.0)
+    clock = SteppedClock()
+    with Library([tmp_path / "root"], index_dir=tmp_path / "index", follow=True, waits=True, clock=clock) as library:
         ids = [run.id for run in library.runs]
         for name in ("third", "eval_task"):
             (tmp_path / "root" / name).mkdir()
             (tmp_path / "root" / name / "data.jsonl").write_bytes(lines([record]))
-        eventually(lambda: {run.info.name for run in library.runs} >= {"third", "eval_task"})
+        clock.until(lambda: {run.info.name for run in library.runs} >= {"third", "eval_task"})
         assert [run.id for run in library.runs][:2] == ids and set(searches[1:]) <= {1, 2}
         library._look()
         assert [run.id for run in library.runs] == [*ids, "third"], "a run after all of which it is an evaluation"
@@ -228,7 +229,7 @@ def test_runs_that_the_end_of_the_search_joins_to_others_are_closed(
         gone, stays = library.runs
         walk.goes_on.set()
         eventually(lambda: library.runs == [stays])
-        eventually(lambda: gone._ticket is not None and gone._ticket.over.is_set())
+        eventually(gone.indexer.stopped.is_set)
 
 
 def test_a_search_that_fails_leaves_what_it_found_and_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,20 +2,33 @@
 
 import os
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from rolloupe.formats import by_name
-from rolloupe.index import OpenRun, sources
-from rolloupe.index import run as index_run
+from rolloupe.index import poll_times, sources
+from rolloupe.index.clock import Clock
+from rolloupe.index.compaction import Packs
 from rolloupe.index.fingerprint import FileState, state_of_source
-from rolloupe.index.poll import looks
-from rolloupe.index.segments.files import is_readable
+from rolloupe.index.run_indexer import RunIndexer
+from rolloupe.index.segments.segment import is_readable
 from rolloupe.model import RunInfo, RunPart, Source
 from tests.index.support import eventually, lines, opened, relax_run, row, row_count
 
 FILES, LATEST = 50, 5
+
+
+class StandingClock(Clock):
+    """A clock that moves when a test moves it."""
+
+    def __init__(self) -> None:
+        self.at_s = 1000.0
+
+    def now_s(self) -> float:
+        return self.at_s
+
+    def date_s(self) -> float:
+        return self.at_s
 
 
 class Polled:
@@ -23,16 +36,15 @@ class Polled:
 
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.train = relax_run(root, steps=FILES, samples=1)
-        self.now_s, self.files, self.lists, self.listed = 1000.0, 0, 0, 0
-        monkeypatch.setattr(looks, "MANY", FILES)
-        monkeypatch.setattr(looks, "LATEST", LATEST)
-        monkeypatch.setattr(sources, "time", SimpleNamespace(monotonic=lambda: self.now_s, time=lambda: self.now_s))
+        self.clock, self.files, self.lists, self.listed = StandingClock(), 0, 0, 0
+        monkeypatch.setattr(sources, "MANY_FILES", FILES)
+        monkeypatch.setattr(sources, "LATEST", LATEST)
         monkeypatch.setattr(sources, "state_of_source", self._counted)
         parts = (RunPart(str(self.train), "train"), RunPart(str(self.train.with_name("eval")), "eval"))
         place = root / "rollout_result"
         info = RunInfo(name="run", root=str(place), format="relax", reason="", parts=parts, link_root=str(place))
         form = by_name("relax")
-        self.sources = sources.Sources(info, form)
+        self.sources = sources.Sources(info, form, clock=self.clock)
         list_ = form.sources
 
         def listed(run: RunInfo) -> list[Source]:
@@ -43,7 +55,7 @@ class Polled:
 
         monkeypatch.setattr(form, "sources", listed)
         for _ in range(2):  # the second one is due when the times of the folders have settled
-            self.look(looks.SETTLE_S)
+            self.look(sources.SETTLE_S)
 
     def _counted(self, source: Source) -> FileState | None:
         self.files += 1
@@ -51,7 +63,7 @@ class Polled:
 
     def look(self, after_s: float) -> sources.Seen:
         """Poll after some time."""
-        self.now_s += after_s
+        self.clock.at_s += after_s
         self.files = self.lists = 0
         return self.sources.look()
 
@@ -68,14 +80,14 @@ def polled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Polled:
 
 
 def test_at_rest_a_poll_lists_nothing_and_looks_at_a_few_files(polled: Polled) -> None:
-    lists, files = polled.looked(looks.ROUND_S / FILES)
+    lists, files = polled.looked(sources.ROUND_S / FILES)
     assert (lists, LATEST <= files <= LATEST + 2) == (0, True)
-    assert polled.looked(looks.WHOLE_S) == (1, FILES)
+    assert polled.looked(sources.WHOLE_S) == (1, FILES)
 
 
 def test_a_smaller_run_is_looked_at_whole(polled: Polled, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looks, "MANY", FILES + 1)
-    polled.look(looks.WHOLE_S)
+    monkeypatch.setattr(sources, "MANY_FILES", FILES + 1)
+    polled.look(sources.WHOLE_S)
     assert polled.looked(0.01) == (1, FILES)
 
 
@@ -112,13 +124,13 @@ def test_of_a_folder_that_changed_only_new_files_are_listed(polled: Polled) -> N
         (polled.train / f"{step}.jsonl").write_bytes(lines([row(step, 0)]))
         assert polled.look(0.01).changed == {f"train/{step}.jsonl"}
         assert (polled.lists, polled.listed, polled.files) == (1, 1, step - 98 + FILES + 1)
-    assert polled.look(looks.SETTLE_S) == (set(), set())
+    assert polled.look(sources.SETTLE_S) == (set(), set())
     assert (polled.lists, polled.listed) == (1, 0)
     (polled.train / "98.jsonl").unlink()
     assert polled.look(0.01).lost == {"train/98.jsonl"}
     (polled.train / "98.jsonl").write_bytes(lines([row(98, 0)]))
     assert polled.look(0.01).changed == {"train/98.jsonl"}
-    assert polled.look(looks.WHOLE_S) == (set(), set())
+    assert polled.look(sources.WHOLE_S) == (set(), set())
     assert polled.looked(0.01)[0] == 0, "folders are trusted still"
 
 
@@ -132,7 +144,7 @@ def test_a_plain_file_takes_the_place_of_a_compressed_one(polled: Polled) -> Non
 @pytest.mark.parametrize("step", range(0, FILES - LATEST, 7))
 def test_an_old_file_that_grows_in_place_shows_after_a_round_and_then_at_once(polled: Polled, step: int) -> None:
     name, polls = grow(polled, step), 7
-    seen = [polled.look(looks.ROUND_S / polls).changed for _ in range(polls)]
+    seen = [polled.look(sources.ROUND_S / polls).changed for _ in range(polls)]
     assert set().union(*seen) == {name}
     grow(polled, step)
     assert polled.look(0.0).changed == {name}
@@ -141,18 +153,18 @@ def test_an_old_file_that_grows_in_place_shows_after_a_round_and_then_at_once(po
 def test_a_folder_that_counts_whole_seconds_is_listed_again(polled: Polled, monkeypatch: pytest.MonkeyPatch) -> None:
     (polled.train / "98.jsonl").write_bytes(lines([row(98, 0)]))
     assert polled.look(0.01).changed == {"train/98.jsonl"}
-    monkeypatch.setattr(looks, "_state_of", polled.sources._looks._folders.get)  # as in the same second
+    monkeypatch.setattr(sources, "_state_of", polled.sources._looks._folders.get)  # as in the same second
     (polled.train / "99.jsonl").write_bytes(lines([row(99, 0)]))
-    assert polled.look(looks.SETTLE_S).changed == {"train/99.jsonl"}
+    assert polled.look(sources.SETTLE_S).changed == {"train/99.jsonl"}
     assert polled.looked(0.01)[0] == 0
 
 
 def test_folders_that_keep_their_times_are_listed_by_every_poll(
     polled: Polled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(looks, "_state_of", polled.sources._looks._folders.get)
+    monkeypatch.setattr(sources, "_state_of", polled.sources._looks._folders.get)
     (polled.train / "98.jsonl").write_bytes(lines([row(98, 0)]))
-    assert polled.look(looks.WHOLE_S).changed == {"train/98.jsonl"}
+    assert polled.look(sources.WHOLE_S).changed == {"train/98.jsonl"}
     (polled.train / "99.jsonl").write_bytes(lines([row(99, 0)]))
     assert polled.look(0.01).changed == {"train/99.jsonl"}
 
@@ -161,32 +173,32 @@ def test_a_large_run_at_rest_searches_for_no_work_and_is_followed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module, name, value in (
-        (looks, "MANY", 3), (looks, "SETTLE_S", 0.1), (sources, "QUIET_S", 0.1), (index_run, "POLL_S", 0.02),
+        (sources, "MANY_FILES", 3), (sources, "SETTLE_S", 0.1), (sources, "QUIET_S", 0.1), (poll_times, "POLL_S", 0.02),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, value)
     work = {"looks": 0, "searches": 0}
-    look, search = OpenRun._look, OpenRun._index_new
+    poll, scan_new = RunIndexer.poll, RunIndexer.scan_new
 
-    def looked(run: OpenRun) -> None:
+    def polled(indexer: RunIndexer) -> None:
         work["looks"] += 1
-        look(run)
+        poll(indexer)
 
-    def searched(run: OpenRun) -> None:
+    def searched(indexer: RunIndexer) -> None:
         work["searches"] += 1
-        search(run)
+        scan_new(indexer)
 
-    monkeypatch.setattr(OpenRun, "_look", looked)
-    monkeypatch.setattr(OpenRun, "_index_new", searched)
+    monkeypatch.setattr(RunIndexer, "poll", polled)
+    monkeypatch.setattr(RunIndexer, "scan_new", searched)
     train = relax_run(tmp_path / "run", steps=3)
     with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
         run = library.runs[0]
-        eventually(run._is_at_rest)
+        eventually(run.indexer.is_at_rest)
         before = work.copy()
         eventually(lambda: work["looks"] > before["looks"] + 5)
         assert work["searches"] <= before["searches"] + 1  # a turn that had begun
         (train / "7.jsonl").write_bytes(lines([row(7, 0)]))
         eventually(lambda: row_count(run) == 25)
-        eventually(run._is_at_rest)
+        eventually(run.indexer.is_at_rest)
         path = run.snapshot().segments[0].path
         os.truncate(path, 4)
         run.heal([path])
@@ -196,22 +208,22 @@ def test_a_large_run_at_rest_searches_for_no_work_and_is_followed(
 def test_what_a_look_finds_in_the_middle_of_a_turn_is_indexed_by_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(looks, "MANY", 3)
-    monkeypatch.setattr(looks, "SETTLE_S", 0.0)
+    monkeypatch.setattr(sources, "MANY_FILES", 3)
+    monkeypatch.setattr(sources, "SETTLE_S", 0.0)
     monkeypatch.setattr(sources, "QUIET_S", -1.0)
     train = relax_run(tmp_path / "run", steps=3)
     with opened(tmp_path / "run", tmp_path / "index") as library:
         run = library.runs[0]
         assert run.wait_all(30)
-        run._look()
+        run.indexer.poll()
 
         def write_late() -> None:
             (train / "8.jsonl").write_bytes(lines([row(8, 0)]))
-            run._look()
+            run.indexer.poll()
 
         with monkeypatch.context() as patch:
-            patch.setattr(run, "_write_packs", write_late)
-            run._turn()
+            patch.setattr(Packs, "write", lambda *_: write_late())
+            run.indexer.turn()
         assert row_count(run) == 24
-        run._turn()
+        run.indexer.turn()
         assert row_count(run) == 25

@@ -10,10 +10,8 @@ import msgspec
 import pytest
 
 from rolloupe import query
-from rolloupe.index import catalog, manifest
-from rolloupe.index import library as library_module
+from rolloupe.index import catalog, index_folders, manifest
 from rolloupe.index.catalog import Catalog
-from rolloupe.index.segments import files as index_files
 from rolloupe.index.segments import segment as segment_files
 from tests.forks import program
 from tests.index.support import contents, lines, opened, relax_run, row, row_count
@@ -118,7 +116,7 @@ def test_a_catalog_with_a_manifest_opens_no_other_file(tmp_path: Path, monkeypat
         assert library.runs[0].wait_all(60)
     assert len(manifest.read(folder)[1]) == catalog.MANY, "one more is not worth another manifest"
     opened_files: list[str] = []
-    read = index_files.contents_of
+    read = segment_files.contents_of
 
     def noted(path: Path | str, most_bytes: int) -> bytes:
         opened_files.append(str(path))
@@ -295,7 +293,7 @@ def test_pipes_in_place_of_all_files_block_nobody(
         put(file, "pipe")
     if is_private:
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-        monkeypatch.setattr(library_module, "is_writable", lambda _: False)
+        monkeypatch.setattr(index_folders, "is_writable", lambda _: False)
     with opened(tmp_path / "run", tmp_path / "index") as library:
         assert library.runs[0].wait_all(30) and row_count(library.runs[0]) == 8
     assert {path.is_file() for path in files} == {not is_private}

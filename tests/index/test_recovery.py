@@ -4,6 +4,7 @@ import errno
 import os
 import shutil
 import signal
+import threading
 import time
 from pathlib import Path
 
@@ -15,11 +16,12 @@ import pytest
 from rolloupe import query
 from rolloupe.errors import SourceChanged, UnreadablePath
 from rolloupe.index import Library, OpenRun
-from rolloupe.index.segments.segment import has_columns, table_of
+from rolloupe.index.segments.parts import table_of
+from rolloupe.index.segments.segment import has_columns
 from tests.forks import program
 from tests.index import kills
 from tests.index.kills import kill_workers
-from tests.index.support import contents, eventually, lines, opened, relax_run, row, row_count
+from tests.index.support import SteppedClock, contents, eventually, lines, opened, relax_run, row, row_count
 from tests.thoroughness import amount
 
 SCRIPT = """
@@ -191,7 +193,7 @@ def test_a_source_over_several_parts_has_every_line_once(tmp_path: Path, monkeyp
     import pytest
 
     from rolloupe import query
-    from rolloupe.index.segments import grid
+    from rolloupe.index.segments import parts as grid
     from rolloupe.query import SampleQuery
 
     assert isinstance(monkeypatch, pytest.MonkeyPatch)
@@ -209,7 +211,7 @@ def test_a_source_over_several_parts_has_every_line_once(tmp_path: Path, monkeyp
 def test_texts_that_found_no_room_are_written_once_there_is_some(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rolloupe.index import run as index_run
+    from rolloupe.index import run_indexer
 
     replace, is_full = Path.replace, True
 
@@ -219,25 +221,27 @@ def test_texts_that_found_no_room_are_written_once_there_is_some(
         return replace(made, target)
 
     monkeypatch.setattr(Path, "replace", write_unless_full)
-    monkeypatch.setattr(index_run, "RETRY_S", 0.5)
+    clock = SteppedClock()
     relax_run(tmp_path / "run", steps=3)
-    with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
+    with opened(tmp_path / "run", tmp_path / "index", follow=True, clock=clock) as library:
         run = library.runs[0]
         assert run.wait_all(30)
         assert run.failures() == [] and len(run.failures(texts=True)) == len(run.problems()) == 3
-        with pytest.raises(AssertionError, match="did not come true"):  # what is not mended stays told
-            eventually(lambda: len(run.failures(texts=True)) < 3, within_s=2)
+        again_s = clock.now_s() + 3 * run_indexer.RETRY_S
+        clock.until(lambda: clock.now_s() > again_s)
+        assert len(run.failures(texts=True)) == 3, "what is not mended stays told"
         is_full = False
-        eventually(lambda: len(list((tmp_path / "index").rglob("*.text.parquet"))) == 3)
-        eventually(lambda: run.failures(texts=True) == [] == run.problems())
+        clock.until(lambda: len(list((tmp_path / "index").rglob("*.text.parquet"))) == 3)
+        clock.until(lambda: run.failures(texts=True) == [] == run.problems())
 
 
 def test_a_part_that_failed_is_not_forgotten_while_the_texts_are_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rolloupe.index import run as index_run
-    from rolloupe.index.execution import Job, JobReply, inline
-    from rolloupe.index.execution.jobs import BackfillJob, perform
+    from rolloupe.index import poll_times, run_indexer
+    from rolloupe.index.execution import Job, JobReply, jobs
+    from rolloupe.index.execution.jobs import perform
+    from rolloupe.index.segments.kind import BackfillJob
 
     replace = Path.replace
 
@@ -247,15 +251,15 @@ def test_a_part_that_failed_is_not_forgotten_while_the_texts_are_written(
             raise OSError(errno.ENOSPC, "no room")
         return replace(made, target)
 
-    def slowly(job: Job) -> JobReply:
+    def slowly(job: Job, ended: threading.Event) -> JobReply:
         time.sleep(0.3 if isinstance(job, BackfillJob) else 0)
-        return perform(job)
+        return perform(job, ended)
 
     written: list[Path] = []
     monkeypatch.setattr(Path, "replace", write_some)
-    monkeypatch.setattr(inline, "perform", slowly)
-    monkeypatch.setattr(index_run, "RETRY_S", 0.5)
-    monkeypatch.setattr(index_run, "LOOK_S", 0.1)
+    monkeypatch.setattr(jobs, "perform", slowly)
+    monkeypatch.setattr(run_indexer, "RETRY_S", 0.5)
+    monkeypatch.setattr(poll_times, "LOOK_S", 0.1)
     relax_run(tmp_path / "run", steps=5)
     with opened(tmp_path / "run", tmp_path / "index") as library:
         run = library.runs[0]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rolloupe import Recorder
-from rolloupe.index.poll import rhythm
+from rolloupe.index.sources import MAX_QUIET_S, MIN_QUIET_S, Rhythm
 from rolloupe.wire.views import run_items
 from tests.index.support import eventually, lines, opened, relax_run, row
 
@@ -23,10 +23,10 @@ def age(path: Path, minutes: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("gaps_s", "quiet_s"), [((), 600.0), ((10.0, 199.0), 600.0), ((1500.0, 20.0), 4500.0), ((1e9,), rhythm.MOST_S)]
+    ("gaps_s", "quiet_s"), [((), 600.0), ((10.0, 199.0), 600.0), ((1500.0, 20.0), 4500.0), ((1e9,), MAX_QUIET_S)]
 )
 def test_it_is_three_times_the_longest_gap_within_bounds(gaps_s: tuple[float, ...], quiet_s: float) -> None:
-    learned = rhythm.Rhythm()
+    learned = Rhythm()
     times, now = [math.nan, math.inf, 0.0], 0.0
     for gap in gaps_s:
         now += gap
@@ -37,7 +37,7 @@ def test_it_is_three_times_the_longest_gap_within_bounds(gaps_s: tuple[float, ..
 
 @pytest.mark.parametrize(
     ("ages", "is_live", "quiet_s"),
-    [((75.0, 50.0, 25.0), True, 75 * MINUTE_S), ((27.0, 26.0, 25.0), False, rhythm.LEAST_S)],
+    [((75.0, 50.0, 25.0), True, 75 * MINUTE_S), ((27.0, 26.0, 25.0), False, MIN_QUIET_S)],
     ids=["long steps", "short steps"],
 )
 def test_a_run_that_was_seen_to_grow_goes_on_as_long_as_its_steps_explain(
@@ -51,7 +51,7 @@ def test_a_run_that_was_seen_to_grow_goes_on_as_long_as_its_steps_explain(
         monkeypatch.setattr(type(run), "has_grown", True)
         item = run_items.run_item(run)
         assert item.live is is_live
-        assert item.quiet_s == (quiet_s if quiet_s == rhythm.LEAST_S else pytest.approx(quiet_s, abs=5.0))
+        assert item.quiet_s == (quiet_s if quiet_s == MIN_QUIET_S else pytest.approx(quiet_s, abs=5.0))
 
 
 def test_what_is_written_while_it_is_watched_shows_its_rhythm(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ import pytest
 from rolloupe.formats import discover
 from rolloupe.formats.registry import by_name
 from rolloupe.index import Library, RunShard
-from rolloupe.index.segments import grid
-from rolloupe.index.shards import OwnParts
+from rolloupe.index.schedule import OwnParts
+from rolloupe.index.segments import parts as grid
 from rolloupe.index.sources import Sources
 from rolloupe.record import Recorder
 from tests.forks import program

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from rolloupe import query
-from rolloupe.index.segments.segment import LAYOUT, NUMBERS, SegmentMeta
+from rolloupe.index.segments.kind import SegmentMeta
+from rolloupe.index.segments.segment import LAYOUT, NUMBERS
 from rolloupe.index.segments.step_stats import decoded, encoded
 from tests.index.support import opened, relax_run
 

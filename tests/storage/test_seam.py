@@ -46,10 +46,9 @@ EXCEPTIONS = {
     "wire/typescript.py": "the types of the browser app",
     **dict.fromkeys(
         ("index/catalog.py", "index/compaction.py", "index/execution/ray_tasks.py", "index/library.py",
-         "index/manifest.py", "index/private_index.py",
-         "index/segments/derived_values.py",
-         "index/segments/files.py", "index/segments/segment.py", "index/segments/text_budget.py",
-         "index/segments/texts.py", "index/store/mirror.py", "index/store/objects.py"),
+         "index/manifest.py", "index/index_folders.py", "index/segments/derived_values.py",
+         "index/segments/segment.py", "index/segments/text_budget.py", "index/segments/texts.py",
+         "index/shared_index.py"),
         "the index's own files",
     ),
 }  # fmt: skip

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolloupe.text import blocks
-from rolloupe.text.delimiters import Delimiters, literal
+from rolloupe.text.blocks import Delimiters, literal
 
 WORDS = sorted({*blocks.BLOCKS, *blocks.CLOSINGS, *blocks.MARKERS, *blocks.PLACEHOLDERS}, key=len, reverse=True)
 DELIMITERS = Delimiters(map(literal, WORDS))

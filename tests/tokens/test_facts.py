@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolloupe.tokens import facts, facts_of
+from rolloupe.tokens import facts_of, series
 
 numbers = st.floats(-1e6, 1e6) | st.sampled_from([math.nan, math.inf, -math.inf, 0.0, -0.0])
 tables = st.integers(0, 12).flatmap(
@@ -19,7 +19,7 @@ tables = st.integers(0, 12).flatmap(
 @given(tables, st.sampled_from([1, 2**15]))
 def test_facts_are_those_of_the_finite_values(table: dict[str, list[float]], at_once: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(facts, "AT_ONCE", at_once)
+        patch.setattr(series, "AT_ONCE", at_once)
         found = facts_of({name: np.array(values, dtype=np.float64) for name, values in table.items()})
     assert list(found) == [name for name, values in table.items() if any(map(math.isfinite, values))]
     for name, one in found.items():

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from rolloupe.errors import NotFound
 from rolloupe.index import OpenRun, library
+from rolloupe.index.run_indexer import RunIndexer
 from rolloupe.insight import findings as insight_findings
 from rolloupe.insight.findings import Finding, Prevalence, ReadingList, RunFindings, findings
 from rolloupe.insight.lint import lint
@@ -462,13 +463,13 @@ def test_an_index_that_is_read_before_its_files_are_found(tmp_path: Path, monkey
             assert me.shown == "train/0/0/0"
 
     asyncio.run(on_stage())
-    look = OpenRun._look
+    poll = RunIndexer.poll
 
-    def look_late(opened: OpenRun) -> None:
+    def poll_late(indexer: RunIndexer) -> None:
         time.sleep(0.3)  # as in a folder of many files
-        look(opened)
+        poll(indexer)
 
-    monkeypatch.setattr(OpenRun, "_look", look_late)
+    monkeypatch.setattr(RunIndexer, "poll", poll_late)
     asyncio.run(on_stage())
 
 

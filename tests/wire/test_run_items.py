@@ -50,7 +50,7 @@ def test_a_list_describes_only_runs_that_changed(library: Library, described: li
 def test_what_changes_by_itself_is_told_each_time(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_items, "LOOK_S", 0.0)
     assert [item.ending for item in run_items.run_items(library.runs)] == ["", "", ""]
-    library.runs[0].ending = "ended"
+    library.runs[0].indexer.facts.ending = "ended"
     assert [item.ending for item in run_items.run_items(library.runs)] == ["ended", "", ""]
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from rolloupe import query
 from rolloupe.index import OpenRun
-from rolloupe.index.segments.scores import ScoreLine
+from rolloupe.index.segments.parts import ScoreLine
 from rolloupe.insight.rescore import FAILED, PREFIX, REASON, Graded, Rescored, RescorePlan, rescored
 from rolloupe.model import SampleKey
 from rolloupe.state import State, encoded, found, marks_of, score_file

@@ -139,7 +139,7 @@ def _gather(report: Diagnosis, opened: "list[Runs]", place: RunPaths) -> None:
 
 def _examine(report: Diagnosis, opened: "list[Runs]", place: RunPaths) -> None:
     from rolloupe import api
-    from rolloupe.index.execution.pandas import keep_pandas_out
+    from rolloupe.index.execution.processes import keep_pandas_out
     from rolloupe.storage import notices
 
     notices.listen(complain)

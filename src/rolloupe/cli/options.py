@@ -301,7 +301,7 @@ def opened(
     `reads_index` answer from the run's files alone; for them it raises only if they found nothing.
     """
     from rolloupe import api
-    from rolloupe.index.execution.pandas import keep_pandas_out
+    from rolloupe.index.execution.processes import keep_pandas_out
     from rolloupe.storage import notices
 
     keep_pandas_out()

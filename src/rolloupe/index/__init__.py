@@ -3,10 +3,17 @@
 from rolloupe.index.execution import LITTLE_WORK, NO_WORK, Executor
 from rolloupe.index.library import Library, plain_id
 from rolloupe.index.run import OpenRun
+from rolloupe.index.schedule import RunShard
 from rolloupe.index.segments.columns import column_of, metric_column, tag_column
-from rolloupe.index.segments.extreme_tokens import Extreme, most_extreme
-from rolloupe.index.segments.step_stats import Moments, SeriesStats, StepStats, added_stamps, merged_moments
-from rolloupe.index.shards import RunShard
+from rolloupe.index.segments.step_stats import (
+    Extreme,
+    Moments,
+    SeriesStats,
+    StepStats,
+    added_stamps,
+    merged_moments,
+    most_extreme,
+)
 from rolloupe.index.snapshot import Piece, Segment, Snapshot, StepKey, extreme_tokens
 
 __all__ = [

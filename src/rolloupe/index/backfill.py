@@ -4,7 +4,6 @@ These are texts and derived metrics, tokens, and features.
 """
 
 import contextlib
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent import futures
 from pathlib import Path
@@ -14,13 +13,12 @@ from msgspec.structs import replace
 
 from rolloupe.formats import by_name
 from rolloupe.index.catalog import Catalog
+from rolloupe.index.clock import CLOCK, Clock
 from rolloupe.index.execution import BackfillJob, Executor, JobReply, most_submitted
-from rolloupe.index.features.files import features_of, sample_words_of
-from rolloupe.index.features.shares import ScanShare, share_of
-from rolloupe.index.segments.derived_values import DerivedMeta, about_of, derived_of, read_derived
-from rolloupe.index.segments.kind import Beside, SegmentKind, Stage
+from rolloupe.index.features import features_of, sample_words_of, share_of
+from rolloupe.index.segments.derived_values import about_of, derived_of, read_derived
+from rolloupe.index.segments.kind import DerivedMeta, ScanShare, SegmentInputs, SegmentKind, SegmentMeta, Stage
 from rolloupe.index.segments.kinds import KINDS
-from rolloupe.index.segments.segment import SegmentMeta
 from rolloupe.index.segments.text_budget import Budget, Text
 from rolloupe.index.segments.texts import text_of
 from rolloupe.index.snapshot import Segment, age_of
@@ -38,8 +36,10 @@ BYTES_A_VALUE = 8
 class Backfill:
     """Writes the missing kinds of one pass. Only the thread of one `OpenRun` uses it."""
 
-    def __init__(self, catalog: Catalog, info: RunInfo, executor: Executor, budget: Budget, stage: Stage) -> None:
-        self._catalog = catalog
+    def __init__(
+        self, catalog: Catalog, info: RunInfo, executor: Executor, budget: Budget, stage: Stage, clock: Clock = CLOCK
+    ) -> None:
+        self._catalog, self._clock = catalog, clock
         self.stage: Stage = stage
         self._info = info
         self._executor = executor
@@ -133,7 +133,7 @@ class Backfill:
                 source=source,
                 meta=replace(meta, step_stats=[]),  # a worker needs none
                 kinds=kinds,
-                noted=self._annotations.of(segment.path),
+                annotations=self._annotations.of(segment.path),
                 loss=self._loss,
                 share=self._share,
                 cost=cost,
@@ -162,15 +162,15 @@ class Backfill:
             self._share = share
             self._done.clear()
 
-    def _beside(self, path: Path) -> Beside:
-        return Beside(self._annotations.stamp(path), self._loss, self._share)
+    def _beside(self, path: Path) -> SegmentInputs:
+        return SegmentInputs(self._annotations.stamp(path), self._loss, self._share)
 
     def publish(self) -> None:
         """Add new derived metrics to the catalog, and so to answers."""
         if self._derived:
             self._catalog.derive(self._derived)
             self._derived = []
-        self._published_s = time.monotonic()
+        self._published_s = self._clock.now_s()
 
     def _writable(self, segment: Segment, missing: Iterable[SegmentKind], segments: Iterable[Segment]) -> list[str]:
         """The missing kinds of a segment for which there is room."""
@@ -192,7 +192,7 @@ class Backfill:
         for future in futures.wait(self._writing, timeout_s, futures.FIRST_COMPLETED).done:
             segment, is_whole = self._writing.pop(future)
             self._wrote(segment, future.result(), is_whole=is_whole)
-        if self._derived and time.monotonic() - self._published_s > PUBLISH_S:
+        if self._derived and self._clock.now_s() - self._published_s > PUBLISH_S:
             self.publish()
 
     def _wrote(self, segment: Segment, reply: JobReply, *, is_whole: bool) -> None:
@@ -223,7 +223,7 @@ class Backfill:
         return is_done
 
 
-def missing_of(segment: Segment, stage: Stage, beside: Beside) -> list[SegmentKind]:
+def missing_of(segment: Segment, stage: Stage, beside: SegmentInputs) -> list[SegmentKind]:
     """The kinds of a pass that a segment lacks."""
     path, meta = segment.path, segment.meta
     of_stage = [(kind, kind.backfilled) for kind in KINDS if kind.backfilled and kind.backfilled.stage == stage]

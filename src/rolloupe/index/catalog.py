@@ -18,17 +18,18 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from rolloupe.formats import compression_of
-from rolloupe.garbage import uncollected
+from rolloupe.garbage import gc_paused
 from rolloupe.index import manifest
-from rolloupe.index.assembly import Assembly
+from rolloupe.index.clock import CLOCK, Clock
 from rolloupe.index.fingerprint import FileState, Fingerprint, still_holds
 from rolloupe.index.segments.columns import names_of
-from rolloupe.index.segments.derived_values import DerivedMeta, with_derived
-from rolloupe.index.segments.files import discard
+from rolloupe.index.segments.derived_values import with_derived
+from rolloupe.index.segments.kind import DerivedMeta, SegmentMeta
 from rolloupe.index.segments.launches import StepBlock
-from rolloupe.index.segments.segment import Scan, SegmentMeta, numbers_of, read_meta
+from rolloupe.index.segments.parts import Scan
+from rolloupe.index.segments.segment import discard, numbers_of, read_meta
 from rolloupe.index.segments.step_stats import StepStats, encoded, step_stats_of
-from rolloupe.index.snapshot import Pack, Piece, Segment, Snapshot
+from rolloupe.index.snapshot import Assembly, Pack, Piece, Segment, Snapshot
 from rolloupe.index.sources import SourceState
 from rolloupe.model import Problem
 from rolloupe.storage import atomic
@@ -85,8 +86,9 @@ class Tail(NamedTuple):
 class Catalog:
     """The segments of one run, in one folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, clock: Clock = CLOCK) -> None:
         self.folder = folder
+        self._clock = clock
         self._segments: dict[PartKey, Segment] = {}
         self._tails: dict[PartKey, Tail] = {}
         self._checked: dict[PartKey, tuple[Fingerprint, FileState]] = {}
@@ -155,9 +157,9 @@ class Catalog:
 
     def tidy(self) -> None:
         """Delete the files of segments that others have superseded for a while. One process does so at a time."""
-        if not self._superseded or time.monotonic() - self._tidied_s < TIDY_S:
+        if not self._superseded or self._clock.now_s() - self._tidied_s < TIDY_S:
             return
-        self._tidied_s = time.monotonic()
+        self._tidied_s = self._clock.now_s()
         with atomic.alone_in(self.folder):
             for key, others in self._superseded.items():
                 current = self._segments.get(key)
@@ -383,7 +385,7 @@ class Catalog:
         """The current catalog; made once for each version."""
         with self._lock:
             if self._snapshot is None:
-                with uncollected():
+                with gc_paused():
                     self._snapshot = self._make()
             return self._snapshot
 

@@ -13,10 +13,11 @@ from operator import is_
 from pathlib import Path
 
 from rolloupe.index.catalog import SUPERSEDED_S, Catalog
+from rolloupe.index.clock import CLOCK, Clock
 from rolloupe.index.execution import Executor, JobReply, PackJob
 from rolloupe.index.fingerprint import state_of
+from rolloupe.index.segments.kind import SegmentMeta
 from rolloupe.index.segments.pack import FOLDER, derived_path_of, members_of, path_of
-from rolloupe.index.segments.segment import SegmentMeta
 from rolloupe.index.segments.text_budget import Budget
 from rolloupe.index.snapshot import Pack, Segment, age_of
 
@@ -49,8 +50,8 @@ WAIT_S = 0.25
 class Packs:
     """Writes missing packs, and adds packs to the catalog. Only the thread of one `OpenRun` uses it."""
 
-    def __init__(self, catalog: Catalog, executor: Executor, budget: Budget) -> None:
-        self._catalog = catalog
+    def __init__(self, catalog: Catalog, executor: Executor, budget: Budget, clock: Clock = CLOCK) -> None:
+        self._catalog, self._clock = catalog, clock
         self._executor = executor
         self._budget = budget
         self._folder = catalog.folder / FOLDER
@@ -65,7 +66,7 @@ class Packs:
 
         `changed_at` has the times at which sources changed, by the monotonic clock; 0 is long ago.
         """
-        now = time.monotonic()
+        now = self._clock.now_s()
         if now - self._planned_s < PLAN_S:
             return
         self._planned_s = now
@@ -154,8 +155,8 @@ class Packs:
         return True
 
     def _tidy(self) -> None:
-        if time.monotonic() - self._tidied_s > TIDY_S:
-            self._tidied_s = time.monotonic()
+        if self._clock.now_s() - self._tidied_s > TIDY_S:
+            self._tidied_s = self._clock.now_s()
             self._discard(age_s=SUPERSEDED_S)
 
     def _discard(self, age_s: float) -> None:

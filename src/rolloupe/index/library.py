@@ -5,10 +5,10 @@ import contextlib
 import hashlib
 import os
 import threading
-import time
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from concurrent import futures
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -16,27 +16,65 @@ from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakSet
 
 import msgspec
-import platformdirs
 
-from rolloupe.errors import NotFound, RolloupeError, UnreadablePath, words_of
-from rolloupe.formats import Discovery, Note, by_name, discover, discover_begun, distinct, may_begin
+from rolloupe.errors import NotFound, RolloupeError, words_of
+from rolloupe.formats import Discovery, Note, by_name, discover, discover_begun, distinct, listing_once, may_begin
 from rolloupe.formats.curve_files import check_named
 from rolloupe.formats.curves import hosts_of
+from rolloupe.index.clock import CLOCK, Clock
 from rolloupe.index.execution import SMALL_RUNS, Executor, OwnWork, ProcessExecutor, core_count
 from rolloupe.index.fingerprint import size_of
-from rolloupe.index.poll.new_folders import NewFolders
-from rolloupe.index.private_index import is_writable, private_index
-from rolloupe.index.run import OpenRun, no_scores
-from rolloupe.index.segments.segment import LAYOUT
+from rolloupe.index.index_folders import (
+    COPY_BYTES,
+    check_store,
+    default_index_dir,
+    folder_of,
+    local_copy,
+    make_folder,
+    place_of_run,
+)
+from rolloupe.index.run import OpenRun, RunServices, no_scores
+from rolloupe.index.run_scheduler import RunScheduler
+from rolloupe.index.scans import IndexServices
+from rolloupe.index.schedule import RunShard
 from rolloupe.index.segments.text_budget import Budget
-from rolloupe.index.shards import RunShard
-from rolloupe.index.turns import Turns
-from rolloupe.model import AS_FOUND, Reading, RunInfo, Source
-from rolloupe.storage import address_of, is_remote, place_of
-from rolloupe.storage.address import parts_of
+from rolloupe.model import AS_FOUND, Location, Reading, RunInfo, Source
+from rolloupe.storage import address_of, folder_entries, is_remote, place_of
 
 if TYPE_CHECKING:
-    from rolloupe.index.store.mirror import Mirror
+    from rolloupe.index.shared_index import Mirror
+
+
+class NewFolders:
+    """The names right below the folders that are searched, as they were before the last search."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._paths = [path for path in paths if not is_remote(path)]
+        self._names: dict[str, set[str]] = {}
+
+    def note(self) -> None:
+        """Take the names as known: all is searched from now on."""
+        self._names = self._now()
+
+    def are_there(self) -> bool:
+        """True if there are names that are not known."""
+        return any(names - self._names.get(folder, names) for folder, names in self._now().items())
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Have listings, within this context, lack what is known."""
+        with listing_once(is_hidden=lambda folder, name: name in self._names.get(folder, ())):
+            yield
+
+    def _now(self) -> dict[str, set[str]]:
+        found = {}
+        for path in self._paths:
+            with suppress(OSError, RuntimeError, ValueError):  # a file, or a folder that is missing for a while
+                folder = str(path.expanduser().resolve(strict=True))
+                with folder_entries(Location(folder, folder)) as listing:
+                    found[folder] = {entry.name for entry in listing}
+        return found
+
 
 LOOK_S = 3.0
 """The shortest interval at which new runs are searched for."""
@@ -45,8 +83,6 @@ SOON_S = 0.5
 LOOK_SHARE = 20
 """After a search that takes t, the thread rests for at least this many t."""
 
-COPY_BYTES = 20 * 10**9
-"""The room for the copies of what is shared in a store, unless another is named."""
 
 ADOPT_S = 0.5
 """The shortest interval at which runs are opened that the first search has found, while it goes on."""
@@ -60,11 +96,6 @@ FIRST = 50
 """So many runs are indexed while the first search goes on."""
 
 Callback = Callable[[str, OpenRun | None], None]
-
-
-def default_index_dir() -> Path:
-    """The default folder for indexes, in the user's cache directory."""
-    return Path(platformdirs.user_cache_dir("rolloupe")) / "index"
 
 
 class Library:
@@ -99,12 +130,15 @@ class Library:
         shard: RunShard | None = None,
         executor: Callable[[], Executor] | None = None,
         hides_runs: bool = False,
+        clock: Clock = CLOCK,
     ) -> None:
+        self._clock = clock
+
         place = place_of(index_dir) if index_dir else None
         self.shared_at = address_of(place) if place is not None and is_remote(place) else ""
         """The address of the store that the index is shared in; empty for an index in a folder."""
         if self.shared_at:
-            _look_at_store(str(place))
+            check_store(str(place))
             self.index_dir, budget_bytes = local_copy(self.shared_at), budget_bytes or COPY_BYTES
         else:
             self.index_dir = place.absolute() if place else default_index_dir()
@@ -121,21 +155,21 @@ class Library:
         self._search: futures.Future[Discovery] | None = None
         self._threads: list[threading.Thread] = []
         """Those that search for runs."""
-        began = time.monotonic()
+        began = self._clock.now_s()
         self._new_folders = NewFolders(self._paths if follow and only is None else [])
         self._new_folders.note()
         self._hasty: set[tuple[str, ...]] = set()
         """The places of runs that were found without a search of all."""
         discovery = self._first(patience_s if only is None else None, look_s)
-        took_s = time.monotonic() - began
+        took_s = self._clock.now_s() - began
         check_named(discovery.runs)
         self.notes: list[Note] = []
-        _make_folder(self.index_dir)
+        make_folder(self.index_dir)
         self._executor: Executor = executor() if executor else ProcessExecutor(processes or core_count())
-        self._own_work = own_work
-        self._scores, self._shard = scores, shard
-        self._turns = Turns()
         self._budget = Budget(self.index_dir, budget_bytes)
+        scheduler = RunScheduler(clock=clock)
+        indexing = IndexServices(self._executor, self._budget, scheduler, own_work, shard, clock)
+        self._services = RunServices(indexing, self._changed, scores)
         self._runs: dict[str, OpenRun] = {}
         self._follow = follow
         self._open(discovery)
@@ -181,7 +215,7 @@ class Library:
         return self._found_so_far()
 
     def _found_so_far(self) -> Discovery:
-        found = list({_place(info): info for info in self._early}.values())
+        found = list({place_of_run(info): info for info in self._early}.values())
         return Discovery(found if self._hides_runs else distinct(found), [])
 
     def _open(self, discovery: Discovery, *, is_whole: bool = False) -> None:
@@ -190,13 +224,13 @@ class Library:
         While the first search goes on, few are indexed, so that it ends soon: the first, and those that somebody opens.
         `is_whole` ends it: whoever sees that finds all runs.
         """
-        before = {_place(run.info): run for run in self.runs}
+        before = {place_of_run(run.info): run for run in self.runs}
         runs = dict[str, OpenRun]()
         for run_id, info in zip(ids_of(discovery.runs, self._hides_runs), discovery.runs, strict=True):
-            run = before.get(_place(info))
+            run = before.get(place_of_run(info))
             if run is not None and run.info.parts == info.parts:
-                del before[_place(info)]
-                run.id, run.info = run_id, info  # another run may have the same name
+                del before[place_of_run(info)]
+                run.rename(run_id, info)
             else:
                 run = self._opened(run_id, info)
             runs[run_id] = run
@@ -211,44 +245,31 @@ class Library:
             old.close()
 
     def _opened(self, run_id: str, info: RunInfo) -> OpenRun:
-        folder = self._folder(info)
+        folder = folder_of(info, self.index_dir)
         self._budget.open_folders.add(folder)
-        return OpenRun(
-            run_id,
-            info,
-            folder,
-            self._executor,
-            self._budget,
-            self._changed,
-            self._turns,
-            self._own_work,
-            self._scores,
-            self._shard,
-            self._mirror(folder),
-        )
+        return OpenRun(run_id, info, folder, self._services, self._mirror(folder))
 
     def _mirror(self, folder: Path) -> "Mirror | None":
         """What keeps the index in a folder like the one that is shared in a store, if there is one."""
         if not self.shared_at:
             return None
-        from rolloupe.index.store.mirror import Mirror
-        from rolloupe.index.store.objects import SharedRun
+        from rolloupe.index.shared_index import Mirror, SharedRun
 
         place = f"{place_of(self.shared_at)}/{folder.relative_to(self.index_dir).as_posix()}"
-        return Mirror(folder, SharedRun(place), self._budget)
+        return Mirror(folder, SharedRun(place), self._budget, self._clock)
 
     def _watch(self, began: float, took_s: float) -> None:
         """Look for runs that begin while this is open, once those are open that were there before."""
         if self._search is not None:
             self._adopt(self._search)
-            took_s = time.monotonic() - began
-        rest_s, whole_s = self._rest_after(0.0), time.monotonic() + self._rest_after(took_s)
-        while not self._closed.wait(max(0.0, min(rest_s, whole_s - time.monotonic()))):
-            began = time.monotonic()
+            took_s = self._clock.now_s() - began
+        rest_s, whole_s = self._rest_after(0.0), self._clock.now_s() + self._rest_after(took_s)
+        while not self._clock.wait(self._closed, max(0.0, min(rest_s, whole_s - self._clock.now_s()))):
+            began = self._clock.now_s()
             is_whole = began >= whole_s
             with contextlib.suppress(RolloupeError, OSError):  # a root that is missing for a while may come back
                 self._look() if is_whole else self._look_for_new()
-            ended = time.monotonic()
+            ended = self._clock.now_s()
             if is_whole:
                 rest_s, whole_s = self._rest_after(0.0), ended + self._rest_after(ended - began)
             else:
@@ -268,9 +289,9 @@ class Library:
                 found = search.result()
             elif len(found.runs) == opened:
                 continue
-            began, opened = time.monotonic(), len(found.runs)
+            began, opened = self._clock.now_s(), len(found.runs)
             self._open(found, is_whole=is_over)
-            rest_s = max(ADOPT_S, ADOPT_SHARE * (time.monotonic() - began))
+            rest_s = max(ADOPT_S, ADOPT_SHARE * (self._clock.now_s() - began))
 
     def _rest_after(self, took_s: float) -> float:
         """The rest after a search that took so long."""
@@ -281,27 +302,28 @@ class Library:
         if self._new_folders.are_there():
             with self._new_folders.alone():
                 found = self._discover(self._paths, self._reading).runs
-            opened = {_place(run.info) for run in self.runs}
-            fresh = [info for info in found if _place(info) not in opened and by_name(info.format).has_samples]
+            opened = {place_of_run(run.info) for run in self.runs}
+            fresh = [info for info in found if place_of_run(info) not in opened and by_name(info.format).has_samples]
             curves = [run.info for run in self.runs if not run.format.has_samples]
             if any(host in fresh for _, host in hosts_of([*curves, *fresh])):
                 self._look()  # the run of curves goes on as the one that begins
             elif fresh and not self._closed.is_set():
-                self._hasty |= set(map(_place, fresh))
+                self._hasty |= set(map(place_of_run, fresh))
                 self._replace(fresh)
 
     def _look(self) -> None:
         self._new_folders.note()
         discovery = self._discover(self._paths, self._reading)
-        opened = {_place(run.info): run for run in self.runs}
-        fresh = [info for info in discovery.runs if _place(info) not in opened]
-        pairs = [(opened.get(_place(info)), info) for info in discovery.runs]
+        opened = {place_of_run(run.info): run for run in self.runs}
+        fresh = [info for info in discovery.runs if place_of_run(info) not in opened]
+        pairs = [(opened.get(place_of_run(info)), info) for info in discovery.runs]
         grown = [(run, info) for run, info in pairs if run is not None and run.info.parts != info.parts]
         notes_changed, self.notes = discovery.notes != self.notes, discovery.notes
-        found = {_place(info) for info in discovery.runs}
+        found = {place_of_run(info) for info in discovery.runs}
         begun = any(by_name(info.format).has_samples for info in fresh)
         lost = [run for place, run in opened.items() if place not in found]
-        replaced = [run for run in lost if (begun and not run.format.has_samples) or _place(run.info) in self._hasty]
+        hasty = [run for run in lost if place_of_run(run.info) in self._hasty]
+        replaced = [run for run in lost if run in hasty or (begun and not run.format.has_samples)]
         self._hasty.clear()
         if (fresh or grown or replaced or notes_changed) and not self._closed.is_set():
             self._replace(fresh, replaced, grown)
@@ -395,25 +417,6 @@ class Library:
     ) -> None:
         self.close()
 
-    def _folder(self, info: RunInfo) -> Path:
-        asked = msgspec.structs.replace(
-            info.reading,
-            tokenizer="",
-            download_tokenizer=False,
-            metrics=(),
-            metrics_by_name=False,
-            metrics_step="",
-        )
-        reading = [asked.reward_key, repr(asked.fields)] if asked != AS_FOUND else []
-        reading += [f"group by {asked.group_by}"] if asked.group_by else []
-        decoder = info.tokenizer if by_name(info.format).decodes_ids else None
-        digest = [f"tokenizer {decoder.digest}"] if decoder else []
-        key = "\n".join([*_place(info), *(f"{p.path}\t{p.split}" for p in info.parts), *reading, *digest])
-        name = hashlib.blake2b(key.encode("utf-8", "surrogateescape"), digest_size=10).hexdigest()
-        folder = self.index_dir / f"v{LAYOUT}" / name
-        own = default_index_dir()
-        return folder if is_writable(folder) or self.index_dir == own else private_index(folder, own)
-
     def _changed(self, run: OpenRun) -> None:
         self._tell("run", run)
 
@@ -456,40 +459,6 @@ def _no_run(run_id: str, ids: Sequence[str]) -> NotFound:
     return NotFound(f"no run {run_id!r} is open; open runs: {', '.join(ids[:10]) or 'none'}")
 
 
-def local_copy(address: str) -> Path:
-    """The folder with the copies of the indexes that are shared in a store."""
-    asked = "\n".join([address, *(os.environ.get(name, "") for name in ("ROLLOUPE_ENDPOINT", "AWS_ENDPOINT_URL"))])
-    name = hashlib.blake2b(asked.encode("utf-8", "surrogateescape"), digest_size=10).hexdigest()
-    return default_index_dir().with_name("stores") / name
-
-
-def _look_at_store(place: str) -> None:
-    """Make sure that a store can have a shared index. Raises `UnreadablePath`."""
-    scheme, bucket, key = parts_of(place)
-    if scheme not in ("s3", "gs", "az"):
-        raise UnreadablePath(
-            f"the index cannot lie at {address_of(place)}. "
-            "Next: name a folder, or s3://, gs:// or az://, with --index-dir"
-        )
-    try:
-        from rolloupe.storage.remote.connection import connection
-
-        connection(scheme, bucket).list(key)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise UnreadablePath(f"cannot share an index at {address_of(place)}: {reason}") from None
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise UnreadablePath(
-            f"cannot write an index to {folder}: {reason}. Next: name a folder with --index-dir"
-        ) from None
-
-
 def _free_id(info: RunInfo, used_ids: Container[str]) -> str:
     """An id for a run that appeared later; the ids of the others stay."""
     (run_id,) = ids_of([info])
@@ -498,13 +467,8 @@ def _free_id(info: RunInfo, used_ids: Container[str]) -> str:
     return run_id
 
 
-def _place(info: RunInfo) -> tuple[str, ...]:
-    """What no other run has in common: its format, its root, and which run of that it is."""
-    return (info.format, info.root, info.within) if info.within else (info.format, info.root)
-
-
 def _digest(info: RunInfo, *, with_format: bool = False) -> str:
-    place = "\n".join(_place(info)[0 if with_format else 1 :])
+    place = "\n".join(place_of_run(info)[0 if with_format else 1 :])
     return hashlib.blake2b(place.encode("utf-8", "surrogateescape"), digest_size=3).hexdigest()
 
 

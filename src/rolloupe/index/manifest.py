@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from rolloupe.index.segments.files import contents_of
+from rolloupe.index.segments.segment import contents_of
 from rolloupe.storage import atomic
 
 NAME = "manifest-{:010d}"

@@ -1,17 +1,201 @@
-"""The sources of a run in their current state, and the times at which changes of each were seen."""
+"""The sources of a run: which of them each poll looks at, their current state, and the times of their changes."""
 
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+import heapq
+import math
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice, pairwise
+from typing import NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from rolloupe.formats import known_length
+from rolloupe.formats import compression_of, known_length, listing_once
 from rolloupe.formats.base import Format
+from rolloupe.index.clock import CLOCK, Clock
 from rolloupe.index.fingerprint import FileState, size_of, state_of_source
-from rolloupe.index.poll.looks import Looks
-from rolloupe.index.poll.rhythm import Rhythm
 from rolloupe.model import RunFile, RunInfo, Source
+from rolloupe.storage import is_remote, path_state, trouble_at
+
+GAPS = 3
+"""A run counts as ended after this many times its longest gap between writes."""
+
+MIN_QUIET_S = 600.0
+"""The least time, until gaps are known: steps of large models take minutes."""
+
+MAX_QUIET_S = 6 * 3600.0
+"""The most time, however long a run once paused: one that resumed after a weekend has no steps of that length."""
+
+
+class Rhythm:
+    """The longest known gap between two writes of a run. One thread learns; any thread may read."""
+
+    def __init__(self) -> None:
+        self._gap_s = 0.0
+
+    def saw_gap(self, seconds: float) -> None:
+        """Learn a gap between two writes."""
+        if seconds > self._gap_s:  # false for NaN
+            self._gap_s = seconds
+
+    def saw_writes(self, times_s: Iterable[float]) -> None:
+        """Learn the times of writes, in seconds by one clock, in any order."""
+        for before, after in pairwise(sorted(filter(math.isfinite, times_s))):
+            self.saw_gap(after - before)
+
+    @property
+    def quiet_s(self) -> float:
+        """After this many quiet seconds the run counts as ended."""
+        return min(MAX_QUIET_S, max(MIN_QUIET_S, GAPS * self._gap_s))
+
+
+MANY_FILES = 1_000
+"""Of a run with fewer files, each poll looks at all."""
+
+MANY_FOLDERS = 256
+"""Of a run with more folders, too."""
+
+LATEST = 256
+"""So many files that changed last are looked at by each poll."""
+
+ROUND_S = 10.0
+"""The time in which polls look at every other file once: a change in place of an old file shows after this time."""
+
+WHOLE_S = 30.0
+"""The longest time between two whole looks. It bounds what no time of a folder tells, as a setting that a format reads
+or the target of a link."""
+
+SETTLE_S = 2.5
+"""This long after a folder's time changed, it is listed again: some file systems count whole seconds, or two."""
+
+FolderState: TypeAlias = tuple[int, ...] | None
+"""Device, inode and times; None for a folder that is missing."""
+
+
+class PollRates:
+    """Decides for the polls of one run. Times are of the monotonic clock.
+
+    With `by_name`, each source follows from the name of its file alone: see `Format.sources_by_name`.
+    """
+
+    def __init__(self, *, by_name: bool) -> None:
+        self._by_name = by_name
+        self._names: list[str] = []
+        self._latest: dict[str, None] = {}
+        """The files that changed last, the newest first."""
+        self._folders: dict[str, FolderState] = {}
+        """The folders that the format listed, missing ones included, in their states before."""
+        self._within: dict[str, dict[str, str]] = {}
+        """The names of the sources in each folder, by the names of their files."""
+        self._due: set[str] = set()
+        """The folders that changed, and those to be listed again."""
+        self._unsettled: dict[str, float] = {}
+        """Folders that changed, and when to list them again."""
+        self.may_skip = False
+        """True if polls look at some files alone, between whole looks."""
+        self._lists_new = False
+        """True if new files may be listed alone."""
+        self._trusted = True
+        """False once names came or went in folders that did not change their times, as some mounted stores do."""
+        self._whole_s = self._at_s = -math.inf
+        self._was_settled = False
+        """True if no folder had changed before the last whole look."""
+        self._next = 0
+
+    def is_whole_due(self, now_s: float) -> bool:
+        """Tell whether this look must be at everything."""
+        if not (self.may_skip and self._trusted) or now_s - self._whole_s >= WHOLE_S:
+            return True
+        changed = {folder for folder, state in self._folders.items() if _state_of(folder) != state}
+        self._due = changed | {folder for folder, at_s in self._unsettled.items() if at_s <= now_s}
+        return bool(self._due) and not (self._lists_new and self._due <= self._within.keys())
+
+    @contextmanager
+    def whole(self, now_s: float) -> Iterator[None]:
+        """Have a whole look: the format lists its sources within this context."""
+        folders: dict[str, FolderState] = {}
+        with listing_once(lambda folder: folders.setdefault(folder, _state_of(folder))):
+            yield
+        self._was_settled = folders == self._folders and not self._unsettled
+        self._unsettled = {one: now_s + SETTLE_S for one in folders if folders[one] != self._folders.get(one, ())}
+        self._folders, self._whole_s, self._at_s = folders, now_s, now_s
+
+    def saw_all(self, sources: Mapping[str, Source], newest: Iterable[tuple[object, str]]) -> None:
+        """Take over the result of a whole look. `newest` has the names with what sorts them, the newest greatest."""
+        came_or_went = sources.keys() != set(self._names)
+        if self.may_skip and came_or_went and self._was_settled and self._is_unchanged():
+            self._trusted = False
+        if not self._names:
+            self._latest = {name: None for _, name in heapq.nlargest(LATEST, newest)}
+        self._names, self._within = [], {}
+        self._add(sources)
+        self.may_skip = (
+            len(sources) >= MANY_FILES
+            and len(self._folders) <= MANY_FOLDERS
+            and self._within.keys() <= self._folders.keys()
+            and not any(one.depends or one.texts_from or one.stream for one in sources.values())
+            and not any(map(is_remote, self._folders))
+        )
+        self._lists_new = self._by_name and not _has_compressed(sources)
+
+    def _add(self, sources: Mapping[str, Source]) -> None:
+        for name, source in sources.items():
+            folder, _, file = source.path.rpartition(os.sep)
+            if name != (within := self._within.setdefault(folder, {})).get(file):
+                within[file] = name
+                self._names.append(name)
+
+    def new(self, now_s: float, listed: Callable[[], Iterable[Source]]) -> dict[str, Source] | None:
+        """The sources that are new in the folders that changed; `listed` lists all. None if a whole look must tell."""
+        states = {folder: _state_of(folder) for folder in self._due}
+        if not states:
+            return {}
+        with listing_once(is_hidden=lambda folder, file: file in self._within.get(folder, ())):
+            found = {one.name: one for one in listed()}
+        if _has_compressed(found):
+            return None
+        self._add(found)
+        for folder, state in states.items():
+            self._unsettled.pop(folder, None)
+            if state != self._folders[folder]:
+                self._folders[folder], self._unsettled[folder] = state, now_s + SETTLE_S
+        return found
+
+    def saw_changes(self, names: Collection[str]) -> None:
+        """Note the files that changed: the next looks are at them."""
+        if names:
+            self._latest = dict.fromkeys(islice(dict.fromkeys([*names, *self._latest]), LATEST))
+
+    def some(self, now_s: float) -> set[str]:
+        """The names of the files to look at between whole looks."""
+        count, self._at_s = math.ceil(len(self._names) * min(1.0, (now_s - self._at_s) / ROUND_S)), now_s
+        start, self._next = self._next, (self._next + count) % len(self._names)
+        turn = self._names[start : start + count]
+        of_due = (name for folder in self._due for name in self._within[folder].values())
+        return {*turn, *self._names[: count - len(turn)], *self._latest, *of_due}
+
+    def _is_unchanged(self) -> bool:
+        return all(_state_of(folder) == state for folder, state in self._folders.items())
+
+
+def _has_compressed(sources: Mapping[str, Source]) -> bool:
+    """True if some file is compressed: it may hold what another one does, and only one of them counts."""
+    return any(compression_of(one.path) for one in sources.values())
+
+
+def _state_of(folder: str) -> FolderState:
+    try:
+        st = path_state(folder)
+    except OSError:
+        return None
+    return st.st_dev, st.st_ino, st.st_mtime_ns, st.st_ctime_ns
+
+
+ENDING_S = 2.0
+"""The interval at which a run's own marker of its end is read."""
+
+TIMES_S = 60.0
+"""The shortest interval at which a run's own times of its steps are read."""
 
 QUIET_S = 3.0
 """A file that has not grown for this long counts as quiet."""
@@ -40,12 +224,15 @@ class Seen(NamedTuple):
 class Sources:
     """The sources of a run, by name. One thread polls; any thread may read."""
 
-    def __init__(self, run: RunInfo, form: Format, scores: Callable[[], Sequence[Source]] = tuple) -> None:
+    def __init__(
+        self, run: RunInfo, form: Format, scores: Callable[[], Sequence[Source]] = tuple, clock: Clock = CLOCK
+    ) -> None:
+        self._clock = clock
         self._run = run
         self._format = form
         self._scores = scores
         self._places: Mapping[str, SourceState] = {}
-        self._looks = Looks(by_name=form.sources_by_name)
+        self._looks = PollRates(by_name=form.sources_by_name)
         self.looked_at_all = True
         """False if the last poll looked at the files that change, and at some others."""
         self._newest_ns: int | None = None
@@ -73,7 +260,7 @@ class Sources:
 
     def look(self) -> Seen:
         """Poll the sources: all of them, or of a large run those that may have changed, and some others in turn."""
-        now = time.monotonic()
+        now = self._clock.now_s()
         found = None if self._looks.is_whole_due(now) else self._look_at_some(now)
         self.looked_at_all = found is None
         if found is None:
@@ -98,7 +285,7 @@ class Sources:
         return None if new is None or len(found) < len(names) else found | _states(new.values())
 
     def _take(self, seen: Seen, places: Mapping[str, SourceState]) -> None:
-        now = time.monotonic()
+        now = self._clock.now_s()
         places = {name: place for name, place in places.items() if name not in seen.lost}
         written = {name for name in seen.changed if not places[name].source.scores}
         if written:
@@ -161,8 +348,8 @@ class Sources:
         if newest is None or self._first_look_s is None:
             return None
         if seen := max(list(self.changed_at.values()), default=0.0):
-            return time.monotonic() - seen
-        return max(time.time() - newest / 1e9, time.monotonic() - self._first_look_s)
+            return self._clock.now_s() - seen
+        return max(self._clock.date_s() - newest / 1e9, self._clock.now_s() - self._first_look_s)
 
     @property
     def has_grown(self) -> bool:
@@ -171,12 +358,12 @@ class Sources:
 
     def is_quiet(self, place: SourceState) -> bool:
         """True if a source has not grown for a while, by the clock of this process: that of the files may differ."""
-        return time.monotonic() - self.changed_at.get(place.source.name, 0.0) > QUIET_S
+        return self._clock.now_s() - self.changed_at.get(place.source.name, 0.0) > QUIET_S
 
     @property
     def are_quiet(self) -> bool:
         """True if no source has grown for a while."""
-        return time.monotonic() - max(list(self.changed_at.values()), default=0.0) > QUIET_S
+        return self._clock.now_s() - max(list(self.changed_at.values()), default=0.0) > QUIET_S
 
     def length(self, place: SourceState) -> int | None:
         """The length of a compressed source's stream; None if only reading it would show the length."""
@@ -188,6 +375,43 @@ class Sources:
                 length = None
             cached = self._lengths[place.source.name] = (place.state, length)
         return cached[1]
+
+
+class RunFacts:
+    """What the files of a run say about it beside samples, as of the last poll."""
+
+    def __init__(self, form: Format, rhythm: Rhythm, clock: Clock) -> None:
+        self._format, self._rhythm, self._clock = form, rhythm, clock
+        self.step_states: dict[tuple[str, int], str] = {}
+        """The states of unfinished steps by split and step."""
+        self.trouble = ""
+        """What an object store does not do at this moment."""
+        self.ending = ""
+        """The text of the run's own marker of its end: see `Format.ending`."""
+        self._ending_s = self._times_s = -math.inf
+
+    def look(self, info: RunInfo) -> bool:
+        """Read the states of steps, and the trouble of a store; True if they have changed."""
+        states, trouble = self._format.step_states(info), trouble_at(info.root)
+        has_changed = (states, trouble) != (self.step_states, self.trouble)
+        self.step_states, self.trouble = states, trouble
+        return has_changed
+
+    def look_at_ending(self, info: RunInfo) -> bool:
+        """Read the marker of the run's end, at intervals; True if it has changed."""
+        now_s = self._clock.now_s()
+        if now_s - self._ending_s < ENDING_S:
+            return False
+        before, self.ending, self._ending_s = self.ending, self._format.ending(info), now_s
+        return self.ending != before
+
+    def look_at_times(self, info: RunInfo, *, is_idle: bool) -> None:
+        """Learn the run's rhythm from the times of its steps, at intervals, if the run records them."""
+        now_s = self._clock.now_s()
+        is_first = self._times_s == -math.inf
+        if now_s - self._times_s >= TIMES_S and (is_first or not is_idle):
+            self._times_s = now_s
+            self._rhythm.saw_writes(self._format.times_s(info))
 
 
 def newest_first(places: Iterable[SourceState]) -> list[SourceState]:

@@ -13,9 +13,9 @@ from rolloupe.derive import behaviours
 from rolloupe.errors import SourceChanged
 from rolloupe.features import Floats, Grouping, WithinSums
 from rolloupe.index import OpenRun, Piece, Snapshot, metric_column
-from rolloupe.index.features.blocks import LARGEST
-from rolloupe.index.features.files import (
+from rolloupe.index.features import (
     BLOCK,
+    LARGEST,
     SAMPLE_SCHEMA,
     FeatureFacts,
     feature_facts,
@@ -25,7 +25,7 @@ from rolloupe.index.features.files import (
 )
 from rolloupe.index.fingerprint import state_of
 from rolloupe.index.segments.columns import sql_type
-from rolloupe.index.segments.text_batches import read_texts
+from rolloupe.index.segments.texts import read_texts
 from rolloupe.lru import Lru
 from rolloupe.query.engine import database
 from rolloupe.query.engine.database import Question

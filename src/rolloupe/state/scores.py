@@ -11,7 +11,7 @@ import msgspec
 
 from rolloupe.errors import NotWritable, RolloupeError
 from rolloupe.index import OpenRun
-from rolloupe.index.segments.scores import SUFFIX, ScoreLine
+from rolloupe.index.segments.parts import SUFFIX, ScoreLine
 from rolloupe.model import Source
 from rolloupe.state.records import Change
 from rolloupe.state.store import State, default_folder

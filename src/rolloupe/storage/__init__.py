@@ -1,12 +1,8 @@
 """The one place that opens files of a run, on disks and in object stores: no room above opens one by itself."""
 
-from rolloupe.storage.address import address_of, both_places, is_remote, own_place, place_of
-from rolloupe.storage.local import is_below, printable
-from rolloupe.storage.places import (
-    REMOTE_DEVICE,
-    Interrupted,
+from rolloupe.storage.address import REMOTE_DEVICE, Interrupted, address_of, both_places, is_remote, own_place, place_of
+from rolloupe.storage.dispatch import (
     StorageEntry,
-    copy_file,
     expect,
     fetch_beginnings,
     fetch_soon,
@@ -23,6 +19,7 @@ from rolloupe.storage.places import (
     stamp_of_state,
     trouble_at,
 )
+from rolloupe.storage.local import is_below, printable
 
 __all__ = [
     "REMOTE_DEVICE",
@@ -30,7 +27,6 @@ __all__ = [
     "StorageEntry",
     "address_of",
     "both_places",
-    "copy_file",
     "expect",
     "fetch_beginnings",
     "fetch_soon",

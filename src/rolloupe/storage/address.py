@@ -64,3 +64,11 @@ def parts_of(path: str) -> tuple[str, str, str]:
     scheme, _, rest = f"{path}/"[1:].partition(":/")
     bucket, _, key = rest.partition("/")
     return scheme, bucket, key[:-1]
+
+
+REMOTE_DEVICE = -2
+"""The device of all that lies in stores."""
+
+
+class Interrupted(OSError):
+    """Raised for what may go by: what was read until then is not all there is, and nothing may be kept of it."""

@@ -8,10 +8,8 @@ Opening never blocks, because a pipe without a writer would block for ever.
 import contextlib
 import errno
 import os
-import shutil
 import stat
 from collections.abc import Iterator
-from pathlib import Path
 from typing import BinaryIO
 
 from rolloupe.model import Location
@@ -57,12 +55,6 @@ def open_descriptor(location: Location) -> int:
     raise OSError(errno.EINVAL, "not a regular file", location.path)
 
 
-def copy_file(location: Location, target: Path) -> None:
-    """Copy a regular file. Raises OSError as `open_file` does."""
-    with open_file(location) as source, open(target, "wb") as copy:
-        shutil.copyfileobj(source, copy)
-
-
 def file_state(location: Location) -> os.stat_result:
     """Return the state of a regular file. Raises OSError as `open_file` does."""
     descriptor = open_descriptor(location)
@@ -70,21 +62,6 @@ def file_state(location: Location) -> os.stat_result:
         return os.fstat(descriptor)
     finally:
         os.close(descriptor)
-
-
-def path_state(path: str | Path, *, follow: bool = True) -> os.stat_result:
-    """Return the state of the file or folder at a path, of a link itself without `follow`. Raises OSError."""
-    return os.stat(path, follow_symlinks=follow)
-
-
-def is_file(path: str | Path) -> bool:
-    """Tell whether a path leads to a regular file."""
-    return os.path.isfile(path)
-
-
-def is_folder(path: str | Path) -> bool:
-    """Tell whether a path leads to a folder."""
-    return os.path.isdir(path)
 
 
 @contextlib.contextmanager

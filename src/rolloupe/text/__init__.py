@@ -5,13 +5,9 @@ linear in the text. Nothing is lost: joining the parts of the turns gives back t
 """
 
 from rolloupe.text.blocks import parts
-from rolloupe.text.common_start import MOST_BACK, alike, goes_on
-from rolloupe.text.conversations import conversation, is_message
-from rolloupe.text.encodable import clean
-from rolloupe.text.full_text import Whole, after, legible, legible_parts, verbatim, whole
-from rolloupe.text.messages import answer_at, answers_in, first_answer, from_messages, joined
-from rolloupe.text.names import digest, natural
-from rolloupe.text.preview import one_line, preview
+from rolloupe.text.full_text import after, legible, legible_parts, verbatim, whole
+from rolloupe.text.messages import answer_at, answers_in, conversation, first_answer, from_messages, is_message, joined
+from rolloupe.text.preview import digest, natural, one_line, preview
 from rolloupe.text.templates import (
     bare_answers,
     begins_any_turn,
@@ -23,11 +19,10 @@ from rolloupe.text.templates import (
     turn_starts,
 )
 from rolloupe.text.tool_calls import call_of, call_text, is_broken, readable
-from rolloupe.text.visible import named, quoted
+from rolloupe.text.visible import MOST_BACK, alike, clean, goes_on, named, quoted
 
 __all__ = [
     "MOST_BACK",
-    "Whole",
     "after",
     "alike",
     "answer_at",

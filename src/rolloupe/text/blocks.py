@@ -7,13 +7,42 @@ A block that never ends reaches to the end of the text and says so.
 import re
 from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Iterable
 from itertools import islice, pairwise
 from typing import NamedTuple
 
 from rolloupe.model import Part, PartKind
 from rolloupe.text import images
-from rolloupe.text.delimiters import Delimiters, literal
 from rolloupe.text.tool_calls import call_of, call_to, decoded_result
+
+
+class Delimiters:
+    """Regular expressions in order of precedence, each with the beginning of its matches.
+
+    Matches of different beginnings must not overlap.
+    """
+
+    def __init__(self, expressions: Iterable[tuple[str, str]]) -> None:
+        alike: dict[str, list[str]] = defaultdict(list)
+        for beginning, expression in expressions:
+            alike[beginning].append(expression)
+        self._expressions = {beginning: re.compile("|".join(some)) for beginning, some in alike.items()}
+
+    def find(self, text: str) -> list[re.Match[str]]:
+        """The delimiters of a text, from left to right."""
+        found = [match for one in self._expressions.items() for match in _matches(text, *one)]
+        return sorted(found, key=re.Match.start) if len(found) > 1 else found
+
+
+def _matches(text: str, beginning: str, expression: re.Pattern[str]) -> Iterable[re.Match[str]]:
+    at = text.find(beginning)  # quicker than the expression, and most texts lack most beginnings
+    return expression.finditer(text, at) if at >= 0 else ()
+
+
+def literal(word: str) -> tuple[str, str]:
+    """The expression of a delimiter that is always the same."""
+    return word[0], re.escape(word)
+
 
 MAX_PARTS = 10_000
 """After this many parts, the rest of a turn is one text."""

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 from rolloupe.model import Part, ToolCall
 from rolloupe.text import images
 from rolloupe.text.blocks import THINK_ENDS, parts
-from rolloupe.text.encodable import clean
 from rolloupe.text.templates import ROLES
 from rolloupe.text.tool_calls import ARGUMENTS, NAMES, call_of, call_text, decoded_result, from_object, id_of
+from rolloupe.text.visible import clean
 
 TEXTS = frozenset(("text", "input_text", "output_text", "refusal"))
 THOUGHTS = frozenset((

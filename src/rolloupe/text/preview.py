@@ -1,9 +1,23 @@
-"""The start of the question, in one line, for lists."""
+"""The start of a question in one line, for lists; names of groups, and the order of names."""
 
+import hashlib
 import re
 
-from rolloupe.text.encodable import clean
 from rolloupe.text.templates import ROLE_STARTS, bare_question
+from rolloupe.text.visible import clean
+
+_NUMBER = re.compile("[0-9]+")
+
+
+def digest(prompt: str) -> str:
+    """Return a name for the group of samples with this prompt, if the framework has none: 12 hex digits."""
+    return hashlib.blake2b(prompt.encode("utf-8", "replace"), digest_size=6).hexdigest()
+
+
+def natural(name: str) -> str:
+    """Return a sort key that orders numbers in names by size: `rank2` before `rank10`."""
+    return _NUMBER.sub(lambda match: match[0].zfill(20), name)
+
 
 WINDOW = 8
 """How many characters to read for each one shown: white space and markers take some."""

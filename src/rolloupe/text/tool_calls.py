@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from rolloupe.model import ToolCall
-from rolloupe.text.encodable import clean
+from rolloupe.text.visible import clean
 
 ARGUMENTS = ("arguments", "parameters", "args", "input")
 IDS = ("call_id", "id", "tool_use_id", "tool_call_id", "toolCallId", "toolUseId")

@@ -4,9 +4,8 @@ Owns the files of tokenizers (`tokenizer.json`, `tekken.json`, SentencePiece mod
 Hugging Face cache. It reads what decoding needs, a table of bytes and a few rules, and runs nothing that a file names.
 """
 
-from rolloupe.tokenizer.decode import decode_tokens, most_chars, partial_pieces, text_of_token
 from rolloupe.tokenizer.files import find_tokenizer, load, load_at, load_named, load_unchanged
-from rolloupe.tokenizer.vocabulary import Tokenizer, placeholder
+from rolloupe.tokenizer.vocabulary import Tokenizer, decode_tokens, most_chars, partial_pieces, text_of_token
 
 __all__ = [
     "Tokenizer",
@@ -18,6 +17,5 @@ __all__ = [
     "load_unchanged",
     "most_chars",
     "partial_pieces",
-    "placeholder",
     "text_of_token",
 ]

@@ -1,15 +1,89 @@
-"""Tokenizer files: which file of a folder is read, as what, and within which bounds."""
+"""Tokenizer files: which file of a folder or of a model is read, as what, and within which bounds.
+
+A model's name leads to the local Hugging Face cache, into which its tokenizer is fetched where a person asks.
+"""
 
 import hashlib
 import os
+import re
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
-from rolloupe.errors import UnreadablePath
+from rolloupe.errors import UnreadablePath, words_of
 from rolloupe.model import Location, TokenizerFile
 from rolloupe.storage import file_state, folder_entries, is_file, is_folder, open_file
-from rolloupe.tokenizer import hub, ranks, sentence_piece, tekken, tokenizer_json
+from rolloupe.tokenizer.formats import (
+    RANK_LINE,
+    is_tekken,
+    read_ranks,
+    read_sentence_piece,
+    read_tekken,
+    read_tokenizer_json,
+    with_added_tokens,
+)
 from rolloupe.tokenizer.vocabulary import BadTokenizer, Tokenizer, Vocabulary
+
+_PART = r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.)){0,95}"
+_NAME = re.compile(rf"{_PART}(?:/{_PART})?")
+_COMMIT = re.compile(rb"[0-9a-f]{40}")
+
+
+def is_model_name(text: str) -> bool:
+    """Tell whether a text may be the name of a model, such as `Qwen/Qwen3-4B`."""
+    return _NAME.fullmatch(text) is not None and "--" not in text
+
+
+def cached_model(name: str) -> str | None:
+    """Return the folder of a model in the local cache: what its main branch was when it was fetched last."""
+    folder = os.path.join(_cache_folder(), "models--" + name.replace("/", "--"))
+    try:
+        with open_file(Location(os.path.join(folder, "refs", "main"), os.sep)) as file:
+            commit = file.read(40)
+    except OSError:
+        commit = b""
+    snapshots = os.path.join(folder, "snapshots")
+    if _COMMIT.fullmatch(commit):
+        snapshot = os.path.join(snapshots, commit.decode())
+        return snapshot if is_folder(snapshot) else None
+    try:
+        with folder_entries(Location(snapshots, os.sep)) as listing:
+            names = sorted(entry.name for entry in listing if _COMMIT.fullmatch(os.fsencode(entry.name)))
+    except OSError:
+        return None
+    return os.path.join(snapshots, names[0]) if len(names) == 1 else None
+
+
+def _cache_folder() -> str:
+    """Source: `constants.py` of huggingface_hub."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join("~", ".cache")
+    home = os.environ.get("HF_HOME") or os.path.join(cache, "huggingface")
+    named = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE")
+    return os.path.expanduser(named or os.path.join(home, "hub"))
+
+
+def fetch_model(name: str, choose: Callable[[list[str]], list[str]], max_bytes: int) -> str:
+    """Fetch the chosen files of a model into the local cache, and return their folder. Raises `UnreadablePath`."""
+    try:
+        from huggingface_hub import HfApi, hf_hub_download
+    except ImportError:
+        raise UnreadablePath(
+            f"the tokenizer {name} cannot be fetched without huggingface_hub. Next: pip install 'rolloupe[hub]'"
+        ) from None
+    try:
+        info = HfApi().model_info(name, files_metadata=True)
+        sizes = {file.rfilename: file.size or 0 for file in info.siblings or []}
+        files = choose(list(sizes))
+        too_large = [file for file in files if sizes[file] > max_bytes]
+        if not too_large:
+            paths = [hf_hub_download(name, file, revision=info.sha) for file in files]
+    except Exception as error:
+        raise UnreadablePath(f"the tokenizer {name} cannot be fetched: {words_of(error)}") from None
+    if not files or too_large:
+        reason = f"{too_large[0]} is larger than {max_bytes // 2**20} MiB" if too_large else "it has no tokenizer file"
+        raise UnreadablePath(f"the tokenizer {name} cannot be fetched: {reason}. Next: name another")
+    return os.path.dirname(paths[0])
+
 
 NAMES = (
     "tokenizer.json", "tekken.json", "tokenizer.model", "tiktoken.model", "spiece.model", "sentencepiece.bpe.model",
@@ -52,9 +126,9 @@ def load(place: str | Path, *, download: bool = False) -> Tokenizer:
 
 def load_named(name: str, *, download: bool = False) -> Tokenizer:
     """Load a tokenizer by the name of its model, as `load` does; a path is no such name. Raises `UnreadablePath`."""
-    folder = hub.cached(name) if hub.is_name(name) else None
-    if folder is None and download and hub.is_name(name):
-        folder = hub.fetched(name, lambda names: [*_vocabularies(names)[:1], *({CONFIG} & {*names})], MAX_BYTES)
+    folder = cached_model(name) if is_model_name(name) else None
+    if folder is None and download and is_model_name(name):
+        folder = fetch_model(name, lambda names: [*_vocabularies(names)[:1], *({CONFIG} & {*names})], MAX_BYTES)
     if folder is None:
         raise UnreadablePath(
             f"there is no tokenizer {name[:200]}: no such file or folder, nor a model in the local Hugging Face cache. "
@@ -140,12 +214,12 @@ def _vocabulary(data: bytes, location: Location) -> tuple[Vocabulary, bytes]:
         raise BadTokenizer("it is a Git LFS pointer, the file itself is not downloaded")
     config = b""
     if data.lstrip()[:1] == b"{":
-        vocabulary = tekken.read(data) if tekken.fits(data) else tokenizer_json.read(data)
+        vocabulary = read_tekken(data) if is_tekken(data) else read_tokenizer_json(data)
     else:
-        read = ranks.read if ranks.LINE.match(data) else sentence_piece.read
+        read = read_ranks if RANK_LINE.match(data) else read_sentence_piece
         if _state(_config_of(location)) != (0, 0, 0):
             config = _read(_config_of(location))
-        vocabulary = tokenizer_json.with_added_tokens(read(data), config)
+        vocabulary = with_added_tokens(read(data), config)
     if max(map(len, vocabulary.spellings.values()), default=0) > MAX_SPELLING:
         raise BadTokenizer(f"it has a token of more than {MAX_SPELLING:,} characters")
     return vocabulary, config

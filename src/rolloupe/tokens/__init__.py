@@ -4,57 +4,51 @@ Owns formulas and the alignment of per-token arrays; reads no files and knows no
 not count are absent, never zero.
 """
 
-from rolloupe.tokens.alignment import (
-    ATTENTION,
-    LOSS_MASKS,
-    AlignedArrays,
-    UnpaddedSpan,
-    inner,
-    place,
-    read_mask,
-    unpadded,
-)
-from rolloupe.tokens.applicable import loss_inputs, mask_rules
 from rolloupe.tokens.arrays import (
+    ADVANTAGES,
+    ATTENTION,
+    GROUP_ADVANTAGES,
+    LOSS_MASKS,
+    MASK,
     MASKS,
     UNEQUAL,
+    AlignedArrays,
+    Flags,
     Floats,
+    UnpaddedSpan,
     aligned,
     beside,
     counts,
     finite,
+    inner,
     length,
     mask_of,
     packed,
+    place,
     read_floats,
+    read_mask,
     same_end,
     under_mask,
+    unpadded,
     unpadded_length,
 )
-from rolloupe.tokens.batch import Reduced, TokenBatch
-from rolloupe.tokens.complete import ADVANTAGES, GROUP_ADVANTAGES, MASK, Origin, SampleSeries, completed, trained
-from rolloupe.tokens.facts import facts_of
-from rolloupe.tokens.groups import group_advantages
-from rolloupe.tokens.loss_inputs import Flags, LossInputs
 from rolloupe.tokens.masks import (
-    ANY_SIGN,
     DPPO,
     IPO,
     MASK_RULES,
-    AntIcePop,
     Clip,
-    ClipHigher,
     IcePop,
-    Limit,
+    LossInputs,
     MaskFlags,
     MaskRule,
     SequenceClip,
-    Sign,
+    loss_inputs,
+    mask_rules,
 )
-from rolloupe.tokens.names import has_other_meaning, name_among
 from rolloupe.tokens.ratios import (
     board_kl,
     effective_sample_size,
+    group_advantages,
     importance_ratio,
     kl_k2,
     kl_k3,
@@ -66,7 +60,9 @@ from rolloupe.tokens.ratios import (
     prob_delta,
 )
 from rolloupe.tokens.sample_tokens import (
+    Reduced,
     SampleTokens,
+    TokenBatch,
     cut_tokens,
     first_tokens,
     hide_masked,
@@ -75,7 +71,20 @@ from rolloupe.tokens.sample_tokens import (
     tokens_of,
     values_between,
 )
-from rolloupe.tokens.series import DIFFERENCE, KINDS, POLICY, RECORDED_MASK, Scale, SeriesKind, computed_series, kind_of
+from rolloupe.tokens.series import (
+    DIFFERENCE,
+    POLICY,
+    Origin,
+    SampleSeries,
+    Scale,
+    completed,
+    computed_series,
+    facts_of,
+    has_other_meaning,
+    kind_of,
+    name_among,
+    trained,
+)
 from rolloupe.tokens.update import (
     MAX_SIZE,
     RECORDED,
@@ -85,9 +94,7 @@ from rolloupe.tokens.update import (
     ClippedWeight,
     ImportanceSampled,
     Masked,
-    RecordedMask,
     Reinforce,
-    UpdateKind,
     UpdateRule,
     aggregation_weight,
     full_coefficients,
@@ -98,13 +105,11 @@ from rolloupe.tokens.update import (
 
 __all__ = [
     "ADVANTAGES",
-    "ANY_SIGN",
     "ATTENTION",
     "DIFFERENCE",
     "DPPO",
     "GROUP_ADVANTAGES",
     "IPO",
-    "KINDS",
     "LOSS_MASKS",
     "MASK",
     "MASKS",
@@ -112,13 +117,10 @@ __all__ = [
     "MAX_SIZE",
     "POLICY",
     "RECORDED",
-    "RECORDED_MASK",
     "UNEQUAL",
     "UPDATES",
     "AlignedArrays",
-    "AntIcePop",
     "Clip",
-    "ClipHigher",
     "Clipped",
     "ClippedSequence",
     "ClippedWeight",
@@ -126,24 +128,19 @@ __all__ = [
     "Floats",
     "IcePop",
     "ImportanceSampled",
-    "Limit",
     "LossInputs",
     "MaskFlags",
     "MaskRule",
     "Masked",
     "Origin",
-    "RecordedMask",
     "Reduced",
     "Reinforce",
     "SampleSeries",
     "SampleTokens",
     "Scale",
     "SequenceClip",
-    "SeriesKind",
-    "Sign",
     "TokenBatch",
     "UnpaddedSpan",
-    "UpdateKind",
     "UpdateRule",
     "aggregation_weight",
     "aligned",

@@ -1,10 +1,16 @@
-"""Per-token arrays as frameworks store them, read from decoded JSON and without padding."""
+"""Per-token arrays as frameworks store them: read from JSON, without padding, and placed on the tokens they belong to.
+
+An array may cover the response, prompt and response, the trained tokens alone, or padding as well. One that fits none
+of these is named in a note and not placed: values on the wrong tokens would be worse than none.
+"""
 
 import contextlib
 import math
+import re
 from array import array
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,3 +131,242 @@ def finite(values: Floats) -> Floats:
 def packed(values: Floats) -> "array[float]":
     """Return values as a standard library array of doubles, without a Python object for each value."""
     return array("d", values.astype(np.float64, copy=False).tobytes())
+
+
+Flags = NDArray[np.bool_]
+
+
+MASK, ADVANTAGES, GROUP_ADVANTAGES = "loss_mask", "advantages", "group_advantages"
+
+
+ATTENTION = "attention_mask"
+LOSS_MASKS = (
+    MASK, "response_mask", "action_mask", "completion_mask", "assistant_mask", "assistant_masks", "loss_masks",
+    "token_loss_mask",
+)  # fmt: skip
+"""What frameworks call the mask of the tokens that are trained.
+
+Sources: verl (`response_mask`), OpenRLHF (`action_mask`), TRL and verifiers (`completion_mask`), `transformers`
+(`assistant_masks`), SkyRL and prime-rl (`loss_mask`), slime (`loss_masks`), NeMo-RL (`token_loss_mask`).
+"""
+
+_FLAGS = {"1": 1.0, "0": 0.0, "true": 1.0, "false": 0.0, "1.0": 1.0, "0.0": 0.0}
+_SPECIAL = re.compile(r"<[^<>]*>|\[[A-Z_ ]+\]", re.DOTALL)
+
+
+class AlignedArrays(NamedTuple):
+    """Arrays over the tokens of a sample, all of the shape (total,), NaN for a token without a value."""
+
+    total: int
+    series: dict[str, Floats]
+    left_out: frozenset[str]
+    """The names of the arrays that fit nowhere."""
+    notes: list[str]
+
+
+class UnpaddedSpan(NamedTuple):
+    """The tokens from `start` to `stop`: those of a list that are no padding."""
+
+    start: int
+    stop: int
+
+
+def inner(value: object) -> object:
+    """Return what a list holds for one sample: the list in a list of one, the numbers in lists of one each."""
+    if isinstance(value, list) and value and isinstance(value[0], list):
+        if len(value) == 1:
+            return value[0]
+        if all(isinstance(one, list) and len(one) == 1 for one in value):
+            return [one[0] for one in value]
+    return value
+
+
+def read_mask(value: object) -> Floats | None:
+    """Return a mask as float64, shape (T,), NaN for what is no flag; None for no list, and for one of other things.
+
+    Flags are numbers, true and false, or texts of these.
+    """
+    value = inner(value)
+    found = read_floats(value)
+    if found is None or not isinstance(value, list) or not math.isnan(found.min()):
+        return found
+    flags = [_FLAGS.get(one.strip().lower()) if isinstance(one, str) else one for one in value]
+    if any(isinstance(one, list | dict) for one in flags) or all(one is None for one in flags):
+        return None
+    return read_floats(flags)
+
+
+def unpadded(pieces: Sequence[object], masks: Mapping[str, Floats]) -> UnpaddedSpan:
+    """Return which ids or strings of tokens are no padding, by the masks that have a flag for each of them.
+
+    Padding is outside of every mask, at an end, and one token again and again; a text must also look like a special
+    token. At the end, one token is enough, as every answer ends before it; a beginning may be that of a prompt.
+    """
+    covering = [mask for mask in masks.values() if len(mask) == len(pieces)]
+    if not covering or not len(pieces) or any(mask[0] > 0 and mask[-1] > 0 for mask in covering):
+        return UnpaddedSpan(0, len(pieces))
+    flags = [*map(counts, covering)]
+    inside = np.flatnonzero(np.logical_or.reduce(flags))
+    if not len(inside):
+        return UnpaddedSpan(0, len(pieces))
+    first, last = int(inside[0]), int(inside[-1]) + 1
+    before, behind = first, len(pieces) - last
+    head = _repeated(pieces[:first]) if before else 0
+    tail = _repeated(pieces[: last - 1 : -1] if last else pieces[::-1]) if behind else 0
+    return UnpaddedSpan(head if head > 1 else 0, len(pieces) - (tail if tail > 1 or tail == behind else 0))
+
+
+def _repeated(pieces: Sequence[object]) -> int:
+    """How often the first of some pieces follows itself at their beginning; 0 for one that cannot be padding."""
+    pad = pieces[0]
+    if isinstance(pad, str) and not _SPECIAL.fullmatch(pad):
+        return 0
+    return next((n for n, one in enumerate(pieces) if one != pad), len(pieces))
+
+
+def place(arrays: Mapping[str, Floats], count: int | None, prompt: int | None = None) -> AlignedArrays:
+    """Place arrays on the `count` tokens of a response; without a count, on as many as the arrays say.
+
+    `prompt` is how many tokens precede the response, if that is known. All masks of `LOSS_MASKS` become the series
+    `loss_mask`: where several differ, a token counts that all of them count.
+    """
+    lengths = {*map(len, arrays.values())} | ({count} if count is not None else set())
+    if len(lengths) == 1 and sum(name in LOSS_MASKS for name in arrays) < 2 and not _has_gaps(arrays):
+        series = {MASK if name in LOSS_MASKS else name: values for name, values in arrays.items()}
+        return AlignedArrays(lengths.pop(), series, frozenset(), [])
+    masks = {name: values for name, values in arrays.items() if name == ATTENTION or name in LOSS_MASKS}
+    others = {name: values for name, values in arrays.items() if name not in masks}
+    total = count if count is not None else _likely_count(others, masks, prompt)
+    starts = {name: _start(name, mask, total, prompt) for name, mask in masks.items()}
+    placed = {name: mask[starts[name] :][:total] for name, mask in masks.items() if starts[name] is not None}
+    notes = [_unplaced(name, masks[name], total) for name in masks if name not in placed]
+    notes += [
+        f"{name} has {len(mask)} values for {total} tokens, and could begin with any of {len(mask) - total + 1}: "
+        "the last ones are taken"
+        for name, mask in masks.items()
+        if name in placed and _is_loose(name, mask, total, prompt)
+    ]
+    loss_masks = {name: mask for name, mask in placed.items() if name != ATTENTION}
+    series = _merged_masks(loss_masks, notes) | {name: mask for name, mask in placed.items() if name == ATTENTION}
+    unfit = {}
+    for name, values in others.items():
+        found = _placed(values, total, prompt, series, masks, starts)
+        if found is None:
+            unfit[name] = values
+        else:
+            series[name] = found
+    if not unfit:
+        return AlignedArrays(total, _ordered(series, arrays), frozenset(masks.keys() - placed.keys()), notes)
+    if not series.keys() & {MASK, ATTENTION}:
+        return _cut(others, count, notes, frozenset(masks))
+    trained = int(np.count_nonzero(counts(series[MASK]))) if MASK in series else None
+    among = f"{total} tokens" + ("" if trained is None else f", {trained} of them trained,")
+    named = ", ".join(f"{name} has {len(values)}" for name, values in unfit.items())
+    notes.append(f"arrays {UNEQUAL}, not shown, as nothing says to which of {among} they belong: {named}")
+    left_out = frozenset((*unfit, *(masks.keys() - placed.keys())))
+    return AlignedArrays(total, _ordered(series, arrays), left_out, notes)
+
+
+def _has_gaps(arrays: Mapping[str, Floats]) -> bool:
+    """True if a mask of the loss lacks a flag: its least one is no number then."""
+    return any(name in LOSS_MASKS and len(values) and math.isnan(values.min()) for name, values in arrays.items())
+
+
+def _cut(others: Mapping[str, Floats], count: int | None, notes: list[str], masks: frozenset[str]) -> AlignedArrays:
+    """Arrays without a mask, up to the shortest: none of them can put a value on a token that was not trained."""
+    lengths = {name: len(values) for name, values in others.items()}
+    total, cut = aligned(lengths if count is None else lengths | {"tokens": count})
+    return AlignedArrays(total, {name: values[:total] for name, values in others.items()}, masks, notes + cut)
+
+
+def _ordered(series: dict[str, Floats], arrays: Mapping[str, Floats]) -> dict[str, Floats]:
+    """The series in the order of the arrays."""
+    names = dict.fromkeys(MASK if name in LOSS_MASKS else name for name in arrays)
+    return {name: series[name] for name in names if name in series}
+
+
+def _likely_count(others: Mapping[str, Floats], masks: Mapping[str, Floats], prompt: int | None) -> int:
+    """How many tokens arrays are about that differ in length."""
+    lengths = Counter(len(values) for values in others.values())
+    name, mask = next(iter(masks.items()), ("", np.empty(0)))
+    if not lengths or len(mask) in lengths or (prompt and len(mask) + prompt in lengths):
+        return len(mask)
+    likely = max(lengths, key=lambda length: (lengths[length], length))
+    if not len(mask):
+        return likely
+    is_of_trained = _start(name, mask, likely, prompt) is None and likely == np.count_nonzero(counts(mask))
+    return len(mask) if is_of_trained else likely
+
+
+def _start(name: str, mask: Floats, total: int, prompt: int | None) -> int | None:
+    """Where in a mask the tokens begin; None if it does not fit them."""
+    further = len(mask) - total
+    if further <= 0:
+        return None if further < 0 else 0
+    inside = np.flatnonzero(counts(mask))
+    if not len(inside):
+        return further
+    first, last = int(inside[0]), int(inside[-1]) + 1
+    if last - first == total:
+        return first
+    if name == ATTENTION and prompt is not None and len(inside) > prompt + total:
+        return None
+    if first >= further or name == ATTENTION:  # over prompt and response
+        return further
+    return 0 if last <= total else None  # with padding at the end
+
+
+def _is_loose(name: str, mask: Floats, total: int, prompt: int | None) -> bool:
+    """True for a mask whose flags fit both its first and its last tokens, so that nothing says which are meant."""
+    further = len(mask) - total
+    inside = np.flatnonzero(counts(mask))
+    if further <= 0 or further == prompt or not len(inside) or inside[-1] + 1 - inside[0] == total:
+        return False
+    return bool(inside[-1] < total and (inside[0] >= further or name == ATTENTION))
+
+
+def _unplaced(name: str, mask: Floats, total: int) -> str:
+    return f"arrays {UNEQUAL}, not used, as nothing says to which of {total} tokens it belongs: {name} has {len(mask)}"
+
+
+def _merged_masks(masks: Mapping[str, Floats], notes: list[str]) -> dict[str, Floats]:
+    """The masks of the loss as one."""
+    if not masks:
+        return {}
+    first, *_ = masks.values()
+    flags = [counts(mask) for mask in masks.values()]
+    differ = int(np.count_nonzero(np.logical_or.reduce(flags) & ~np.logical_and.reduce(flags)))
+    if differ:
+        notes.append(f"{' and '.join(masks)} differ at {differ} tokens: those count that all of them count")
+        first = np.where(np.logical_and.reduce(flags), first, 0.0)
+    missing = int(np.count_nonzero(np.logical_or.reduce([np.isnan(mask) for mask in masks.values()])))
+    if missing:
+        notes.append(f"{' and '.join(masks)}: no flag for {missing} tokens, which do not count")
+    return {MASK: first}
+
+
+def _placed(
+    values: Floats,
+    total: int,
+    prompt: int | None,
+    series: Mapping[str, Floats],
+    masks: Mapping[str, Floats],
+    starts: Mapping[str, int | None],
+) -> Floats | None:
+    """Values over the tokens; None if they do not fit them."""
+    length = len(values)
+    if length == total:
+        return values
+    if length > total:
+        alike = (starts[name] for name, mask in masks.items() if len(mask) == length)
+        start = length - total if length - total == prompt else next((one for one in alike if one is not None), None)
+        return None if start is None else values[start : start + total]
+    flags = [counts(series[name]) for name in (MASK, ATTENTION) if name in series]
+    if len(flags) == 2:
+        flags.append(flags[0] & flags[1])
+    for inside in flags:
+        if np.count_nonzero(inside) == length:
+            found = np.full(total, np.nan)
+            found[inside] = values
+            return found
+    return None

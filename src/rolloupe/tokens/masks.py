@@ -1,4 +1,4 @@
-"""Rules that take tokens out of the loss, each a record of its thresholds.
+"""What a loss sees of a response, and the rules that take tokens out of it, each a record of its thresholds.
 
 Every rule compares one series with limits that may depend on the sign of a token's advantage, so a rule is data: its
 `limits` say all that it does, and a page can apply it with other thresholds. A rule never takes out a token outside the
@@ -6,13 +6,83 @@ loss mask, nor one with a NaN in what the rule compares.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rolloupe.tokens.arrays import Floats
-from rolloupe.tokens.loss_inputs import Compared, Flags, LossInputs
+from rolloupe.model import RunLoss
+from rolloupe.tokens.arrays import ADVANTAGES, GROUP_ADVANTAGES, Flags, Floats
+from rolloupe.tokens.ratios import importance_ratio, log_ratio, prob_delta
+from rolloupe.tokens.series import POLICY, RECORDED_MASK, SampleSeries, trained
+
+Compared: TypeAlias = Literal["prob_delta", "importance_ratio", "update_ratio", "sequence_ratio"]
+"""What a rule may compare: see the token series of these names."""
+
+
+@dataclass(frozen=True)
+class LossInputs:
+    """The inputs of a loss for one response; every array has shape (T,), T tokens, log-probabilities are in nats.
+
+    `old_logprobs` are those of the policy that the ratio compares with: the sampling policy, or the proximal one (the
+    policy at the start of the step). Outside `loss_mask` nothing counts. A NaN makes what depends on it NaN.
+    """
+
+    logprobs: Floats
+    old_logprobs: Floats
+    advantages: Floats
+    loss_mask: Flags
+    ref_logprobs: Floats | None = None
+    inference_logprobs: Floats | None = None
+    """Those of the inference engine, where they differ from `old_logprobs`; None: the same."""
+    sequence_ratios: Floats | None = None
+    """The ratio of its sequence for each token, if it is known: the arrays may hold several responses."""
+    recorded_mask: Flags | None = None
+    """The tokens that the trainer recorded as taken out of the loss, if it recorded any flags."""
+
+    @cached_property
+    def log_ratios(self) -> Floats:
+        """Return `logprobs - old_logprobs`."""
+        return log_ratio(self.logprobs, self.old_logprobs)
+
+    @cached_property
+    def ratios(self) -> Floats:
+        """Return the importance ratio of each token."""
+        return importance_ratio(self.log_ratios)
+
+    @cached_property
+    def deltas(self) -> Floats:
+        """Return how far the probability of each token has moved from that of the inference engine."""
+        return prob_delta(self.logprobs, self._engine_logprobs)
+
+    @cached_property
+    def engine_ratios(self) -> Floats:
+        """Return the ratio of the trainer's probability to the inference engine's."""
+        return importance_ratio(log_ratio(self.logprobs, self._engine_logprobs))
+
+    def compared(self, name: Compared) -> Floats:
+        """Return what a rule compares, shape (T,)."""
+        if name == "sequence_ratio":
+            several = self.sequence_ratios
+            return np.full(self.advantages.shape, self.sequence_ratio) if several is None else several
+        return {"prob_delta": self.deltas, "importance_ratio": self.engine_ratios, "update_ratio": self.ratios}[name]
+
+    @cached_property
+    def sequence_ratio(self) -> float:
+        """Return the geometric mean of the ratios under the mask, NaN without a token there.
+
+        Source: GSPO (Zheng et al. 2025), where it replaces the ratio of each token.
+        """
+        under = self.log_ratios[self.loss_mask]
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(np.exp(under.mean())) if under.size else float("nan")
+
+    @property
+    def _engine_logprobs(self) -> Floats:
+        return self.old_logprobs if self.inference_logprobs is None else self.inference_logprobs
+
 
 Sign: TypeAlias = Literal["up", "zero", "down"]
 """The sign of an advantage: `up` above 0, `down` below 0, `zero` for 0 and NaN."""
@@ -216,3 +286,55 @@ class SequenceClip(MaskRule):
 
 MASK_RULES: tuple[type[MaskRule], ...] = (DPPO, IcePop, AntIcePop, IPO, Clip, ClipHigher, SequenceClip)
 """Every rule."""
+
+
+COMPARED_INSTEAD = {"update_ratio": "importance_ratio"}
+"""Without logprobs from before the step, a clip compares with those at sampling."""
+
+
+def compared_series(rule: MaskRule, names: Sequence[str] | Mapping[str, object]) -> str | None:
+    """Return the name of the series that a rule compares, of those that a sample has; None if it has none."""
+    for name in (rule.compares, COMPARED_INSTEAD.get(rule.compares)):
+        if name is not None and name in names:
+            return name
+    return None
+
+
+def mask_rules(series: Sequence[SampleSeries], loss: RunLoss | None = None) -> list[tuple[MaskRule, str]]:
+    """Return the rules that these series suffice for, and the series that each compares.
+
+    The rule of the run's loss comes first, with the run's thresholds.
+    """
+    names = [one.name for one in series]
+    found = []
+    for kind in sorted(MASK_RULES, key=lambda kind: loss is None or kind.name != loss.rule):
+        rule = kind(**loss.thresholds) if loss is not None and kind.name == loss.rule else kind()
+        name = compared_series(rule, names)
+        needs_advantages = any(limit.signs != ANY_SIGN for limit in rule.limits)
+        if name is not None and (ADVANTAGES in names or not needs_advantages):
+            found.append((rule, name))
+    return found
+
+
+def loss_inputs(series: Sequence[SampleSeries]) -> LossInputs | None:
+    """Return what a loss sees of a sample; None without logprobs or without advantages.
+
+    The policy's logprobs are the trainer's, else those before the step, else those at sampling. The advantages are
+    those of the record, else those within the group.
+    """
+    values = {one.name: one.values for one in series if one.origin != "difference"}
+    logprobs = next((values[name] for name in POLICY if name in values), None)
+    advantages = values.get(ADVANTAGES, values.get(GROUP_ADVANTAGES))
+    if logprobs is None or advantages is None:
+        return None
+    sampling, flags = values.get("logprobs", logprobs), values.get(RECORDED_MASK)
+    return LossInputs(
+        logprobs=logprobs,
+        old_logprobs=values.get("old_logprobs", sampling),
+        advantages=advantages,
+        loss_mask=trained(values) & ~np.isnan(logprobs),
+        ref_logprobs=values.get("ref_logprobs"),
+        inference_logprobs=sampling,
+        sequence_ratios=values.get("sequence_ratio"),
+        recorded_mask=None if flags is None else flags == 1,
+    )

@@ -6,14 +6,16 @@ sampling. Without `trainer_logprobs` the policy is that at the start of the step
 without both that at sampling. Log-probabilities are in nats.
 """
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Collection, Container, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rolloupe.model import SeriesFacts
 from rolloupe.tokens import ratios
-from rolloupe.tokens.arrays import Floats, counts
+from rolloupe.tokens.arrays import ADVANTAGES, GROUP_ADVANTAGES, MASK, Flags, Floats, counts
 
 Starts: TypeAlias = NDArray[np.int64]
 """The first token of each of several samples in one array."""
@@ -169,3 +171,148 @@ def kind_of(name: str) -> SeriesKind:
         title = KINDS[base].title
         return SeriesKind(f"{title}: recorded - computed", f"recorded {base} minus the computed one", "symmetric")
     return KINDS.get(name, SeriesKind(name, f"the series {name} as the framework recorded it"))
+
+
+_OTHER_NAMES: dict[str, tuple[str, ...]] = {
+    "kl": ("kl_k3", "mismatch_kl"),
+    "k1": ("log_ratio",),
+    "kl_k1": ("log_ratio",),
+    "k2": ("kl_k2",),
+    "k3": ("kl_k3",),
+    "advantage": ("advantages", "group_advantages"),
+    "advantages": ("group_advantages",),
+    "ratio": ("importance_ratio", "update_ratio"),
+    "entropies": ("entropy",),
+    "entropys": ("entropy",),
+    **dict.fromkeys(
+        (
+            "inference_logprobs", "sampling_logprobs", "generation_logprobs", "rollout_logprobs", "rollout_log_probs",
+            "sampling_per_token_logps",
+        ),
+        ("logprobs",),
+    ),
+    **dict.fromkeys(("prev_logprobs", "log_probs", "old_log_probs", "old_per_token_logps"), ("old_logprobs",)),
+    **dict.fromkeys(
+        (
+            "reference_logprobs", "reference_policy_logprobs", "ref_log_probs", "ref_log_prob",
+            "ref_per_token_logps",
+        ),
+        ("ref_logprobs",),
+    ),
+    "inference_prob": ("sampling_probability",),
+    "trainer_prob": ("probability",),
+}  # fmt: skip
+"""By another name, the series that it means: the first of them that samples have."""
+
+
+def has_other_meaning(name: str) -> bool:
+    """True for a name that means another series where no series is called so."""
+    return name in _OTHER_NAMES
+
+
+def name_among(name: str, known: Container[str]) -> str:
+    """Return the known series that a name means: the one called so, else the first of those that it may mean.
+
+    A name that means none of them is returned as it is.
+    """
+    return next((one for one in (name, *_OTHER_NAMES.get(name, ())) if one in known), name)
+
+
+Origin: TypeAlias = Literal["recorded", "derived", "difference"]
+
+
+class SampleSeries(NamedTuple):
+    """A token series over all tokens of a sample: `values` has the shape (T,), NaN for a token without a value."""
+
+    name: str
+    origin: Origin
+    values: Floats
+
+
+def completed(
+    recorded: Mapping[str, Floats],
+    by_framework: Collection[str],
+    advantage: float | Floats | None = None,
+    starts: Starts | None = None,
+    group_advantage: float | None = None,
+) -> list[SampleSeries]:
+    """Return the recorded series in the order of the record, then derived ones, then differences.
+
+    A recorded series wins over the same series, computed; if it is one of those `by_framework`, the difference between
+    them is a series of its own. `advantage` is that of the sample, for every trained token. If the arrays hold several
+    samples, one behind the other, `starts` are their first tokens, and `advantage` has a value for each token. Where
+    there is no advantage, `group_advantage` is that of the sample within its group.
+    """
+    computed = computed_series(recorded, recorded.get(MASK), starts)
+    if ADVANTAGES not in recorded and advantage is not None and recorded:
+        computed[ADVANTAGES] = np.where(trained(recorded), advantage, np.nan)
+    elif ADVANTAGES not in recorded and group_advantage is not None and recorded:
+        computed[GROUP_ADVANTAGES] = np.where(trained(recorded), group_advantage, np.nan)
+    found = [
+        SampleSeries(name, "recorded" if name in by_framework else "derived", values)
+        for name, values in recorded.items()
+    ]
+    found += [SampleSeries(name, "derived", values) for name, values in computed.items() if name not in recorded]
+    for name in (name for name in computed if name in by_framework):
+        with np.errstate(invalid="ignore", over="ignore"):
+            found.append(SampleSeries(name + DIFFERENCE, "difference", recorded[name] - computed[name]))
+    return found
+
+
+def trained(series: Mapping[str, Floats]) -> Flags:
+    """Return which tokens count, shape (T,): those under the loss mask, or without one those with a value."""
+    if MASK in series:
+        return counts(series[MASK])
+    logprobs = [series[name] for name in POLICY if name in series][:1]
+    has_value: Flags = np.logical_or.reduce([~np.isnan(values) for values in logprobs or series.values()])
+    return has_value
+
+
+AT_ONCE = 2**15
+"""How many values to process together: many short series cost little more than one, but long ones leave the cache."""
+
+
+def facts_of(series: Mapping[str, Floats]) -> dict[str, SeriesFacts]:
+    """Return the facts of series of one length, each of shape (T,), over their finite values; none without such.
+
+    Of equal extremes, the first token counts. Squares are of distances from the mean, because others lose digits.
+    """
+    values = list(series.values())
+    if not values or not len(values[0]):
+        return {}
+    if len(values) * len(values[0]) <= AT_ONCE:
+        together = np.concatenate(values).reshape(len(values), -1)
+        with np.errstate(all="ignore"):
+            sums = together.sum(axis=1)
+        if np.isfinite(sums).all():  # every value is finite then
+            return dict(zip(series, _facts_of_rows(together, sums), strict=True))
+    found = {name: _facts_of_one(one) for name, one in series.items()}
+    return {name: facts for name, facts in found.items() if facts is not None}
+
+
+def _facts_of_rows(values: Floats, sums: Floats) -> list[SeriesFacts]:
+    """Return facts of finite `values`, shape (S, T) with one series per row, and their `sums`, shape (S,)."""
+    series, length = values.shape
+    with np.errstate(all="ignore"):  # 1e308 + 1e308 is inf, and that is the honest sum
+        centred = values - (sums / length)[:, None]
+        m2s = np.square(centred, out=centred).sum(axis=1)
+    min_at, max_at, rows = values.argmin(axis=1), values.argmax(axis=1), np.arange(series)
+    columns = (sums, m2s, values[rows, min_at], min_at, values[rows, max_at], max_at)
+    return [SeriesFacts(length, *facts) for facts in zip(*(column.tolist() for column in columns), strict=True)]
+
+
+def _facts_of_one(values: Floats) -> SeriesFacts | None:
+    with np.errstate(all="ignore"):
+        total = values.sum()
+    if math.isfinite(total):
+        return _facts_of_rows(values[None, :], np.array([total]))[0]
+    finite = np.isfinite(values)
+    finite_values = values[finite]
+    if not len(finite_values):
+        return None
+    with np.errstate(all="ignore"):
+        (facts,) = _facts_of_rows(finite_values[None, :], np.array([finite_values.sum()]))
+    places = np.flatnonzero(finite)
+    return SeriesFacts(
+        facts.count, facts.sum, facts.m2, facts.min, int(places[facts.min_at]), facts.max, int(places[facts.max_at])
+    )

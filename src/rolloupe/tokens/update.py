@@ -11,9 +11,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from rolloupe.model import Aggregation
-from rolloupe.tokens.arrays import Floats
-from rolloupe.tokens.loss_inputs import Flags, LossInputs
-from rolloupe.tokens.masks import DPPO, IPO, AntIcePop, Clip, ClipHigher, IcePop, MaskFlags, SequenceClip
+from rolloupe.tokens.arrays import Flags, Floats
+from rolloupe.tokens.masks import DPPO, IPO, AntIcePop, Clip, ClipHigher, IcePop, LossInputs, MaskFlags, SequenceClip
 
 MAX_SIZE = 1e290
 """A larger coefficient is in no sum: a sum of some of them would be infinite, though each is finite."""

@@ -85,7 +85,7 @@ class Opener:
             self.future.set_exception(error)
 
     def _opened(self) -> "FirstLook":
-        from rolloupe.index.execution.pandas import keep_pandas_out
+        from rolloupe.index.execution.processes import keep_pandas_out
 
         keep_pandas_out()
         from rolloupe import query

@@ -17,7 +17,7 @@ from rolloupe.formats import by_name
 from rolloupe.formats.reading.tables import parquet, parquet_files
 from rolloupe.formats.reading.tables.parquet import python_rows
 from rolloupe.formats.testing import FormatContract
-from rolloupe.index.segments.grid import GRID_BYTES
+from rolloupe.index.segments.parts import GRID_BYTES
 from rolloupe.index.segments.segment import read_meta
 from rolloupe.model import Location, Problem, SampleRow, Scanned
 from tests.formats.packages import install, on_path

@@ -3,9 +3,9 @@
 import pyarrow as pa
 import pytest
 
-from rolloupe.index.features import blocks, shares
-from rolloupe.index.features.blocks import blocks_of
-from rolloupe.index.features.shares import KEPT_SAMPLES, ScanShare, count_of, order_of, share_of
+from rolloupe.index import features
+from rolloupe.index.features import KEPT_CHARS, KEPT_SAMPLES, SCANNED_CHARS, blocks_of, count_of, order_of, share_of
+from rolloupe.index.segments.kind import ScanShare
 from rolloupe.index.segments.step_stats import NO_MOMENTS, StepStats, by_name, moments_of
 
 
@@ -71,10 +71,10 @@ def test_differences_too_small_for_the_stored_sums_are_none() -> None:
 
 
 def test_a_huge_step_has_several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "BLOCK_SAMPLES", 8)
+    monkeypatch.setattr(features, "BLOCK_SAMPLES", 8)
     sizes = [len(one.rows) for one in blocks_of(table(20), ScanShare())]
     assert sizes == [8, 8, 4]
     assert [len(one.rows) for one in blocks_of(table(20, grp=["a"] * 20), ScanShare())] == [8]
     some = [plan.block() for plan in blocks_of(table(80), ScanShare(1, 2))]
     assert 32 <= sum(len(one.rows) for one in some) <= 48 and 16 <= sum(one.kept.sum() for one in some) <= 24
-    assert shares.SCANNED_CHARS > shares.KEPT_CHARS
+    assert SCANNED_CHARS > KEPT_CHARS

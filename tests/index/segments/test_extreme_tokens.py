@@ -8,10 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolloupe.index.assembly import Assembly
-from rolloupe.index.segments.extreme_tokens import MAX_TOKENS, Extreme, most_extreme
-from rolloupe.index.segments.step_stats import MAX_SERIES, StepStats, decoded, encoded, step_stats_of
-from rolloupe.index.snapshot import Piece, extreme_tokens
+from rolloupe.index.segments.step_stats import (
+    MAX_SERIES,
+    MAX_TOKENS,
+    Extreme,
+    StepStats,
+    decoded,
+    encoded,
+    most_extreme,
+    step_stats_of,
+)
+from rolloupe.index.snapshot import Assembly, Piece, extreme_tokens
 from rolloupe.model import SampleRow, SeriesFacts
 
 values = st.floats(-1e6, 1e6) | st.sampled_from([0.0, 1.0])

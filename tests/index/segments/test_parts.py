@@ -13,7 +13,7 @@ from rolloupe import text
 from rolloupe.formats.reading.files import alone
 from rolloupe.index import fingerprint
 from rolloupe.index.segments.columns import metric_column
-from rolloupe.index.segments.segment import Prompts, prompt_hash_of, table_of
+from rolloupe.index.segments.parts import Prompts, prompt_hash_of, table_of
 from rolloupe.index.segments.step_stats import moments_of
 from rolloupe.model import SampleKey, SampleRow
 

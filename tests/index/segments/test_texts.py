@@ -10,10 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from rolloupe.index.segments import texts
-from rolloupe.index.segments.kind import NEVER
-from rolloupe.index.segments.segment import _rows
-from rolloupe.index.segments.text_batches import read_texts
-from rolloupe.index.segments.texts import text_of
+from rolloupe.index.segments.kind import BackfillJob
+from rolloupe.index.segments.segment import source_of
+from rolloupe.index.segments.texts import read_texts, text_of
 from tests.index.support import opened
 
 
@@ -43,7 +42,9 @@ def test_a_prompt_that_samples_share_is_kept_once_and_written_in_pieces(
         (segment,) = run.snapshot().segments
         source = run.source(segment.meta.source)
         assert source is not None
-        rows = _rows(run.info, source, segment.meta, NEVER)
+        records = source_of(BackfillJob(folder="", run=run.info, source=source, meta=segment.meta, kinds=[]))
+        assert records is not None
+        rows = records.rows
         (piece,) = [one for some in run.snapshot().pieces.values() for one in some]
         batches = list(read_texts(run.info, source, piece, ["prompt", "response"]))
     assert len({id(row.prompt) for row in rows}) == 3

@@ -9,10 +9,8 @@ import obstore
 import pytest
 from obstore.store import MemoryStore
 
-from rolloupe.index import Library
-from rolloupe.index.store import objects
-from rolloupe.index.store.mirror import Mirror
-from rolloupe.index.store.objects import SharedFile, SharedManifest, SharedRun
+from rolloupe.index import Library, shared_index
+from rolloupe.index.shared_index import Mirror, SharedFile, SharedManifest, SharedRun
 from rolloupe.storage.remote import connection, stores
 from tests.index.support import contents, relax_run, row_count
 
@@ -41,7 +39,7 @@ class Shared:
     @staticmethod
     def shared(library: Library) -> SharedRun:
         """What the only run of a library shares."""
-        held = library.runs[0]._mirror
+        held = library.runs[0].indexer.mirror
         assert held is not None
         return held._shared
 
@@ -150,7 +148,7 @@ def test_files_that_are_gone_or_others_are_counted_for_who_may_only_read(
 def test_nothing_of_any_size_comes_into_memory(
     shared: Shared, monkeypatch: pytest.MonkeyPatch, bound: str, file: str
 ) -> None:
-    monkeypatch.setattr(objects, bound, 100)
+    monkeypatch.setattr(shared_index, bound, 100)
     with shared.opened("second") as library:
         (run,) = library.runs
         assert row_count(run) == 16
@@ -162,7 +160,7 @@ def test_of_a_file_that_was_replaced_the_new_one_stays(shared: Shared) -> None:
     name, file = next((name, file) for name, file in shared.good.files.items() if file.object)
     lost = file.__class__(OBJECT, file.mtime_ns, file.size)
     with shared.opened("second") as library:
-        held = library.runs[0]._mirror
+        held = library.runs[0].indexer.mirror
         assert isinstance(held, Mirror)
         held._lost[name] = lost  # of an older manifest
         held.send((), lambda: True, now=True)
@@ -171,13 +169,13 @@ def test_of_a_file_that_was_replaced_the_new_one_stays(shared: Shared) -> None:
 
 def test_leftovers_go_by_the_clock_of_the_store(shared: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
     own = shared.run.put(Path(__file__))
-    monkeypatch.setattr(objects.time, "time", lambda: 1e11)  # type: ignore[attr-defined]
+    monkeypatch.setattr(shared_index.time, "time", lambda: 1e11)  # type: ignore[attr-defined]
     shared.run.publish({NAME: INLINE}, ())
     assert shared.run._object(own.object) in shared.objects(), "another process is about to publish it"
 
 
 def test_whoever_is_never_first_gives_up_for_now(shared: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(objects, "TRIES", 3)
+    monkeypatch.setattr(shared_index, "TRIES", 3)
     monkeypatch.setattr(connection.ObstoreConnection, "swap", lambda *_: None)
     with pytest.raises(OSError, match="others were first 3 times"):
         shared.run.publish({NAME: INLINE}, ())

@@ -17,10 +17,9 @@ import msgspec
 import pytest
 
 from rolloupe import query
-from rolloupe.index import Library, OpenRun, catalog
+from rolloupe.index import Library, OpenRun, catalog, shared_index
 from rolloupe.index.segments.text_budget import BUDGETED
-from rolloupe.index.store import mirror, objects
-from rolloupe.index.store.objects import SharedRun
+from rolloupe.index.shared_index import Mirror, SharedFile, SharedRun
 from tests.cli.support import rolloupe as command
 from tests.forks import program
 from tests.index.support import contents, eventually, lines, opened, relax_run, row, row_count
@@ -32,7 +31,7 @@ RACES = amount(20, 1000)
 
 PUBLISHER = """
 import sys
-from rolloupe.index.store.objects import SharedFile, SharedRun
+from rolloupe.index.shared_index import SharedFile, SharedRun
 place, name, races = sys.argv[1], sys.argv[2], int(sys.argv[3])
 shared = SharedRun(place)
 print("ready", flush=True)
@@ -46,9 +45,9 @@ for race in range(races):
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     be("first", tmp_path, monkeypatch)
-    monkeypatch.setattr(mirror, "REST_S", 0.1)
-    monkeypatch.setattr(mirror, "REST_SHARE", 1)
-    monkeypatch.setattr(mirror, "RETRY_S", 0.1)
+    monkeypatch.setattr(shared_index, "REST_S", 0.1)
+    monkeypatch.setattr(shared_index, "REST_SHARE", 1)
+    monkeypatch.setattr(shared_index, "RETRY_S", 0.1)
 
 
 def be(person: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,8 +62,8 @@ def indexed(run: Path, bucket: Bucket, **options: Any) -> Library:
 
 
 def shared(run: OpenRun) -> SharedRun:
-    assert run._mirror is not None
-    return run._mirror._shared
+    assert run.indexer.mirror is not None
+    return run.indexer.mirror._shared
 
 
 def stamps(folder: Path) -> dict[str, int]:
@@ -128,8 +127,8 @@ def test_a_replaced_source_leaves_no_stale_segment_anywhere(
         }
         assert manifest.removed, "a viewer may still know the old manifest"
     keys = bucket_keys(bucket)
-    monkeypatch.setattr(objects, "GRACE_S", -60.0)
-    monkeypatch.setattr(objects, "ORPHAN_S", -60.0)
+    monkeypatch.setattr(shared_index, "GRACE_S", -60.0)
+    monkeypatch.setattr(shared_index, "ORPHAN_S", -60.0)
     place = shared(library.runs[0])._object("left-by-a-killed-process")
     bucket.put(place, b"x")
     (train / "2.jsonl").write_bytes(lines([row(2, 0)]))
@@ -221,7 +220,7 @@ def test_a_store_that_dies_in_the_middle_is_said_costs_no_sample_and_gets_all_la
             eventually(lambda: bool(shared(run).manifest().files))
             put = SharedRun.put
 
-            def put_and_die(self: SharedRun, path: Path) -> objects.SharedFile:
+            def put_and_die(self: SharedRun, path: Path) -> SharedFile:
                 stands[0] = False
                 return put(self, path)
 
@@ -297,15 +296,15 @@ def test_a_copy_keeps_within_its_bound_and_has_the_newest_texts(
     be("second", tmp_path, monkeypatch)
     bound = rest + 2 * texts[-1]
     asked: list[bool] = []
-    fetch_rest = mirror.Mirror.fetch_rest
+    fetch_rest = Mirror.fetch_rest
 
-    def noted(self: mirror.Mirror, *more: Any) -> bool:
+    def noted(self: Mirror, *more: Any) -> bool:
         due = time.monotonic() > self._fetch_s
         whole = fetch_rest(self, *more)
         asked.extend([True] * due)
         return whole
 
-    monkeypatch.setattr(mirror.Mirror, "fetch_rest", noted)
+    monkeypatch.setattr(Mirror, "fetch_rest", noted)
     with indexed(tmp_path / "run", bucket, budget_bytes=bound, follow=True) as library:
         (run,) = library.runs
         here = contents(library.index_dir)

@@ -5,9 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from rolloupe.index.token_stats import kept_tokens
-from rolloupe.index.token_stats.kept_tokens import KeptTokens, largest
-from rolloupe.index.token_stats.series_totals import SeriesTotals
+from rolloupe.index.token_stats.series import MAX_KEPT, KeptTokens, SeriesTotals, largest
 from rolloupe.tokens import Floats, SampleTokens, TokenBatch
 
 
@@ -35,7 +33,7 @@ def brute(rows: Sequence[int], arrays: Sequence[Floats], prompt: int, *, highest
         for token in every:
             first.setdefault(token[1], token)
         every = sorted(first.values())
-    return [(sign * value, row, place) for value, row, place in every[: kept_tokens.MAX_KEPT]]
+    return [(sign * value, row, place) for value, row, place in every[:MAX_KEPT]]
 
 
 @pytest.mark.parametrize("kind", ["noise", "few values", "one value", "two halves", "gaps", "infinite"])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rolloupe.index.token_stats.mask_sums import masked_sums
+from rolloupe.index.token_stats.files import masked_sums
 from rolloupe.tokens import SampleTokens, TokenBatch
 
 

@@ -18,7 +18,7 @@ import rolloupe
 from rolloupe import query
 from rolloupe.errors import SourceChanged
 from rolloupe.index import Library, OpenRun
-from rolloupe.index.segments import grid as grids
+from rolloupe.index.segments import parts as grids
 from rolloupe.index.token_stats import files
 from rolloupe.query import SampleQuery, Stats
 from rolloupe.query.filter.parser import conditions
@@ -28,7 +28,7 @@ from rolloupe.record import Recorder
 from rolloupe.tokens import token_count
 from tests.forks import program
 from tests.formats.prime_rl.test_traces import RUN as WORDLE
-from tests.index.support import contents, eventually, opened, relax_run
+from tests.index.support import SteppedClock, contents, opened, relax_run
 from tests.query.sample.test_annotations import append, note
 from tests.server.support import get, run_path, served
 from tests.thoroughness import amount
@@ -144,19 +144,19 @@ def test_a_file_that_is_harmed_is_written_again(tmp_path: Path, harm: str) -> No
 
 
 def test_a_growing_file_is_followed(tmp_path: Path) -> None:
-    run = board_run(tmp_path / "run", steps=2)
-    with settled(run, tmp_path / "index", follow=True) as library:
+    run, clock = board_run(tmp_path / "run", steps=2), SteppedClock()
+    with settled(run, tmp_path / "index", follow=True, clock=clock) as library:
         opened_run = library.runs[0]
         with (run / "rollout_data_rank0_1.jsonl").open("a") as file:
             file.write(line(1, 99) + "\n")
         with (run / "rollout_data_rank0_2.jsonl").open("w") as file:
             file.write(line(2, 0) + "\n")
-        eventually(lambda: 2 in counted(opened_run))
-        eventually(lambda: query.token_stats(opened_run, SampleQuery(), "logprobs").coverage.samples == 42)
+        clock.until(lambda: 2 in counted(opened_run))
+        clock.until(lambda: query.token_stats(opened_run, SampleQuery(), "logprobs").coverage.samples == 42)
         answer = query.token_stats(opened_run, SampleQuery(), "logprobs")
         tokens = sum(one.tokens for one in answer.steps)
         assert tokens == 50 * (answer.coverage.samples - answer.coverage.pending)
-        eventually(lambda: counted(opened_run) == {0: 1000, 1: 1050, 2: 50})
+        clock.until(lambda: counted(opened_run) == {0: 1000, 1: 1050, 2: 50})
 
 
 def test_over_several_parts_of_a_file_the_sums_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,7 +208,8 @@ def test_annotations_that_come_later_are_read_with_their_samples_and_with_no_oth
             recorder = recorders[number % 2]
             series = {"token_ids": np.arange(10, dtype=np.int32), "logprobs": -rng.exponential(1, 10)}
             uids.append(recorder.sample(step=0, group="g", index=str(number), prompt="p", response="r", series=series))
-    with settled(tmp_path / "run", tmp_path / "index", follow=True) as library:
+    clock = SteppedClock()
+    with settled(tmp_path / "run", tmp_path / "index", follow=True, clock=clock) as library:
         run = library.runs[0]
         assert "mismatch_kl" not in query.known_series(run, SampleQuery()).names
         written = {path: path.stat().st_mtime_ns for path in (tmp_path / "index").rglob("*.tokens.parquet")}
@@ -218,7 +219,7 @@ def test_annotations_that_come_later_are_read_with_their_samples_and_with_no_oth
                 recorder.annotate(uids[number], advantage=number - 2.0, series=series)
             recorder.annotate("nobody", advantage=1.0)
         asked = SampleQuery(where=conditions("max_mismatch_kl > 0"))
-        eventually(lambda: query.samples(run, asked).total == 3)
+        clock.until(lambda: query.samples(run, asked).total == 3)
         names = ("mismatch_kl", "advantages", "logprobs")
         expected: dict[str, list[float]] = {name: [] for name in names}
         for item in query.every(run, SampleQuery()):
@@ -282,7 +283,8 @@ def test_samples_that_an_annotation_discards_count_no_longer_and_again_when_a_ne
         except (SourceChanged, ValueError):  # a file is being written or read again
             return False
 
-    with settled(tmp_path / "run", tmp_path / "index", follow=True) as library:
+    clock = SteppedClock()
+    with settled(tmp_path / "run", tmp_path / "index", follow=True, clock=clock) as library:
         run = library.runs[0]
         assert become(run, 0, 1, 2, 3, 4)
         with rolloupe.Recorder(tmp_path / "run", producer="b") as recorder:
@@ -290,7 +292,7 @@ def test_samples_that_an_annotation_discards_count_no_longer_and_again_when_a_ne
             recorder.annotate(uids[2], discarded="zero advantage")
             recorder.annotate(uids[3], metrics={"rank": 3.0})
             recorder.annotate(uids[5], discarded="")
-        eventually(lambda: become(run, 0, 3, 4, 5))
+        clock.until(lambda: become(run, 0, 3, 4, 5))
         inputs = query.update_inputs(query.with_group_advantages(run, query.whole(run, "train", 0)))
         update = query.grouped_update(inputs, query.choice_of(None, "ppo"))
         assert {*update.by_string} - {"a", "b", "d"} == of(0, 3, 4, 5)[0] and update.left_out["discarded"] == 2
@@ -300,7 +302,7 @@ def test_samples_that_an_annotation_discards_count_no_longer_and_again_when_a_ne
             recorder.annotate(uids[2], discarded="")
             recorder.annotate(uids[0], discarded="zero advantage")
             recorder.annotate(uids[1], metrics={"rank": 1.0})
-        eventually(lambda: become(run, 2, 3, 4, 5))
+        clock.until(lambda: become(run, 2, 3, 4, 5))
     with settled(tmp_path / "run", tmp_path / "other") as library:
         assert become(library.runs[0], 2, 3, 4, 5)
     assert contents(tmp_path / "index") == contents(tmp_path / "other")

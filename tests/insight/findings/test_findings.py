@@ -14,8 +14,7 @@ import pytest
 import rolloupe
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.features import WithinSums, phrase_hashes, words_of
-from rolloupe.index import Piece
-from rolloupe.index.features import shares
+from rolloupe.index import Piece, features
 from rolloupe.insight.findings import RunFindings, cache, search
 from rolloupe.insight.findings.candidates import candidates, smallest_effect
 from rolloupe.insight.findings.phrase import pattern_of_phrase, phrases_in, wording_of
@@ -189,8 +188,8 @@ def test_appending_is_as_good_as_scanning_anew(tmp_path: Path) -> None:
 def test_of_a_large_run_whole_groups_are_scanned_evenly_over_its_steps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shares, "SCANNED_CHARS", 600_000)
-    monkeypatch.setattr(shares, "KEPT_SAMPLES", 400)
+    monkeypatch.setattr(features, "SCANNED_CHARS", 600_000)
+    monkeypatch.setattr(features, "KEPT_SAMPLES", 400)
     found = findings_of(tmp_path, HACK)
     assert found.samples == 2304 and 500 < found.scanned < 1000 and 200 < found.read < 500
     assert f"Scanned {found.scanned:,} of 2,304 samples" in found.note

@@ -22,7 +22,7 @@ from rolloupe.formats.tinker import join
 from rolloupe.formats.tinker import log as tinker_log
 from rolloupe.index import Library, OpenRun
 from rolloupe.index.catalog import SUPERSEDED_S
-from rolloupe.index.execution import Job, JobReply, ScanJob, inline
+from rolloupe.index.execution import Job, JobReply, ScanJob, jobs
 from rolloupe.index.execution.jobs import perform
 from rolloupe.query.search import TextQuery, search
 from tests.cli.support import rolloupe as command
@@ -237,11 +237,11 @@ def test_a_report_that_changed_while_nobody_looked_brings_the_texts(
         os.utime(meta, ns=(0, meta.stat().st_mtime_ns - int((SUPERSEDED_S + 5) * 1e9)))
     built: list[Job] = []
 
-    def building(job: Job) -> JobReply:
+    def building(job: Job, ended: threading.Event) -> JobReply:
         built.extend([job] if isinstance(job, ScanJob) else [])
-        return perform(job)
+        return perform(job, ended)
 
-    monkeypatch.setattr(inline, "perform", building)
+    monkeypatch.setattr(jobs, "perform", building)
     with opened(folder, tmp_path / "index") as library:
         assert library.runs[0].wait_all(30) and len(told(library.runs[0])) == 8
     assert len(list((tmp_path / "index").rglob("*.meta"))) == 2  # after a while nothing of it lies about

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 
 from rolloupe.errors import BadPattern, BadQuery, NotFound
 from rolloupe.index import Library, OpenRun
+from rolloupe.index.poll_times import PollTimes
+from rolloupe.index.segments.text_budget import Budget
 from rolloupe.index.segments.texts import text_of
 from rolloupe.model import SampleKey
 from rolloupe.query import Condition, SampleQuery
@@ -254,17 +256,19 @@ def test_texts_that_are_lost_are_written_again(tmp_path: Path, how: str) -> None
         assert all_of(search(run, TextQuery(text="ab")))[1].from_sources == 0
 
 
-def test_texts_for_which_there_is_no_room_are_not_tried_at_each_search(tmp_path: Path) -> None:
+def test_texts_for_which_there_is_no_room_are_not_tried_at_each_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run_dir = written(tmp_path / "run", TEXTS)
     with opened(run_dir, tmp_path / "index", budget_bytes=0, follow=True) as library:
         run = library.runs[0]
         assert run.wait_all(60)
-        asked = []
-        run._budget.has_room = lambda *given: bool(asked.append(given))  # type: ignore[method-assign, func-returns-value]
+        asked, polled = [], []
+        monkeypatch.setattr(Budget, "has_room", lambda *given: bool(asked.append(given)))  # type: ignore[func-returns-value]
+        monkeypatch.setattr(PollTimes, "note_poll", lambda *given: polled.append(given))
         assert all_of(search(run, TextQuery(text="ab")))[1].from_sources == len(TEXTS)
-        eventually(lambda: not run._lacking)
-        looked_s = run._looked_s
-        eventually(lambda: run._looked_s != looked_s)
+        seen = len(polled)
+        eventually(lambda: len(polled) > seen + 2)
         assert not asked
 
 

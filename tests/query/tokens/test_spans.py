@@ -14,7 +14,7 @@ from rolloupe.model import Locator, Part, Sample, SampleKey, SampleRow, TokenSer
 from rolloupe.query import token_page
 from rolloupe.query.tokens.spans import spans_of
 from rolloupe.query.tokens.token_strings import each_readable, lengths_within, readable
-from rolloupe.tokenizer.spellings import BYTES
+from rolloupe.tokenizer.vocabulary import BYTES
 from rolloupe.tokens import values_between
 from tests.index.support import opened
 

@@ -13,8 +13,8 @@ from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.formats import by_name
 from rolloupe.index import OpenRun
-from rolloupe.index.segments import grid as grids
-from rolloupe.index.segments.extreme_tokens import MAX_TOKENS
+from rolloupe.index.segments import parts as grids
+from rolloupe.index.segments.step_stats import MAX_TOKENS
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleQuery
 from rolloupe.query.tokens.step_series import of_samples

@@ -79,10 +79,10 @@ def test_the_same_bytes_in_other_parts_are_not_scanned_again(bucket: Bucket, tmp
         return {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.meta")}
 
     with library:
-        before, tag, state = written(), bucket.tag(key), run._sources.all()
+        before, tag, state = written(), bucket.tag(key), run.indexer.sources.all()
         bucket.put(key, data, 2 * PART)
         assert bucket.tag(key) != tag
-        eventually(lambda: run._sources.all() != state)
+        eventually(lambda: run.indexer.sources.all() != state)
         eventually(lambda: run.progress().phase == "ready")
         assert written() == before
         bucket.put(key, data.replace(b'"reward": 1.0', b'"reward": 2.0'), PART)

@@ -15,7 +15,7 @@ import pytest
 from rolloupe.index import Library
 from rolloupe.lru import Lru
 from rolloupe.storage import notices
-from rolloupe.storage.remote import aws, connection, stores, tree
+from rolloupe.storage.remote import calls, connection, stores, tree
 from tests.cli.support import rolloupe as command
 from tests.index.support import eventually
 from tests.storage.remote.s3 import Bucket, request
@@ -70,8 +70,8 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ROLLOUPE_ENDPOINT", "ROLLOUPE_ANONYMOUS"):
         monkeypatch.setenv(name, "")
     monkeypatch.setattr(connection, "_connections", {})
-    monkeypatch.setattr(connection, "FIRST_WAIT_S", 0.05)
-    monkeypatch.setattr(connection, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(calls, "FIRST_WAIT_S", 0.05)
+    monkeypatch.setattr(calls, "PATIENCE_S", 0.5)
 
 
 def failed(*words: str | Path) -> str:
@@ -116,14 +116,14 @@ def test_what_a_store_refuses(monkeypatch: pytest.MonkeyPatch, status: int, body
 @pytest.mark.usefixtures("bucket")
 def test_a_store_that_asks_for_fewer_requests_gets_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stores, "RETRIES", 0)
-    monkeypatch.setattr(connection, "PATIENCE_S", 60.0)
+    monkeypatch.setattr(calls, "PATIENCE_S", 60.0)
     with answering((503, error("SlowDown")), (503, error("SlowDown")), (404, error("NoSuchBucket"))) as address:
         done = command("ls", "s3://throttled/runs", "--endpoint", address)
     said, failure = done.err.splitlines()
     assert said == "s3://throttled asks for fewer requests: waiting 0.1 s", "once, not for each wait"
     assert "does not exist" in failure and done.code == UNREADABLE
     assert notices.notice("s3://throttled") == ""
-    monkeypatch.setattr(connection, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(calls, "PATIENCE_S", 0.2)
     with answering((503, error("SlowDown"))) as address:
         done = command("ls", "s3://always-throttled/runs", "--endpoint", address)
         assert done.err.endswith(
@@ -141,11 +141,11 @@ def test_the_endpoint_of_a_profile(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
-    assert aws.endpoint() == ""
+    assert stores.aws_endpoint() == ""
     (tmp_path / "config").write_text("[default]\nendpoint_url = http://minio:9000\n")
-    assert aws.endpoint() == "http://minio:9000"
+    assert stores.aws_endpoint() == "http://minio:9000"
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://other:9000")
-    assert aws.endpoint() == "http://other:9000"
+    assert stores.aws_endpoint() == "http://other:9000"
 
 
 @pytest.mark.usefixtures("bucket")
@@ -167,8 +167,8 @@ def test_no_network() -> None:
 
 @pytest.mark.usefixtures("bucket")
 def test_a_store_that_is_silent_or_never_ends_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "SILENCE_S", 0.05)
-    monkeypatch.setattr(connection, "MOST_S", 0.2)
+    monkeypatch.setattr(calls, "SILENCE_S", 0.05)
+    monkeypatch.setattr(calls, "MOST_S", 0.2)
     page = "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>1</NextContinuationToken>"
     with answering((200, f"{page}</ListBucketResult>")) as address:
         done = command("ls", "s3://endless/runs", "--endpoint", address)

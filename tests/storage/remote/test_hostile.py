@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from rolloupe.formats import discover, discovery
-from rolloupe.storage.remote import aws, connection, stores
+from rolloupe.storage.remote import calls, connection, stores
 from tests.storage.remote.s3 import KEYS
 
 MIB = 2**20
@@ -141,11 +141,11 @@ HEADERS = {"ETag": '"1"', "Last_Modified": "Thu, 01 Jan 2026 00:00:00 GMT"}
 CHILD = """
 import json, os, sys, threading, time
 import obstore
-from rolloupe.storage.remote import connection
-from rolloupe.storage.remote.connection import ObjectState
-connection.MOST_S = float(sys.argv[4])
+from rolloupe.storage.remote import calls, connection
+from rolloupe.storage.remote.calls import ObjectState
+calls.MOST_S = float(sys.argv[4])
 link = connection.connection(*sys.argv[1:3])
-memory, began, is_over, said = connection.memory_bytes, time.monotonic(), False, ""
+memory, began, is_over, said = calls.memory_bytes, time.monotonic(), False, ""
 base = most = memory()
 def look():
     global most
@@ -196,10 +196,10 @@ def outcome(monkeypatch: pytest.MonkeyPatch, scheme: str, address: str, call: st
     for name, value in environ_of(address).items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(stores, "RETRIES", 0)
-    monkeypatch.setattr(connection, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(calls, "PATIENCE_S", 0.1)
     try:
         link = connection.ObstoreConnection(scheme, urlsplit(address).netloc if scheme == "http" else "bucket")
-        return repr(eval(call, {"link": link, "ObjectState": connection.ObjectState}))
+        return repr(eval(call, {"link": link, "ObjectState": calls.ObjectState}))
     except OSError as error:
         return f"{type(error).__name__}: {error.strerror}"
 
@@ -210,7 +210,7 @@ def test_a_list_without_end_takes_bounded_memory_and_time(answer: Answer, call: 
     with serving(answer) as (address, _):
         mib, took_s, said = grown("s3", address, call, 4.0)
     assert mib < GROWS_MIB and took_s < 8, said
-    assert said.startswith("Interrupted: s3://bucket ") and said.endswith(connection.NOT_SEEN), said
+    assert said.startswith("Interrupted: s3://bucket ") and said.endswith(calls.NOT_SEEN), said
 
 
 @pytest.mark.slow
@@ -237,7 +237,7 @@ def test_memory_that_others_take_is_not_blamed_on_a_store(monkeypatch: pytest.Mo
     taken: list[bytes] = []
 
     def slow(self: Hostile) -> None:
-        taken.append(b"x" * 2 * connection.MOST_BYTES)
+        taken.append(b"x" * 2 * calls.MOST_BYTES)
         time.sleep(0.3)  # longer than between two looks
         self.reply(200, listing(ROW.format("runs/a")))
 
@@ -272,10 +272,10 @@ def test_bytes_that_are_counted_where_they_are_read_are_no_answer_without_end(mo
         for name, value in environ_of(address).items():
             monkeypatch.setenv(name, value)
         link = connection.ObstoreConnection("s3", "bucket")
-        listed = connection.in_thread(lambda: list(link.list("runs").objects))
+        listed = calls.in_thread(lambda: list(link.list("runs").objects))
         while not listed.done():
-            eval(read, {"kept": kept, "link": link, "ObjectState": connection.ObjectState})
-    assert listed.result() == ["a"] and len(kept) * 8 * MIB > 2 * connection.MOST_BYTES
+            eval(read, {"kept": kept, "link": link, "ObjectState": calls.ObjectState})
+    assert listed.result() == ["a"] and len(kept) * 8 * MIB > 2 * calls.MOST_BYTES
 
 
 def onward(where: Callable[[str], str]) -> Answer:
@@ -347,7 +347,7 @@ def test_asking_for_a_region_follows_no_redirect(monkeypatch: pytest.MonkeyPatch
 
         with serving(answer) as (address, _):
             monkeypatch.setenv("ROLLOUPE_ENDPOINT", address)
-            assert aws.region_of("bucket") == "eu-north-1" and not asked_elsewhere
+            assert stores.region_of("bucket") == "eu-north-1" and not asked_elsewhere
 
 
 @pytest.mark.parametrize("status", [200, 400, 403, 404, 409, 416, 500, 501])
@@ -380,7 +380,7 @@ def test_a_store_of_folders_without_end_is_searched_for_some_time(monkeypatch: p
 
 def test_a_call_that_is_given_up_has_let_go_when_its_error_comes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever ends the program then ends no interpreter that a thread of obstore still asks."""
-    monkeypatch.setattr(connection, "MOST_S", 0.1)
+    monkeypatch.setattr(calls, "MOST_S", 0.1)
     has_let_go = threading.Event()
 
     async def call() -> None:
@@ -390,9 +390,7 @@ def test_a_call_that_is_given_up_has_let_go_when_its_error_comes(monkeypatch: py
             threading.Timer(0.05, has_let_go.set).start()
 
     with pytest.raises(OSError, match="did not end an answer"):
-        connection.patiently(
-            "s3", "b", "/s3:/b/runs", lambda: asyncio.run_coroutine_threadsafe(call(), connection._loop())
-        )
+        calls.patiently("s3", "b", "/s3:/b/runs", lambda: asyncio.run_coroutine_threadsafe(call(), connection._loop()))
     assert has_let_go.is_set()
 
 

@@ -11,7 +11,7 @@ import pytest
 from huggingface_hub.hf_api import RepoFile, RepoFolder
 
 import rolloupe
-from rolloupe.storage.remote import connection, hub
+from rolloupe.storage.remote import calls, connection, hub
 from tests.cli.support import rolloupe as command
 
 LINE = b'{"prompt": "p", "response": "%s", "reward": 1.0, "step": 1}\n'
@@ -104,8 +104,8 @@ def test_what_the_hub_refuses_is_said_without_secrets(
         raise RuntimeError(words)
 
     monkeypatch.setattr(fake, "repo_info", refused)
-    monkeypatch.setattr(connection, "FIRST_WAIT_S", 0.01)
-    monkeypatch.setattr(connection, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(calls, "FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr(calls, "PATIENCE_S", 0.05)
     told = command("ls", "hf://datasets/lab/rollouts").err
     assert said in told and "secret" not in told
 
@@ -129,6 +129,6 @@ def test_the_library_takes_these_arguments() -> None:
 
 def test_the_time_of_a_call_begins_with_the_call(fake: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
     fake.commit("c1", {"runs/a.jsonl": LINE})
-    monkeypatch.setattr(connection, "MOST_S", 0.2)
+    monkeypatch.setattr(calls, "MOST_S", 0.2)
     monkeypatch.setattr(huggingface_hub, "get_session", lambda: time.sleep(0.5))  # on a busy machine
     assert list(hub.HubConnection("datasets").list("lab/rollouts/runs").objects) == ["a.jsonl"]

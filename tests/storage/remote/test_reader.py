@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolloupe.storage.remote import connection, reader, tree
-from rolloupe.storage.remote.connection import FolderListing, ObjectState
+from rolloupe.storage.remote.calls import FolderListing, ObjectState
 from rolloupe.storage.remote.failures import ReplacedObject
 from tests.index.support import eventually
 

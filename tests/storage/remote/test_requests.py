@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from rolloupe.index import Library
-from rolloupe.index.execution.inline import OwnWork
+from rolloupe.index.execution.jobs import OwnWork
 from rolloupe.storage.remote import connection, reader, tree
-from rolloupe.storage.remote.connection import FolderListing, ObjectState
+from rolloupe.storage.remote.calls import FolderListing, ObjectState
 from tests.server.support import get, lines, row, run_path, served
 
 STEPS, SAMPLES = 12, 8

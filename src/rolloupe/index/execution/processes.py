@@ -2,8 +2,7 @@
 
 This module has both ends of the pipe: `main` reads one order per line from standard input and writes one reply per
 line; a `Worker` starts such a process, sends jobs and survives its death; all runs of a library share a
-`ProcessExecutor`.
-Workers share only the index folder, so one may be killed at any moment: its job runs again.
+`ProcessExecutor`. Workers share only the index folder, so one may be killed at any moment: its job runs again.
 """
 
 import os
@@ -16,14 +15,40 @@ from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from importlib.abc import MetaPathFinder
 from typing import NamedTuple
 
 from rolloupe.errors import words_of
-from rolloupe.index.execution.base import TAKEN_EARLY, TAKEN_EARLY_BYTES
-from rolloupe.index.execution.jobs import Job, JobReply, PackJob, announce, perform
-from rolloupe.index.execution.pandas import keep_pandas_out
+from rolloupe.index.execution.jobs import TAKEN_EARLY, TAKEN_EARLY_BYTES, Job, JobReply, PackJob, announce, perform
 from rolloupe.index.segments.step_stats import decoded, encoded
 from rolloupe.storage import is_remote
+
+
+class NoPandas(MetaPathFinder):
+    """Says that pandas is not installed."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        """Refuse pandas, and leave all else to others."""
+        del path, target
+        if name == "pandas":
+            raise ImportError(name)
+
+
+def keep_pandas_out() -> None:
+    """Have Arrow do without pandas. Arrow looks once: whoever imports pandas later still gets it.
+
+    The finders are put into a new list each time: another thread that imports may be walking the old one, and a list
+    that shrinks under it would hide a finder, and with it a module.
+    """
+    refusal = NoPandas()
+    sys.meta_path = [refusal, *sys.meta_path]
+    try:
+        import pyarrow as pa
+
+        pa.array([0])
+    finally:
+        sys.meta_path = [finder for finder in sys.meta_path if finder is not refusal]
+
 
 ATTEMPTS = 10
 """How often a job is tried while workers die over it, whoever kills them."""

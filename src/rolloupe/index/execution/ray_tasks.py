@@ -20,11 +20,11 @@ from msgspec import Struct
 
 from rolloupe._version import __version__
 from rolloupe.errors import BadQuery, UnreadablePath, words_of
-from rolloupe.index.execution.jobs import BackfillJob, Job, JobReply, PackJob, ScanJob, perform
-from rolloupe.index.execution.pandas import keep_pandas_out
-from rolloupe.index.execution.processes import ATTEMPTS
+from rolloupe.index.execution.jobs import Job, JobReply, PackJob, ScanJob, perform
+from rolloupe.index.execution.processes import ATTEMPTS, keep_pandas_out
 from rolloupe.index.fingerprint import size_of, state_of_source
-from rolloupe.index.segments.segment import SegmentMeta, numbers_of
+from rolloupe.index.segments.kind import BackfillJob, SegmentMeta
+from rolloupe.index.segments.segment import numbers_of
 from rolloupe.index.segments.step_stats import decoded, encoded
 from rolloupe.storage import printable
 

@@ -16,7 +16,6 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from msgspec import Struct
 
 from rolloupe.derive import (
     METRICS,
@@ -29,23 +28,28 @@ from rolloupe.derive import (
 )
 from rolloupe.errors import words_of
 from rolloupe.formats import by_name
-from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.segments.columns import derived_column
-from rolloupe.index.segments.files import contents_of
-from rolloupe.index.segments.kind import Backfilled, Beside, PartRecords, SegmentKind, until
-from rolloupe.index.segments.segment import LZ4, META_BYTES, SegmentMeta, write_parquet
+from rolloupe.index.segments.kind import (
+    Backfilled,
+    DerivedMeta,
+    DerivedStats,
+    SegmentInputs,
+    SegmentKind,
+    SegmentMeta,
+    SegmentSource,
+    TokenMark,
+    until,
+)
+from rolloupe.index.segments.segment import LZ4, META_BYTES, contents_of, write_parquet
 from rolloupe.index.segments.step_stats import (
     NO_MOMENTS,
-    MomentsByName,
     StepStats,
     decoded,
     encoded,
     moments_of,
     of_one_sample,
 )
-from rolloupe.index.segments.step_stats import (
-    by_name as moments_by_name,
-)
+from rolloupe.index.segments.step_stats import by_name as moments_by_name
 from rolloupe.model import SampleRow
 from rolloupe.storage import atomic
 
@@ -57,65 +61,9 @@ BATCH_CHARS, BATCH_ROWS = 2**19, 8192
 """The maximum amount of text in a batch: as much as the caches of a processor hold."""
 
 
-class DerivedStats(Struct, array_like=True):
-    """Moments by metric over the trained samples of a step, as `StepStats` has them for sample metrics."""
-
-    split: str
-    step: int
-    moments: MomentsByName
-
-
-class TokenMark(Struct, frozen=True, kw_only=True):
-    """What the pass over tokens left of a segment."""
-
-    version: int
-    size_bytes: int = 0
-    """The size of its file of statistics; 0 if no sample has token series, and there is no file."""
-    words_bytes: int = 0
-    """The size of its file of words; 0 if no trained token has a string or an id."""
-    annotations: int = 0
-    """The stamp of the annotations that it read."""
-    loss: str = ""
-    """The rule of the run with its thresholds, as `stamp_of` writes them."""
-    unread: int = 0
-    """The number of samples whose tokens could not be read."""
-
-
-NO_TOKENS = TokenMark(version=0)
-"""The mark of a segment whose samples have no token series that a pass could read."""
-
-
 def may_have_tokens(meta: SegmentMeta) -> bool:
     """True if samples of a segment may have token series, whatever annotations hold."""
     return meta.has_series or by_name(meta.format).series_are_annotated
-
-
-class DerivedMeta(Struct, kw_only=True):
-    """The facts about the derived metrics of a segment that the catalog needs."""
-
-    version: int
-    fingerprint: Fingerprint
-    """The segment's: another file with the same name has other values."""
-    rows: int
-    size_bytes: int
-    versions: dict[str, int]
-    """By metric."""
-    step_stats: list[DerivedStats] = msgspec.field(name="sketches")
-    """Stored as `sketches`."""
-    failures: dict[str, str] = {}
-    """Why a metric is missing, by metric: it raised."""
-
-    tokens: TokenMark | None = None
-    """None if the pass over tokens has not reached the segment."""
-
-    def has_current(self, metrics: Mapping[str, DerivedMetric]) -> bool:
-        """True if each of these metrics is present in its current version."""
-        return all(self.versions.get(name) == metric.version for name, metric in metrics.items())
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The metrics that are present, and known to this version of Rolloupe."""
-        return tuple(name for name in self.versions if name in METRICS)
 
 
 def derived_of(path: Path) -> Path:
@@ -148,12 +96,12 @@ def with_derived(step_stats: Sequence[StepStats], about: DerivedMeta) -> list[St
     ]
 
 
-def _is_written(path: Path, meta: SegmentMeta, _: Beside) -> bool:
+def _is_written(path: Path, meta: SegmentMeta, _: SegmentInputs) -> bool:
     about = read_derived(path, meta)
     return about is not None and about.has_current(text_metrics())
 
 
-def _write(path: Path, records: PartRecords) -> DerivedMeta:
+def _write(path: Path, records: SegmentSource) -> DerivedMeta:
     meta, rows = records.meta, records.rows
     kept = _kept(path, meta)
     stale = [metric for name, metric in text_metrics().items() if name not in kept.names]

@@ -1,23 +1,22 @@
-"""Kinds of segments: sets of files, one set for each part of a source."""
+"""Kinds of segments: sets of files, one set for each part of a source. Also the facts that the catalog has of each."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
+import msgspec
 from msgspec import Struct
 
-from rolloupe.index.features.shares import ScanShare
-
-if TYPE_CHECKING:
-    from rolloupe.index.segments.derived_values import DerivedMeta
-    from rolloupe.index.segments.segment import SegmentMeta
-    from rolloupe.model import RunInfo, RunLoss, SampleRow, Source
+from rolloupe.derive import METRICS, DerivedMetric
+from rolloupe.index.fingerprint import Fingerprint
+from rolloupe.index.segments.launches import StepBlock
+from rolloupe.index.segments.step_stats import MomentsByName, StepStats
+from rolloupe.model import Problem, RunInfo, RunLoss, SampleRow, Source
 
 Stage: TypeAlias = Literal["texts", "tokens", "features"]
 """The pass that writes a kind, in this order."""
-
 
 T = TypeVar("T")
 
@@ -37,7 +36,110 @@ def until(ended: threading.Event, items: Iterable[T]) -> Iterator[T]:
         yield item
 
 
-class NotedRow(Struct, frozen=True, array_like=True):
+class SegmentMeta(Struct, kw_only=True, gc=False):
+    """The facts about a segment that the catalog needs."""
+
+    version: int
+    format: str
+    source: str
+    part: int
+    start: int
+    stop: int
+    complete: bool
+    """True if the segment covers the whole part: it is not scanned again while the file stays the same."""
+    rows: int
+    """The number of samples, without annotations."""
+    duplicates: bool
+    """True if two samples of the segment share a key."""
+    fingerprint: Fingerprint
+    step_stats: list[StepStats] = msgspec.field(name="sketches")
+    """Stored as `sketches`."""
+    metrics: list[str]
+    tags: list[str]
+    problems: list[Problem]
+    problem_count: int
+    scalar_bytes: int
+    annotates: bool = False
+    """True if it holds annotations instead of samples."""
+    depends: str = ""
+    """`Source.depends` at the scan."""
+    texts_from: str = ""
+    """`Source.texts_from` at the scan."""
+    lacks_prompts: bool = False
+    """True if some samples have no prompt, which another file may hold later."""
+    annotates_discarded: bool = False
+    """True if its annotations tell whether samples were trained on."""
+    has_series: bool = True
+    """False if the scan saw no token series in any sample."""
+    annotated_series: Sequence[str] = ()
+    """The token series for which its annotations hold values."""
+    scores: bool = False
+    """As in `Source`."""
+    digest: str = ""
+    """Names the contents: the numbers, and samples of the source's bytes."""
+    blocks: Sequence[StepBlock] = ()
+    """The steps in the order of the file; empty where nothing follows from it."""
+    launches: tuple[int, ...] = ()
+    """`Source.launches` at the scan."""
+
+
+class DerivedStats(Struct, array_like=True):
+    """Moments by metric over the trained samples of a step, as `StepStats` has them for sample metrics."""
+
+    split: str
+    step: int
+    moments: MomentsByName
+
+
+class TokenMark(Struct, frozen=True, kw_only=True):
+    """What the pass over tokens left of a segment."""
+
+    version: int
+    size_bytes: int = 0
+    """The size of its file of statistics; 0 if no sample has token series, and there is no file."""
+    words_bytes: int = 0
+    """The size of its file of words; 0 if no trained token has a string or an id."""
+    annotations: int = 0
+    """The stamp of the annotations that it read."""
+    loss: str = ""
+    """The rule of the run with its thresholds, as `loss_stamp` writes them."""
+    unread: int = 0
+    """The number of samples whose tokens could not be read."""
+
+
+NO_TOKENS = TokenMark(version=0)
+"""The mark of a segment whose samples have no token series that a pass could read."""
+
+
+class DerivedMeta(Struct, kw_only=True):
+    """The facts about the derived metrics of a segment that the catalog needs."""
+
+    version: int
+    fingerprint: Fingerprint
+    """The segment's: another file with the same name has other values."""
+    rows: int
+    size_bytes: int
+    versions: dict[str, int]
+    """By metric."""
+    step_stats: list[DerivedStats] = msgspec.field(name="sketches")
+    """Stored as `sketches`."""
+    failures: dict[str, str] = {}
+    """Why a metric is missing, by metric: it raised."""
+
+    tokens: TokenMark | None = None
+    """None if the pass over tokens has not reached the segment."""
+
+    def has_current(self, metrics: Mapping[str, DerivedMetric]) -> bool:
+        """True if each of these metrics is present in its current version."""
+        return all(self.versions.get(name) == metric.version for name, metric in metrics.items())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The metrics that are present, and known to this version of Rolloupe."""
+        return tuple(name for name in self.versions if name in METRICS)
+
+
+class AnnotationPlace(Struct, frozen=True, array_like=True):
     """A row of a segment, and the place of an annotation of its sample."""
 
     row: int
@@ -46,64 +148,75 @@ class NotedRow(Struct, frozen=True, array_like=True):
     length: int
 
 
-class Noted(Struct, frozen=True):
+class AnnotationState(Struct, frozen=True):
     """What annotations say about the tokens of a segment: series, and whether its samples were trained on."""
 
     stamp: int = 0
     """A number that every viewer gives to these annotations, and to no others; 0 without any."""
-    rows: Sequence[NotedRow] = ()
+    rows: Sequence[AnnotationPlace] = ()
     """Those that may hold token series, those of a sample oldest first."""
     discarded: Mapping[int, bool] = {}
     """Whether a row was discarded, by its number, where annotations tell."""
 
 
-class Beside(NamedTuple):
+class ScanShare(Struct, frozen=True):
+    """The shares of the groups of each step, as powers of a half."""
+
+    scanned: int = 0
+    kept: int = 0
+
+
+class BackfillJob(Struct, kw_only=True, tag=True):
+    """Write further kinds of a segment whose numbers exist."""
+
+    folder: str
+    run: RunInfo
+    source: Source
+    meta: SegmentMeta
+    kinds: Sequence[str]
+    annotations: AnnotationState = AnnotationState()
+    loss: RunLoss | None = None
+    share: ScanShare = ScanShare()
+    cost: int = 0
+
+
+class SegmentSource:
+    """A segment to write further kinds of, and the source from which they read its records."""
+
+    def __init__(
+        self, job: BackfillJob, read_rows: Callable[[], Sequence[SampleRow]], ended: threading.Event = NEVER
+    ) -> None:
+        self.job, self.meta, self.ended = job, job.meta, ended
+        self._read_rows = read_rows
+
+    @cached_property
+    def rows(self) -> Sequence[SampleRow]:
+        """The rows with their texts. Raises `SourceChanged` if the source no longer has them."""
+        return self._read_rows()
+
+
+class SegmentInputs(NamedTuple):
     """What a kind depends on beside the records of a segment."""
 
     annotations: int = 0
-    """The stamp of its annotations, as in `Noted`."""
-    loss: "RunLoss | None" = None
+    """The stamp of its annotations, as in `AnnotationState`."""
+    loss: RunLoss | None = None
     """The loss of the run."""
     share: ScanShare = ScanShare()
     """The share of the run that is looked at for findings."""
 
 
-class PartRecords:
-    """The records of a segment, of which a kind reads what it needs from their source."""
-
-    def __init__(
-        self,
-        run: "RunInfo",
-        source: "Source",
-        meta: "SegmentMeta",
-        rows: "Callable[[], list[SampleRow]]",
-        noted: "Noted",
-        loss: "RunLoss | None",
-        share: ScanShare,
-        ended: threading.Event = NEVER,
-    ) -> None:
-        self.run, self.source, self.meta = run, source, meta
-        self.noted, self.loss, self.share = noted, loss, share
-        self.ended = ended
-        self._read_rows = rows
-
-    @cached_property
-    def rows(self) -> "Sequence[SampleRow]":
-        """The rows with their texts. Raises `SourceChanged` if the source no longer has them."""
-        return self._read_rows()
-
-
 class Backfilled(NamedTuple):
     """Writes a kind after the numbers, from the records of a part."""
 
-    is_written: "Callable[[Path, SegmentMeta, Beside], bool]"
+    is_written: Callable[[Path, SegmentMeta, SegmentInputs], bool]
     """Tells whether the files exist with the content that this version would write."""
-    write: "Callable[[Path, PartRecords], DerivedMeta | None]"
+    write: Callable[[Path, SegmentSource], DerivedMeta | None]
     """Writes the files beside the segment at the path, and returns the facts about derived metrics, if it knows them.
 
     Raises `OSError`, and `SourceChanged`.
     """
-    stage: "Stage" = "texts"
+    stage: Stage = "texts"
 
 
 class SegmentKind(NamedTuple):

@@ -1,6 +1,6 @@
 """The list of all kinds of segments. Nothing else lists them: a kind added here is written and kept up to date."""
 
-from rolloupe.index.features.files import FEATURES
+from rolloupe.index.features import FEATURES
 from rolloupe.index.segments.derived_values import DERIVED
 from rolloupe.index.segments.kind import SegmentKind
 from rolloupe.index.segments.segment import ANNOTATIONS, NUMBERS

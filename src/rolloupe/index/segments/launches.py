@@ -8,7 +8,7 @@ and a scan that knows these places numbers the launches of the rows.
 import zlib
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from operator import attrgetter
 from typing import NamedTuple
@@ -205,3 +205,59 @@ def older_steps(times: Mapping[int, float]) -> list[int]:
     apart = times[second[0]] - last
     is_orderly = all(gap >= 0 for gap in gaps)
     return left if is_orderly and len(second) > 1 and apart > max(GAP_S, 2 * max(gaps, default=0.0)) else []
+
+
+class RunLaunches:
+    """The launches that the sources of a run seem to have. One thread learns; any thread may ask for the doubts."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, LaunchPlaces] = {}
+        """By source; nothing for one that was never written on from an earlier step."""
+        self._last_steps: dict[tuple[str, str], int] = {}
+        """The last step of each source in each split."""
+        self._unchecked: set[str] = set()
+        """The sources of which new rows go back to earlier steps."""
+
+    def saw(self, name: str, blocks: Sequence[StepBlock]) -> None:
+        """Learn the steps of a part of a source."""
+        for block in blocks:
+            key = name, block.split
+            last = self._last_steps.get(key, block.step)
+            if block.step < last:
+                self._unchecked.add(name)
+            self._last_steps[key] = max(last, block.step)
+
+    def forget(self, names: Collection[str]) -> None:
+        """Forget what is known of sources that are gone, or no longer what they were."""
+        if names:
+            self._last_steps = {key: last for key, last in self._last_steps.items() if key[0] not in names}
+            self._places = {name: places for name, places in self._places.items() if name not in names}
+            self._unchecked |= {*names}
+
+    def find(self, blocks_of: Callable[[str], Sequence[StepBlock] | None]) -> dict[str, tuple[int, ...]] | None:
+        """Find the launches of the sources that go back; returns all places, None if no source does.
+
+        `blocks_of` has the steps of a source in the order of its file; None while a part of it is lacking.
+        """
+        names, self._unchecked = self._unchecked, set()
+        for name in names:
+            blocks = blocks_of(name)
+            if blocks is not None:
+                self._places[name] = launches_of(blocks)
+        return places_of(self._places, self._last_steps) if names else None
+
+    def doubts(self) -> list[str]:
+        """Say where launches may have begun without anything that proves it, a sentence for each source."""
+        places, doubts = {**self._places}, []
+        known = places_of(places, {**self._last_steps})
+        for name, own in sorted(places.items()):
+            steps = {**own.doubtful, **own.certain}
+            left = sorted(steps.keys() - {*known.get(name, ())})
+            if left:
+                split, step = steps[left[0]]
+                more = f", and so at {len(left) - 1:,} places behind" if len(left) > 1 else ""
+                doubts.append(
+                    f"{name} goes back to step {step} of {split} at {left[0]} and writes steps again{more}: if a "
+                    "launch began there, all that its predecessor wrote counts, too. Next: move that out of the run"
+                )
+        return doubts

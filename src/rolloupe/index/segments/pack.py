@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 from msgspec import Struct
 
 from rolloupe.index.fingerprint import Fingerprint
-from rolloupe.index.segments.derived_values import ENDING, DerivedMeta, derived_of
-from rolloupe.index.segments.files import is_readable
-from rolloupe.index.segments.segment import PACK, SegmentMeta, read_meta, write_parquet
+from rolloupe.index.segments.derived_values import ENDING, derived_of
+from rolloupe.index.segments.kind import DerivedMeta, SegmentMeta
+from rolloupe.index.segments.segment import PACK, is_readable, read_meta, write_parquet
 from rolloupe.index.snapshot import Pack, Piece, Segment
 
 VERSION = "1"

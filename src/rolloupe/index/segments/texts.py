@@ -1,13 +1,20 @@
 """The complete texts of a segment: a convenience for searches, which otherwise read the sources."""
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from rolloupe.index.segments.kind import Backfilled, Beside, PartRecords, SegmentKind, until
-from rolloupe.index.segments.segment import SegmentMeta, write_groups, write_parquet
-from rolloupe.model import SampleRow
+from rolloupe.errors import SourceChanged
+from rolloupe.formats import by_name
+from rolloupe.index.fingerprint import state_of_source, still_holds
+from rolloupe.index.segments.kind import Backfilled, SegmentInputs, SegmentKind, SegmentMeta, SegmentSource, until
+from rolloupe.index.segments.segment import write_groups, write_parquet
+from rolloupe.index.snapshot import Piece
+from rolloupe.model import RunInfo, SampleRow, Source
 
 VERSION = 1
 TEXT = ".text.parquet"
@@ -38,11 +45,11 @@ def text_table_of(rows: Sequence[SampleRow]) -> pa.Table:
     return pa.Table.from_pydict(columns, schema=SCHEMA)
 
 
-def _is_written(path: Path, _: SegmentMeta, __: Beside) -> bool:
+def _is_written(path: Path, _: SegmentMeta, __: SegmentInputs) -> bool:
     return text_of(path).exists()
 
 
-def _write(path: Path, records: PartRecords) -> None:
+def _write(path: Path, records: SegmentSource) -> None:
     schema = SCHEMA.with_metadata({CONTENTS: records.meta.fingerprint.contents})
     groups = [*_groups(records.rows)]
     if len(groups) == 1:
@@ -64,3 +71,94 @@ def _groups(rows: Sequence[SampleRow]) -> Iterator[Sequence[SampleRow]]:
 
 
 TEXTS = SegmentKind("texts", VERSION, TEXT, is_budgeted=True, backfilled=Backfilled(_is_written, _write))
+
+
+BATCH_BYTES = 4 * 2**20
+"""The approximate size of a batch; a longer text comes alone."""
+
+MIN_ROWS, MAX_ROWS = 8, 2**16
+
+
+class TextBatch(NamedTuple):
+    """Texts of consecutive rows from number `first` on; `columns` are the requested ones."""
+
+    first: int
+    columns: list[pa.Array]
+    is_scanned: bool
+    """True if they were read from the source."""
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+
+def read_texts(info: RunInfo, source: Source | None, piece: Piece, names: Sequence[str]) -> Iterator[TextBatch]:
+    """Yield the texts of a piece: `prompt`, `response` or both, as `names` says.
+
+    Raises `SourceChanged` if neither the index nor the source has them any more.
+    """
+    done = 0
+    if piece.path is not None:
+        try:
+            for batch in _stored(piece, text_of(piece.path), names):
+                yield batch
+                done = batch.first + len(batch)
+        except FileNotFoundError:  # not written, or deleted
+            pass
+        except (OSError, pa.ArrowException):  # damaged, or of other rows: once it is deleted, it will be written again
+            with contextlib.suppress(OSError):
+                text_of(piece.path).unlink()
+    if done < piece.rows:
+        yield from _scanned(info, source, piece, names, done)
+
+
+def _stored(piece: Piece, path: Path, names: Sequence[str]) -> Iterator[TextBatch]:
+    with pq.ParquetFile(path) as file:
+        contents = (file.schema_arrow.metadata or {}).get(CONTENTS)
+        if file.metadata.num_rows != piece.rows or piece.fingerprint is None or contents != piece.fingerprint.contents:
+            raise pa.ArrowInvalid("texts of other rows")
+        first, size = 0, _rows_at_a_time(file.metadata)
+        for batch in file.iter_batches(batch_size=size, columns=list(names), use_threads=False):
+            yield TextBatch(first, [batch.column(name) for name in names], is_scanned=False)
+            first += batch.num_rows
+
+
+def _rows_at_a_time(metadata: pq.FileMetaData) -> int:
+    size_bytes = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
+    rows: int = BATCH_BYTES * metadata.num_rows // max(1, size_bytes)
+    return max(MIN_ROWS, min(MAX_ROWS, rows))
+
+
+def _scanned(
+    info: RunInfo, source: Source | None, piece: Piece, names: Sequence[str], done: int
+) -> Iterator[TextBatch]:
+    state = None if source is None else state_of_source(source)
+    if source is None or state is None:
+        raise SourceChanged(f"{piece.source} is gone, and the index lacks its texts")
+    if piece.fingerprint is not None and not still_holds(source.location, piece.fingerprint, state):
+        raise SourceChanged(f"{piece.source} was rewritten, and is being read again: retry")
+    rows: list[SampleRow] = []
+    first, number, size_bytes = done, 0, 0
+    try:
+        for item in by_name(info.format).scan(info, source, piece.start, piece.stop):
+            if not isinstance(item, SampleRow) or number >= piece.rows:
+                continue
+            number += 1
+            if number <= done:
+                continue
+            rows.append(item)
+            size_bytes += len(item.prompt) + len(item.response)
+            if size_bytes >= BATCH_BYTES:
+                yield _scanned_batch(first, rows, names)
+                first, size_bytes = first + len(rows), 0
+                rows.clear()
+    except OSError as error:
+        raise SourceChanged(f"{piece.source} could not be read: {error.strerror}") from error
+    if rows:
+        yield _scanned_batch(first, rows, names)
+    if number < piece.rows:
+        raise SourceChanged(f"{piece.source} has fewer samples than before: retry")
+
+
+def _scanned_batch(first: int, rows: list[SampleRow], names: Sequence[str]) -> TextBatch:
+    table = text_table_of(rows)
+    return TextBatch(first, [table[name].combine_chunks() for name in names], is_scanned=True)

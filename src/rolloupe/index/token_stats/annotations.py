@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from rolloupe import text
 from rolloupe.formats import by_name
 from rolloupe.index.segments.derived_values import may_have_tokens
-from rolloupe.index.segments.kind import Noted, NotedRow
-from rolloupe.index.segments.segment import SegmentMeta
+from rolloupe.index.segments.kind import AnnotationPlace, AnnotationState, SegmentMeta
 from rolloupe.index.snapshot import Segment
 
 Numbers = NDArray[np.int64]
@@ -85,13 +84,13 @@ class TokenAnnotations:
         """Tells the annotations of a segment from others that it had before; 0 without any."""
         return self._stamps.get(path, 0)
 
-    def of(self, path: Path) -> Noted:
+    def of(self, path: Path) -> AnnotationState:
         """The annotations of a segment."""
         if path not in self._places:
-            return Noted()
+            return AnnotationState()
         sources, places, discarded = self._places[path]
-        rows = [NotedRow(row, sources[source], start, length) for row, source, start, length in places.tolist()]
-        return Noted(self.stamp(path), rows, {row: bool(one) for row, one in discarded.tolist()})
+        rows = [AnnotationPlace(row, sources[source], start, length) for row, source, start, length in places.tolist()]
+        return AnnotationState(self.stamp(path), rows, {row: bool(one) for row, one in discarded.tolist()})
 
     def _joined(self, samples: Sequence[Segment], annotations: Sequence[Segment]) -> dict[Path, _NotedPlaces]:
         known, self._hashed = self._hashed, {}

@@ -1,4 +1,4 @@
-"""The statistics of the tokens of a segment: a row for each series and step, written in a pass behind the texts.
+"""The statistics of the tokens of a segment, written in a pass behind the texts: a row for each series and step.
 
 The pass also computes the derived metrics of token series, and adds them to the others.
 """
@@ -8,26 +8,124 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from rolloupe import tokens
 from rolloupe.derive import BatchValues, token_metrics
 from rolloupe.formats import by_name
 from rolloupe.index.fingerprint import size_of
-from rolloupe.index.segments.derived_values import DerivedMeta, TokenMark, add_values, may_have_tokens, read_derived
-from rolloupe.index.segments.kind import Backfilled, Beside, PartRecords, SegmentKind, until
-from rolloupe.index.segments.segment import WORD, SegmentMeta, write_parquet
+from rolloupe.index.segments.derived_values import add_values, may_have_tokens, read_derived
+from rolloupe.index.segments.kind import (
+    Backfilled,
+    DerivedMeta,
+    SegmentInputs,
+    SegmentKind,
+    SegmentMeta,
+    SegmentSource,
+    TokenMark,
+    until,
+)
+from rolloupe.index.segments.parts import WORD
+from rolloupe.index.segments.segment import write_parquet
 from rolloupe.index.segments.step_stats import MAX_SERIES
-from rolloupe.index.token_stats import mask_sums, words
-from rolloupe.index.token_stats.mask_sums import MaskedSums, masked_sums, stamp_of
-from rolloupe.index.token_stats.positions import PositionRuns, PositionTotals
-from rolloupe.index.token_stats.series_totals import SeriesTotals
-from rolloupe.index.token_stats.word_rows import WordRows
-from rolloupe.index.token_stats.words import WordNumbers, WordTotals
+from rolloupe.index.token_stats import words
+from rolloupe.index.token_stats.series import PositionRuns, PositionTotals, SeriesTotals
+from rolloupe.index.token_stats.words import WordNumbers, WordRows, WordTotals
 from rolloupe.model import Locator, Problem, RunLoss, SampleRow
-from rolloupe.tokens import Floats, SampleTokens, TokenBatch, first_tokens
+from rolloupe.tokens import ClippedSequence, Flags, Floats, LossInputs, SampleTokens, TokenBatch, first_tokens
+
+
+class MaskedSums(NamedTuple):
+    """Sums over trained tokens."""
+
+    thresholds: dict[str, float]
+    """Those of the rule."""
+    tokens: int = 0
+    masked: int = 0
+    high: int = 0
+    """Taken out because they had moved up too far."""
+    low: int = 0
+    update: float = 0.0
+    """The sum of `abs(g)` if no token were taken out."""
+    lost: float = 0.0
+    """That of the tokens taken out."""
+
+    def plus(self, other: "MaskedSums") -> "MaskedSums":
+        """The sums over both, which have the same thresholds."""
+        sums = (one + another for one, another in zip(self[1:], other[1:], strict=True))
+        return MaskedSums._make([self.thresholds, *sums])
+
+
+def loss_stamp(loss: RunLoss | None) -> str:
+    """Tells the thresholds of a run from others that it may have had before."""
+    return "" if loss is None else f"{loss.rule} {sorted(loss.thresholds.items())}"
+
+
+def masked_sums(batch: TokenBatch, loss: RunLoss | None) -> dict[str, MaskedSums]:
+    """The sums of a batch for each rule that its series suffice for, and for the recorded flags.
+
+    The rule of the run's loss has the run's thresholds, others have their usual ones.
+    """
+    inputs = batch.loss_inputs
+    if inputs is None:
+        return {}
+    found, full = {}, _FullSizes(inputs)
+    with np.errstate(all="ignore"):
+        for rule, compared in tokens.mask_rules(list(batch.series.values()), loss):
+            flags = rule.flags_of(batch.series[compared].values, inputs.advantages, inputs.loss_mask)
+            found[rule.name] = _masked_sums_of(rule.thresholds, inputs.loss_mask, *flags, full[rule.name])
+        if inputs.recorded_mask is not None:
+            none, under = np.zeros(len(batch)), inputs.loss_mask
+            high, low = (
+                (batch.series[name].values if name in batch.series else none) == 1
+                for name in ("is_masked_high", "is_masked_low")
+            )
+            recorded = (inputs.recorded_mask & under, high & under, low & under)
+            found[tokens.RECORDED] = _masked_sums_of({}, under, *recorded, full[tokens.RECORDED])
+    return found
+
+
+class _FullSizes:
+    """What each rule would push, in `abs(g)`, if it took no token out; rules of one ratio share it."""
+
+    def __init__(self, inputs: LossInputs) -> None:
+        self._inputs = inputs
+        self._known: dict[bool, Floats] = {}
+
+    def __getitem__(self, name: str) -> Floats:
+        rule = tokens.update_rule(name, {})
+        is_sequence = isinstance(rule, ClippedSequence)
+        if is_sequence not in self._known:
+            sizes = np.abs(tokens.full_coefficients(self._inputs, rule))
+            has_all = sizes.sum() <= tokens.MAX_SIZE
+            self._known[is_sequence] = sizes if has_all else np.where(tokens.is_summed(sizes), sizes, 0.0)
+        return self._known[is_sequence]
+
+
+def _masked_sums_of(
+    thresholds: dict[str, float], under: Flags, masked: Flags, high: Flags, low: Flags, full: Floats
+) -> MaskedSums:
+    counts = (int(np.count_nonzero(one)) for one in (under, masked, high, low))
+    at = np.flatnonzero(masked)
+    return MaskedSums._make([thresholds, *counts, float(full.sum()), float(full[at].sum())])
+
+
+def packed_masks(sums: dict[str, MaskedSums]) -> bytes:
+    """Sums as bytes."""
+    return msgspec.msgpack.encode(sums)
+
+
+_decode_masks = msgspec.msgpack.Decoder(dict[str, MaskedSums]).decode
+
+
+def unpacked_masks(data: bytes) -> dict[str, MaskedSums]:
+    """The sums that `packed_masks` gave as bytes."""
+    return _decode_masks(data)
+
 
 VERSION = 10
 ENDING = ".tokens.parquet"
@@ -61,7 +159,7 @@ def words_file_of(path: Path) -> Path:
     return path.with_name(f"{path.stem}.{VERSION}{WORDS}")
 
 
-def _is_written(path: Path, meta: SegmentMeta, beside: Beside) -> bool:
+def _is_written(path: Path, meta: SegmentMeta, beside: SegmentInputs) -> bool:
     if meta.annotates or not (beside.annotations or may_have_tokens(meta)):
         return True
     about = read_derived(path, meta)
@@ -69,7 +167,7 @@ def _is_written(path: Path, meta: SegmentMeta, beside: Beside) -> bool:
         return False
     is_same = (about.tokens.version, about.tokens.annotations) == (VERSION, beside.annotations)
     if about.tokens.size_bytes:
-        is_same &= about.tokens.loss == stamp_of(beside.loss)
+        is_same &= about.tokens.loss == loss_stamp(beside.loss)
     return is_same and has_file(path, about.tokens) and has_words(path, about.tokens)
 
 
@@ -88,18 +186,18 @@ def keep_freed_memory() -> None:
     np.empty(KEPT_MEMORY, np.uint8)
 
 
-def _write(path: Path, records: PartRecords) -> DerivedMeta:
+def _write(path: Path, records: SegmentSource) -> DerivedMeta:
     keep_freed_memory()
-    rows = _rows_of(path)
-    reading = _TokensOfPart(rows, records.noted.discarded, records.loss)
-    places = [Locator(source=records.source.name, start=row.start, length=row.length, part=row.part) for row in rows]
+    job, rows = records.job, _rows_of(path)
+    reading = _TokensOfPart(rows, job.annotations.discarded, job.loss)
+    places = [Locator(source=job.source.name, start=row.start, length=row.length, part=row.part) for row in rows]
     order = sorted(range(len(rows)), key=lambda number: places[number].start)
     in_order, annotations = [places[number] for number in order], defaultdict[Locator, list[Locator]](list)
-    for one in records.noted.rows:
+    for one in job.annotations.rows:
         annotations[places[one.row]].append(Locator(source=one.source, start=one.start, length=one.length))
-    found = by_name(records.run.format).token_arrays(records.run, records.source, in_order, annotations)
-    for number, tokens in until(records.ended, zip(order, found, strict=True)):
-        reading.add(number, tokens)
+    arrays = by_name(job.run.format).token_arrays(job.run, job.source, in_order, annotations)
+    for number, found_tokens in until(records.ended, zip(order, arrays, strict=True)):
+        reading.add(number, found_tokens)
     reading.finish()
     size_bytes = words_bytes = 0
     if reading.totals:
@@ -109,8 +207,8 @@ def _write(path: Path, records: PartRecords) -> DerivedMeta:
         version=VERSION,
         size_bytes=size_bytes,
         words_bytes=words_bytes,
-        annotations=records.noted.stamp,
-        loss=stamp_of(records.loss),
+        annotations=job.annotations.stamp,
+        loss=loss_stamp(job.loss),
         unread=reading.unread,
     )
     return add_values(path, records.meta, rows, reading.values, mark)
@@ -168,7 +266,7 @@ class _StepTotals:
 
 
 class _TokensOfPart:
-    """The statistics of the samples of a segment; `annotated` says which of them were discarded, as in `Noted`."""
+    """The statistics of the samples of a segment; `annotated` says which were discarded, as in `AnnotationState`."""
 
     def __init__(self, rows: Sequence[SampleRow], annotated: Mapping[int, bool], loss: RunLoss | None) -> None:
         self._rows, self._loss = rows, loss
@@ -252,8 +350,8 @@ def _table(totals: dict[StepOfLaunch, _StepTotals], vocabulary: WordNumbers) -> 
     }
     of_steps = [totals[split, step, launch] if name == WHOLE_STEP else None for split, step, launch, name, _ in rows]
     columns |= {
-        "words": pa.array([one and words.packed(one.words.kept(vocabulary)) for one in of_steps], pa.binary()),
-        "masked": pa.array([one and mask_sums.packed(one.masked) for one in of_steps], pa.binary()),
+        "words": pa.array([one and words.packed_words(one.words.kept(vocabulary)) for one in of_steps], pa.binary()),
+        "masked": pa.array([one and packed_masks(one.masked) for one in of_steps], pa.binary()),
     }
     for number, name in enumerate(KEPT):
         kept = [one.kept[number].packed() for *_, one in rows]

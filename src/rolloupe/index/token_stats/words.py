@@ -1,21 +1,24 @@
-"""What the index keeps of the single words of a vocabulary: how often each was a token, its KL, its probability."""
+"""The words of a vocabulary in a segment: how often each was a token, its KL, its probability, and its samples."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
+import pyarrow as pa
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from rolloupe.derive.token_values import KL
-from rolloupe.index.token_stats.kept_tokens import largest
+from rolloupe.index.segments.segment import write_parquet
+from rolloupe.index.token_stats.series import largest
 from rolloupe.tokens import Floats, TokenBatch
 
 MAX_WORDS = 1024
 """How many of the most frequent words to keep, and as many of those with most KL."""
 
-MANY = 16
+MANY_BATCHES = 16
 """How many batches to hold before adding them up."""
 
 DENSE = 2**20
@@ -95,12 +98,12 @@ class WordTotals:
         kept = np.flatnonzero(batch.trained & (words != -1))
         columns = (kl, probability.values if probability is not None else None)
         self._batches.append(_summed(words[kept], *(None if one is None else one[kept] for one in columns)))
-        if len(self._batches) >= MANY:
-            self._batches = [_merged(self._batches)]
+        if len(self._batches) >= MANY_BATCHES:
+            self._batches = [_merged_words(self._batches)]
 
     def kept(self, vocabulary: WordNumbers) -> KeptWords:
         """The most frequent words, and those with most KL."""
-        merged = _merged(self._batches)
+        merged = _merged_words(self._batches)
         counts, kl, *_ = merged.sums
         total = int(counts.sum())
         if len(merged.words) > 2 * MAX_WORDS:
@@ -132,7 +135,7 @@ def _of_series(places: NDArray[np.int64], counts: NDArray[np.int64], values: Flo
     return [np.bincount(places, np.where(is_finite, values, 0.0)), np.bincount(places, is_finite)]
 
 
-def _merged(some: Sequence[_WordColumns]) -> _WordColumns:
+def _merged_words(some: Sequence[_WordColumns]) -> _WordColumns:
     if not some:
         return _WordColumns(np.zeros(0, np.int64), np.zeros((SUMS, 0)))
     if len(some) == 1:
@@ -152,7 +155,7 @@ class _Packed(Struct, array_like=True):
 _decode = msgspec.msgpack.Decoder(_Packed).decode
 
 
-def packed(kept: KeptWords) -> bytes:
+def packed_words(kept: KeptWords) -> bytes:
     """Words as bytes."""
     words = [encodable(word) for word in kept.words]
     return msgspec.msgpack.encode(_Packed(words, kept.sums.astype("<f8").tobytes(), kept.tokens, kept.kl))
@@ -163,7 +166,63 @@ def encodable(word: str | int) -> str | int:
     return word.encode("utf-8", "replace").decode() if isinstance(word, str) else word
 
 
-def unpacked(data: bytes) -> KeptWords:
-    """The words that `packed` gave as bytes."""
+def unpacked_words(data: bytes) -> KeptWords:
+    """The words that `packed_words` gave as bytes."""
     one = _decode(data)
     return KeptWords(one.words, np.frombuffer(one.sums, "<f8").reshape(SUMS, -1), one.tokens, one.kl)
+
+
+WORDS_OF_GROUP = 4096
+"""Words in a row group."""
+
+SMALL = 2**31
+MAX_NUMBER = 2**31
+"""No vocabulary has greater ids. Smaller ones, times the samples of a segment, fit into 64 bits."""
+
+
+class WordRows:
+    """The samples seen so far, by word, of a segment with so many samples."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._pairs: list[NDArray[np.int64]] = []
+        """Each word of each sample once: the number of the word times `count`, and the number of the sample."""
+
+    def add(self, batch: TokenBatch, words: NDArray[np.int64] | None) -> None:
+        """Add the trained tokens of a batch, whose words have these numbers."""
+        if words is None:
+            return
+        kept = np.flatnonzero(batch.trained & (words != -1) & (words < MAX_NUMBER))
+        pairs = words[kept] * self._count + batch.rows[batch.samples[kept]]
+        self._pairs.append(_distinct(pairs))
+
+    def write(self, path: Path, vocabulary: WordNumbers) -> int:
+        """Write `word` (null for an id), `id` (null for a string), and `rows`, ascending. Returns the file's size.
+
+        Writes nothing if there is no word.
+        """
+        pairs = _distinct(np.concatenate([np.zeros(0, np.int64), *self._pairs]))
+        if not len(pairs):
+            return 0
+        words = pairs // self._count
+        starts = np.flatnonzero(np.diff(words, prepend=words[0] - 1))
+        numbers = words[starts]
+        strings = [encodable(word) for word in vocabulary.words(numbers[numbers < 0])]
+        rows = pa.array((pairs - words * self._count).astype(np.int32))
+        table = pa.table({
+            "word": pa.array([*strings, *[None] * (len(numbers) - len(strings))], pa.string()),
+            "id": pa.array(numbers, mask=numbers < 0),
+            "rows": pa.ListArray.from_arrays(pa.array(np.append(starts, len(pairs)), pa.int32()), rows),
+        })  # fmt: skip
+        if strings:
+            table = table.sort_by("word")
+        return write_parquet(path, table, WORDS_OF_GROUP, encodings={"rows.list.element": "DELTA_BINARY_PACKED"})
+
+
+def _distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The distinct numbers, ascending. `np.unique` takes several times as long, and numbers of 64 bits twice."""
+    is_small = len(numbers) > 0 and int(numbers.min()) >= -SMALL and int(numbers.max()) < SMALL
+    ordered = np.sort(numbers.astype(np.int32)) if is_small else np.sort(numbers)
+    is_first = np.ones(len(ordered), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    return ordered[is_first].astype(np.int64)

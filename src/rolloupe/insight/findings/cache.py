@@ -8,7 +8,7 @@ import msgspec
 
 from rolloupe.derive import behaviours
 from rolloupe.index import OpenRun, Snapshot
-from rolloupe.index.features.files import features_of
+from rolloupe.index.features import features_of
 from rolloupe.insight.findings.records import RunFindings
 from rolloupe.query import FeatureWindow
 from rolloupe.storage import atomic

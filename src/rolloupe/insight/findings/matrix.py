@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rolloupe.features import Floats, WithinSums, sums_within
-from rolloupe.index.features.files import hash_of_behaviour
+from rolloupe.index.features import hash_of_behaviour
 from rolloupe.insight.findings.candidates import Candidates
 from rolloupe.insight.findings.hits import phrase_matrix
 from rolloupe.insight.findings.selection import Evidence

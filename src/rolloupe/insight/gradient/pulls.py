@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from rolloupe import query
 from rolloupe.features import Floats, Grouping, Places, divided
 from rolloupe.index import OpenRun
-from rolloupe.index.features.blocks import LARGEST
+from rolloupe.index.features import LARGEST
 from rolloupe.insight.gradient.records import GradientShare
 from rolloupe.query import GROUP, SampleQuery
-from rolloupe.tokens.groups import EQUAL
+from rolloupe.tokens.ratios import EQUAL
 
 Mask = NDArray[np.bool_]
 _Value = TypeVar("_Value", np.float64, np.bool_)

@@ -9,7 +9,7 @@ from rolloupe import query
 from rolloupe.derive import token_metrics
 from rolloupe.features import Floats, Grouping
 from rolloupe.index import OpenRun, SeriesStats
-from rolloupe.index.features.blocks import LARGEST
+from rolloupe.index.features import LARGEST
 from rolloupe.query import GROUP, IDENTITY, TEXT, SampleQuery, text_rewards
 from rolloupe.questions import LintQuery
 

@@ -8,7 +8,7 @@ from rolloupe.insight.alarm import Alarm, Rule
 from rolloupe.insight.curves import HasCurves
 from rolloupe.insight.names import CurveName
 from rolloupe.insight.too_little import enough
-from rolloupe.tokens.groups import EQUAL
+from rolloupe.tokens.ratios import EQUAL
 
 SHARE, STEPS = 0.5, 10
 

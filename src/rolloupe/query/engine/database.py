@@ -19,11 +19,10 @@ import pyarrow as pa
 from rolloupe.errors import BadQuery, SourceChanged
 from rolloupe.formats.token_texts import tokenizer_of
 from rolloupe.index import OpenRun, Piece
-from rolloupe.index.private_index import shared_by
+from rolloupe.index.index_folders import shared_by
 from rolloupe.index.segments.columns import token_text
-from rolloupe.index.segments.files import is_readable
 from rolloupe.index.segments.pack import distrust
-from rolloupe.index.segments.segment import has_columns
+from rolloupe.index.segments.segment import has_columns, is_readable
 from rolloupe.index.token_stats.files import has_words, words_file_of
 from rolloupe.lru import Lru
 from rolloupe.model import RunInfo
@@ -40,7 +39,7 @@ from rolloupe.query.engine.relation import (
     quote,
     used_in,
 )
-from rolloupe.tokenizer.spellings import LETTERS
+from rolloupe.tokenizer.vocabulary import LETTERS
 
 if TYPE_CHECKING:
     import duckdb

@@ -7,10 +7,16 @@ from typing import NamedTuple, TypeVar
 
 from rolloupe.index import OpenRun, StepKey
 from rolloupe.index.segments.step_stats import UNIT
-from rolloupe.index.token_stats import histogram, mask_sums, positions
-from rolloupe.index.token_stats.histogram import Histogram
-from rolloupe.index.token_stats.mask_sums import MaskedSums
-from rolloupe.index.token_stats.positions import EDGES, PositionSums
+from rolloupe.index.token_stats.files import MaskedSums, unpacked_masks
+from rolloupe.index.token_stats.series import (
+    EDGES,
+    Histogram,
+    PositionSums,
+    merged_histograms,
+    merged_positions,
+    unpacked_histogram,
+    unpacked_positions,
+)
 from rolloupe.query.records import SampleQuery
 from rolloupe.query.run.trainer_files import loss_of
 from rolloupe.query.run_tokens.token_index import (
@@ -105,7 +111,7 @@ def token_stats(
         rows, coverage = indexed(run, run.snapshot(), query, COLUMNS, series)
         for row in rows:
             *sums, buckets, counts = row.values
-            by_step[row.split, row.step].append(_Sums._make([*sums, histogram.unpacked(buckets, counts)]))
+            by_step[row.split, row.step].append(_Sums._make([*sums, unpacked_histogram(buckets, counts)]))
     steps = [_stats(*key, parts, percentiles) for key, parts in in_order(by_step) if any(part.tokens for part in parts)]
     return TokenStatsBySteps(series, steps, coverage)
 
@@ -119,7 +125,7 @@ def known_series(run: OpenRun, query: SampleQuery) -> KnownSeries:
 def _stats(split: str, step: int, parts: Sequence[_Sums], percentiles: Sequence[float]) -> TokenStats:
     count, samples = sum(part.tokens for part in parts), sum(part.samples for part in parts)
     low, high = min(part.low for part in parts), max(part.high for part in parts)
-    whole = histogram.merged(part.histogram for part in parts)
+    whole = merged_histograms(part.histogram for part in parts)
     by_percentile = {share: min(high, max(low, whole.percentile(share / 100))) for share in percentiles}
     return TokenStats(
         split,
@@ -167,8 +173,8 @@ def position_curves(run: OpenRun, query: SampleQuery, series: str) -> CurvesByPo
     rows, coverage = indexed(run, run.snapshot(), query, ("position_counts", "position_totals"), series)
     by_step: dict[StepKey, list[PositionSums]] = defaultdict(list)
     for row in rows:
-        by_step[row.split, row.step].append(positions.unpacked(*row.values))
-    curves = [_curve(*key, positions.merged(sums)) for key, sums in in_order(by_step)]
+        by_step[row.split, row.step].append(unpacked_positions(*row.values))
+    curves = [_curve(*key, merged_positions(sums)) for key, sums in in_order(by_step)]
     return CurvesByPosition(series, [curve for curve in curves if curve.tokens], coverage)
 
 
@@ -210,7 +216,7 @@ def masked_shares(run: OpenRun, query: SampleQuery) -> MaskedBySteps:
     rows, coverage = whole_steps(run, query, "masked")
     sums: dict[tuple[str, int, str, str], MaskedSums] = {}
     for row in rows:
-        for rule, masked in mask_sums.unpacked(row.values[0]).items():
+        for rule, masked in unpacked_masks(row.values[0]).items():
             key = row.split, row.step, rule, str(masked.thresholds)
             sums[key] = sums[key].plus(masked) if key in sums else masked
     shares = [

@@ -9,7 +9,7 @@ from rolloupe import tokens
 from rolloupe.errors import BadQuery, NotFound, RolloupeError
 from rolloupe.index import OpenRun, Piece, Snapshot, StepKey
 from rolloupe.index.token_stats.files import WHOLE_STEP, has_file, tokens_file_of
-from rolloupe.index.token_stats.series_totals import SeriesTotals
+from rolloupe.index.token_stats.series import SeriesTotals
 from rolloupe.model import SampleKey
 from rolloupe.query.engine import database
 from rolloupe.query.engine.names import current_rows, is_within

@@ -225,7 +225,7 @@ def _kept(run: OpenRun, query: SampleQuery) -> tuple[dict[StepKey, list[KeptWord
     rows, coverage = whole_steps(run, query, "words")
     by_step: dict[StepKey, list[KeptWords]] = defaultdict(list)
     for row in rows:
-        by_step[row.split, row.step].append(words.unpacked(row.values[0]))
+        by_step[row.split, row.step].append(words.unpacked_words(row.values[0]))
     return by_step, coverage
 
 

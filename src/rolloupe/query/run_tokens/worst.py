@@ -5,7 +5,7 @@ from typing import NamedTuple
 from rolloupe.errors import BadQuery
 from rolloupe.formats.token_texts import tokenizer_of
 from rolloupe.index import OpenRun
-from rolloupe.index.token_stats.kept_tokens import MAX_KEPT, KeptToken, most_extreme, unpacked
+from rolloupe.index.token_stats.series import MAX_KEPT, KeptToken, most_extreme, unpacked_tokens
 from rolloupe.model import SampleKey
 from rolloupe.query.engine.relation import RowPlace
 from rolloupe.query.records import SampleQuery
@@ -61,7 +61,7 @@ def worst_tokens(
         kept = most_extreme(read, highest=highest)[:limit]
         return WorstTokens(series, [_shown(run, token, keys[token.row]) for token in kept], TokenCoverage(len(keys)))
     rows, coverage = indexed(run, snapshot, query, [COLUMNS[number]], series)
-    candidates = [(row.split, row.step, row.piece, token) for row in rows for token in unpacked(row.values[0])]
+    candidates = [(row.split, row.step, row.piece, token) for row in rows for token in unpacked_tokens(row.values[0])]
     sign = -1.0 if highest else 1.0
     candidates.sort(
         key=lambda one: (

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from rolloupe.errors import SourceChanged
 from rolloupe.index import OpenRun, Piece, StepKey
-from rolloupe.index.segments.text_batches import TextBatch, read_texts
+from rolloupe.index.segments.texts import TextBatch, read_texts
 from rolloupe.query.engine import database
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.relation import PLACE, RowPlace

@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 
 from rolloupe.formats.token_texts import strings_of_prompt
 from rolloupe.model import Sample
-from rolloupe.tokenizer.decode import completed
-from rolloupe.tokenizer.spellings import BYTES, byte_fallback, bytes_of
-from rolloupe.tokenizer.vocabulary import text_of
+from rolloupe.tokenizer.vocabulary import BYTES, byte_fallback, bytes_of, completed, text_of
 
 Lengths = NDArray[np.int64]
 

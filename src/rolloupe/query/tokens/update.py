@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rolloupe import tokens
 from rolloupe.errors import BadQuery
-from rolloupe.index.token_stats.positions import EDGES
+from rolloupe.index.token_stats.series import EDGES
 from rolloupe.model import Aggregation, RunLoss, Sample, SampleKey
 from rolloupe.query.tokens.page import roles_of, series_of
 from rolloupe.query.tokens.spans import spans_of

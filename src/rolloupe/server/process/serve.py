@@ -159,7 +159,7 @@ def opening(paths: Sequence[Path | str], *, state_dir: Path | str | None = None,
             try:
                 from rolloupe import query
                 from rolloupe.index import Library
-                from rolloupe.index.execution.pandas import keep_pandas_out
+                from rolloupe.index.execution.processes import keep_pandas_out
                 from rolloupe.state import ScoreFiles
 
                 keep_pandas_out()

@@ -1,42 +1,20 @@
 """Connections to buckets: what is listed, looked up and read there, with patience for stores that ask for it."""
 
 import asyncio
-import contextlib
 import datetime as dt
 import errno
 import functools
-import os
-import random
-import sys
 import threading
-import time
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, wait
-from typing import Any, NamedTuple, Protocol, TypedDict, TypeVar, cast
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from typing import Any, Protocol, TypedDict, TypeVar, cast
 
-from rolloupe.storage import notices
-from rolloupe.storage.address import address_of, parts_of
-from rolloupe.storage.places import Interrupted
-from rolloupe.storage.remote import stores, traffic
-from rolloupe.storage.remote.failures import EXTRA, ReplacedObject, Throttled, failure, unusable
+from rolloupe.storage.address import address_of
+from rolloupe.storage.remote import stores
+from rolloupe.storage.remote.calls import Body, FolderListing, ObjectState, in_thread, patiently
+from rolloupe.storage.remote.failures import EXTRA, ReplacedObject, failure, unusable
+from rolloupe.storage.remote.hub import HubConnection
 
-FIRST_WAIT_S = 0.5
-MOST_WAIT_S = 16.0
-PATIENCE_S = 60.0
-"""The longest wait for a store that asks for fewer requests."""
-
-SILENCE_S = 5.0
-"""After so long without an answer, a person hears of it."""
-MOST_S = 30.0
-"""How long one answer may go on: a list may name a next page for ever."""
-MOST_BYTES = 80 * 2**20
-"""By how much one answer may make this process grow: lists, pages of lists and errors may be of any size."""
-LEAST_RECEIVED = MOST_BYTES // 8
-"""How much of that comes over the network at least: otherwise something else makes this process grow."""
-LETS_GO_S = 0.3
-"""How long obstore has to let go of a call that ends early: its threads abort once the interpreter is gone."""
-LOOK_S = 0.03
-"""How often to look at an answer under way."""
 PAGE = 1000
 """How many objects of a long list are looked at together: as many as a store sends at once."""
 UPLOADED_AT_ONCE = 3
@@ -51,27 +29,11 @@ _WEAK = 'W/"'
 T = TypeVar("T")
 
 
-class ObjectState(NamedTuple):
-    """What a listing says about an object."""
-
-    size: int
-    mtime_ns: int
-    tag: str
-    """The ETag: another one after every write."""
-
-
 class ObjectVersion(TypedDict, total=False):
     """What a store takes for one version of an object: stores compare the one or the other."""
 
     e_tag: str
     version: str
-
-
-class FolderListing(NamedTuple):
-    """What lies directly below a prefix, by name."""
-
-    objects: Mapping[str, ObjectState]
-    folders: frozenset[str]
 
 
 class Connection(Protocol):
@@ -141,7 +103,7 @@ class ObstoreConnection:
             options["if_unmodified_since"] = dt.datetime.fromtimestamp(-(-state.mtime_ns // 10**9), dt.UTC)
 
         async def get() -> tuple[str, memoryview]:
-            with traffic.Body(stop - start) as body:
+            with Body(stop - start) as body:
                 result = await self._obstore.get_async(self._store, key, options=options)
                 return _tag_of(result.meta), await _body(result, body)
 
@@ -187,7 +149,7 @@ class ObstoreConnection:
             if (size := result.meta["size"]) > most_bytes:
                 reason = f"{address_of(self._path(key))} has {size:,} bytes, {most_bytes:,} at most make sense"
                 raise OSError(errno.EFBIG, f"{reason}. Next: delete it", self._path(key))
-            with traffic.Body(size) as body:
+            with Body(size) as body:
                 return bytes((await _body(result, body))[:size]), _version_of(result.meta)
 
         return self._patiently(key, call)
@@ -198,7 +160,7 @@ class ObstoreConnection:
         if result.meta["size"] != size:
             raise ReplacedObject(self._path(key))
         try:
-            with traffic.Body(size) as body:
+            with Body(size) as body:
                 for piece in result.stream():
                     body.came += len(piece)
                     if body.came > size:
@@ -241,79 +203,6 @@ class ObstoreConnection:
         return patiently(self._scheme, self._bucket, self._path(key), begin)
 
 
-def patiently(scheme: str, bucket: str, path: str, begin: Callable[[], Future[T]], *, is_long: bool = False) -> T:
-    """Return the result of a call; if the store asks for fewer requests, wait longer each time, and say so.
-
-    What is long goes on for as long as it takes, such as an upload. Raises OSError.
-    """
-    wait_s, began = FIRST_WAIT_S, time.monotonic()
-    place = f"{scheme}://{parts_of(path)[1]}"
-    while True:
-        try:
-            result = _answer(place, begin, is_long=is_long)
-        except Exception as error:
-            known = failure(error, scheme, bucket, path)
-            if not isinstance(known, Throttled):
-                notices.clear(place)
-                raise known from None
-            if time.monotonic() - began + wait_s > PATIENCE_S:
-                raise known from None
-        else:
-            notices.clear(place)
-            return result
-        notices.say(place, f"{scheme}://{bucket} asks for fewer requests: waiting {wait_s:.1f} s")
-        time.sleep(wait_s * random.uniform(0.5, 1.0))  # noqa: S311 - spreads requests, keeps no secret
-        wait_s = min(MOST_WAIT_S, 2 * wait_s)
-
-
-def _answer(place: str, begin: Callable[[], Future[T]], *, is_long: bool) -> T:
-    """Return the result of a call, and say so if it takes long. A call that takes too much, of time or memory, ends."""
-    memory_before = memory_bytes()
-    answer = begin()
-    try:
-        _wait(place, answer, memory_before, is_long=is_long)
-    except BaseException:
-        if answer.cancel():
-            time.sleep(LETS_GO_S)
-        raise
-    return answer.result()
-
-
-def _wait(place: str, answer: Future[T], memory_before: int, *, is_long: bool) -> None:
-    """Wait for the end of a call. Raises `Interrupted` if it takes too much."""
-    began, silence_s, network = time.monotonic(), SILENCE_S, traffic.Traffic()
-    while not wait((answer,), LOOK_S).done:
-        waited_s = time.monotonic() - began
-        if waited_s >= silence_s:
-            silence_s += SILENCE_S
-            notices.say(place, f"{place} has not answered for {waited_s:.0f} s: waiting")
-        if is_long:
-            continue
-        if waited_s > MOST_S:
-            raise Interrupted(errno.ETIMEDOUT, f"{place} did not end an answer within {MOST_S:.0f} s{NOT_SEEN}")
-        if network.may_be(LEAST_RECEIVED) and memory_bytes() - memory_before > MOST_BYTES:
-            reason = f"{place} sends more than {MOST_BYTES // 2**20} MiB in one answer{NOT_SEEN}"
-            raise Interrupted(errno.EFBIG, reason)
-
-
-NOT_SEEN = ": nothing of that was seen. Next: name a folder below, or a file"
-
-
-def in_thread(call: Callable[[], T]) -> Future[T]:
-    """Begin a call in a thread of its own, so that waiting for it can end; the call itself cannot be ended."""
-
-    def fetch() -> None:
-        try:
-            answer.set_result(call())
-        except BaseException as error:
-            answer.set_exception(error)
-
-    answer = Future[T]()
-    answer.set_running_or_notify_cancel()
-    threading.Thread(target=fetch, name="remote call", daemon=True).start()
-    return answer
-
-
 @functools.cache
 def _loop() -> asyncio.AbstractEventLoop:
     """The loop of all calls that can be ended."""
@@ -322,7 +211,7 @@ def _loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
-async def _body(result: Any, body: traffic.Body) -> memoryview:
+async def _body(result: Any, body: Body) -> memoryview:
     """The body of an answer, or a little more than should come: a server may send without end."""
     pieces = list[Any]()
     async for piece in result.stream(min_chunk_size=body.size + 1):
@@ -331,17 +220,6 @@ async def _body(result: Any, body: traffic.Body) -> memoryview:
         if body.came > body.size or len(piece) <= body.size:  # too much; or less than was waited for, which is the end
             break
     return memoryview(pieces[0] if len(pieces) == 1 else b"".join(pieces))
-
-
-def memory_bytes() -> int:
-    """Return how much memory this process has; where the system does not say, how much it had at most."""
-    with contextlib.suppress(OSError), open("/proc/self/statm", "rb") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    with contextlib.suppress(ImportError):
-        import resource
-
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    return 0
 
 
 def _version_of(meta: Any) -> ObjectVersion:
@@ -360,14 +238,6 @@ def _tag_of(meta: Any) -> str:
     return f'"{tag}"' if tag and not tag.endswith('"') else tag
 
 
-def _connected(scheme: str, bucket: str) -> Connection:
-    if scheme == "hf":
-        from rolloupe.storage.remote.hub import HubConnection
-
-        return HubConnection(bucket)
-    return ObstoreConnection(scheme, bucket)
-
-
 _connections: dict[tuple[str, str], Connection] = {}
 _lock = threading.Lock()
 
@@ -376,5 +246,6 @@ def connection(scheme: str, bucket: str) -> Connection:
     """Return the connection to a bucket, opened once. Raises OSError."""
     with _lock:
         if (scheme, bucket) not in _connections:
-            _connections[scheme, bucket] = _connected(scheme, bucket)
+            is_hub = scheme == "hf"
+            _connections[scheme, bucket] = HubConnection(bucket) if is_hub else ObstoreConnection(scheme, bucket)
         return _connections[scheme, bucket]

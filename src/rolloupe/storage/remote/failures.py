@@ -4,15 +4,8 @@ import errno
 import json
 import re
 
-from rolloupe.storage.places import Interrupted
-from rolloupe.storage.remote import aws
-
-ANONYMOUS = "ROLLOUPE_ANONYMOUS"
-ENDPOINT = "ROLLOUPE_ENDPOINT"
-"""Environment variables, so that worker processes have what `--anonymous` and `--endpoint` set."""
-
-NOWHERE = "127.0.0.1:0"
-"""An address where nothing can listen: requests that may not be sent go there."""
+from rolloupe.storage.address import Interrupted
+from rolloupe.storage.remote.stores import NOWHERE, region_of
 
 EXTRA = "reading it needs a package that is not installed. Next: pip install 'rolloupe[remote]'"
 
@@ -105,7 +98,7 @@ def failure(error: BaseException, scheme: str, bucket: str, path: str) -> OSErro
         return FileNotFoundError(errno.ENOENT, "does not exist", path)
     if scheme == "s3" and _REGION.search(text):
         match = _RIGHT_REGION.search(text)
-        region = next(filter(None, match.groups())) if match else aws.region_of(bucket) or "its region"
+        region = next(filter(None, match.groups())) if match else region_of(bucket) or "its region"
         return OSError(errno.EREMOTE, f"{where} is in another region. Next: set AWS_REGION to {region}", path)
     if _THROTTLED.search(text):
         return Throttled(

@@ -13,9 +13,9 @@ from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from rolloupe.storage.places import Interrupted
-from rolloupe.storage.remote import connection
-from rolloupe.storage.remote.connection import FolderListing, ObjectState, in_thread, patiently
+from rolloupe.storage.address import Interrupted
+from rolloupe.storage.remote import calls
+from rolloupe.storage.remote.calls import FolderListing, ObjectState, in_thread, patiently
 from rolloupe.storage.remote.failures import OtherBytes
 
 KIND = "datasets"
@@ -124,12 +124,12 @@ class HubConnection:
         )
         found = tuple(islice(tree, MOST_ENTRIES + 1))
         if len(found) > MOST_ENTRIES:
-            raise Interrupted(errno.EFBIG, f"the hub lists more than {MOST_ENTRIES:,} entries{connection.NOT_SEEN}")
+            raise Interrupted(errno.EFBIG, f"the hub lists more than {MOST_ENTRIES:,} entries{calls.NOT_SEEN}")
         return commit, found
 
     def _asked(self, key: str, call: Callable[[], T]) -> T:
         def guarded() -> T:
-            _call.until = time.monotonic() + connection.MOST_S
+            _call.until = time.monotonic() + calls.MOST_S
             return call()
 
         _guard_client()  # before the time of the call begins: to make a client takes a busy machine seconds
@@ -177,10 +177,8 @@ def _bound_reply(response: Any) -> None:
             for piece in stream:
                 size += len(piece)
                 if size > MOST_BYTES or time.monotonic() > until:
-                    reason = (
-                        f"the hub did not end an answer within {MOST_BYTES // 2**20} MiB or {connection.MOST_S:.0f} s"
-                    )
-                    raise Interrupted(errno.EFBIG, f"{reason}{connection.NOT_SEEN}")
+                    reason = f"the hub did not end an answer within {MOST_BYTES // 2**20} MiB or {calls.MOST_S:.0f} s"
+                    raise Interrupted(errno.EFBIG, f"{reason}{calls.NOT_SEEN}")
                 yield piece
 
         def close(self) -> None:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from rolloupe.lru import Lru
 from rolloupe.storage.remote import tree
-from rolloupe.storage.remote.connection import ObjectState
+from rolloupe.storage.remote.calls import ObjectState
 from rolloupe.storage.remote.failures import OtherBytes, ReplacedObject
 
 T = TypeVar("T")

@@ -1,15 +1,105 @@
-"""Opens buckets with obstore, with credentials and addresses from where the tools of their providers take them."""
+"""Opens buckets with obstore, with credentials and addresses from where the tools of their providers take them.
 
+obstore reads environment variables and asks the machine or the container. The files of an AWS profile are read here;
+boto3, if it is installed, serves a profile that signs in (SSO, another role, a command).
+"""
+
+import configparser
 import datetime as dt
 import errno
+import http.client
 import os
 import re
+import urllib.error
+import urllib.request
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from rolloupe.storage.remote import aws
-from rolloupe.storage.remote.failures import ANONYMOUS, ENDPOINT, NOWHERE
+ASKING_S = 5.0
+
+_KEYS = ("aws_access_key_id", "aws_secret_access_key", "aws_session_token")
+_SIGNS_IN = ("sso_session", "sso_start_url", "role_arn", "credential_process")
+
+
+def aws_provider(*, anonymous: bool) -> dict[str, Any]:
+    """Return what signs in with boto3, if a profile needs that and boto3 is installed; else nothing."""
+    if anonymous or "AWS_ACCESS_KEY_ID" in os.environ or not any(key in _profile() for key in _SIGNS_IN):
+        return {}
+    try:
+        from obstore.auth.boto3 import Boto3CredentialProvider
+    except ImportError:
+        raise PermissionError(
+            13, "the AWS profile signs in, which needs boto3 here. Next: pip install boto3", ""
+        ) from None
+    return {"credential_provider": Boto3CredentialProvider()}
+
+
+def aws_config(known: dict[str, Any], *, anonymous: bool) -> dict[str, Any]:
+    """Add the region, and the keys of the profile if the environment has none."""
+    found = dict(known)
+    profile = _profile()
+    if not any(name in os.environ for name in ("AWS_REGION", "AWS_DEFAULT_REGION")):
+        found["region"] = profile.get("region", "us-east-1")
+    if not anonymous and "AWS_ACCESS_KEY_ID" not in os.environ:
+        found |= {name: value for name, value in profile.items() if name in _KEYS}
+    return found
+
+
+def aws_endpoint() -> str:
+    """Return the address of another store that a variable or the profile names; empty for Amazon's own."""
+    names = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
+    return next(filter(None, map(os.environ.get, names)), "") or _profile().get("endpoint_url", "")
+
+
+def region_of(bucket: str) -> str:
+    """Ask without credentials for the region of a bucket: redirects name it, obstore's errors do not. Or nothing."""
+    place = os.environ.get("ROLLOUPE_ENDPOINT") or aws_endpoint() or "https://s3.amazonaws.com"
+    request = urllib.request.Request(f"{place.rstrip('/')}/{bucket}", method="HEAD")  # noqa: S310 - checked
+    try:
+        with urllib.request.build_opener(_NoRedirects).open(request, timeout=ASKING_S) as reply:
+            headers = reply.headers
+    except urllib.error.HTTPError as refusal:
+        headers = refusal.headers
+    except (OSError, http.client.HTTPException, ValueError):
+        return ""
+    match = re.fullmatch(r"[a-z0-9-]{1,40}", headers.get("x-amz-bucket-region", ""))
+    return match[0] if match else ""
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        """Send no other request: the answer that would lead to one names the region itself."""
+
+
+def _profile() -> dict[str, str]:
+    """The settings of the chosen profile, from both files of the AWS command line."""
+    name = os.environ.get("AWS_PROFILE") or os.environ.get("AWS_DEFAULT_PROFILE") or "default"
+    found: dict[str, str] = {}
+    for variable, file, section in (
+        ("AWS_CONFIG_FILE", "config", name if name == "default" else f"profile {name}"),
+        ("AWS_SHARED_CREDENTIALS_FILE", "credentials", name),
+    ):
+        parser = configparser.RawConfigParser()
+        try:
+            parser.read(os.path.expanduser(os.environ.get(variable) or os.path.join("~", ".aws", file)), "utf-8")
+        except (configparser.Error, OSError, UnicodeDecodeError):
+            continue
+        if parser.has_section(section):
+            found |= dict(parser.items(section))
+    return found
+
+
+ANONYMOUS = "ROLLOUPE_ANONYMOUS"
+
+
+ENDPOINT = "ROLLOUPE_ENDPOINT"
+"""Environment variables, so that worker processes have what `--anonymous` and `--endpoint` set."""
+
+
+NOWHERE = "127.0.0.1:0"
+"""An address where nothing can listen: requests that may not be sent go there."""
+
 
 RETRIES = 2
 """Of obstore, for failures that go by."""
@@ -78,8 +168,8 @@ def opened_store(scheme: str, bucket: str) -> Any:
     config: Any = {"skip_signature": True} if anonymous else {}
     if scheme == "s3":
         config |= {"endpoint": endpoint} if endpoint else {}
-        config = aws.config(config, anonymous=anonymous)
-        return store.S3Store(bucket, config=config, **aws.provider(anonymous=anonymous), **common)
+        config = aws_config(config, anonymous=anonymous)
+        return store.S3Store(bucket, config=config, **aws_provider(anonymous=anonymous), **common)
     if scheme == "gs":
         config |= {"base_url": endpoint} if endpoint else {}
         return store.GCSStore(bucket, config=config, **common)
@@ -115,4 +205,4 @@ def _endpoint(scheme: str) -> str:
     """Return the address of another server, which the provider's tools know from elsewhere; empty for its own."""
     if own := os.environ.get(ENDPOINT):
         return own
-    return aws.endpoint() if scheme == "s3" else os.environ.get("AZURE_ENDPOINT", "") if scheme == "az" else ""
+    return aws_endpoint() if scheme == "s3" else os.environ.get("AZURE_ENDPOINT", "") if scheme == "az" else ""

@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 from rolloupe.lru import Lru
 from rolloupe.storage import notices
-from rolloupe.storage.address import parts_of
-from rolloupe.storage.places import REMOTE_DEVICE, Interrupted
+from rolloupe.storage.address import REMOTE_DEVICE, Interrupted, parts_of
 from rolloupe.storage.remote import stores
-from rolloupe.storage.remote.connection import Connection, FolderListing, ObjectState, connection
+from rolloupe.storage.remote.calls import FolderListing, ObjectState
+from rolloupe.storage.remote.connection import Connection, connection
 
 FRESH_S = float(os.environ.get("ROLLOUPE_REMOTE_POLL_S", "2"))
 """How long a listing counts as the present state."""

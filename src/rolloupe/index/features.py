@@ -1,12 +1,17 @@
 """The features of a segment: sums of phrases and behaviours for each step, and the words of some of its samples.
 
-A pass of its own, behind texts and derived metrics, whose files it reads.
+A pass of its own, behind texts and derived metrics, whose files it reads. It looks at all of a small run; of a large
+one it takes whole groups, evenly over steps.
 """
 
 import contextlib
+import hashlib
+import math
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -16,14 +21,182 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from rolloupe.derive import behaviours
-from rolloupe.features import FeatureRows, Floats, WithinSums, feature_rows, sums_within, words_of
-from rolloupe.index.features.blocks import COLUMNS, BlockPlan, SampleBlock, StepOfEnv, blocks_of
-from rolloupe.index.features.shares import ScanShare
+from rolloupe.features import (
+    BLOCK_SAMPLES,
+    FeatureRows,
+    Floats,
+    Grouping,
+    WithinSums,
+    feature_rows,
+    sums_within,
+    words_of,
+)
 from rolloupe.index.segments.columns import derived_column
-from rolloupe.index.segments.derived_values import DerivedMeta, derived_of, read_derived
-from rolloupe.index.segments.kind import Backfilled, Beside, PartRecords, SegmentKind, until
-from rolloupe.index.segments.segment import WORD, SegmentMeta, write_parquet
+from rolloupe.index.segments.derived_values import derived_of, read_derived
+from rolloupe.index.segments.kind import (
+    Backfilled,
+    DerivedMeta,
+    ScanShare,
+    SegmentInputs,
+    SegmentKind,
+    SegmentMeta,
+    SegmentSource,
+    until,
+)
+from rolloupe.index.segments.parts import WORD
+from rolloupe.index.segments.segment import write_parquet
+from rolloupe.index.segments.step_stats import UNIT, StepStats
 from rolloupe.index.segments.texts import CONTENTS, text_of
+
+SCANNED_CHARS = 2**28
+"""The most text to scan: one to two minutes of one core."""
+
+KEPT_SAMPLES, KEPT_CHARS = 2**15, 2**25
+"""The most samples whose words to keep, and the most text of them."""
+
+
+def share_of(step_stats: Iterable[StepStats]) -> ScanShare:
+    """The share of a run with these steps. It only shrinks as a run grows."""
+    samples = chars = 0.0
+    for stats in step_stats:
+        moments = stats.columns.get("response_chars")
+        rows = stats.rows + stats.superseded
+        samples += rows
+        chars += moments.total / moments.count * UNIT * rows if moments is not None and moments.count else 0.0
+    scanned = _halvings(chars / SCANNED_CHARS)
+    return ScanShare(scanned, max(scanned, _halvings(chars / KEPT_CHARS), _halvings(samples / KEPT_SAMPLES)))
+
+
+def _halvings(times: float) -> int:
+    return max(0, math.ceil(math.log2(times))) if times > 1 else 0
+
+
+def order_of(groups: Sequence[str], of: str) -> tuple[list[int], float]:
+    """The numbers of groups in the order in which they are taken, and what to add to a share of them.
+
+    The order is random, and the same whoever asks. The addend, from 0 to 1, has as many groups taken over many steps as
+    the share says, though each step has a whole number of them.
+    """
+    ranks = [hashlib.blake2b(f"{of}/{one}".encode("utf-8", "replace"), digest_size=8).digest() for one in groups]
+    digest = hashlib.blake2b(of.encode("utf-8", "replace"), digest_size=4).digest()
+    return sorted(range(len(groups)), key=lambda number: ranks[number]), int.from_bytes(digest) / 2**32
+
+
+def count_of(halvings: int, total: int, addend: float) -> int:
+    """The number of groups to take of a step."""
+    return total if not halvings else int(total / 2**halvings + addend)
+
+
+LARGEST = 1e15
+"""Larger rewards count as missing: beside their squares, no digit of other sums is left."""
+
+SMALLEST = 1e-15
+"""Smaller differences count as none."""
+
+BLOCK_COLUMNS = ("split", "step", "launch", "env", "grp", "idx", "response_chars", "reward", "advantage")
+
+
+class StepOfEnv(NamedTuple):
+    """What all samples of a block have in common."""
+
+    split: str
+    step: int
+    launch: int
+    env: str
+
+
+class SampleBlock(NamedTuple):
+    """Some samples of a step: their rows in the segment, group by group, each of shape (N,)."""
+
+    of: StepOfEnv
+    rows: NDArray[np.int64]
+    grouping: Grouping
+    advantages: Floats
+    """Less the mean of the group: the trainer's where all samples of the group have one, else the rewards."""
+    rewards: Floats
+    """Less the mean of the group."""
+    kept: NDArray[np.bool_]
+    """True for the samples whose words are kept."""
+
+
+class BlockPlan(NamedTuple):
+    """Which samples of a segment make up a block. A segment may have a hundred thousand blocks of one sample."""
+
+    of: StepOfEnv
+    members: Sequence[tuple[list[int], bool]]
+    """The rows of each group, and whether the words of its samples are kept."""
+    all_rewards: Floats
+    all_advantages: Floats
+    """Those of the segment."""
+
+    @property
+    def rows(self) -> list[int]:
+        """The rows of its samples in the segment, group by group."""
+        return [row for some, _ in self.members for row in some]
+
+    def block(self) -> SampleBlock:
+        """Make the block."""
+        rows = np.array(self.rows, np.int64)
+        sizes = [len(some) for some, _ in self.members]
+        grouping = Grouping(np.repeat(np.arange(len(sizes)), sizes))
+        own, given = _gaps(grouping, self.all_rewards[rows]), _gaps(grouping, self.all_advantages[rows])
+        kept = np.repeat([kept for _, kept in self.members], sizes)
+        return SampleBlock(self.of, rows, grouping, np.where(np.isfinite(given), given, own), own, kept)
+
+
+def blocks_of(table: pa.Table, share: ScanShare) -> Iterator[BlockPlan]:
+    """Yield the blocks of a segment's samples that have a reward, up to a share of its groups.
+
+    A sample that the file has twice counts once: the same index in a group, as long, and with the same reward.
+    `table` has the `BLOCK_COLUMNS` of the segment's numbers.
+    """
+    columns = {name: table[name].to_pylist() for name in BLOCK_COLUMNS[:7]}
+    rewards, advantages = (_numbers(table[name]) for name in BLOCK_COLUMNS[7:])
+    rewards = np.where(np.isfinite(rewards), rewards, advantages)
+    groups: dict[StepOfEnv, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    seen: set[tuple[object, ...]] = set()
+    for row, (split, step, launch, env, group, *about) in enumerate(zip(*columns.values(), strict=True)):
+        of, sample = StepOfEnv(split, step, launch, env or ""), (group, *about, rewards[row])
+        if np.isfinite(rewards[row]) and (of, sample) not in seen:
+            seen.add((of, sample))
+            groups[of][group].append(row)
+    for of, own in groups.items():
+        names = list(own)
+        order, addend = order_of(names, f"{of.split}/{of.step}/{of.env}")
+        taken = order[: count_of(share.scanned, len(names), addend)]
+        kept = frozenset(order[: count_of(share.kept, len(names), addend)])
+        members = [(own[names[number]][:BLOCK_SAMPLES], number in kept) for number in sorted(taken)]
+        for some in _cut_groups(members):
+            yield BlockPlan(of, some, rewards, advantages)
+
+
+def _numbers(column: pa.ChunkedArray) -> Floats:
+    values: Floats = column.to_numpy().astype(np.float64)
+    return np.where(np.abs(values) < LARGEST, values, np.nan)
+
+
+_Groups = Sequence[tuple[list[int], bool]]
+"""The rows of groups, and whether their words are kept."""
+
+
+def _cut_groups(members: _Groups) -> Iterator[_Groups]:
+    """Cut groups into blocks."""
+    part: list[tuple[list[int], bool]] = []
+    count = 0
+    for one in members:
+        if part and count + len(one[0]) > BLOCK_SAMPLES:
+            yield part
+            part, count = [], 0
+        part.append(one)
+        count += len(one[0])
+    if part:
+        yield part
+
+
+def _gaps(grouping: Grouping, values: Floats) -> Floats:
+    gaps = grouping.centred(values)
+    return np.where(np.abs(gaps) < SMALLEST, 0.0, gaps)
+
 
 VERSION = 5
 """Raise it when the same samples lead to other sums or words."""
@@ -103,7 +276,7 @@ def _facts(path: Path, meta: SegmentMeta, share: ScanShare) -> FeatureFacts:
     )
 
 
-def _is_written(path: Path, meta: SegmentMeta, beside: Beside) -> bool:
+def _is_written(path: Path, meta: SegmentMeta, beside: SegmentInputs) -> bool:
     return (
         meta.annotates
         or not meta.rows
@@ -111,10 +284,10 @@ def _is_written(path: Path, meta: SegmentMeta, beside: Beside) -> bool:
     )
 
 
-def _write(path: Path, records: PartRecords) -> None:
-    facts = _facts(path, records.meta, records.share)
+def _write(path: Path, records: SegmentSource) -> None:
+    facts = _facts(path, records.meta, records.job.share)
     with pq.ParquetFile(path) as file:
-        numbers = file.read(columns=list(COLUMNS), use_threads=False)
+        numbers = file.read(columns=list(BLOCK_COLUMNS), use_threads=False)
     values = _behaviours(path, list(facts.behaviours), len(numbers))
     found = _FeaturesOfPart(list(blocks_of(numbers, facts.share)), values)
     for first, responses in until(records.ended, _texts(path, records)):
@@ -139,7 +312,7 @@ def _scaled(values: Floats) -> Floats:
     return scaled
 
 
-def _texts(path: Path, records: PartRecords) -> Iterator[tuple[int, pa.Array]]:
+def _texts(path: Path, records: SegmentSource) -> Iterator[tuple[int, pa.Array]]:
     """Yield the responses of a segment, and the number of the first row of each lot: from its texts, or the source."""
     first = 0
     with contextlib.suppress(OSError, pa.ArrowException), pq.ParquetFile(text_of(path)) as file:

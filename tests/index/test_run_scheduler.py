@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from rolloupe.index import Library, OpenRun
+from rolloupe.index import Library, OpenRun, poll_times
 from rolloupe.index import library as library_module
-from rolloupe.index.turns import MOST_THREADS, Ticket, Turns
-from tests.index.support import eventually, lines, relax_run, row, row_count
+from rolloupe.index.poll_times import PollTimes
+from rolloupe.index.run_indexer import RunIndexer
+from rolloupe.index.run_scheduler import MOST_THREADS, RunScheduler, ScheduledRun
+from tests.index.support import SteppedClock, eventually, lines, relax_run, row, row_count
 
 
 def of(rests: list[float | None]) -> Callable[[], float | None]:
@@ -33,7 +35,7 @@ class Held:
         return 3600.0 if self.turns == 1 else None
 
 
-def all_over(tickets: list[Ticket]) -> bool:
+def all_over(tickets: list[ScheduledRun]) -> bool:
     return all(ticket.over.wait(20) for ticket in tickets)
 
 
@@ -44,32 +46,34 @@ def started(before: set[threading.Thread]) -> int:
 
 def test_a_run_has_turns_until_its_last() -> None:
     rests: list[float | None] = [0.01, 0.0, 0.01, None]
-    assert all_over([Turns().add(of(rests))])
+    assert all_over([RunScheduler().add(of(rests))])
     assert rests == []
 
 
 def test_a_call_ends_a_rest() -> None:
     rests: list[float | None] = [3600.0, 3600.0, None]
-    ticket = Turns().add(of(rests))
+    turns = RunScheduler()
+    ticket = turns.add(of(rests))
     eventually(lambda: len(rests) == 2 and not ticket.has_turn)
-    ticket.call()
+    turns.call(ticket)
     eventually(lambda: len(rests) == 1 and not ticket.has_turn)
-    ticket.call()
+    turns.call(ticket)
     assert all_over([ticket])
 
 
 def test_a_call_within_a_turn_brings_another_turn() -> None:
     run = Held()
-    ticket = Turns().add(run)
+    turns = RunScheduler()
+    ticket = turns.add(run)
     assert run.began.wait(20)
-    ticket.call()
+    turns.call(ticket)
     run.goes_on.set()
     assert all_over([ticket])
     assert run.turns == 2
 
 
 def test_two_turns_of_a_run_never_overlap_and_every_run_has_its_own() -> None:
-    turns, within, most = Turns(most=4), [0] * 50, []
+    turns, within, most = RunScheduler(most=4), [0] * 50, []
 
     def of_run(number: int) -> Callable[[], float | None]:
         rests: list[float | None] = [0.001, 0.0, 0.002, 0.0, None]
@@ -86,13 +90,13 @@ def test_two_turns_of_a_run_never_overlap_and_every_run_has_its_own() -> None:
     tickets = [turns.add(of_run(number)) for number in range(50)]
     for _ in range(20):
         for ticket in tickets:
-            ticket.call()
+            turns.call(ticket)
     assert all_over(tickets)
     assert most == [1] * 250
 
 
 def test_runs_that_have_more_to_do_leave_polls_their_turn() -> None:
-    turns, is_done = Turns(most=2), threading.Event()
+    turns, is_done = RunScheduler(most=2), threading.Event()
 
     def work() -> float | None:
         time.sleep(0.05)
@@ -110,26 +114,27 @@ def test_runs_that_have_more_to_do_leave_polls_their_turn() -> None:
     rests = sorted(later - earlier for earlier, later in pairwise(polls))
     assert rests[len(rests) // 2] < 0.5  # a round of the others takes 1 s
     is_done.set()
-    polled.end()
+    turns.end(polled)
     assert all_over([*busy, polled])
 
 
 def test_an_ended_run_has_no_further_turn() -> None:
     run = Held()
-    ticket = Turns().add(run)
+    turns = RunScheduler()
+    ticket = turns.add(run)
     assert run.began.wait(20)
-    ticket.end()
+    turns.end(ticket)
     assert not ticket.over.is_set()
     run.goes_on.set()
     assert all_over([ticket])
-    ticket.call()
+    turns.call(ticket)
     time.sleep(0.1)
     assert run.turns == 1
 
 
 def test_threads_end_when_there_is_nothing_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rolloupe.index.turns.IDLE_S", 0.05)
-    before, turns = set(threading.enumerate()), Turns()
+    monkeypatch.setattr("rolloupe.index.run_scheduler.IDLE_S", 0.05)
+    before, turns = set(threading.enumerate()), RunScheduler()
     assert all_over([turns.add(of([0.01, None])) for _ in range(10)])
     eventually(lambda: started(before) == 0)
     assert all_over([turns.add(of([None]))])  # and others start
@@ -142,20 +147,22 @@ def test_a_defect_in_a_turn_costs_no_other_run_its_own(monkeypatch: pytest.Monke
     def work() -> float | None:
         raise ValueError
 
-    turns = Turns(most=1)
+    turns = RunScheduler(most=1)
     assert all_over([turns.add(work) for _ in range(3)])
     eventually(lambda: len(defects) == 3)
     assert all_over([turns.add(of([0.0, None]))])
 
 
 def test_many_runs_are_polled_less_often_unless_somebody_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Turns, "crowd_s", 3600.0)
+    monkeypatch.setattr(RunScheduler, "crowd_s", 3600.0)
     relax_run(tmp_path / "run", steps=1)
-    with Library([tmp_path / "run"], index_dir=tmp_path / "index", follow=True) as library:
+    clock = SteppedClock()
+    with Library([tmp_path / "run"], index_dir=tmp_path / "index", follow=True, clock=clock) as library:
         (run,) = library.runs
         assert run.wait_all(60)
         (tmp_path / "run/rollout_result/train/5.jsonl").write_bytes(lines([row(5, 0)]))
-        time.sleep(1.0)
+        clock.step(60.0)
+        time.sleep(0.1)
         assert row_count(run) == 8
         assert library.run("run") is run
         eventually(lambda: row_count(run) == 9)
@@ -168,15 +175,15 @@ def test_a_run_that_somebody_waits_for_is_indexed_before_the_others(
 ) -> None:
     for name in "abcdef":
         relax_run(tmp_path / "runs" / name, steps=1)
-    order, goes_on, turn = list[str](), threading.Event(), OpenRun._turn
+    order, goes_on, turn = list[str](), threading.Event(), RunIndexer.turn
 
-    def noted(run: OpenRun) -> float | None:
-        order.append(run.id)
+    def noted(indexer: RunIndexer) -> float | None:
+        order.append(indexer.info.name)
         goes_on.wait(30)
-        return turn(run)
+        return turn(indexer)
 
-    monkeypatch.setattr(OpenRun, "_turn", noted)
-    monkeypatch.setattr(library_module, "Turns", lambda: Turns(most=1))
+    monkeypatch.setattr(RunIndexer, "turn", noted)
+    monkeypatch.setattr(library_module, "RunScheduler", lambda clock: RunScheduler(1, clock))
     with Library([tmp_path / "runs"], index_dir=tmp_path / "index") as library:
         eventually(lambda: len(order) == 1)
         last = library.runs[-1].id if order[0] != library.runs[-1].id else library.runs[0].id
@@ -187,18 +194,20 @@ def test_a_run_that_somebody_waits_for_is_indexed_before_the_others(
 
 
 def test_many_runs_that_are_old_are_polled_still_less_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    turns = Turns()
+    clock = SteppedClock()
+    turns = RunScheduler(clock=clock)
     monkeypatch.setattr(turns, "_open", 1000)
     monkeypatch.setattr(turns, "_poll_s", 0.001)
     assert (turns.crowd_s, turns.old_crowd_s) == (5.0, 20.0)
     relax_run(tmp_path / "run", steps=1)
-    with Library([tmp_path / "run"], index_dir=tmp_path / "index") as library:
+    with Library([tmp_path / "run"], index_dir=tmp_path / "index", clock=clock) as library:
         (run,) = library.runs
         assert run.wait_all(60)
-        run._turns = turns
-        assert run._poll_s() == 5.0
-        monkeypatch.setattr(OpenRun, "_is_old", lambda _: True)
-        assert run._poll_s() == 20.0
+        times = PollTimes(run.indexer.sources, turns, clock)
+        times.note_start()
+        assert times.rest_s == 5.0
+        clock.step(poll_times.OLD_S + 1)
+        assert times.rest_s == 20.0
 
 
 def test_many_runs_need_few_threads_and_a_growing_one_is_followed(tmp_path: Path) -> None:
@@ -213,14 +222,14 @@ def test_many_runs_need_few_threads_and_a_growing_one_is_followed(tmp_path: Path
 
 
 def test_a_run_that_is_being_indexed_gives_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rolloupe.index.run.TURN_S", 0.0)
-    monkeypatch.setattr(Turns, "others_wait", True)
+    monkeypatch.setattr("rolloupe.index.run_indexer.TURN_S", 0.0)
+    monkeypatch.setattr(RunScheduler, "others_wait", True)
     monkeypatch.setattr(OpenRun, "start", lambda *_, **__: None)  # its turns are those of the test alone
     relax_run(tmp_path / "run", steps=5)
     with Library([tmp_path / "run"], index_dir=tmp_path / "index") as library:
         (run,) = library.runs
-        assert run._turn() == 0.0
+        assert run.indexer.turn() == 0.0
         assert 0 < row_count(run) < 40
-        monkeypatch.setattr(Turns, "others_wait", False)
-        assert run._turn() is None
+        monkeypatch.setattr(RunScheduler, "others_wait", False)
+        assert run.indexer.turn() is None
         assert row_count(run) == 40 and run.wait_all(0)

@@ -1,4 +1,4 @@
-"""Where files of a run lie, on a disk or in an object store: the same questions for both.
+"""One function for each question about files, whether they lie on a disk or in an object store.
 
 Remote code is imported with the first remote path.
 """
@@ -7,7 +7,6 @@ import contextlib
 import errno
 import io
 import os
-import shutil
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,13 +15,6 @@ from typing import Any, BinaryIO, Protocol, cast
 from rolloupe.model import Location
 from rolloupe.storage import local, notices
 from rolloupe.storage.address import is_remote, parts_of
-
-REMOTE_DEVICE = -2
-"""The device of all that lies in stores."""
-
-
-class Interrupted(OSError):
-    """Raised for what may go by: what was read until then is not all there is, and nothing may be kept of it."""
 
 
 class StorageEntry(Protocol):
@@ -109,13 +101,6 @@ def fetch_soon(location: Location, start: int, stop: int) -> None:
         reader.fetch_soon(location.path, start, stop)
 
 
-def copy_file(location: Location, target: Path) -> None:
-    """Copy a file. Raises OSError as `open_file` does."""
-    with open_file(location) as source, open(target, "wb") as copy:
-        expect(source, [(0, open_state(source).st_size)])
-        shutil.copyfileobj(source, copy)
-
-
 def file_state(location: Location) -> os.stat_result:
     """Return the state of a regular file. Raises OSError as `open_file` does."""
     if not is_remote(location.path):
@@ -129,7 +114,7 @@ def file_state(location: Location) -> os.stat_result:
 def path_state(path: str | Path, *, follow: bool = True) -> os.stat_result:
     """Return the state of the file or folder at a path, of a link itself without `follow`. Raises OSError."""
     if not is_remote(path):
-        return local.path_state(path, follow=follow)
+        return os.stat(path, follow_symlinks=follow)
     from rolloupe.storage.remote import tree
 
     return tree.path_state(os.fspath(path))
@@ -142,12 +127,12 @@ def stamp_of_state(state: os.stat_result) -> tuple[int, int, int]:
 
 def is_file(path: str | Path) -> bool:
     """Tell whether a path leads to a regular file."""
-    return _is(path, stat.S_ISREG) if is_remote(path) else local.is_file(path)
+    return _is(path, stat.S_ISREG) if is_remote(path) else os.path.isfile(path)
 
 
 def is_folder(path: str | Path) -> bool:
     """Tell whether a path leads to a folder."""
-    return _is(path, stat.S_ISDIR) if is_remote(path) else local.is_folder(path)
+    return _is(path, stat.S_ISDIR) if is_remote(path) else os.path.isdir(path)
 
 
 def _is(path: str | Path, kind: Any) -> bool:

@@ -1,16 +1,19 @@
-"""`tokenizer.json` of the Hugging Face tokenizers library: its vocabulary, its added tokens and its decoder.
+"""The formats of vocabularies: `tokenizer.json`, `tekken.json`, SentencePiece models and tiktoken files.
 
-Source: `decoders/` of huggingface/tokenizers 0.23. What it calls a decoder is a list of steps from the spelling of a
-token to its text. Steps that need to see all tokens at once, of speech models and of models before 2019, are refused.
+Sources: `decoders/` of huggingface/tokenizers 0.23; `tokens/tokenizers/tekken.py` of mistralai/mistral-common;
+`sentencepiece_model.proto` and `sentencepiece_processor.cc` of google/sentencepiece.
 """
 
-from collections.abc import Iterator
+import base64
+import re
+from collections.abc import Container, Iterator
 from typing import Annotated, Any, TypeVar
 
 import msgspec
+from msgspec import Meta, Raw, Struct
 
-from rolloupe.tokenizer.spellings import byte_fallback, bytes_of
-from rolloupe.tokenizer.vocabulary import BadTokenizer, Step, Vocabulary
+from rolloupe.protobuf import BadMessage, fields
+from rolloupe.tokenizer.vocabulary import BadTokenizer, Step, Vocabulary, byte_fallback, bytes_of
 
 MAX_STEPS = 32
 """Tokenizers have up to five."""
@@ -45,7 +48,7 @@ class _Config(msgspec.Struct):
     added_tokens_decoder: dict[Id, AddedToken] = {}
 
 
-def read(data: bytes) -> Vocabulary:
+def read_tokenizer_json(data: bytes) -> Vocabulary:
     """Read a `tokenizer.json`. Raises `BadTokenizer`."""
     check_entries(data)
     document = parse(data, _Document)
@@ -129,7 +132,7 @@ def _step(kind: object, one: dict[str, Any]) -> tuple[Step, Step]:
         is_prefixed = one.get("prepend_scheme", "always") != "never" and one.get("add_prefix_space") is not False
         return _replacing(mark, b" "), _replacing(mark, b"" if is_prefixed else b" ")
     if kind == "WordPiece":
-        return _joining(_text(one, "prefix").encode()), _unchanged
+        return _joining(_text_of(one, "prefix").encode()), _unchanged
     step = _plain_step(kind, one)
     return step, step
 
@@ -142,7 +145,7 @@ def _plain_step(kind: object, one: dict[str, Any]) -> Step:
     if kind == "Strip":
         return _stripping(_character(one, "content").encode(), _count(one, "start"), _count(one, "stop"))
     if kind == "Replace":
-        pattern, new = one.get("pattern"), _text(one, "content").encode()
+        pattern, new = one.get("pattern"), _text_of(one, "content").encode()
         old = pattern.get("String") if isinstance(pattern, dict) else None
         if isinstance(old, str) and old and len(new) <= len(old.encode()):
             return _replacing(old.encode(), new)
@@ -181,7 +184,7 @@ def _stripping(character: bytes, start: int, stop: int) -> Step:
     return step
 
 
-def _text(one: dict[str, Any], key: str) -> str:
+def _text_of(one: dict[str, Any], key: str) -> str:
     value = one.get(key)
     if not isinstance(value, str):
         raise BadTokenizer(f"the step {one.get('type')} of its decoder has no text {key!r}")
@@ -189,7 +192,7 @@ def _text(one: dict[str, Any], key: str) -> str:
 
 
 def _character(one: dict[str, Any], key: str) -> str:
-    value = _text(one, key)
+    value = _text_of(one, key)
     if len(value) != 1:
         raise BadTokenizer(f"the step {one.get('type')} of its decoder has no single character {key!r}")
     return value
@@ -200,3 +203,155 @@ def _count(one: dict[str, Any], key: str) -> int:
     if type(value) is not int or not 0 <= value <= MAX_STRIPPED:
         raise BadTokenizer(f"the step {one.get('type')} of its decoder has no small number {key!r}")
     return value
+
+
+MAX_SPECIAL = 2**16
+FIRST = (
+    "<unk> <s> </s> [INST] [/INST] [AVAILABLE_TOOLS] [/AVAILABLE_TOOLS] [TOOL_RESULTS] [/TOOL_RESULTS] [TOOL_CALLS] "
+    "[IMG] <pad> [IMG_BREAK] [IMG_END] [PREFIX] [MIDDLE] [SUFFIX] [SYSTEM_PROMPT] [/SYSTEM_PROMPT] [TOOL_CONTENT]"
+).split()
+"""The special tokens of files that list none, of 2024."""
+
+
+NOTHING = Raw()
+
+
+class _Top(Struct):
+    model: Raw = NOTHING
+    vocab: Raw = NOTHING
+
+
+class _Ranked(Struct):
+    rank: Id
+    token_bytes: str
+
+
+class _Named(Struct):
+    rank: Id
+    token_str: str
+
+
+class _Sizes(Struct):
+    default_vocab_size: Id
+    default_num_special_tokens: Annotated[int, Meta(ge=0, le=MAX_SPECIAL)]
+
+
+class _Tekken(Struct):
+    config: _Sizes
+    vocab: list[_Ranked]
+    special_tokens: list[_Named] | None = None
+
+
+def is_tekken(data: bytes) -> bool:
+    """Tell whether JSON is a tekken.json and no tokenizer.json. Raises `BadTokenizer`."""
+    top = parse(data, _Top)
+    return top.model == NOTHING and top.vocab != NOTHING
+
+
+def read_tekken(data: bytes) -> Vocabulary:
+    """Read a `tekken.json`. Raises `BadTokenizer`."""
+    check_entries(data)
+    document = parse(data, _Tekken)
+    first = document.config.default_num_special_tokens
+    ordinary = document.config.default_vocab_size - first
+    spellings: dict[int, str | bytes] = {number: f"<SPECIAL_{number}>" for number in range(first)}
+    listed = document.special_tokens
+    names = enumerate(FIRST) if listed is None else ((one.rank, one.token_str) for one in listed)
+    spellings.update((rank, name) for rank, name in names if rank < first)
+    try:
+        for one in document.vocab:
+            if one.rank < ordinary:
+                spellings[first + one.rank] = base64.b64decode(one.token_bytes, validate=True)
+    except ValueError:
+        raise BadTokenizer(f"its token of the rank {one.rank} is no base64") from None
+    return Vocabulary(spellings=spellings, special=frozenset(range(first)))
+
+
+PIECES, NORMALIZER = 1, 3
+"""Fields of the model."""
+PIECE, TYPE = 1, 3
+"""Fields of a piece."""
+DUMMY_PREFIX, REMOVE_EXTRA = 3, 4
+"""Fields of the normalizer: whether a blank is put before each text, and whether other blanks there are dropped."""
+BLANK = "▁".encode()
+UNKNOWN, CONTROL, USER_DEFINED, BYTE = 2, 3, 4, 6
+"""Types of pieces."""
+
+MAX_PIECES = 2**21
+MAX_FIELDS = 100
+"""Maximum number of fields of anything but the model: a piece has three."""
+
+
+def read_sentence_piece(data: bytes) -> Vocabulary:
+    """Read a SentencePiece model. Raises `BadTokenizer`."""
+    try:
+        return _pieces_of(data)
+    except BadMessage as error:
+        raise BadTokenizer(str(error)) from None
+
+
+def _pieces_of(data: bytes) -> Vocabulary:
+    spellings: dict[int, str | bytes] = {}
+    special = set()
+    literal = set()
+    settings: dict[int, int | bytes] = {DUMMY_PREFIX: 1, REMOVE_EXTRA: 1}
+    for field, value in fields(data, MAX_PIECES):
+        if not isinstance(value, bytes):
+            raise BadTokenizer("it is another protocol buffer than a SentencePiece model")
+        if field == PIECES:
+            spelling, kind = _piece_of(value)
+            if kind in (UNKNOWN, CONTROL, USER_DEFINED):
+                special.add(len(spellings))
+            if kind in (UNKNOWN, CONTROL):
+                literal.add(spelling)
+            spellings[len(spellings)] = spelling
+        elif field == NORMALIZER:
+            settings.update(fields(value, MAX_FIELDS))
+    if not spellings:
+        raise BadTokenizer("it has no pieces")
+    drops, drops_all = settings[DUMMY_PREFIX] or settings[REMOVE_EXTRA], bool(settings[REMOVE_EXTRA])
+    return Vocabulary(
+        spellings=spellings, special=frozenset(special), is_first_until_text=drops_all,
+        steps=(_blanks(literal, drops_first=False),), first_steps=(_blanks(literal, drops_first=bool(drops)),),
+    )  # fmt: skip
+
+
+def _blanks(literal: Container[bytes], *, drops_first: bool) -> Step:
+    """Return the step that writes the blanks of a piece, unless it is a literal one."""
+
+    def step(piece: bytes) -> bytes:
+        if piece in literal:
+            return piece
+        return (piece.removeprefix(BLANK) if drops_first else piece).replace(BLANK, b" ")
+
+    return step
+
+
+def _piece_of(message: bytes) -> tuple[bytes, int]:
+    """Return what a piece spells, and its type."""
+    spelling, kind = b"", 1
+    for field, value in fields(message, MAX_FIELDS):
+        if field == PIECE and isinstance(value, bytes):
+            spelling = value
+        elif field == TYPE and isinstance(value, int):
+            kind = value
+    return byte_fallback(spelling) if kind == BYTE else spelling, kind
+
+
+MAX_RANKS = 2**21
+RANK_LINE = re.compile(rb"([A-Za-z0-9+/]+={0,2}) (\d{1,10})\r?")
+
+
+def read_ranks(data: bytes) -> Vocabulary:
+    """Read a tiktoken file. Raises `BadTokenizer`."""
+    if data.count(b"\n") > MAX_RANKS:
+        raise BadTokenizer(f"it has more than {MAX_RANKS:,} lines")
+    spellings: dict[int, str | bytes] = {}
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        match = RANK_LINE.fullmatch(line)
+        if match is None or len(match[1]) % 4:
+            raise BadTokenizer(f"its line {number} is not a token in base64 and its rank")
+        spellings[int(match[2])] = base64.b64decode(match[1])
+    return Vocabulary(spellings=spellings)

@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Callable
 from itertools import count
 
+from rolloupe.index.clock import CLOCK, Clock
+
 MOST_THREADS = 16
 """More would only wait for the same cores."""
 IDLE_S = 5.0
@@ -21,13 +23,13 @@ POLL_CPU_S = 0.02
 """A turn that took longer did more than poll."""
 
 
-class Ticket:
+class ScheduledRun:
     """The place of one run among those that have their turns.
 
     `work` is a turn: it returns the seconds until the next is due, 0 if there is more to do now, or None at the end.
     """
 
-    def __init__(self, turns: "Turns", work: Callable[[], float | None]) -> None:
+    def __init__(self, work: Callable[[], float | None]) -> None:
         self.work = work
         self.entry = -1
         """The number under which it waits in a queue; older ones no longer count."""
@@ -37,42 +39,34 @@ class Ticket:
         self.is_ended = False
         self.over = threading.Event()
         """Set once there will be no further turn, and none lasts."""
-        self._turns = turns
-
-    def call(self) -> None:
-        """Have the next turn as soon as a thread is free."""
-        self._turns.call(self)
-
-    def end(self) -> None:
-        """Have no further turn; one that lasts goes on."""
-        self._turns.end(self)
 
 
-class Turns:
+class RunScheduler:
     """The runs that wait for their turn, and the threads that give it to them.
 
     Turns that are due come first, the longest due before the others; then those of runs that have more to do. A thread
     starts when one is lacking, up to `most`.
     """
 
-    def __init__(self, most: int = MOST_THREADS) -> None:
+    def __init__(self, most: int = MOST_THREADS, clock: Clock = CLOCK) -> None:
+        self._clock = clock
         self._most = most
         self._changed = threading.Condition()
-        self._resting: list[tuple[float, int, Ticket]] = []
-        self._busy: deque[tuple[int, Ticket]] = deque()
+        self._resting: list[tuple[float, int, ScheduledRun]] = []
+        self._busy: deque[tuple[int, ScheduledRun]] = deque()
         self._numbers = count()
         self._threads = 0
         self._idle = 0
         self._open = 0
         self._poll_s = 0.0
 
-    def add(self, work: Callable[[], float | None]) -> Ticket:
+    def add(self, work: Callable[[], float | None]) -> ScheduledRun:
         """Give a run its turns, from now on."""
-        ticket = Ticket(self, work)
+        run = ScheduledRun(work)
         with self._changed:
             self._open += 1
-            self._queue(ticket, 0.0)
-        return ticket
+            self._queue(run, 0.0)
+        return run
 
     @property
     def crowd_s(self) -> float:
@@ -89,35 +83,35 @@ class Turns:
         """True if a run waits for a thread."""
         with self._changed:
             is_full = not self._idle and self._threads >= self._most
-            return is_full and (bool(self._busy) or self._next_due_s() <= time.monotonic())
+            return is_full and (bool(self._busy) or self._next_due_s() <= self._clock.now_s())
 
-    def call(self, ticket: Ticket) -> None:
+    def call(self, run: ScheduledRun) -> None:
         """Make the next turn of a run due now."""
         with self._changed:
-            now = time.monotonic()
-            if ticket.has_turn:
-                ticket.is_called = True
-            elif not ticket.is_ended and ticket.due_s > now:
-                self._queue(ticket, now)
+            now = self._clock.now_s()
+            if run.has_turn:
+                run.is_called = True
+            elif not run.is_ended and run.due_s > now:
+                self._queue(run, now)
 
-    def end(self, ticket: Ticket) -> None:
+    def end(self, run: ScheduledRun) -> None:
         """Give a run no further turn; one that lasts goes on."""
         with self._changed:
-            if ticket.is_ended:
+            if run.is_ended:
                 return
-            ticket.is_ended, ticket.entry = True, -1
+            run.is_ended, run.entry = True, -1
             self._open -= 1
-            if not ticket.has_turn:
-                ticket.over.set()
+            if not run.has_turn:
+                run.over.set()
 
-    def _queue(self, ticket: Ticket, due_s: float) -> None:
+    def _queue(self, run: ScheduledRun, due_s: float) -> None:
         """Queue a run that rests until a time; with 0, one that has more to do."""
-        ticket.entry = next(self._numbers)
-        ticket.due_s = due_s or float("inf")  # a call comes before other runs that have more to do
+        run.entry = next(self._numbers)
+        run.due_s = due_s or float("inf")  # a call comes before other runs that have more to do
         if due_s:
-            heapq.heappush(self._resting, (due_s, ticket.entry, ticket))
+            heapq.heappush(self._resting, (due_s, run.entry, run))
         else:
-            self._busy.append((ticket.entry, ticket))
+            self._busy.append((run.entry, run))
         self._hire()
 
     def _hire(self) -> None:
@@ -129,64 +123,64 @@ class Turns:
             threading.Thread(target=self._give, name="index", daemon=True).start()
 
     def _give(self) -> None:
-        while (ticket := self._take()) is not None:
+        while (run := self._take()) is not None:
             began_s, rest_s = time.thread_time(), None
             try:
-                rest_s = ticket.work()
+                rest_s = run.work()
             except BaseException:  # a run notes its defects itself: this one is not its own
                 with self._changed:
                     self._threads -= 1
                     self._hire()
                 raise
             finally:
-                self._give_back(ticket, rest_s, time.thread_time() - began_s)
+                self._give_back(run, rest_s, time.thread_time() - began_s)
 
-    def _take(self) -> Ticket | None:
+    def _take(self) -> ScheduledRun | None:
         """Wait for the next turn; None once there is nothing to do."""
         with self._changed:
-            since_s = time.monotonic()
+            since_s = self._clock.now_s()
             self._idle += 1
-            while (ticket := self._pop()) is None:
-                rest_s = self._next_due_s() - time.monotonic()
-                self._changed.wait(min(max(rest_s, 0.0), IDLE_S))
+            while (run := self._pop()) is None:
+                rest_s = self._next_due_s() - self._clock.now_s()
+                self._clock.wait(self._changed, min(max(rest_s, 0.0), IDLE_S))
                 is_needed = self._idle == 1 and self._resting
-                if not is_needed and not self._busy and time.monotonic() - since_s >= IDLE_S:
+                if not is_needed and not self._busy and self._clock.now_s() - since_s >= IDLE_S:
                     break
             self._idle -= 1
-            if ticket is None:
+            if run is None:
                 self._threads -= 1
             elif self._busy or self._resting:
                 self._hire()
-            return ticket
+            return run
 
-    def _pop(self) -> Ticket | None:
+    def _pop(self) -> ScheduledRun | None:
         """The run whose turn is now."""
-        if self._next_due_s() <= time.monotonic():
-            ticket = heapq.heappop(self._resting)[2]
+        if self._next_due_s() <= self._clock.now_s():
+            run = heapq.heappop(self._resting)[2]
         else:
             while self._busy and self._busy[0][0] != self._busy[0][1].entry:
                 self._busy.popleft()
             if not self._busy:
                 return None
-            ticket = self._busy.popleft()[1]
-        ticket.has_turn, ticket.entry = True, -1
-        return ticket
+            run = self._busy.popleft()[1]
+        run.has_turn, run.entry = True, -1
+        return run
 
     def _next_due_s(self) -> float:
         while self._resting and self._resting[0][1] != self._resting[0][2].entry:
             heapq.heappop(self._resting)
         return self._resting[0][0] if self._resting else float("inf")
 
-    def _give_back(self, ticket: Ticket, rest_s: float | None, took_s: float) -> None:
+    def _give_back(self, run: ScheduledRun, rest_s: float | None, took_s: float) -> None:
         with self._changed:
             if rest_s and took_s < POLL_CPU_S:
                 self._poll_s += (took_s - self._poll_s) / 20
-            ticket.has_turn, was_called, ticket.is_called = False, ticket.is_called, False
-            if ticket.is_ended:
-                ticket.over.set()
+            run.has_turn, was_called, run.is_called = False, run.is_called, False
+            if run.is_ended:
+                run.over.set()
             elif rest_s is None:
                 self._open -= 1
-                ticket.is_ended = True
-                ticket.over.set()
+                run.is_ended = True
+                run.over.set()
             else:
-                self._queue(ticket, (0.0 if was_called else rest_s) and time.monotonic() + rest_s)
+                self._queue(run, (0.0 if was_called else rest_s) and self._clock.now_s() + rest_s)

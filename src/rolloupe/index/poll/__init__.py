@@ -1,1 +1,0 @@
-"""Polls of a run: at which files each looks, and what the times of writes tell."""

@@ -1,0 +1,411 @@
+"""Brings the index of a run up to date, turn by turn, and keeps it so.
+
+A turn polls the sources, scans new records (the newest first), and writes what lies behind the numbers. No two turns of
+a run overlap, and nothing else changes its catalog.
+"""
+
+import contextlib
+import random
+import threading
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, get_args
+
+from rolloupe.errors import words_of
+from rolloupe.formats import by_name
+from rolloupe.garbage import gc_paused
+from rolloupe.index.backfill import Backfill
+from rolloupe.index.catalog import Catalog
+from rolloupe.index.compaction import Packs
+from rolloupe.index.execution import InlineExecutor
+from rolloupe.index.poll_times import POLL_S, PollTimes
+from rolloupe.index.scans import IndexServices, Scans
+from rolloupe.index.segments.kind import EndedEarly, Stage
+from rolloupe.index.sources import RunFacts, Sources
+from rolloupe.model import Problem, RunInfo, Source
+
+if TYPE_CHECKING:
+    from rolloupe.index.shared_index import Mirror
+
+RETRY_S = 30.0
+"""The time until a part that could not be indexed, as on a full disk, is tried again."""
+
+TURN_S = 1.0
+"""After this time, a run that is being indexed gives way to others, if they wait for a thread."""
+
+
+class IndexProgress(NamedTuple):
+    """How many bytes of the sources are indexed, how many there are in total, and the current phase."""
+
+    done_bytes: int
+    total_bytes: int
+    phase: str
+
+
+class RunIndexer:
+    """The work on the index of one run. One thread at a time has a turn; any thread may ask what is known."""
+
+    def __init__(
+        self,
+        info: RunInfo,
+        folder: Path,
+        services: IndexServices,
+        scores: Callable[[], Sequence[Source]],
+        on_change: Callable[[], None],
+        mirror: "Mirror | None",
+    ) -> None:
+        self.info = info
+        self.format = by_name(info.format)
+        self._clock = services.clock
+        self.catalog = Catalog(folder, self._clock)
+        self.sources = Sources(info, self.format, scores, self._clock)
+        self.facts = RunFacts(self.format, self.sources.rhythm, self._clock)
+        self.times = PollTimes(self.sources, services.scheduler, self._clock)
+        self.ready, self.settled, self.stopped = threading.Event(), threading.Event(), threading.Event()
+        """Set once the numbers are indexed; once all is; once nobody wants the work any more."""
+        self.follows = False
+        """True if turns go on once all is indexed."""
+        self.progress = IndexProgress(0, 0, "scalars")
+        self._scheduler, self.mirror, self._on_change = services.scheduler, mirror, on_change
+        self.scans = Scans(info, self.catalog, self.sources, services, self.stopped, self._tell)
+
+        def executor(allowance: int) -> InlineExecutor:
+            return InlineExecutor(allowance, services.executor, self.stopped)
+
+        work, budget = services.own_work, services.budget
+        self._backfills = tuple(
+            Backfill(self.catalog, info, executor(work.backfilled_bytes), budget, stage, self._clock)
+            for stage in get_args(Stage)
+        )
+        self._packs = Packs(self.catalog, executor(work.packed_segments), budget, self._clock)
+        self._updated_s = self._turn_began_s = 0.0
+        self._gave_way = threading.Event()
+        """Set if this turn ends before all is done, because other runs wait."""
+        self._is_idle = True
+        """True if the last poll found nothing to do."""
+        self._news = 0
+        """Counts what polls have found to do: one in the middle of a turn may be too late for that turn."""
+        self._rests_at = ""
+        """The version at which the last turn left nothing to do; empty if it did not."""
+        self._had_lost = False
+        self._must_rebuild = threading.Event()
+        self._damaged: list[Path] = []
+        self._lacking: list[Path] = []
+
+    def replace_info(self, info: RunInfo) -> None:
+        """Take the facts that a later search found about the same run."""
+        self.info = self.scans.info = info
+
+    def turn(self) -> float | None:
+        """Bring the index up to date, or a part of the way while other runs wait.
+
+        Returns the seconds until the next turn; None after the last one.
+        """
+        if not self.sources.has_looked:
+            self._guarded(self._read)
+        self._gave_way.clear()
+        self._guarded(self.poll)
+        if self.is_at_rest():
+            return self.times.rest_s
+        version, news, was_quiet = self.catalog.version, self._news, self.sources.are_quiet
+        self._turn_began_s = self._clock.now_s()
+        self._guarded(self.scan_new)
+        self._guarded(self._find_launches)
+        if self._gave_way.is_set():
+            return 0.0
+        if not self.scans.own.is_shard:
+            self._guarded(lambda: self._packs.take_up(self.sources.changed_at))
+        self.ready.set()
+        for work in (self._fetch_rest, self._write_packs, self._write_behind, self._write_derived_packs):
+            if not (self.stopped.is_set() or self._gave_way.is_set()):
+                self._guarded(work)
+        if self._gave_way.is_set():
+            return 0.0
+        self._guarded(self._tidy)
+        if self.follows:  # whoever looks at the run need not wait until others have it
+            self.settled.set()
+        self._guarded(self._send)
+        if self._joins_others():
+            return 0.0
+        self.settled.set()
+        is_done = was_quiet and news == self._news and self.mirror is None and not self.scans.own.is_shard
+        self._rests_at = version if is_done else ""
+        return self.times.rest_s if self.follows else None
+
+    def repair(self) -> None:
+        """Rebuild damaged segments, where no turn will do so."""
+        self._guarded(self.poll)
+        self._guarded(self.scan_new)
+
+    # For readers
+
+    def failures(self, *, texts: bool) -> list[Problem]:
+        """The parts of files that could not be indexed; with `texts`, also those that lack texts or derived metrics."""
+        behind = [failure for backfill in self._backfills for failure in backfill.failures()] if texts else []
+        return [*self.scans.failures.values(), *behind]
+
+    def trouble(self) -> list[Problem]:
+        """What object stores do not do at this moment."""
+        reasons = self.facts.trouble, self.mirror.trouble if self.mirror else ""
+        return [Problem(source=self.info.name, reason=reason, transient=True) for reason in reasons if reason]
+
+    @property
+    def unsent(self) -> str:
+        """Why the store that the index is shared in lacks what was indexed here; empty if all is there."""
+        return self.mirror.unsent if self.mirror else ""
+
+    def rebuild(self) -> None:
+        """Drop the index with the next turn, and build it again."""
+        self._must_rebuild.set()
+
+    def replace_damaged(self, paths: Sequence[Path]) -> None:
+        """Scan the parts of damaged segments again with the next turn."""
+        self._damaged += paths
+
+    def replace_lacking(self, paths: Sequence[Path]) -> None:
+        """Write again what segments lack behind the numbers."""
+        self._lacking += paths
+
+    # Polls
+
+    def poll(self) -> None:
+        """Poll the sources, and drop segments and tails that no longer match them."""
+        began_s = self._clock.now_s()
+        try:
+            with gc_paused():
+                self._take_changes()
+        finally:
+            self.times.note_poll(began_s)
+
+    def _take_changes(self) -> None:
+        if self._must_rebuild.is_set():
+            self._must_rebuild.clear()
+            self.catalog.drop(self.catalog.parts(), remove=True)
+            for backfill in self._backfills:
+                backfill.forget_all()
+            self._packs.forget()
+            self.scans.failures.clear()
+        self._drop_damaged()
+        is_first = not self.sources.has_looked
+        changed, lost = self.sources.look()
+        if changed or lost:
+            self.scans.own.update()
+        retried = self._retry_failures(changed)
+        self._is_idle = not (changed or lost or retried)
+        self._news += not self._is_idle
+        is_read_again = bool(changed) and self._had_lost
+        if is_read_again:  # sources that were gone for a moment, as on a network folder, are still indexed
+            self.catalog.read(self.info.format)
+        self._had_lost = bool(lost) or (self._had_lost and not changed)
+        has_news = self.facts.look(self.info)
+        if has_news or (changed and not self.format.has_samples):  # no segment will tell
+            self.catalog.touch()
+        if self.facts.look_at_ending(self.info) or has_news:
+            self._on_change()
+        self.facts.look_at_times(self.info, is_idle=self._is_idle)
+        if self._is_idle and not is_first:
+            return
+        self._drop_stale(None if is_first or is_read_again else changed | lost)
+        for key in self.catalog.drop_tails(self.sources.all()):
+            self.scans.schedule.scanned(key, 0)
+        self._update("scalars")
+        self._on_change()
+
+    def _drop_damaged(self) -> None:
+        lacking = {self._lacking.pop() for _ in range(len(self._lacking))}
+        if lacking:
+            self._news += 1
+            self._rests_at = ""
+        damaged = {self._damaged.pop() for _ in range(len(self._damaged))}
+        for backfill in self._backfills:
+            backfill.lost(lacking)
+            backfill.forget(damaged)
+        if damaged:
+            segments = [s for s in self.catalog.segments() if s.path in damaged]
+            self.catalog.drop([(s.meta.source, s.meta.part) for s in segments], remove=True)
+
+    def _drop_stale(self, names: set[str] | None = None) -> None:
+        """Drop the segments whose source is gone, or no longer has the scanned bytes; of these sources, or of all."""
+        orphans, stale = self.catalog.stale(self.sources.all(), names)
+        self.scans.launches.forget({name for name, _ in (*orphans, *stale)})
+        if orphans:
+            self.catalog.drop(orphans)
+        while stale:  # an older one may be of the source as it is now
+            self.catalog.set_aside(stale)
+            _, stale = self.catalog.stale(self.sources.all(), names)
+
+    def _retry_failures(self, changed: Collection[str]) -> bool:
+        """Forget the failures of parts to try again: their source changed, or enough time has passed."""
+        failures = self.scans.failures
+        again = self._clock.now_s() - self.scans.failed_s > RETRY_S
+        due = [key for key in failures if key[0] in changed or not key[0] or again]
+        for key in due:
+            del failures[key]
+        if again and sum(backfill.retry() for backfill in self._backfills):
+            self.scans.failed_s = self._clock.now_s()
+            return True
+        return bool(due)
+
+    # Numbers
+
+    def _read(self) -> None:
+        """Take over the segments that are there, and in the store that the index is shared in."""
+        if self.mirror is not None:
+            self.mirror.fetch_numbers(self.catalog.discarded)
+        with gc_paused():
+            self.catalog.read(self.info.format)
+        for segment in self.catalog.segments():
+            self.scans.launches.saw(segment.meta.source, segment.meta.blocks)
+        self.sources.mark(self.catalog.launches())
+
+    def scan_new(self) -> None:
+        """Scan records that no segment or tail covers yet."""
+        worked = False
+        self.scans.restart()
+        while not self.stopped.is_set() and self.scans.advance():
+            worked = True
+            if self.times.is_due:
+                self.poll()
+                if not self._is_idle:
+                    self.scans.restart()
+            if self._gives_way():
+                break
+        if worked:
+            self._update("scalars")
+
+    def _find_launches(self) -> None:
+        """Number the launches of sources that were written on from an earlier step: they are scanned again, once."""
+        places = None if self._gave_way.is_set() else self.scans.launches.find(self.catalog.blocks)
+        marked = self.sources.mark(places) if places is not None else ()
+        if marked:
+            self.scans.schedule.again(marked)
+            self.scan_new()
+
+    # What lies behind the numbers
+
+    def _write_packs(self) -> None:
+        """Write missing packs, until new records wait."""
+        if self._packs.pending():
+            self._update("text")
+            self._on_change()
+        self._packs.write(self._goes_on)
+
+    def _write_derived_packs(self) -> None:
+        self._packs.write_derived(self._goes_on)
+
+    def _write_behind(self) -> None:
+        """Write what is missing behind the numbers, pass after pass, until new records wait."""
+        if all(self._write_missing(backfill) for backfill in self._backfills) and self.progress.phase != "ready":
+            self._update("ready")
+            self._on_change()
+
+    def _write_missing(self, backfill: Backfill) -> bool:
+        own = self.scans.own
+        if not self._knows_enough(backfill.stage):
+            return True
+        segments = self.catalog.snapshot().segments
+        due = [one for one in backfill.pending(segments) if own.has(one.meta.source, one.meta.part)]
+        if own.has_joined:
+            random.shuffle(due)  # others write them as well: seldom the same one at the same time
+        if due:
+            self._update("text")
+            self._on_change()
+        sources = {name: place.source for name, place in self.sources.all().items()}
+        before = backfill.failures()
+        whole = backfill.write(due, segments, sources, self._goes_on)
+        if backfill.failures() != before:
+            self.scans.failed_s = self._clock.now_s()
+            self.catalog.touch()
+        return whole
+
+    # The index in order, here and in the store that it is shared in
+
+    def _tidy(self) -> None:
+        with contextlib.suppress(OSError):  # whoever may write does
+            self.catalog.publish()
+            self.catalog.tidy()
+
+    def _fetch_rest(self) -> None:
+        """Fetch what others have written behind the numbers; if new records wait, they come first."""
+        if self.mirror is not None and not self.mirror.fetch_rest(self.catalog.segments(), self._goes_on):
+            self._gave_way.set()
+
+    def _send(self) -> None:
+        if self.mirror is not None:
+            self.mirror.send(self.catalog.discarded, self._goes_on, now=not self.follows)
+
+    # Shards
+
+    def _knows_enough(self, stage: Stage) -> bool:
+        """Tell whether a shard may write a kind of this pass.
+
+        Tokens depend on all annotations of the run, and features on the size of the whole run.
+        """
+        if not self.scans.own.is_shard or stage == "texts":
+            return True
+        if stage == "features":
+            return False
+        if not any(place.source.annotates for place in self.sources.all().values()):
+            return True
+        self._read_others()
+        pending = self.scans.schedule.pending(self.scans.failures.__contains__)
+        return not any(place.source.annotates for place, _ in pending)
+
+    def _read_others(self) -> None:
+        """Take over what other shards have written since."""
+        self._read()
+        self._drop_stale()
+
+    def _joins_others(self) -> bool:
+        """Index the whole run once every part of it has its numbers: a shard that is done helps with the rest."""
+        if not self.scans.own.is_shard or self.stopped.is_set():
+            return False
+        self._guarded(self._read_others)
+        if next(self.scans.schedule.pending(lambda _: False), None) is not None:
+            return False
+        self.scans.own.join_others()
+        return True
+
+    # The course of a turn
+
+    def is_at_rest(self) -> bool:
+        """True if the last whole turn left nothing to do, and nothing has changed since.
+
+        With every look at all files there is a whole turn: what changes with time alone, as packs, is due then.
+        """
+        return self._is_idle and not self.sources.looked_at_all and self._rests_at == self.catalog.version
+
+    def _gives_way(self) -> bool:
+        """True once this turn has lasted, and another run waits for a thread; this one then has a further turn."""
+        if self._clock.now_s() - self._turn_began_s > TURN_S and self._scheduler.others_wait:
+            self._gave_way.set()
+        return self._gave_way.is_set()
+
+    def _goes_on(self) -> bool:
+        """True while no new records wait: when following a run, new samples come before old texts."""
+        if self.follows and self.times.is_due:
+            self.poll()
+            if not self._is_idle:
+                return False
+        return not (self.stopped.is_set() or self._gives_way())
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        """Do some work and report a defect in it: the thread must outlive it, or whoever waits would wait for ever."""
+        try:
+            work()
+        except EndedEarly:
+            pass
+        except (Exception, SystemExit) as error:
+            self.scans.fail(("", 0), f"indexing stopped short: {words_of(error)}")
+
+    def _tell(self) -> None:
+        """Report that a scan is done."""
+        if self._clock.now_s() - self._updated_s > POLL_S or not self.progress.done_bytes:
+            self._update("scalars")
+        self._on_change()
+
+    def _update(self, phase: str) -> None:
+        self._updated_s = self._clock.now_s()
+        total = self.scans.own.size_bytes()
+        done = min(total, self.catalog.indexed_bytes(self.scans.own.has)) if phase == "scalars" else total
+        self.progress = IndexProgress(done, total, phase)

@@ -1,0 +1,290 @@
+"""The parts of a source: fixed byte ranges that own the records beginning in them, and the tables of these records.
+
+The grid of parts divides a compressed source's uncompressed stream, whose length is mostly unknown until it is read.
+Files with a person's own scores, lines of JSON outside the run, are cut and read in the same way.
+"""
+
+import hashlib
+import threading
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+import pyarrow as pa
+
+from rolloupe import text
+from rolloupe.columns import ANNOTATED, COLUMNS, KNOWN, ColumnType
+from rolloupe.formats import by_name, compression_of, extent
+from rolloupe.formats.reading.line_reader import lines
+from rolloupe.formats.reading.stream import open_binary
+from rolloupe.index.segments.columns import metric_column, names_of, tag_column, values_of
+from rolloupe.index.segments.kind import NEVER, until
+from rolloupe.index.segments.launches import StepBlock, blocks_of, number
+from rolloupe.model import Annotation, Location, Problem, RunInfo, SampleRow, Scanned, Source
+from rolloupe.storage import Interrupted, next_data, open_file
+
+GRID_BYTES = 16 * 2**20
+"""Small enough to show the newest part of a huge file at once, large enough for few segments."""
+
+
+def span_of(splittable: bool, path: str, part: int, size: int) -> tuple[int, int]:
+    """The byte range of a part of a file of `size` bytes; if the file is compressed, the range is of its stream."""
+    if not splittable:
+        return 0, size
+    start, stop = grid_span(part)
+    return start, stop if has_open_grid(splittable, path) else min(stop, size)
+
+
+def parts_of(splittable: bool, size: int) -> int:
+    """The number of parts of a file of `size` bytes."""
+    return max(1, -(-size // GRID_BYTES)) if splittable else 1
+
+
+def parts_with_data(location: Location, count: int) -> list[int]:
+    """The parts of a file of `count` parts but those within a hole of a sparse file; one in which a hole begins counts.
+
+    All of them if the file cannot be opened: whoever scans it says why.
+    """
+    parts = [0]
+    try:
+        with open_file(location, buffering=0) as file:
+            while (part := parts[-1] + 1) < count:
+                # a hole that begins with a part belongs to it, so the byte before it counts too
+                at = next_data(file, grid_span(part)[0] - 1)
+                parts.append(max(part, at // GRID_BYTES))
+    except OSError:
+        return list(range(count))
+    return [part for part in parts if part < count]
+
+
+def has_open_grid(splittable: bool, path: str) -> bool:
+    """True if the grid divides a stream of unknown length: that of a compressed file."""
+    return splittable and bool(compression_of(path))
+
+
+def grid_span(part: int) -> tuple[int, int]:
+    """The byte range of a part, regardless of the stream's end."""
+    return part * GRID_BYTES, (part + 1) * GRID_BYTES
+
+
+def reaches(location: Location, part: int) -> bool:
+    """Tell whether the stream of a compressed file reaches the end of a part."""
+    stop = grid_span(part)[1]
+    try:
+        return extent(location, stop).stop == stop
+    except OSError:
+        return False
+
+
+SUFFIX = ".jsonl"
+
+
+class ScoreLine(msgspec.Struct, omit_defaults=True):
+    """One line of such a file."""
+
+    place: str = ""
+    id: str = ""
+    """The id that the sample had, for people who read the file."""
+    metrics: dict[str, float] = {}
+    tags: dict[str, str] = {}
+    about: dict[str, Any] = {}
+    """Of the first line: how the scores were made."""
+
+
+_decode_scores = msgspec.json.Decoder(ScoreLine).decode
+
+
+def scan_scores(source: Source, start: int, stop: int) -> Iterator[Annotation | Problem]:
+    """Yield the scores of the lines that begin in `[start, stop)`."""
+    with open_binary(source.location, 2**13) as file:
+        for line in lines(file, start, stop):
+            try:
+                found = _decode_scores(line.data or b"")
+            except (msgspec.MsgspecError, ValueError):
+                yield Problem(
+                    source=source.name, reason="not a line of scores", start=line.start, stop=line.stop,
+                    transient=not line.ended,
+                )  # fmt: skip
+                continue
+            if found.place:
+                yield Annotation(
+                    uid=found.place, start=line.start, length=line.length, metrics=found.metrics, tags=found.tags
+                )
+
+
+ANNOTATION_ROWS = 8192
+"""The number of annotations, sorted by uid, in a row group: queries skip groups by their least and greatest uid."""
+
+
+PREVIEW_CHARS = 240
+
+
+END_CHARS = 160
+"""More than a line of the list has room for."""
+
+
+WORD = pa.dictionary(pa.int32(), pa.string())
+
+
+ARROW_TYPES: dict[ColumnType, pa.DataType] = {
+    "integer": pa.int64(), "short": pa.int32(), "number": pa.float64(), "text": pa.string(), "word": WORD,
+}  # fmt: skip
+
+
+LARGEST = {"integer": 2**63 - 1, "short": 2**31 - 1}
+
+
+class Scan(NamedTuple):
+    """The records in a byte range of a source, and the end of the last one."""
+
+    source: Source
+    rows: list[SampleRow]
+    annotations: list[Annotation]
+    problems: list[Problem]
+    stop: int
+    unfinished: bool
+    blocks: list[StepBlock]
+
+    @property
+    def named(self) -> list[SampleRow] | list[Annotation]:
+        """The records with sample metrics and tags."""
+        return self.annotations if self.source.annotates else self.rows
+
+    def table(self) -> pa.Table:
+        """The scalars, in the form of a segment."""
+        name = self.source.name
+        return annotations_of(self.annotations, name) if self.source.annotates else table_of(self.rows, name)
+
+    def as_stored(self) -> tuple[pa.Table, int | None]:
+        """The table to store, and the size of its row groups: annotations are sorted, to find those of one sample."""
+        table = self.table()
+        if not self.source.annotates:
+            return table, None
+        return table.sort_by([(name, "ascending") for name in ("uid", "byte_start", "nth")]), ANNOTATION_ROWS
+
+
+def scan(run: RunInfo, source: Source, start: int, stop: int, ended: threading.Event = NEVER) -> Scan:
+    """Scan the records that begin in `[start, stop)`. Raises `EndedEarly`."""
+    rows: list[SampleRow] = []
+    annotations: list[Annotation] = []
+    problems: list[Problem] = []
+    end, unfinished, prompts = start, False, Prompts()
+    try:
+        for item in until(ended, _records(run, source, start, stop)):
+            if isinstance(item, Problem):
+                problems.append(item)
+                unfinished = unfinished or item.transient
+                end = end if item.transient else max(end, item.stop or end)
+                continue
+            if isinstance(item, SampleRow):
+                rows.append(shorten(item, prompts))
+            else:
+                annotations.append(item)
+            end = max(end, item.start + item.length)
+    except Interrupted:
+        raise
+    except OSError as error:
+        problems.append(Problem(source=source.name, reason=f"could not be read: {error.strerror}", transient=True))
+        unfinished = True
+    blocks = blocks_of(rows)
+    number(rows, source.launches)
+    return Scan(source, rows, annotations, problems, end, unfinished, blocks)
+
+
+def _records(run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
+    if source.scores:
+        yield from scan_scores(source, start, stop)
+    else:
+        yield from by_name(run.format).scan(run, source, start, stop)
+
+
+class Prompts:
+    """What the index keeps of prompts. The samples of a group, which mostly follow each other, share one."""
+
+    def __init__(self) -> None:
+        self._last, self._kept = "", ("", 0)
+
+    def kept(self, prompt: str, group: str) -> tuple[str, int]:
+        """The preview of a prompt, and its hash."""
+        if prompt != self._last or not prompt or prompt.isspace():
+            self._kept = text.preview(prompt, PREVIEW_CHARS), prompt_hash_of(prompt, group)
+            self._last = prompt
+        return self._kept
+
+
+def shorten(row: SampleRow, prompts: Prompts) -> SampleRow:
+    """Cut the texts of a row down to what lists show, and add length, hash and stamp of the whole.
+
+    A part of a source holds megabytes of text, which must not all be in memory together.
+    """
+    prompt, response = row.prompt, row.response
+    ends = f"{prompt[:40]} {prompt[-40:]} {response[:40]} {response[-40:]}"
+    facts = f"{row.group} {row.index} {row.length} {row.reward!r} {ends}"
+    row.prompt, row.prompt_hash = prompts.kept(prompt, row.group)
+    row.response = text.one_line(response[:PREVIEW_CHARS])
+    row.response_end = text.one_line(response[-END_CHARS:]) if len(response) > PREVIEW_CHARS else ""
+    row.response_chars = len(response)
+    row.messages = None
+    row.stamp = zlib.crc32(facts.encode("utf-8", "replace"))
+    return row
+
+
+def prompt_hash_of(prompt: str, group: str) -> int:
+    """Identify a prompt across steps, whatever its groups are called at each."""
+    name = prompt if prompt and not prompt.isspace() else f"\0{group}"
+    digest = hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
+
+
+def table_of(rows: Sequence[SampleRow], source: str) -> pa.Table:
+    """Build the scalar table of some rows of one source."""
+    values = values_of(rows) | {"source": [source] * len(rows)}
+    return _with_names(pa.table({one.column: _array(values[one.name], one.type) for one in COLUMNS}), rows)
+
+
+def _array(values: Sequence[Any], type: ColumnType) -> pa.Array:
+    """A column. Integers that do not fit are replaced: a count by none, a launch by the largest number."""
+    try:
+        return pa.array(values, ARROW_TYPES[type])
+    except (OverflowError, pa.ArrowInvalid):
+        largest = LARGEST[type]
+        beyond = largest if type == "short" else None
+        bounded = [value if value is None or -largest <= value <= largest else beyond for value in values]
+        return pa.array(bounded, ARROW_TYPES[type])
+
+
+def annotations_of(annotations: Sequence[Annotation], source: str) -> pa.Table:
+    """Build the table of annotations of one source: newer ones have greater `source`, `byte_start`, `nth`."""
+    count, place = len(annotations), text.natural(source)
+    columns = {
+        "uid": pa.array([one.uid for one in annotations], pa.string()),
+        "source": pa.array([place] * count, WORD),
+        "file": pa.array([source] * count, WORD),
+        "byte_start": pa.array([one.start for one in annotations], pa.int64()),
+        "byte_length": pa.array([one.length for one in annotations], pa.int64()),
+        "nth": pa.array(range(count), pa.int64()),
+    }
+    for one in (KNOWN[name] for name in ANNOTATED):
+        type_ = pa.string() if one.type == "word" else ARROW_TYPES[one.type]
+        columns[one.column] = pa.array([getattr(annotation, one.name) for annotation in annotations], type_)
+    return _with_names(pa.table(columns), annotations)
+
+
+def _with_names(table: pa.Table, rows: Sequence[SampleRow] | Sequence[Annotation]) -> pa.Table:
+    """The table with a column for each sample metric and tag."""
+    metrics, tags, _ = names_of(rows)
+    arrays = [pa.array([row.metrics.get(name) for row in rows], type=pa.float64()) for name in metrics]
+    arrays += [pa.array([row.tags.get(name) for row in rows], type=pa.string()) for name in tags]
+    names = [*map(metric_column, metrics), *map(tag_column, tags)]
+    return pa.Table.from_arrays([*table.columns, *arrays], names=[*table.column_names, *names])
+
+
+def annotates_discarded(annotations: Sequence[Annotation]) -> bool:
+    """True if some of the annotations tell whether their samples were trained on."""
+    return any(one.discarded is not None for one in annotations)
+
+
+def has_duplicates(rows: Sequence[SampleRow]) -> bool:
+    """True if two of the rows share a key."""
+    return len({(row.split, row.step, row.group, row.index) for row in rows}) < len(rows)

@@ -1,0 +1,247 @@
+"""Calls to stores: they end, whatever a store sends; they wait for a store that asks for patience, and say so.
+
+An object store's client reads lists and errors whole, of any size, before it says a word. Linux says of each connection
+how many bytes came; of bodies, those who read them do.
+"""
+
+import contextlib
+import errno
+import os
+import random
+import socket
+import stat
+import struct
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, wait
+from contextlib import suppress
+from typing import NamedTuple, Self, TypeVar
+
+from rolloupe.storage import notices
+from rolloupe.storage.address import Interrupted, parts_of
+from rolloupe.storage.remote.failures import Throttled, failure
+
+COUNTED_S = 0.03
+"""The shortest interval between two looks at all connections."""
+
+_FACTS = struct.Struct("120xQQ")
+"""Where `tcp_info` says how many bytes the other side has confirmed, and how many came."""
+
+
+_lock = threading.Lock()
+
+
+class Body:
+    """The body of an answer, while it is read: its size is known, so whoever reads it notices if there is more."""
+
+    expected_of_all = 0
+    """How many bytes all bodies have; those that are open may lack some yet."""
+    read_of_all = 0
+    """How many came of those that are no longer open."""
+
+    def __init__(self, size: int) -> None:
+        self.size, self.came = size, 0
+
+    def __enter__(self) -> Self:
+        with _lock:
+            Body.expected_of_all += self.size
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        came = min(self.came, self.size)
+        with _lock:
+            Body.expected_of_all -= self.size - came
+            Body.read_of_all += came
+
+
+class Traffic:
+    """What comes from its first look on, beside bodies."""
+
+    def __init__(self) -> None:
+        self._before: int | None = None
+
+    def may_be(self, size: int) -> bool:
+        """Tell whether more than so much has come, or the system does not say."""
+        with _lock:
+            came = _connections.came()
+            if came is None:
+                return True
+            if self._before is None:  # what is to come of open bodies has not come yet
+                self._before = came - Body.read_of_all
+            return came - Body.expected_of_all - self._before > size
+
+
+class _Connections:
+    """How much came over the connections of this process, since some time in the past."""
+
+    def __init__(self) -> None:
+        self._looked_s = float("-inf")
+        self._sizes: dict[int, int] | None = {}
+        self._came = 0
+
+    def came(self) -> int | None:
+        if time.monotonic() - self._looked_s > COUNTED_S:  # once for all that wait for answers
+            before, self._sizes = self._sizes or {}, _sizes()
+            self._came += sum(max(0, size - before.get(one, 0)) for one, size in (self._sizes or {}).items())
+            self._looked_s = time.monotonic()
+        return None if self._sizes is None else self._came
+
+
+_connections = _Connections()
+
+
+def _sizes() -> dict[int, int] | None:
+    """How many bytes came over each open connection, by the inode of its socket."""
+    sizes, tells = dict[int, int](), False
+    try:
+        for entry in os.scandir("/proc/self/fd"):
+            with suppress(OSError):  # not TCP, or closed by now
+                state = entry.stat()
+                if not stat.S_ISSOCK(state.st_mode):
+                    continue
+                with socket.fromfd(int(entry.name), socket.AF_INET, socket.SOCK_STREAM) as one:
+                    facts = one.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
+                confirmed, sizes[state.st_ino] = _FACTS.unpack_from(facts)
+                tells = tells or confirmed > 0 or sizes[state.st_ino] > 0
+    except (OSError, AttributeError, struct.error):
+        return None
+    return sizes if tells or not sizes else None  # a system may have the call, and not these numbers
+
+
+FIRST_WAIT_S = 0.5
+
+
+MOST_WAIT_S = 16.0
+
+
+PATIENCE_S = 60.0
+"""The longest wait for a store that asks for fewer requests."""
+
+
+SILENCE_S = 5.0
+"""After so long without an answer, a person hears of it."""
+
+
+MOST_S = 30.0
+"""How long one answer may go on: a list may name a next page for ever."""
+
+
+MOST_BYTES = 80 * 2**20
+"""By how much one answer may make this process grow: lists, pages of lists and errors may be of any size."""
+
+
+LEAST_RECEIVED = MOST_BYTES // 8
+"""How much of that comes over the network at least: otherwise something else makes this process grow."""
+
+
+LETS_GO_S = 0.3
+"""How long obstore has to let go of a call that ends early: its threads abort once the interpreter is gone."""
+
+
+LOOK_S = 0.03
+"""How often to look at an answer under way."""
+
+
+T = TypeVar("T")
+
+
+class ObjectState(NamedTuple):
+    """What a listing says about an object."""
+
+    size: int
+    mtime_ns: int
+    tag: str
+    """The ETag: another one after every write."""
+
+
+class FolderListing(NamedTuple):
+    """What lies directly below a prefix, by name."""
+
+    objects: Mapping[str, ObjectState]
+    folders: frozenset[str]
+
+
+def patiently(scheme: str, bucket: str, path: str, begin: Callable[[], Future[T]], *, is_long: bool = False) -> T:
+    """Return the result of a call; if the store asks for fewer requests, wait longer each time, and say so.
+
+    What is long goes on for as long as it takes, such as an upload. Raises OSError.
+    """
+    wait_s, began = FIRST_WAIT_S, time.monotonic()
+    place = f"{scheme}://{parts_of(path)[1]}"
+    while True:
+        try:
+            result = _answer(place, begin, is_long=is_long)
+        except Exception as error:
+            known = failure(error, scheme, bucket, path)
+            if not isinstance(known, Throttled):
+                notices.clear(place)
+                raise known from None
+            if time.monotonic() - began + wait_s > PATIENCE_S:
+                raise known from None
+        else:
+            notices.clear(place)
+            return result
+        notices.say(place, f"{scheme}://{bucket} asks for fewer requests: waiting {wait_s:.1f} s")
+        time.sleep(wait_s * random.uniform(0.5, 1.0))  # noqa: S311 - spreads requests, keeps no secret
+        wait_s = min(MOST_WAIT_S, 2 * wait_s)
+
+
+def _answer(place: str, begin: Callable[[], Future[T]], *, is_long: bool) -> T:
+    """Return the result of a call, and say so if it takes long. A call that takes too much, of time or memory, ends."""
+    memory_before = memory_bytes()
+    answer = begin()
+    try:
+        _wait(place, answer, memory_before, is_long=is_long)
+    except BaseException:
+        if answer.cancel():
+            time.sleep(LETS_GO_S)
+        raise
+    return answer.result()
+
+
+def _wait(place: str, answer: Future[T], memory_before: int, *, is_long: bool) -> None:
+    """Wait for the end of a call. Raises `Interrupted` if it takes too much."""
+    began, silence_s, network = time.monotonic(), SILENCE_S, Traffic()
+    while not wait((answer,), LOOK_S).done:
+        waited_s = time.monotonic() - began
+        if waited_s >= silence_s:
+            silence_s += SILENCE_S
+            notices.say(place, f"{place} has not answered for {waited_s:.0f} s: waiting")
+        if is_long:
+            continue
+        if waited_s > MOST_S:
+            raise Interrupted(errno.ETIMEDOUT, f"{place} did not end an answer within {MOST_S:.0f} s{NOT_SEEN}")
+        if network.may_be(LEAST_RECEIVED) and memory_bytes() - memory_before > MOST_BYTES:
+            reason = f"{place} sends more than {MOST_BYTES // 2**20} MiB in one answer{NOT_SEEN}"
+            raise Interrupted(errno.EFBIG, reason)
+
+
+NOT_SEEN = ": nothing of that was seen. Next: name a folder below, or a file"
+
+
+def in_thread(call: Callable[[], T]) -> Future[T]:
+    """Begin a call in a thread of its own, so that waiting for it can end; the call itself cannot be ended."""
+
+    def fetch() -> None:
+        try:
+            answer.set_result(call())
+        except BaseException as error:
+            answer.set_exception(error)
+
+    answer = Future[T]()
+    answer.set_running_or_notify_cancel()
+    threading.Thread(target=fetch, name="remote call", daemon=True).start()
+    return answer
+
+
+def memory_bytes() -> int:
+    """Return how much memory this process has; where the system does not say, how much it had at most."""
+    with contextlib.suppress(OSError), open("/proc/self/statm", "rb") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    with contextlib.suppress(ImportError):
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return 0
