@@ -1,5 +1,6 @@
 """Polls of a large run look at some files alone, and miss no change for longer than they promise."""
 
+import functools
 import os
 from pathlib import Path
 
@@ -153,7 +154,8 @@ def test_an_old_file_that_grows_in_place_shows_after_a_round_and_then_at_once(po
 def test_a_folder_that_counts_whole_seconds_is_listed_again(polled: Polled, monkeypatch: pytest.MonkeyPatch) -> None:
     (polled.train / "98.jsonl").write_bytes(lines([row(98, 0)]))
     assert polled.look(0.01).changed == {"train/98.jsonl"}
-    monkeypatch.setattr(sources, "_state_of", polled.sources._looks._folders.get)  # as in the same second
+    monkeypatch.setattr(sources, "folder_state", functools.cache(sources.folder_state))  # as in the same second
+    polled.look(0.0)
     (polled.train / "99.jsonl").write_bytes(lines([row(99, 0)]))
     assert polled.look(sources.SETTLE_S).changed == {"train/99.jsonl"}
     assert polled.looked(0.01)[0] == 0
@@ -162,7 +164,8 @@ def test_a_folder_that_counts_whole_seconds_is_listed_again(polled: Polled, monk
 def test_folders_that_keep_their_times_are_listed_by_every_poll(
     polled: Polled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sources, "_state_of", polled.sources._looks._folders.get)
+    monkeypatch.setattr(sources, "folder_state", functools.cache(sources.folder_state))
+    polled.look(0.0)
     (polled.train / "98.jsonl").write_bytes(lines([row(98, 0)]))
     assert polled.look(sources.WHOLE_S).changed == {"train/98.jsonl"}
     (polled.train / "99.jsonl").write_bytes(lines([row(99, 0)]))

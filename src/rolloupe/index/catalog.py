@@ -38,13 +38,13 @@ META, SHARD_CHARS = ".meta", 2
 """The ending of the file that describes a segment, and the letters of the name of its folder."""
 
 SUPERSEDED_S = 600.0
-"""How long the files of a segment stay after another one of the same part has superseded it."""
+"""The time for which the files of a superseded segment stay."""
 
 TIDY_S = 60.0
 """The shortest interval between two looks for files to delete."""
 
 MANY = 32
-"""So many new segments are worth a new manifest."""
+"""The number of new segments that is worth a new manifest."""
 
 PartKey = tuple[str, int]
 """Source name and part number."""

@@ -35,7 +35,7 @@ SMALL_ROWS = MAX_ROWS // FEW[-1]
 """Segments with more rows deserve their own file."""
 
 MORE_COLUMNS = 64
-"""How many more columns than its widest member a pack may have."""
+"""The most columns that a pack may have beyond its widest member."""
 
 YOUNG_S = 60.0
 """Sources that changed more recently will change again: their segments are packed later."""

@@ -44,9 +44,10 @@ from rolloupe.index.segments.kind import (
     until,
 )
 from rolloupe.index.segments.parts import WORD
-from rolloupe.index.segments.segment import write_parquet
+from rolloupe.index.segments.segment import parquet_of
 from rolloupe.index.segments.step_stats import UNIT, StepStats
 from rolloupe.index.segments.texts import CONTENTS, text_of
+from rolloupe.storage import atomic
 
 SCANNED_CHARS = 2**28
 """The most text to scan: one to two minutes of one core."""
@@ -293,8 +294,8 @@ def _write(path: Path, records: SegmentSource) -> None:
     for first, responses in until(records.ended, _texts(path, records)):
         found.add(first, responses)
     metadata = {CONTENTS: records.meta.fingerprint.contents, FACTS: msgspec.json.encode(facts)}
-    write_parquet(sample_words_of(path), found.sample_table().replace_schema_metadata(metadata))
-    write_parquet(features_of(path), found.table().replace_schema_metadata(metadata), repeats=True)
+    atomic.write(sample_words_of(path), parquet_of(found.sample_table().replace_schema_metadata(metadata)))
+    atomic.write(features_of(path), parquet_of(found.table().replace_schema_metadata(metadata), repeats=True))
 
 
 def _behaviours(path: Path, names: Sequence[str], rows: int) -> dict[str, Floats]:

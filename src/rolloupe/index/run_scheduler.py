@@ -1,4 +1,4 @@
-"""A few threads that look after many runs, each of which has its turn."""
+"""Gives many runs their turns on a few threads."""
 
 import heapq
 import threading
@@ -10,21 +10,21 @@ from itertools import count
 from rolloupe.index.clock import CLOCK, Clock
 
 MOST_THREADS = 16
-"""More would only wait for the same cores."""
+"""More threads would only wait for the same cores."""
 IDLE_S = 5.0
-"""A thread that has had nothing to do for this time ends, unless it is the last that may be needed."""
+"""An idle thread ends after this time, unless it is the last one and runs are waiting."""
 
 CROWD_SHARE = 5
 MAX_CROWD_S = 60.0
-"""The polls of all runs together take at most one part in `CROWD_SHARE` of a core, if none rests longer than this."""
+"""The polls of all runs take one part in `CROWD_SHARE` of a core at most, but no run rests longer than this."""
 OLD_SHARE, MAX_OLD_S = 20, 300.0
-"""The same for runs that nobody has written to for long."""
+"""The same for runs that have not grown for long."""
 POLL_CPU_S = 0.02
 """A turn that took longer did more than poll."""
 
 
 class ScheduledRun:
-    """The place of one run among those that have their turns.
+    """One run that has turns.
 
     `work` is a turn: it returns the seconds until the next is due, 0 if there is more to do now, or None at the end.
     """

@@ -24,7 +24,7 @@ from rolloupe.storage.remote.connection import ObjectVersion, ObstoreConnection,
 from rolloupe.storage.remote.failures import ReplacedObject
 
 GRACE_S = 3600.0
-"""How long an object stays after it left the manifest: a viewer may still know the old one."""
+"""The time for which an object stays after it left the manifest: a viewer may still know the old manifest."""
 
 ORPHAN_S = 86_400.0
 """The age at which an object that no manifest names is taken for a leftover of a process that was killed."""
@@ -219,14 +219,14 @@ class Mirror:
         self._clock = clock
         self._folder, self._shared, self._budget = folder, shared, budget
         self.trouble = ""
-        """What the store does not do at this moment; empty if all is well."""
+        """Why the store cannot be used at this moment; empty if all is well."""
         self._may_write = True
         self._fetch_s = self._send_s = float("-inf")
         """When to look next."""
         self._lost: dict[str, SharedFile] = {}
         """The files whose objects are gone or damaged."""
         self._same: dict[str, tuple[int, int]] = {}
-        """The state of those local files that the store has."""
+        """The states of the local files that the store has."""
 
     def fetch_numbers(self, unwanted: Collection[str]) -> None:
         """Fetch what the catalog reads, except of the unwanted segments."""
@@ -368,7 +368,7 @@ class Mirror:
 
     @contextlib.contextmanager
     def _noting(self) -> Iterator[None]:
-        """Note what a store does not do, and try again after a while."""
+        """Note a failure of the store, and try again after a while."""
         began = self._clock.now_s()
         try:
             yield

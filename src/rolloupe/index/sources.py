@@ -50,20 +50,20 @@ class Rhythm:
 
 
 MANY_FILES = 1_000
-"""Of a run with fewer files, each poll looks at all."""
+"""A poll looks at all files of a run with fewer than these."""
 
 MANY_FOLDERS = 256
-"""Of a run with more folders, too."""
+"""A poll also looks at all files of a run with more folders than these."""
 
 LATEST = 256
-"""So many files that changed last are looked at by each poll."""
+"""The number of files, those that changed last, that each poll looks at."""
 
 ROUND_S = 10.0
-"""The time in which polls look at every other file once: a change in place of an old file shows after this time."""
+"""The time in which polls look at every other file once: a change within an old file shows after this time."""
 
 WHOLE_S = 30.0
-"""The longest time between two whole looks. It bounds what no time of a folder tells, as a setting that a format reads
-or the target of a link."""
+"""The longest time between two whole polls: these find what the times of folders do not show, as a change in a setting
+that a format reads, or behind a link."""
 
 SETTLE_S = 2.5
 """This long after a folder's time changed, it is listed again: some file systems count whole seconds, or two."""
@@ -73,7 +73,7 @@ FolderState: TypeAlias = tuple[int, ...] | None
 
 
 class PollRates:
-    """Decides for the polls of one run. Times are of the monotonic clock.
+    """Decides which files and folders of a run each poll looks at.
 
     With `by_name`, each source follows from the name of its file alone: see `Format.sources_by_name`.
     """
@@ -92,36 +92,36 @@ class PollRates:
         self._unsettled: dict[str, float] = {}
         """Folders that changed, and when to list them again."""
         self.may_skip = False
-        """True if polls look at some files alone, between whole looks."""
+        """True if polls between whole ones look at some files only."""
         self._lists_new = False
         """True if new files may be listed alone."""
         self._trusted = True
         """False once names came or went in folders that did not change their times, as some mounted stores do."""
         self._whole_s = self._at_s = -math.inf
         self._was_settled = False
-        """True if no folder had changed before the last whole look."""
+        """True if no folder had changed before the last whole poll."""
         self._next = 0
 
     def is_whole_due(self, now_s: float) -> bool:
-        """Tell whether this look must be at everything."""
+        """Tell whether this poll must look at everything."""
         if not (self.may_skip and self._trusted) or now_s - self._whole_s >= WHOLE_S:
             return True
-        changed = {folder for folder, state in self._folders.items() if _state_of(folder) != state}
+        changed = {folder for folder, state in self._folders.items() if folder_state(folder) != state}
         self._due = changed | {folder for folder, at_s in self._unsettled.items() if at_s <= now_s}
         return bool(self._due) and not (self._lists_new and self._due <= self._within.keys())
 
     @contextmanager
-    def whole(self, now_s: float) -> Iterator[None]:
-        """Have a whole look: the format lists its sources within this context."""
+    def listing(self, now_s: float) -> Iterator[None]:
+        """Note the folders of a whole poll: the format lists its sources within this context."""
         folders: dict[str, FolderState] = {}
-        with listing_once(lambda folder: folders.setdefault(folder, _state_of(folder))):
+        with listing_once(lambda folder: folders.setdefault(folder, folder_state(folder))):
             yield
         self._was_settled = folders == self._folders and not self._unsettled
         self._unsettled = {one: now_s + SETTLE_S for one in folders if folders[one] != self._folders.get(one, ())}
         self._folders, self._whole_s, self._at_s = folders, now_s, now_s
 
     def saw_all(self, sources: Mapping[str, Source], newest: Iterable[tuple[object, str]]) -> None:
-        """Take over the result of a whole look. `newest` has the names with what sorts them, the newest greatest."""
+        """Take over the result of a whole poll. `newest` has the names with keys to sort them, the newest last."""
         came_or_went = sources.keys() != set(self._names)
         if self.may_skip and came_or_went and self._was_settled and self._is_unchanged():
             self._trusted = False
@@ -145,9 +145,9 @@ class PollRates:
                 within[file] = name
                 self._names.append(name)
 
-    def new(self, now_s: float, listed: Callable[[], Iterable[Source]]) -> dict[str, Source] | None:
+    def find_new(self, now_s: float, listed: Callable[[], Iterable[Source]]) -> dict[str, Source] | None:
         """The sources that are new in the folders that changed; `listed` lists all. None if a whole look must tell."""
-        states = {folder: _state_of(folder) for folder in self._due}
+        states = {folder: folder_state(folder) for folder in self._due}
         if not states:
             return {}
         with listing_once(is_hidden=lambda folder, file: file in self._within.get(folder, ())):
@@ -166,8 +166,8 @@ class PollRates:
         if names:
             self._latest = dict.fromkeys(islice(dict.fromkeys([*names, *self._latest]), LATEST))
 
-    def some(self, now_s: float) -> set[str]:
-        """The names of the files to look at between whole looks."""
+    def due_files(self, now_s: float) -> set[str]:
+        """The names of the files to look at between whole polls."""
         count, self._at_s = math.ceil(len(self._names) * min(1.0, (now_s - self._at_s) / ROUND_S)), now_s
         start, self._next = self._next, (self._next + count) % len(self._names)
         turn = self._names[start : start + count]
@@ -175,7 +175,7 @@ class PollRates:
         return {*turn, *self._names[: count - len(turn)], *self._latest, *of_due}
 
     def _is_unchanged(self) -> bool:
-        return all(_state_of(folder) == state for folder, state in self._folders.items())
+        return all(folder_state(folder) == state for folder, state in self._folders.items())
 
 
 def _has_compressed(sources: Mapping[str, Source]) -> bool:
@@ -183,7 +183,8 @@ def _has_compressed(sources: Mapping[str, Source]) -> bool:
     return any(compression_of(one.path) for one in sources.values())
 
 
-def _state_of(folder: str) -> FolderState:
+def folder_state(folder: str) -> FolderState:
+    """The state of a folder."""
     try:
         st = path_state(folder)
     except OSError:
@@ -232,7 +233,7 @@ class Sources:
         self._format = form
         self._scores = scores
         self._places: Mapping[str, SourceState] = {}
-        self._looks = PollRates(by_name=form.sources_by_name)
+        self._rates = PollRates(by_name=form.sources_by_name)
         self.looked_at_all = True
         """False if the last poll looked at the files that change, and at some others."""
         self._newest_ns: int | None = None
@@ -261,12 +262,12 @@ class Sources:
     def look(self) -> Seen:
         """Poll the sources: all of them, or of a large run those that may have changed, and some others in turn."""
         now = self._clock.now_s()
-        found = None if self._looks.is_whole_due(now) else self._look_at_some(now)
+        found = None if self._rates.is_whole_due(now) else self._look_at_some(now)
         self.looked_at_all = found is None
         if found is None:
-            with self._looks.whole(now):
+            with self._rates.listing(now):
                 found = _states(map(self._marked, self._format.sources(self._run)))
-            self._looks.saw_all({n: p.source for n, p in found.items()}, ((p.age, n) for n, p in found.items()))
+            self._rates.saw_all({n: p.source for n, p in found.items()}, ((p.age, n) for n, p in found.items()))
         if self._first_look_s is None:
             self._places = found  # whoever keeps the scores finds the run by its places
         found |= _states(self._scores())
@@ -279,9 +280,9 @@ class Sources:
 
     def _look_at_some(self, now_s: float) -> dict[str, SourceState] | None:
         """The states of some sources, and of those that are new; None if a look at all must tell."""
-        names = [name for name in self._looks.some(now_s) if name in self._places]
+        names = [name for name in self._rates.due_files(now_s) if name in self._places]
         found = _states(self._places[name].source for name in names)
-        new = self._looks.new(now_s, lambda: self._format.sources(self._run))
+        new = self._rates.find_new(now_s, lambda: self._format.sources(self._run))
         return None if new is None or len(found) < len(names) else found | _states(new.values())
 
     def _take(self, seen: Seen, places: Mapping[str, SourceState]) -> None:
@@ -294,7 +295,7 @@ class Sources:
             times = [ns for name in written if (ns := places[name].state.mtime_ns) >= min(before, default=ns)]
             self.rhythm.saw_writes(ns / 1e9 for ns in (*before, *times))
         if self.has_looked:
-            self._looks.saw_changes(written)
+            self._rates.saw_changes(written)
         self.changed_at |= dict.fromkeys(written, now if self.has_looked else 0.0)
         self._places = places
         self._scored = {name for name, place in places.items() if place.source.scores}
@@ -305,7 +306,7 @@ class Sources:
     @property
     def looks_at_some(self) -> bool:
         """True if most polls look at some files alone."""
-        return self._looks.may_skip
+        return self._rates.may_skip
 
     @property
     def has_looked(self) -> bool:

@@ -71,4 +71,4 @@ REMOTE_DEVICE = -2
 
 
 class Interrupted(OSError):
-    """Raised for what may go by: what was read until then is not all there is, and nothing may be kept of it."""
+    """Raised for a failure that may pass. What was read before is incomplete and must not be kept."""

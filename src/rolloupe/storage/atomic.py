@@ -37,7 +37,7 @@ def _created(path: Path) -> BinaryIO:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove the temporary files that killed processes left in a folder: nobody holds the lock of such a file."""
+    """Remove the temporary files of killed processes from a folder: no process holds their locks."""
     for path in folder.glob(".*.tmp"):
         with contextlib.suppress(OSError):
             if time.time() - path.stat().st_mtime > JUST_CREATED_S:
@@ -47,7 +47,7 @@ def remove_leftovers(folder: Path) -> None:
 
 
 JUST_CREATED_S = 5.0
-"""So young a file may not have its lock yet."""
+"""A younger file may not have its lock yet."""
 
 
 def _locked(file: BinaryIO) -> bool:
@@ -69,9 +69,9 @@ def write(path: Path, data: bytes | memoryview) -> None:
 
 @contextlib.contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Let one at a time of those that ask for this folder go on, in this process and in others.
+    """Hold the lock of a folder, against other threads and processes.
 
-    Where the system or the disk has no locks, all go on.
+    Where the system or the disk has no locks, nothing is locked.
     """
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(ImportError, OSError):

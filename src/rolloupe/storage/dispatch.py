@@ -18,7 +18,7 @@ from rolloupe.storage.address import is_remote, parts_of
 
 
 class StorageEntry(Protocol):
-    """An entry of a listing: what of `os.DirEntry` does not need its path."""
+    """An entry of a listing: the part of `os.DirEntry` that needs no path."""
 
     @property
     def name(self) -> str:
@@ -44,7 +44,7 @@ def open_file(location: Location, buffering: int = -1) -> BinaryIO:
     from rolloupe.storage.remote import reader
 
     _check_root(location)
-    raw = reader.opened(location.path)
+    raw = reader.open_object(location.path)
     if buffering == 0:
         return cast("BinaryIO", raw)
     return io.BufferedReader(raw, buffering if buffering > 0 else io.DEFAULT_BUFFER_SIZE)
@@ -56,7 +56,7 @@ def open_named(path: Path) -> BinaryIO:
 
 
 def open_state(file: Any) -> os.stat_result:
-    """Return the state of an open file: of the object that is read, whatever lies there by now."""
+    """Return the state of an open file: that of the object being read, even if another has replaced it."""
     raw = getattr(file, "raw", file)
     return raw.state() if hasattr(raw, "state") else os.fstat(file.fileno())
 
@@ -79,7 +79,7 @@ def next_data(file: Any, at: int) -> int:
 
 
 def expect(file: Any, spans: Iterable[tuple[int, int]]) -> None:
-    """Say which ranges of an open file will be read, in which order: of a remote one they are fetched at once."""
+    """Announce the ranges of an open file that will be read, in order: those of a remote file are fetched at once."""
     raw = getattr(file, "raw", file)
     if hasattr(raw, "expect"):
         raw.expect(spans)
@@ -121,7 +121,7 @@ def path_state(path: str | Path, *, follow: bool = True) -> os.stat_result:
 
 
 def stamp_of_state(state: os.stat_result) -> tuple[int, int, int]:
-    """Return what changes whenever somebody writes a file, of its state."""
+    """Return the part of a file's state that changes with every write."""
     return state.st_ino, state.st_size, state.st_mtime_ns
 
 
@@ -164,7 +164,7 @@ def real_path(path: str) -> str:
 
 
 def trouble_at(path: str) -> str:
-    """Return what a store does not do at this moment, for a person; empty if all is well, and for local files."""
+    """Return the notice about the store of a path; empty if all is well, and for local files."""
     if not is_remote(path):
         return ""
     scheme, bucket, _ = parts_of(path)

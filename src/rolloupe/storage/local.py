@@ -1,4 +1,4 @@
-"""Local files: whatever happens to a path meanwhile, an opened file is a regular file below the root.
+"""Local files: an opened file is a regular file below the root, even if its path is swapped meanwhile.
 
 A path is only a name: between a check of the name and the opening, a link may be swapped in. So the check comes
 after the opening, and asks the descriptor where its file lies and whether it is a regular file.

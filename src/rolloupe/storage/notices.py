@@ -1,4 +1,4 @@
-"""What a store does that a person should know while they wait: that it asks for fewer requests, or does not answer."""
+"""Notices about stores for a person who waits: a store asks for fewer requests, or does not answer."""
 
 import threading
 from collections.abc import Callable
@@ -9,7 +9,7 @@ _listeners: list[Callable[[str], None]] = []
 
 
 def say(place: str, words: str) -> None:
-    """Note what a bucket does, and tell whoever listens."""
+    """Add a notice about a bucket, and pass a new one to the listeners."""
     with _lock:
         is_new = place not in _notices
         _notices[place] = words
@@ -19,7 +19,7 @@ def say(place: str, words: str) -> None:
 
 
 def clear(place: str) -> None:
-    """Note that a bucket answers."""
+    """Remove the notice about a bucket, which answers again."""
     if place in _notices:
         with _lock:
             _notices.pop(place, None)
@@ -31,14 +31,14 @@ def notice(place: str) -> str:
 
 
 def listen(listener: Callable[[str], None]) -> None:
-    """Call a function with each new notice, in whatever thread it arises. The same function is called once."""
+    """Call a function with each new notice, in the thread where it arises. Adding a function twice has no effect."""
     with _lock:
         if listener not in _listeners:
             _listeners.append(listener)
 
 
 def forget() -> None:
-    """Forget all notices, and who listens."""
+    """Remove all notices and listeners."""
     with _lock:
         _notices.clear()
         _listeners.clear()

@@ -72,7 +72,7 @@ def test_reading_anywhere_yields_what_is_there(steps: list[Any], buffering: int)
         patch.setattr(connection, "_connections", {("s3", "fake"): Fake()})
         for name in ("BLOCK_BYTES", "FIRST_BYTES", "AHEAD_BYTES", "KEPT_BYTES"):
             patch.setattr(reader, name, 2**16)
-        raw = reader.opened("/s3:/fake/a")
+        raw = reader.open_object("/s3:/fake/a")
         file = io.BufferedReader(raw, buffering) if buffering else raw
         expected = io.BytesIO(DATA)
         with file:
@@ -88,7 +88,7 @@ def test_reading_anywhere_yields_what_is_there(steps: list[Any], buffering: int)
 
 
 def test_what_was_announced_is_fetched_once_and_nothing_else(fake: Fake) -> None:
-    with io.BufferedReader(reader.opened("/s3:/fake/a"), 2**13) as file:
+    with io.BufferedReader(reader.open_object("/s3:/fake/a"), 2**13) as file:
         file.raw.expect([(2**20, 2 * 2**20)])  # type: ignore[attr-defined]
         file.seek(2**20)
         assert file.read(2**20) == DATA[2**20 : 2 * 2**20]
@@ -101,7 +101,7 @@ def test_what_is_fetched_soon_is_there_for_the_next_reader(fake: Fake) -> None:
     reader.fetch_soon("/s3:/fake/a", 2**20 - 1, SIZE)
     reader._beginners.submit(lambda: None).result()
     assert eventually(lambda: len(fake.asked) * 2**17 >= 2**18)
-    with io.BufferedReader(reader.opened("/s3:/fake/a"), 2**13) as file:
+    with io.BufferedReader(reader.open_object("/s3:/fake/a"), 2**13) as file:
         file.raw.expect([(2**20 - 1, 2**21)])  # type: ignore[attr-defined]
         file.seek(2**20)
         assert file.read(2**20) == DATA[2**20 : 2**21]
@@ -122,13 +122,13 @@ def test_what_could_not_be_fetched_soon_is_fetched_when_it_is_read(fake: Fake, m
         reader.fetch_soon("/s3:/fake/a", 0, 2**18)
         held = reader._soon
         assert eventually(lambda: len(failed) == 2 and all(one.data.done() for one in held.get(KEY) or ()))
-    with reader.opened("/s3:/fake/a") as file:
+    with reader.open_object("/s3:/fake/a") as file:
         file.expect([(0, 2**18)])  # type: ignore[attr-defined]
         assert file.read(2**16) == DATA[: 2**16]
 
 
 def test_reading_on_fetches_larger_and_larger_blocks(fake: Fake) -> None:
-    with io.BufferedReader(reader.opened("/s3:/fake/a"), 2**12) as file:
+    with io.BufferedReader(reader.open_object("/s3:/fake/a"), 2**12) as file:
         while file.read(2**12):
             pass
     sizes = [stop - start for start, stop in sorted(fake.asked)]
@@ -137,7 +137,7 @@ def test_reading_on_fetches_larger_and_larger_blocks(fake: Fake) -> None:
 
 
 def test_memory_is_bounded(fake: Fake) -> None:
-    raw: Any = reader.opened("/s3:/fake/a")
+    raw: Any = reader.open_object("/s3:/fake/a")
     raw.expect([(0, SIZE)])
     while raw.read(2**14):
         blocks = [*raw._ahead, *raw._kept]
@@ -154,7 +154,7 @@ def test_a_store_that_sends_other_bytes_than_it_lists(
         raise ReplacedObject(key)
 
     monkeypatch.setattr(fake, "read", replaced)
-    raw: Any = reader.opened("/s3:/fake/a")
+    raw: Any = reader.open_object("/s3:/fake/a")
     if is_pinned:
         raw.state()
     with raw, pytest.raises(OSError, match="the store sends other bytes than it lists"):
@@ -169,7 +169,7 @@ def test_an_object_that_is_another_at_each_look_is_given_up(fake: Fake, monkeypa
 
     monkeypatch.setattr(fake, "read", replaced)
     monkeypatch.setattr(fake, "state", lambda _: ObjectState(SIZE, 0, f"tag {len(fake.asked)}"))
-    with reader.opened("/s3:/fake/a") as file, pytest.raises(ReplacedObject):
+    with reader.open_object("/s3:/fake/a") as file, pytest.raises(ReplacedObject):
         file.read(1)
     assert len(fake.asked) == reader.TRIES
 

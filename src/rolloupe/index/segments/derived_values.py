@@ -6,7 +6,7 @@ others.
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
@@ -38,9 +38,10 @@ from rolloupe.index.segments.kind import (
     SegmentMeta,
     SegmentSource,
     TokenMark,
+    cut_rows,
     until,
 )
-from rolloupe.index.segments.segment import LZ4, META_BYTES, contents_of, write_parquet
+from rolloupe.index.segments.segment import LZ4, META_BYTES, contents_of, parquet_of
 from rolloupe.index.segments.step_stats import (
     NO_MOMENTS,
     StepStats,
@@ -105,7 +106,7 @@ def _write(path: Path, records: SegmentSource) -> DerivedMeta:
     meta, rows = records.meta, records.rows
     kept = _kept(path, meta)
     stale = [metric for name, metric in text_metrics().items() if name not in kept.names]
-    batches = until(records.ended, _batches(rows))
+    batches = until(records.ended, cut_rows(rows, lambda row: len(row.response), BATCH_CHARS, BATCH_ROWS))
     values, failures = _computed(rows, batches, stale, is_cut=(meta.start > 0, meta.complete))
     with atomic.alone_in(path.parent):  # another viewer may have added values of tokens meanwhile
         kept = _kept(path, meta).without(values)
@@ -158,12 +159,13 @@ def _written(
     columns = {**kept.columns} | {
         derived_column(name): _array(METRICS[name], column) for name, column in values.items()
     }
-    size_bytes = write_parquet(derived_of(path), pa.table(columns), codec=LZ4)
+    contents = parquet_of(pa.table(columns), codec=LZ4)
+    atomic.write(derived_of(path), contents)
     about = DerivedMeta(
         version=VERSION,
         fingerprint=meta.fingerprint,
         rows=meta.rows,
-        size_bytes=size_bytes,
+        size_bytes=contents.nbytes,
         versions={name: METRICS[name].version for name in (*kept.names, *values)},
         step_stats=_step_stats(rows, values, kept.about, kept.names),
         failures=failures,
@@ -200,17 +202,6 @@ def _computed(
             except Exception as error:  # must not cost the other metrics
                 failures[metric.name] = words_of(error)
     return values, failures
-
-
-def _batches(rows: Sequence[SampleRow]) -> Iterator[Sequence[SampleRow]]:
-    first = chars = 0
-    for number, row in enumerate(rows):
-        chars += len(row.response)
-        if chars >= BATCH_CHARS or number + 1 - first >= BATCH_ROWS:
-            yield rows[first : number + 1]
-            first, chars = number + 1, 0
-    if first < len(rows):
-        yield rows[first:]
 
 
 def _joined(metric: DerivedMetric, values: Sequence[BatchValues]) -> BatchValues:

@@ -1,5 +1,6 @@
 """Kinds of segments: sets of files, one set for each part of a source. Also the facts that the catalog has of each."""
 
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -34,6 +35,20 @@ def until(ended: threading.Event, items: Iterable[T]) -> Iterator[T]:
         if ended.is_set():
             raise EndedEarly
         yield item
+
+
+def cut_rows(
+    rows: Sequence[SampleRow], chars_of: Callable[[SampleRow], int], most_chars: int, most_rows: int = sys.maxsize
+) -> Iterator[Sequence[SampleRow]]:
+    """Yield the rows in lots: each ends with the row that reaches so many characters, or so many rows."""
+    first = chars = 0
+    for number, row in enumerate(rows, 1):
+        chars += chars_of(row)
+        if chars >= most_chars or number - first >= most_rows:
+            yield rows[first:number]
+            first, chars = number, 0
+    if first < len(rows):
+        yield rows[first:]
 
 
 class SegmentMeta(Struct, kw_only=True, gc=False):

@@ -18,8 +18,9 @@ from msgspec import Struct
 from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.segments.derived_values import ENDING, derived_of
 from rolloupe.index.segments.kind import DerivedMeta, SegmentMeta
-from rolloupe.index.segments.segment import PACK, is_readable, read_meta, write_parquet
+from rolloupe.index.segments.segment import PACK, is_readable, parquet_of, read_meta
 from rolloupe.index.snapshot import Pack, Piece, Segment
+from rolloupe.storage import atomic
 
 VERSION = "1"
 """Raise it when the shape of a pack changes: all packs are then rebuilt."""
@@ -94,7 +95,7 @@ def write(path: Path, members: Sequence[PackMember], *, is_derived: bool) -> boo
             table = table.append_column(PIECE, names.dictionary_encode())
         tables.append(table)
     whole = pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()
-    write_parquet(path, whole, row_group_size=ROW_GROUP)
+    atomic.write(path, parquet_of(whole, ROW_GROUP))
     return True
 
 

@@ -153,24 +153,6 @@ def _make_way(path: Path, source: Source, state: FileState) -> None:
         discard(path)
 
 
-def write_parquet(
-    path: Path,
-    table: pa.Table,
-    row_group_size: int | None = None,
-    codec: pa.Codec = ZSTD,
-    encodings: Mapping[str, str] | None = None,
-    *,
-    repeats: bool = False,
-) -> int:
-    """Write a table, with the usual encoding of a column unless `encodings` names one. Returns the file's size.
-
-    `repeats` says that most columns have few values, so that it is quicker to read their numbers.
-    """
-    contents = parquet_of(table, row_group_size, codec, encodings, repeats=repeats)
-    atomic.write(path, contents)
-    return contents.nbytes
-
-
 def write_groups(path: Path, schema: pa.Schema, groups: Iterable[pa.Table]) -> None:
     """Write tables as the row groups of a file, one after another, so that one alone is in memory."""
     with (
@@ -195,7 +177,10 @@ def parquet_of(
     *,
     repeats: bool = False,
 ) -> memoryview:
-    """The contents of a file with a table, as `write_parquet` writes it."""
+    """The contents of a Parquet file with a table, each column in its usual encoding unless `encodings` names another.
+
+    `repeats` says that most columns have few values, so that it is quicker to read their numbers.
+    """
     few = [field.name for field in table.schema if pa.types.is_dictionary(field.type)]  # values, stored by number
     sink = pa.BufferOutputStream()  # one write in place of one a page
     pq.write_table(

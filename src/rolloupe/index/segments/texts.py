@@ -11,10 +11,19 @@ import pyarrow.parquet as pq
 from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name
 from rolloupe.index.fingerprint import state_of_source, still_holds
-from rolloupe.index.segments.kind import Backfilled, SegmentInputs, SegmentKind, SegmentMeta, SegmentSource, until
-from rolloupe.index.segments.segment import write_groups, write_parquet
+from rolloupe.index.segments.kind import (
+    Backfilled,
+    SegmentInputs,
+    SegmentKind,
+    SegmentMeta,
+    SegmentSource,
+    cut_rows,
+    until,
+)
+from rolloupe.index.segments.segment import parquet_of, write_groups
 from rolloupe.index.snapshot import Piece
 from rolloupe.model import RunInfo, SampleRow, Source
+from rolloupe.storage import atomic
 
 VERSION = 1
 TEXT = ".text.parquet"
@@ -51,23 +60,11 @@ def _is_written(path: Path, _: SegmentMeta, __: SegmentInputs) -> bool:
 
 def _write(path: Path, records: SegmentSource) -> None:
     schema = SCHEMA.with_metadata({CONTENTS: records.meta.fingerprint.contents})
-    groups = [*_groups(records.rows)]
+    groups = [*cut_rows(records.rows, lambda row: len(row.prompt) + len(row.response), GROUP_CHARS)]
     if len(groups) == 1:
-        write_parquet(text_of(path), text_table_of(groups[0]).cast(schema))
+        atomic.write(text_of(path), parquet_of(text_table_of(groups[0]).cast(schema)))
     else:
         write_groups(text_of(path), schema, map(text_table_of, until(records.ended, groups)))
-
-
-def _groups(rows: Sequence[SampleRow]) -> Iterator[Sequence[SampleRow]]:
-    """The rows of each row group."""
-    first = chars = 0
-    for number, row in enumerate(rows):
-        chars += len(row.prompt) + len(row.response)
-        if chars >= GROUP_CHARS:
-            yield rows[first : number + 1]
-            first, chars = number + 1, 0
-    if first < len(rows):
-        yield rows[first:]
 
 
 TEXTS = SegmentKind("texts", VERSION, TEXT, is_budgeted=True, backfilled=Backfilled(_is_written, _write))

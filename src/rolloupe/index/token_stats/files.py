@@ -30,12 +30,13 @@ from rolloupe.index.segments.kind import (
     until,
 )
 from rolloupe.index.segments.parts import WORD
-from rolloupe.index.segments.segment import write_parquet
+from rolloupe.index.segments.segment import parquet_of
 from rolloupe.index.segments.step_stats import MAX_SERIES
 from rolloupe.index.token_stats import words
 from rolloupe.index.token_stats.series import PositionRuns, PositionTotals, SeriesTotals
 from rolloupe.index.token_stats.words import WordNumbers, WordRows, WordTotals
 from rolloupe.model import Locator, Problem, RunLoss, SampleRow
+from rolloupe.storage import atomic
 from rolloupe.tokens import ClippedSequence, Flags, Floats, LossInputs, SampleTokens, TokenBatch, first_tokens
 
 
@@ -201,7 +202,9 @@ def _write(path: Path, records: SegmentSource) -> DerivedMeta:
     reading.finish()
     size_bytes = words_bytes = 0
     if reading.totals:
-        size_bytes = write_parquet(tokens_file_of(path), _table(reading.totals, reading.vocabulary))
+        contents = parquet_of(_table(reading.totals, reading.vocabulary))
+        atomic.write(tokens_file_of(path), contents)
+        size_bytes = contents.nbytes
         words_bytes = reading.word_rows.write(words_file_of(path), reading.vocabulary)
     mark = TokenMark(
         version=VERSION,

@@ -199,6 +199,7 @@ LONG_SAMPLE = 256
 """Samples with more tokens are looked at one by one."""
 
 Places = NDArray[np.intp]
+W = TypeVar("W", bound=int | str | None)
 Word: TypeAlias = int | str | None
 """The string of a token, else its id, if the record holds either."""
 
@@ -232,7 +233,7 @@ class KeptTokens:
         try:
             return _encode(self._tuples())
         except UnicodeEncodeError:
-            return _encode([(*one[:3], _encodable(one[3])) for one in self._tuples()])
+            return _encode([(*one[:3], encodable(one[3])) for one in self._tuples()])
 
     def _tuples(self) -> list[tuple[float, int, int, Word]]:
         words: list[Word] = [None if one == -1 else one for one in self._words.tolist()]
@@ -337,7 +338,8 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[tuple[float, int, int, int | str | None]]).decode
 
 
-def _encodable(word: Word) -> Word:
+def encodable(word: W) -> W | str:
+    """Return a word that UTF-8 can hold. Half of a surrogate pair becomes a question mark."""
     return word.encode("utf-8", "replace").decode() if isinstance(word, str) else word
 
 

@@ -11,8 +11,9 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from rolloupe.derive.token_values import KL
-from rolloupe.index.segments.segment import write_parquet
-from rolloupe.index.token_stats.series import largest
+from rolloupe.index.segments.segment import parquet_of
+from rolloupe.index.token_stats.series import encodable, largest
+from rolloupe.storage import atomic
 from rolloupe.tokens import Floats, TokenBatch
 
 MAX_WORDS = 1024
@@ -161,11 +162,6 @@ def packed_words(kept: KeptWords) -> bytes:
     return msgspec.msgpack.encode(_Packed(words, kept.sums.astype("<f8").tobytes(), kept.tokens, kept.kl))
 
 
-def encodable(word: str | int) -> str | int:
-    """A word that UTF-8 can hold. Half of a surrogate pair becomes a question mark."""
-    return word.encode("utf-8", "replace").decode() if isinstance(word, str) else word
-
-
 def unpacked_words(data: bytes) -> KeptWords:
     """The words that `packed_words` gave as bytes."""
     one = _decode(data)
@@ -216,7 +212,9 @@ class WordRows:
         })  # fmt: skip
         if strings:
             table = table.sort_by("word")
-        return write_parquet(path, table, WORDS_OF_GROUP, encodings={"rows.list.element": "DELTA_BINARY_PACKED"})
+        contents = parquet_of(table, WORDS_OF_GROUP, encodings={"rows.list.element": "DELTA_BINARY_PACKED"})
+        atomic.write(path, contents)
+        return contents.nbytes
 
 
 def _distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -34,12 +34,12 @@ _lock = threading.Lock()
 
 
 class Body:
-    """The body of an answer, while it is read: its size is known, so whoever reads it notices if there is more."""
+    """The body of an answer while it is read. Its size is known, so its reader notices if there is more."""
 
     expected_of_all = 0
-    """How many bytes all bodies have; those that are open may lack some yet."""
+    """The bytes of all bodies; open ones may not have received all of theirs yet."""
     read_of_all = 0
-    """How many came of those that are no longer open."""
+    """The bytes received by bodies that are closed."""
 
     def __init__(self, size: int) -> None:
         self.size, self.came = size, 0
@@ -57,13 +57,13 @@ class Body:
 
 
 class Traffic:
-    """What comes from its first look on, beside bodies."""
+    """The bytes that this process has received since the first question, without the bodies of answers."""
 
     def __init__(self) -> None:
         self._before: int | None = None
 
-    def may_be(self, size: int) -> bool:
-        """Tell whether more than so much has come, or the system does not say."""
+    def may_exceed(self, size: int) -> bool:
+        """Tell whether more bytes may have come; also true where the system does not count them."""
         with _lock:
             came = _connections.came()
             if came is None:
@@ -74,7 +74,7 @@ class Traffic:
 
 
 class _Connections:
-    """How much came over the connections of this process, since some time in the past."""
+    """Counts the bytes that came over the connections of this process."""
 
     def __init__(self) -> None:
         self._looked_s = float("-inf")
@@ -93,7 +93,7 @@ _connections = _Connections()
 
 
 def _sizes() -> dict[int, int] | None:
-    """How many bytes came over each open connection, by the inode of its socket."""
+    """The bytes that came over each open connection, by the inode of its socket; None if the system does not say."""
     sizes, tells = dict[int, int](), False
     try:
         for entry in os.scandir("/proc/self/fd"):
@@ -121,27 +121,27 @@ PATIENCE_S = 60.0
 
 
 SILENCE_S = 5.0
-"""After so long without an answer, a person hears of it."""
+"""After this time without an answer, a notice says so."""
 
 
 MOST_S = 30.0
-"""How long one answer may go on: a list may name a next page for ever."""
+"""The longest time for one answer: a list may name a next page for ever."""
 
 
 MOST_BYTES = 80 * 2**20
-"""By how much one answer may make this process grow: lists, pages of lists and errors may be of any size."""
+"""The most that one answer may make this process grow: lists and errors may have any size."""
 
 
 LEAST_RECEIVED = MOST_BYTES // 8
-"""How much of that comes over the network at least: otherwise something else makes this process grow."""
+"""The least part of it that comes over the network; otherwise something else makes this process grow."""
 
 
 LETS_GO_S = 0.3
-"""How long obstore has to let go of a call that ends early: its threads abort once the interpreter is gone."""
+"""The time that obstore gets to give up a call: its threads would abort once the interpreter is gone."""
 
 
 LOOK_S = 0.03
-"""How often to look at an answer under way."""
+"""The interval at which an answer under way is checked."""
 
 
 T = TypeVar("T")
@@ -213,7 +213,7 @@ def _wait(place: str, answer: Future[T], memory_before: int, *, is_long: bool) -
             continue
         if waited_s > MOST_S:
             raise Interrupted(errno.ETIMEDOUT, f"{place} did not end an answer within {MOST_S:.0f} s{NOT_SEEN}")
-        if network.may_be(LEAST_RECEIVED) and memory_bytes() - memory_before > MOST_BYTES:
+        if network.may_exceed(LEAST_RECEIVED) and memory_bytes() - memory_before > MOST_BYTES:
             reason = f"{place} sends more than {MOST_BYTES // 2**20} MiB in one answer{NOT_SEEN}"
             raise Interrupted(errno.EFBIG, reason)
 

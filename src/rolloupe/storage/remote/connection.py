@@ -16,31 +16,31 @@ from rolloupe.storage.remote.failures import EXTRA, ReplacedObject, failure, unu
 from rolloupe.storage.remote.hub import HubConnection
 
 PAGE = 1000
-"""How many objects of a long list are looked at together: as many as a store sends at once."""
+"""The objects of a list that are read together: as many as a store sends in one answer."""
 UPLOADED_AT_ONCE = 3
-"""How many parts of an object, so that each is sent within the time of a silent server."""
+"""The parts of an object that are sent at once: few enough for each to end within the server's time limit."""
 
 LATEST_S = 2**33
-"""The latest time of an object, in the year 2242: a later one is taken for that."""
+"""The latest time of an object, in the year 2242; later times become this one."""
 
 _WEAK = 'W/"'
-"""What stands around a tag. A proxy that compresses marks it as weak."""
+"""The characters around a tag. A proxy that compresses marks the tag as weak."""
 
 T = TypeVar("T")
 
 
 class ObjectVersion(TypedDict, total=False):
-    """What a store takes for one version of an object: stores compare the one or the other."""
+    """Identifies a version of an object. Some stores compare the one, some the other."""
 
     e_tag: str
     version: str
 
 
 class Connection(Protocol):
-    """A bucket, a container, a host, the data sets of the hub. All methods raise OSError."""
+    """A bucket, a container, a host, or the data sets of the Hugging Face hub. All methods raise OSError."""
 
     rest_s: float
-    """How long its listings count at least."""
+    """The least time for which a listing counts as current."""
 
     def list(self, key: str) -> FolderListing:
         """List what lies directly below a key: nothing if there is no such folder."""

@@ -24,16 +24,16 @@ NOTHING_WRITTEN = "nothing is written to the hub. Next: name a bucket or a folde
 NO_DATA_SET = "names no data set. Next: write hf://datasets/OWNER/NAME/PATH"
 
 MOST_BYTES = 24 * 2**20
-"""Of one answer: a page of a list, what the hub says of a data set, a range of a file."""
+"""The most bytes of one answer: a page of a list, the facts of a data set, a range of a file."""
 MOST_ENTRIES = 200_000
-"""Of a folder."""
+"""The most entries of a folder."""
 OF_THE_HUB = ("huggingface.co", "hf.co")
-"""Where the hub keeps files, whatever answers for it."""
+"""The hosts of the hub's files, also where a mirror answers for the hub."""
 
 T = TypeVar("T")
 
 _call = threading.local()
-"""Of the thread of a call: until when it may go on. Other users of the library share its client."""
+"""Holds, in the thread of a call, when the call must end. Other users of the library share its client."""
 
 
 class _DataSetPlace(NamedTuple):
@@ -116,7 +116,7 @@ class HubConnection:
         return _DataSetPlace(f"{owner}/{name}", revision or None, path)
 
     def _tree(self, place: _DataSetPlace) -> tuple[str, Sequence[Any]]:
-        """The commit that is the present one, and what it has at a place."""
+        """Return the current commit, and its entries at a place."""
         commit = self._api.repo_info(place.repository, repo_type="dataset", revision=place.revision).sha
         assert commit is not None
         tree = self._api.list_repo_tree(
@@ -138,7 +138,7 @@ class HubConnection:
 
 
 def _guard_client() -> None:
-    """Have the library's client check what these calls send and get; that of old versions, requests, cannot."""
+    """Have the library's client check requests and replies of these calls; the client of old versions cannot."""
     import huggingface_hub
 
     client = huggingface_hub.get_session()
@@ -151,7 +151,7 @@ def _guard_client() -> None:
 
 
 def _check_request(request: Any) -> None:
-    """Let no redirect and no link lead to another host, and ask for answers that are not packed."""
+    """Refuse requests to other hosts, where redirects and links may lead, and ask for uncompressed answers."""
     if not hasattr(_call, "until"):
         return
     from huggingface_hub import constants
@@ -164,7 +164,7 @@ def _check_request(request: Any) -> None:
 
 
 def _bound_reply(response: Any) -> None:
-    """Let an answer have so many bytes, and take so long."""
+    """Bound the size and the time of an answer."""
     if not hasattr(_call, "until"):
         return
     if response.headers.get("content-encoding", "identity") != "identity":

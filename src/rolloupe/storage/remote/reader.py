@@ -30,7 +30,7 @@ AHEAD_BYTES = 3 * BLOCK_BYTES
 
 REQUESTS = 24
 FIRST_BYTES = 2**18
-"""What is read at a place that nobody announced; four times as much with each next block in order."""
+"""The first read at a place that was not announced; each further block in order is four times as large."""
 
 TRIES = 3
 """How often to open an object that is replaced before a byte of it was read."""
@@ -43,19 +43,19 @@ SMALL_BYTES = 2**18
 SMALL_TOTAL_BYTES = 64 * 2**20
 
 _small: Lru[tuple[str, str], memoryview] = Lru(total=SMALL_TOTAL_BYTES)
-"""Small objects stay in memory as a whole, by path and tag."""
+"""Whole small objects, by path and tag."""
 
 RECENT_BLOCKS = 5
 RECENT_BYTES = 24 * 2**20
 _recent: Lru[tuple[str, str], "tuple[_Block, ...]"] = Lru(total=RECENT_BYTES)
-"""Blocks that somebody in this process has read, by path and tag: a scan is followed by a look at the same bytes."""
+"""Blocks that this process has read, by path and tag: a sample is often shown right after its scan."""
 
 _soon: Lru[tuple[str, str], "tuple[_Block, ...]"] = Lru(total=2 * AHEAD_BYTES)
-"""Blocks that somebody in this process will read, by path and tag, on their way or fetched."""
+"""Blocks that this process will read, by path and tag, on their way or fetched."""
 
 
 class _Threads:
-    """Threads that fetch, and that the end of the process does not wait for: a store may be silent."""
+    """Threads that fetch. The end of the process does not wait for them, as a store may be silent."""
 
     def __init__(self) -> None:
         self._tasks = queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]]]()
@@ -83,7 +83,7 @@ class _Threads:
 
 
 _fetchers, _beginners = _Threads(), _Threads()
-"""The second ones wait for the first."""
+"""Beginners wait for fetchers."""
 
 
 class _Block(NamedTuple):
@@ -100,13 +100,13 @@ class _RemoteFile(io.RawIOBase):
         self._connection, self._key = tree.connection_of(path)
         self._state = state
         self._is_pinned = False
-        """True once somebody has seen a state or a byte: from then on it has to be the same object."""
+        """True once a caller has seen a state or a byte: from then on it must be the same object."""
         self._at = 0
         self._plan: deque[tuple[int, int]] = deque()
         self._ahead: list[_Block] = []
-        """Announced blocks on their way or fetched, that nobody has read yet."""
+        """Announced blocks that were not read yet, on their way or fetched."""
         self._kept: deque[_Block] = deque()
-        """Blocks that somebody has read, the latest last."""
+        """Blocks that were read, the latest last."""
         self._window = FIRST_BYTES
         self._last_stop = -1
 
@@ -175,10 +175,10 @@ class _RemoteFile(io.RawIOBase):
         self._plan.clear()
         for start, stop in joined:
             blocks = ((at, min(at + BLOCK_BYTES, stop)) for at in range(start, stop, BLOCK_BYTES))
-            self._plan.extend(block for block in blocks if not self._is_held(*block))
+            self._plan.extend(block for block in blocks if not self._is_known(*block))
         self._top_up()
 
-    def announced(self, start: int, stop: int) -> None:
+    def fetch_for_others(self, start: int, stop: int) -> None:
         """Begin to fetch a range for other readers of this object."""
         if self._state.size <= SMALL_BYTES:
             self._whole()
@@ -200,7 +200,7 @@ class _RemoteFile(io.RawIOBase):
         """Return a block that contains a place, and where it starts."""
         if self._state.size <= SMALL_BYTES:
             return 0, self._whole()
-        blocks = (*_held(self._path, self._state), *self._kept)
+        blocks = (*_known_blocks(self._path, self._state), *self._kept)
         block = next((one for one in reversed(blocks) if one.start <= at < one.stop), None)
         if block is None:
             block = next((one for one in self._ahead if one.start <= at < one.stop), None)
@@ -216,11 +216,11 @@ class _RemoteFile(io.RawIOBase):
         self._top_up()
         return block.start, data
 
-    def _is_held(self, start: int, stop: int) -> bool:
-        return any(one.start <= start and stop <= one.stop for one in _held(self._path, self._state))
+    def _is_known(self, start: int, stop: int) -> bool:
+        return any(one.start <= start and stop <= one.stop for one in _known_blocks(self._path, self._state))
 
     def _on_demand(self, at: int, wanted: int) -> _Block:
-        """Fetch a place that nobody announced: more at once, and ahead, for those who read on."""
+        """Fetch a place that was not announced; for readers in order, larger blocks and ahead."""
         in_order = at == self._last_stop
         self._window = min(BLOCK_BYTES, 4 * self._window) if in_order else FIRST_BYTES
         stop = min(self._state.size, at + max(self._window, min(wanted, BLOCK_BYTES)))
@@ -261,8 +261,8 @@ class _RemoteFile(io.RawIOBase):
             raise error from None
 
 
-def _held(path: str, state: ObjectState) -> Iterator[_Block]:
-    """The blocks of an object that this process has read or has begun to fetch, but for what failed."""
+def _known_blocks(path: str, state: ObjectState) -> Iterator[_Block]:
+    """The blocks of an object that this process has read or begun to fetch, without failed ones."""
     for blocks in (_soon, _recent) if state.tag else ():
         for block in blocks.get((path, state.tag)) or ():
             if not (block.data.done() and block.data.exception()):
@@ -276,10 +276,10 @@ def _remember(path: str, state: ObjectState, block: _Block) -> None:
 
 
 def fetch_beginnings(paths: Iterable[str], length: int) -> None:
-    """Fetch the beginnings of some objects at once, for whoever reads them next."""
+    """Fetch the beginnings of some objects at once for their next readers."""
 
     def fetch(path: str) -> None:
-        with contextlib.suppress(OSError), opened(path) as file:
+        with contextlib.suppress(OSError), open_object(path) as file:
             file.read(length)
 
     for one in [_beginners.submit(partial(fetch, path)) for path in paths]:
@@ -287,16 +287,16 @@ def fetch_beginnings(paths: Iterable[str], length: int) -> None:
 
 
 def fetch_soon(path: str, start: int, stop: int) -> None:
-    """Begin to fetch a range of an object, as far as files are fetched ahead, for whoever opens it next."""
+    """Begin to fetch a range of an object for its next reader."""
 
     def begin() -> None:
         with contextlib.suppress(OSError):
             file = _RemoteFile(path, tree.object_state(path))
-            file.announced(start, stop)
+            file.fetch_for_others(start, stop)
 
     _beginners.submit(begin)
 
 
-def opened(path: str) -> io.RawIOBase:
+def open_object(path: str) -> io.RawIOBase:
     """Open an object. Raises OSError."""
     return _RemoteFile(path, tree.object_state(path))

@@ -23,7 +23,7 @@ _SIGNS_IN = ("sso_session", "sso_start_url", "role_arn", "credential_process")
 
 
 def aws_provider(*, anonymous: bool) -> dict[str, Any]:
-    """Return what signs in with boto3, if a profile needs that and boto3 is installed; else nothing."""
+    """Return the provider of credentials that signs in with boto3, if the profile needs one."""
     if anonymous or "AWS_ACCESS_KEY_ID" in os.environ or not any(key in _profile() for key in _SIGNS_IN):
         return {}
     try:
@@ -53,7 +53,7 @@ def aws_endpoint() -> str:
 
 
 def region_of(bucket: str) -> str:
-    """Ask without credentials for the region of a bucket: redirects name it, obstore's errors do not. Or nothing."""
+    """Ask without credentials for the region of a bucket, which obstore's errors do not name; empty if unknown."""
     place = os.environ.get("ROLLOUPE_ENDPOINT") or aws_endpoint() or "https://s3.amazonaws.com"
     request = urllib.request.Request(f"{place.rstrip('/')}/{bucket}", method="HEAD")  # noqa: S310 - checked
     try:
@@ -102,10 +102,10 @@ NOWHERE = "127.0.0.1:0"
 
 
 RETRIES = 2
-"""Of obstore, for failures that go by."""
+"""How often obstore repeats a request after a failure that may pass."""
 
 READ_TIMEOUT_S = 30.0
-"""How long a server may send nothing."""
+"""The longest silence of a server."""
 
 HOST_HAS_LOGIN = "holds a login, which would be shown. Next: name an address without one, or download the file"
 NO_QUERY = "has a query, which may hold a signature, and is not read. Next: download the file, and open it"
@@ -114,20 +114,20 @@ SIGN_IN = {
     "gs": ("169.254.169.254", "metadata.google.internal", "googleapis.com"),
     "az": ("169.254.169.254", "localhost", "login.microsoftonline.com"),
 }
-"""Where credentials come from: hosts of a provider, and of the machine in its cloud."""
+"""The hosts that give credentials: those of a provider, and those of a machine in its cloud."""
 _BUCKET = re.compile(r"[A-Za-z0-9$][A-Za-z0-9._:-]*")
 _SERVER = re.compile(r"https?://(\[[\da-fA-F:.]+\]|[\w.-]+)(:\d{1,5})?(/[\w./~-]*)?", re.ASCII)
 
 
 def check(scheme: str, bucket: str, key: str) -> None:
-    """Raise OSError for a web address that holds what is secret."""
+    """Raise OSError for a web address that holds a secret."""
     if scheme in ("http", "https") and ("@" in bucket or "?" in key):
         reason = HOST_HAS_LOGIN if "@" in bucket else NO_QUERY
         raise OSError(errno.EINVAL, reason, f"/{scheme}:/{bucket}/{key}")
 
 
 def _check_names(scheme: str, bucket: str, endpoint: str) -> None:
-    """Raise OSError for names that obstore breaks down on."""
+    """Raise OSError for names that make obstore fail."""
     path = f"/{scheme}:/{bucket}"
     if scheme in ("http", "https"):
         return
@@ -196,7 +196,7 @@ def fence(scheme: str, address: str, *, signs_in: bool) -> dict[str, str]:
 
 
 def _has_keys(scheme: str) -> bool:
-    """Whether nobody needs to be asked for credentials."""
+    """True if no host needs to be asked for credentials."""
     keys = {"s3": "AWS_ACCESS_KEY_ID", "az": "AZURE_STORAGE_ACCOUNT_KEY"}
     return bool(os.environ.get(ANONYMOUS) or os.environ.get(keys.get(scheme, "")))
 

@@ -22,7 +22,7 @@ from rolloupe.storage.remote.calls import FolderListing, ObjectState
 from rolloupe.storage.remote.connection import Connection, connection
 
 FRESH_S = float(os.environ.get("ROLLOUPE_REMOTE_POLL_S", "2"))
-"""How long a listing counts as the present state."""
+"""The time for which a listing counts as current."""
 
 MAX_REST_S = 60.0
 """A listing that takes t is good for at least t, up to this."""
@@ -144,7 +144,7 @@ def stat_of(path: str, state: ObjectState) -> os.stat_result:
 
 
 def forget(path: str) -> None:
-    """Drop what is known of a path, because it has changed."""
+    """Forget the listing and the state of a path that has changed."""
     _listings.pop(os.path.dirname(path))
     _states.pop(path)
 
@@ -166,7 +166,7 @@ def _is_listed(path: str) -> bool:
 
 
 def _is_known_to_lack(path: str) -> bool:
-    """Whether a listing of a folder above still counts, and has nothing at a path."""
+    """True if a current listing of a folder above has nothing at a path."""
     above, name = os.path.split(path)
     while parts_of(above)[1] and above != path:
         known = _listings.get(above)
@@ -178,7 +178,7 @@ def _is_known_to_lack(path: str) -> bool:
 
 
 def _listing(path: str) -> FolderListing:
-    """List a folder, unless that was done just now. While a store does not answer, what it said before counts."""
+    """List a folder, unless a listing is current. If the store does not answer, its last listing counts."""
     lock = _locks.setdefault(path, threading.Lock())
     known = _listings.get(path)
     if known is not None and lock.locked() and time.monotonic() < known.until_s + MAX_REST_S:
