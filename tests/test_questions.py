@@ -77,7 +77,8 @@ def test_every_face_asks_a_declared_question(counts: Question, tmp_path: Path) -
     with opened(tmp_path / "run", tmp_path / "index") as library:
         app = served(library)
         answer = get(app, f"{run_path(app)}/counts?step_min=1&least=0.5")
-        assert answer.json == {"run": library.runs[0].id, **expected}
+        (opened_run,) = library.runs
+        assert answer.json == {"run": opened_run.id, "version": opened_run.version, **expected}
         refused = get(app, f"{run_path(app)}/counts?step_min=one")
         assert refused.status == 400 and "step_min='one'" in refused.json["error"]
     done = command("counts", tmp_path / "run", "--steps", "1:", "--least", "0.5", "--index-dir", tmp_path / "index")
@@ -85,7 +86,10 @@ def test_every_face_asks_a_declared_question(counts: Question, tmp_path: Path) -
     lines = command("counts", tmp_path / "run", "--json", "--index-dir", tmp_path / "index").lines
     assert [line.get("samples", line.get("total")) for line in lines] == [16, 8, 8]
     assert "askCounts = (run: string, asked: Asked<CountQuery> = {}): Promise<RunCounts> =>" in typescript.routes()
-    assert "export interface RunCounts {\n  run: string;\n  steps: StepCount[];" in typescript.generate()
+    assert (
+        "export interface RunCounts {\n  run: string;\n  version: string;\n  steps: StepCount[];"
+        in typescript.generate()
+    )
 
 
 def test_what_is_no_question_is_refused(tmp_path: Path) -> None:
@@ -103,8 +107,9 @@ def test_no_two_questions_share_a_record() -> None:
 
 
 @pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
-def test_every_field_has_a_default_and_a_description(question: Question) -> None:
+def test_every_field_has_a_description_and_those_of_commands_a_default(question: Question) -> None:
     schema = msgspec.json.schema(question.query)["$defs"][question.query.__name__]
-    assert question.query() == query_of(QueryParams(), question.query)
+    if question.has_command:
+        assert question.query() == query_of(QueryParams(), question.query)
     assert [name for name, field in schema["properties"].items() if not field.get("description")] == []
     assert json.dumps(schema) and question.about.endswith(".")

@@ -8,14 +8,17 @@ import re
 import sys
 from array import array
 from math import isfinite, isnan
-from typing import Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias
 from urllib.parse import quote, unquote
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import force_setattr
 
 LARGEST = sys.float_info.max
 """The largest finite number."""
+
+Real: TypeAlias = Annotated[float, Meta(extra={"wire": "number"})]
+"""A number of an answer that may be NaN or infinite: a browser gets these by their names, as JSON lacks them."""
 
 Status = Literal["completed", "truncated", "aborted", "error", "pending", "unknown"]
 PartKind = Literal["text", "think", "tool_call", "tool_result", "answer", "marker", "placeholder", "image", "json"]

@@ -79,13 +79,14 @@ class Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
         del ctx
-        return sorted({*self.modules, *QUESTIONS})
+        return sorted({*self.modules, *(name for name in QUESTIONS if QUESTIONS[name].has_command)})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of a name, or None."""
         del ctx
         if cmd_name not in self.modules:
-            return _asking(cmd_name) if cmd_name in QUESTIONS else None
+            question = QUESTIONS.get(cmd_name)
+            return _asking(cmd_name) if question and question.has_command else None
         command: click.Command = getattr(import_module(self.modules[cmd_name]), cmd_name)
         return command
 

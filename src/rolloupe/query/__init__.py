@@ -57,6 +57,7 @@ from rolloupe.query.records import SplitSummary as SplitSummary
 from rolloupe.query.records import Stats as Stats
 from rolloupe.query.records import StepSeries as StepSeries
 from rolloupe.query.records import StepSummary as StepSummary
+from rolloupe.query.records import sample_key as sample_key
 from rolloupe.query.run.columns import Catalogue as Catalogue
 from rolloupe.query.run.columns import ColumnInfo as ColumnInfo
 from rolloupe.query.run.columns import catalogue as catalogue

@@ -4,8 +4,10 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from rolloupe.model import SampleKey
+from rolloupe.errors import NotFound
+from rolloupe.model import Real, SampleKey
 from rolloupe.query.filter.nodes import Filter
+from rolloupe.questions import INT64, Query
 
 
 class SampleQuery(Struct, frozen=True, kw_only=True):
@@ -31,14 +33,36 @@ class SampleQuery(Struct, frozen=True, kw_only=True):
     limit: int | None = None
 
 
+def scope_of(asked: Query) -> SampleQuery:
+    """Return the samples that a question is about: those of its split, its steps and its group, if it has these."""
+    split, step = getattr(asked, "split", ""), getattr(asked, "step", None)
+    return SampleQuery(
+        splits=(split,) if split else (),
+        step_min=getattr(asked, "step_min", None) if step is None else step,
+        step_max=getattr(asked, "step_max", None) if step is None else step,
+        group=getattr(asked, "group", None),
+    )
+
+
+def sample_key(text: str) -> SampleKey:
+    """Return the key of a sample, from its id. Raises `NotFound` for a malformed id."""
+    try:
+        key = SampleKey.parse(text)
+    except ValueError:
+        key = None
+    if key is None or not -INT64 <= key.step < INT64 or key.attempt < 0:
+        raise NotFound(f"{text[:200]!r} is not the id of a sample: an id is split/step/group/index")
+    return key
+
+
 class Stats(Struct, frozen=True):
     """Statistics of the finite values: count, mean, population standard deviation, extremes; `excluded` had none."""
 
     count: int
-    mean: float | None
-    std: float | None
-    min: float | None
-    max: float | None
+    mean: Real | None
+    std: Real | None
+    min: Real | None
+    max: Real | None
     excluded: int
 
 

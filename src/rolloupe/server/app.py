@@ -28,7 +28,6 @@ from rolloupe.server.replies import error_reply
 from rolloupe.server.routes import (
     cache,
     compare,
-    evals,
     events,
     export,
     lists,
@@ -43,7 +42,7 @@ from rolloupe.server.routes import (
     trainer_files,
 )
 from rolloupe.server.routes.charts import curve_csv, curves, distributions
-from rolloupe.server.routes.tokens import run_tokens, sample_tokens
+from rolloupe.server.routes.tokens import sample_tokens
 from rolloupe.server.security import guarded
 from rolloupe.server.security.auth import LOGIN
 from rolloupe.server.settings import Settings
@@ -58,25 +57,16 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     ("/api/catalogue", compare.catalogue),
     ("/api/compare/configs", compare.configs),
     ("/api/compare/prompts", compare.prompts),
-    (f"{RUN}/prompt-samples", compare.prompt_samples),
     (f"{RUN}/steps", runs.steps),
     (f"{RUN}/groups", lists.groups),
     (f"{RUN}/groups/progress", lists.progress),
-    (f"{RUN}/columns", lists.columns),
     (f"{RUN}/catalogue", curves.catalogue),
     (f"{RUN}/alarms", curves.alarms),
-    (f"{RUN}/landmarks", curves.landmarks),
     (f"{RUN}/distribution", distributions.distribution),
     (f"{RUN}/step-values", distributions.step_values),
-    (f"{RUN}/complete", lists.complete),
-    (f"{RUN}/discards", runs.discards),
-    (f"{RUN}/evals", evals.evals),
-    (f"{RUN}/grid", evals.grid),
-    (f"{RUN}/evals/answers", evals.answers),
     (f"{RUN}/problems", runs.problems),
     (f"{RUN}/problems/raw", runs.problem_raw),
     (f"{RUN}/about", trainer_files.about),
-    (f"{RUN}/metrics", trainer_files.metrics),
     (f"{RUN}/report", trainer_files.report),
     (f"{RUN}/marked", state.marked),
     (f"{RUN}/export", export.export),
@@ -92,16 +82,8 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/sample/tokens", sample_tokens.tokens),
     (f"{RUN}/sample/top-logprobs", sample_tokens.top_logprobs),
     (f"{RUN}/update", sample_tokens.update),
-    (f"{RUN}/worst-tokens", run_tokens.worst),
-    (f"{RUN}/token-series", run_tokens.series),
-    (f"{RUN}/token-steps", run_tokens.by_step),
-    (f"{RUN}/token-positions", run_tokens.by_position),
-    (f"{RUN}/token-masks", run_tokens.masks),
-    (f"{RUN}/token-words", run_tokens.words),
-    (f"{RUN}/token-changes", run_tokens.changes),
     ("/api/search/hits", search.hits),
     (f"{RUN}/members", prompt.members),
-    (f"{RUN}/same", prompt.same),
     ("/api/curve.csv", curve_csv.curve_csv),
     ("/api/cache/stats", cache.stats),
     ("/api/state", state.state),

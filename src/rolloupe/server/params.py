@@ -8,8 +8,7 @@ from msgspec import inspect, structs
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 
-from rolloupe.errors import BadQuery, NotFound
-from rolloupe.model import SampleKey
+from rolloupe.errors import BadQuery
 from rolloupe.query import SampleQuery
 from rolloupe.query.filter.parser import conditions
 from rolloupe.questions import Query
@@ -85,17 +84,6 @@ def run_ids(ids: Iterable[str]) -> list[str]:
     return found
 
 
-def sample_key(text: str) -> SampleKey:
-    """Return a sample's key from its id. Raises `NotFound` for a malformed id."""
-    try:
-        key = SampleKey.parse(text)
-    except ValueError:
-        key = None
-    if key is None or not -INT64 <= key.step < INT64 or key.attempt < 0:
-        raise NotFound(f"{text[:200]!r} is not the id of a sample: an id is split/step/group/index")
-    return key
-
-
 async def body_of(request: Request, kind: type[T]) -> T:
     """Return the body of a request as a record. Raises `BadQuery`, which names the wrong field."""
     try:
@@ -117,6 +105,8 @@ def query_of(params: QueryParams, query: type[Query]) -> Query:
                 given[field.name] = msgspec.convert(value, field.type, strict=_is_text(field.type))
             except msgspec.ValidationError as error:
                 raise BadQuery(f"{field.name}={value[:40]!r} is wrong: {error}") from None
+        elif field.required:
+            raise BadQuery(f"missing query parameter: {field.name}")
     return query(**given)
 
 

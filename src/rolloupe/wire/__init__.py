@@ -8,12 +8,10 @@ digits: see `number`.
 from rolloupe.wire.records import (
     about,
     curves,
-    evals,
     groups,
     lists,
     members,
     numbers,
-    run_tokens,
     runs,
     sample,
     search,
@@ -22,307 +20,123 @@ from rolloupe.wire.records import (
     texts,
     tokens,
 )
-from rolloupe.wire.records.about import (
-    AboutReply,
-    CheckpointItem,
-    FileItem,
-    MetricNamesReply,
-    ProblemItem,
-    ProblemsReply,
-    ReportNode,
-    ReportReply,
-    ReportSteps,
-    TrackerItem,
-)
-from rolloupe.wire.records.curves import (
-    AlarmCurve,
-    AlarmItem,
-    AlarmsReply,
-    CatalogueEntry,
-    CatalogueReply,
-    CurveData,
-    CurveGroup,
-    CurveOptionsView,
-    CurveRecord,
-    CurvesReply,
-    CurvesRequest,
-    DistributionReply,
-    LandmarksReply,
-    MetricStats,
-    ResumedItem,
-    RunMetricItem,
-    RunMetricsReply,
-    RunMetricsRequest,
-    RunsCatalogueReply,
-    SavedItem,
-    StepMetric,
-    StepSample,
-    StepValuesReply,
-    UncheckedItem,
-)
-from rolloupe.wire.records.evals import AnswerItem, CellReply, EvalItem, EvalsReply, EvalStepItem, GridReply, PromptRow
-from rolloupe.wire.records.groups import DiscardsReply, GroupItem, GroupsReply
-from rolloupe.wire.records.lists import (
-    ColumnItem,
-    ColumnsReply,
-    CompleteReply,
-    ListProgress,
-    SamplesReply,
-    SuggestionItem,
-)
-from rolloupe.wire.records.members import (
-    MemberPiece,
-    MembersReply,
-    MemberText,
-    PromptSampleItem,
-    PromptSamplesReply,
-    SameReply,
-    SameStep,
-    SharedPromptItem,
-    SharedPromptsReply,
-)
-from rolloupe.wire.records.numbers import SAFE_INTEGER, Number, number
-from rolloupe.wire.records.run_tokens import (
-    MaskSteps,
-    RunSeriesItem,
-    TokenChangesReply,
-    TokenCoverageView,
-    TokenMasksReply,
-    TokenPositionsReply,
-    TokenSeriesReply,
-    TokenStepsReply,
-    TokenWordItem,
-    TokenWordsReply,
-    WordChangeItem,
-    WorstTokenItem,
-    WorstTokensReply,
-)
-from rolloupe.wire.records.runs import (
-    ConfigItem,
-    ConfigKeyItem,
-    ConfigsReply,
-    ConfigTableReply,
-    MetricRange,
-    NoteView,
-    ProgressView,
-    RunItem,
-    RunsReply,
-    SplitItem,
-    StepsReply,
-)
-from rolloupe.wire.records.sample import (
-    CallView,
-    Fact,
-    PartView,
-    Reference,
-    SampleReply,
-    SeriesInfo,
-    SourceInfo,
-    TurnsReply,
-    TurnView,
-)
-from rolloupe.wire.records.search import (
-    SearchEvent,
-    SearchHit,
-    SearchHitsReply,
-    SearchRequest,
-    SnippetView,
-    SpansReply,
-    SpansRequest,
-    StepFound,
-    TextSearch,
-    TranscriptHit,
-)
-from rolloupe.wire.records.session import (
-    CacheStats,
-    ErrorReply,
-    Event,
-    LoginReply,
-    LoginRequest,
-    TicketReply,
-    TicketRequest,
-)
-from rolloupe.wire.records.state import (
-    ConflictReply,
-    MarkedReply,
-    MarkedSample,
-    RunMarkView,
-    SampleMarkView,
-    StateChange,
-    StateItem,
-    StateOwner,
-    StateReply,
-)
-from rolloupe.wire.records.texts import FindReply, RawReply, Span, TextReply
-from rolloupe.wire.records.tokens import (
-    MaskLimit,
-    MaskRuleInfo,
-    SampleDifference,
-    SampleUpdate,
-    TokenAlternative,
-    TokenArray,
-    TokensHeader,
-    TopLogprobsReply,
-    UpdatePush,
-    UpdateReply,
-    UpdateRuleInfo,
-)
+from rolloupe.wire.records.about import AboutReply as AboutReply
+from rolloupe.wire.records.about import CheckpointItem as CheckpointItem
+from rolloupe.wire.records.about import FileItem as FileItem
+from rolloupe.wire.records.about import ProblemItem as ProblemItem
+from rolloupe.wire.records.about import ProblemsReply as ProblemsReply
+from rolloupe.wire.records.about import ReportNode as ReportNode
+from rolloupe.wire.records.about import ReportReply as ReportReply
+from rolloupe.wire.records.about import ReportSteps as ReportSteps
+from rolloupe.wire.records.about import TrackerItem as TrackerItem
+from rolloupe.wire.records.curves import AlarmCurve as AlarmCurve
+from rolloupe.wire.records.curves import AlarmItem as AlarmItem
+from rolloupe.wire.records.curves import AlarmsReply as AlarmsReply
+from rolloupe.wire.records.curves import CatalogueEntry as CatalogueEntry
+from rolloupe.wire.records.curves import CatalogueReply as CatalogueReply
+from rolloupe.wire.records.curves import CurveData as CurveData
+from rolloupe.wire.records.curves import CurveGroup as CurveGroup
+from rolloupe.wire.records.curves import CurveOptionsView as CurveOptionsView
+from rolloupe.wire.records.curves import CurveRecord as CurveRecord
+from rolloupe.wire.records.curves import CurvesReply as CurvesReply
+from rolloupe.wire.records.curves import CurvesRequest as CurvesRequest
+from rolloupe.wire.records.curves import DistributionReply as DistributionReply
+from rolloupe.wire.records.curves import MetricStats as MetricStats
+from rolloupe.wire.records.curves import RunMetricItem as RunMetricItem
+from rolloupe.wire.records.curves import RunMetricsReply as RunMetricsReply
+from rolloupe.wire.records.curves import RunMetricsRequest as RunMetricsRequest
+from rolloupe.wire.records.curves import RunsCatalogueReply as RunsCatalogueReply
+from rolloupe.wire.records.curves import StepMetric as StepMetric
+from rolloupe.wire.records.curves import StepSample as StepSample
+from rolloupe.wire.records.curves import StepValuesReply as StepValuesReply
+from rolloupe.wire.records.curves import UncheckedItem as UncheckedItem
+from rolloupe.wire.records.groups import GroupItem as GroupItem
+from rolloupe.wire.records.groups import GroupsReply as GroupsReply
+from rolloupe.wire.records.lists import ListProgress as ListProgress
+from rolloupe.wire.records.lists import SamplesReply as SamplesReply
+from rolloupe.wire.records.members import MemberPiece as MemberPiece
+from rolloupe.wire.records.members import MembersReply as MembersReply
+from rolloupe.wire.records.members import MemberText as MemberText
+from rolloupe.wire.records.members import SharedPromptItem as SharedPromptItem
+from rolloupe.wire.records.members import SharedPromptsReply as SharedPromptsReply
+from rolloupe.wire.records.numbers import SAFE_INTEGER as SAFE_INTEGER
+from rolloupe.wire.records.numbers import Number as Number
+from rolloupe.wire.records.numbers import number as number
+from rolloupe.wire.records.runs import ConfigItem as ConfigItem
+from rolloupe.wire.records.runs import ConfigKeyItem as ConfigKeyItem
+from rolloupe.wire.records.runs import ConfigsReply as ConfigsReply
+from rolloupe.wire.records.runs import ConfigTableReply as ConfigTableReply
+from rolloupe.wire.records.runs import MetricRange as MetricRange
+from rolloupe.wire.records.runs import NoteView as NoteView
+from rolloupe.wire.records.runs import ProgressView as ProgressView
+from rolloupe.wire.records.runs import RunItem as RunItem
+from rolloupe.wire.records.runs import RunsReply as RunsReply
+from rolloupe.wire.records.runs import SplitItem as SplitItem
+from rolloupe.wire.records.runs import StepsReply as StepsReply
+from rolloupe.wire.records.sample import CallView as CallView
+from rolloupe.wire.records.sample import Fact as Fact
+from rolloupe.wire.records.sample import PartView as PartView
+from rolloupe.wire.records.sample import Reference as Reference
+from rolloupe.wire.records.sample import SampleReply as SampleReply
+from rolloupe.wire.records.sample import SeriesInfo as SeriesInfo
+from rolloupe.wire.records.sample import SourceInfo as SourceInfo
+from rolloupe.wire.records.sample import TurnsReply as TurnsReply
+from rolloupe.wire.records.sample import TurnView as TurnView
+from rolloupe.wire.records.search import SearchEvent as SearchEvent
+from rolloupe.wire.records.search import SearchHit as SearchHit
+from rolloupe.wire.records.search import SearchHitsReply as SearchHitsReply
+from rolloupe.wire.records.search import SearchRequest as SearchRequest
+from rolloupe.wire.records.search import SnippetView as SnippetView
+from rolloupe.wire.records.search import SpansReply as SpansReply
+from rolloupe.wire.records.search import SpansRequest as SpansRequest
+from rolloupe.wire.records.search import StepFound as StepFound
+from rolloupe.wire.records.search import TextSearch as TextSearch
+from rolloupe.wire.records.search import TranscriptHit as TranscriptHit
+from rolloupe.wire.records.session import CacheStats as CacheStats
+from rolloupe.wire.records.session import ErrorReply as ErrorReply
+from rolloupe.wire.records.session import Event as Event
+from rolloupe.wire.records.session import LoginReply as LoginReply
+from rolloupe.wire.records.session import LoginRequest as LoginRequest
+from rolloupe.wire.records.session import TicketReply as TicketReply
+from rolloupe.wire.records.session import TicketRequest as TicketRequest
+from rolloupe.wire.records.state import ConflictReply as ConflictReply
+from rolloupe.wire.records.state import MarkedReply as MarkedReply
+from rolloupe.wire.records.state import MarkedSample as MarkedSample
+from rolloupe.wire.records.state import RunMarkView as RunMarkView
+from rolloupe.wire.records.state import SampleMarkView as SampleMarkView
+from rolloupe.wire.records.state import StateChange as StateChange
+from rolloupe.wire.records.state import StateItem as StateItem
+from rolloupe.wire.records.state import StateOwner as StateOwner
+from rolloupe.wire.records.state import StateReply as StateReply
+from rolloupe.wire.records.texts import FindReply as FindReply
+from rolloupe.wire.records.texts import RawReply as RawReply
+from rolloupe.wire.records.texts import Span as Span
+from rolloupe.wire.records.texts import TextReply as TextReply
+from rolloupe.wire.records.tokens import MaskLimit as MaskLimit
+from rolloupe.wire.records.tokens import MaskRuleInfo as MaskRuleInfo
+from rolloupe.wire.records.tokens import SampleDifference as SampleDifference
+from rolloupe.wire.records.tokens import SampleUpdate as SampleUpdate
+from rolloupe.wire.records.tokens import TokenAlternative as TokenAlternative
+from rolloupe.wire.records.tokens import TokenArray as TokenArray
+from rolloupe.wire.records.tokens import TokensHeader as TokensHeader
+from rolloupe.wire.records.tokens import TopLogprobsReply as TopLogprobsReply
+from rolloupe.wire.records.tokens import UpdatePush as UpdatePush
+from rolloupe.wire.records.tokens import UpdateReply as UpdateReply
+from rolloupe.wire.records.tokens import UpdateRuleInfo as UpdateRuleInfo
 
 PARTS = (
     numbers,
     runs,
     curves,
     groups,
-    evals,
     lists,
     sample,
     members,
     texts,
     tokens,
-    run_tokens,
     about,
     search,
     state,
     session,
 )
 """The subjects, in the order of the page's types."""
-
-__all__ = [
-    "PARTS",
-    "SAFE_INTEGER",
-    "AboutReply",
-    "AlarmCurve",
-    "AlarmItem",
-    "AlarmsReply",
-    "AnswerItem",
-    "CacheStats",
-    "CallView",
-    "CatalogueEntry",
-    "CatalogueReply",
-    "CellReply",
-    "CheckpointItem",
-    "ColumnItem",
-    "ColumnsReply",
-    "CompleteReply",
-    "ConfigItem",
-    "ConfigKeyItem",
-    "ConfigTableReply",
-    "ConfigsReply",
-    "ConflictReply",
-    "CurveData",
-    "CurveGroup",
-    "CurveOptionsView",
-    "CurveRecord",
-    "CurvesReply",
-    "CurvesRequest",
-    "DiscardsReply",
-    "DistributionReply",
-    "ErrorReply",
-    "EvalItem",
-    "EvalStepItem",
-    "EvalsReply",
-    "Event",
-    "Fact",
-    "FileItem",
-    "FindReply",
-    "GridReply",
-    "GroupItem",
-    "GroupsReply",
-    "LandmarksReply",
-    "ListProgress",
-    "LoginReply",
-    "LoginRequest",
-    "MarkedReply",
-    "MarkedSample",
-    "MaskLimit",
-    "MaskRuleInfo",
-    "MaskSteps",
-    "MemberPiece",
-    "MemberText",
-    "MembersReply",
-    "MetricNamesReply",
-    "MetricRange",
-    "MetricStats",
-    "NoteView",
-    "Number",
-    "PartView",
-    "ProblemItem",
-    "ProblemsReply",
-    "ProgressView",
-    "PromptRow",
-    "PromptSampleItem",
-    "PromptSamplesReply",
-    "RawReply",
-    "Reference",
-    "ReportNode",
-    "ReportReply",
-    "ReportSteps",
-    "ResumedItem",
-    "RunItem",
-    "RunMarkView",
-    "RunMetricItem",
-    "RunMetricsReply",
-    "RunMetricsRequest",
-    "RunSeriesItem",
-    "RunsCatalogueReply",
-    "RunsReply",
-    "SameReply",
-    "SameStep",
-    "SampleDifference",
-    "SampleMarkView",
-    "SampleReply",
-    "SampleUpdate",
-    "SamplesReply",
-    "SavedItem",
-    "SearchEvent",
-    "SearchHit",
-    "SearchHitsReply",
-    "SearchRequest",
-    "SeriesInfo",
-    "SharedPromptItem",
-    "SharedPromptsReply",
-    "SnippetView",
-    "SourceInfo",
-    "Span",
-    "SpansReply",
-    "SpansRequest",
-    "SplitItem",
-    "StateChange",
-    "StateItem",
-    "StateOwner",
-    "StateReply",
-    "StepFound",
-    "StepMetric",
-    "StepSample",
-    "StepValuesReply",
-    "StepsReply",
-    "SuggestionItem",
-    "TextReply",
-    "TextSearch",
-    "TicketReply",
-    "TicketRequest",
-    "TokenAlternative",
-    "TokenArray",
-    "TokenChangesReply",
-    "TokenCoverageView",
-    "TokenMasksReply",
-    "TokenPositionsReply",
-    "TokenSeriesReply",
-    "TokenStepsReply",
-    "TokenWordItem",
-    "TokenWordsReply",
-    "TokensHeader",
-    "TopLogprobsReply",
-    "TrackerItem",
-    "TranscriptHit",
-    "TurnView",
-    "TurnsReply",
-    "UncheckedItem",
-    "UpdatePush",
-    "UpdateReply",
-    "UpdateRuleInfo",
-    "WordChangeItem",
-    "WorstTokenItem",
-    "WorstTokensReply",
-    "number",
-]

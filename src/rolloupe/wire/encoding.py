@@ -59,11 +59,19 @@ def plain(value: Any, depth: int = 0) -> Any:
         return f"(nested deeper than {MAX_DEPTH} levels: look at the raw record)"
     if isinstance(value, Mapping):
         return {str(key): plain(item, depth + 1) for key, item in value.items()}
-    if isinstance(value, list) and set(map(type, value)) == {float} and math.isfinite(sum(value)):
-        return value  # a long array of numbers that need no conversion
+    if isinstance(value, list) and _is_plain(value):
+        return value
     if isinstance(value, list | tuple):
         return [plain(item, depth + 1) for item in value]
     return str(value)
+
+
+def _is_plain(values: list[Any]) -> bool:
+    """True for an array of numbers that need no conversion; it may be long."""
+    kinds = {*map(type, values)}
+    if kinds == {float}:
+        return math.isfinite(sum(values))
+    return kinds == {int} and min(values) >= -wire.SAFE_INTEGER and max(values) <= wire.SAFE_INTEGER
 
 
 def is_finite(value: float | None) -> bool:

@@ -9,6 +9,7 @@ import ast
 import inspect
 import itertools
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from types import ModuleType
 
 from msgspec import Struct
 from msgspec import inspect as types
+from msgspec import structs as structs_of
 
 from rolloupe import wire
 from rolloupe.columns import COLUMNS
@@ -31,7 +33,7 @@ ROUTES = """import { get } from "./client";
 import type { %s } from "./types.gen";
 
 /** What a question leaves out, or leaves empty, has its default. */
-export type Asked<T> = { [field in keyof T]?: NonNullable<T[field]> | string };
+export type Asked<T> = { [field in keyof T]: Exclude<T[field], null> | string };
 """
 
 NUMBER = frozenset([types.FloatType, types.IntType, types.StrType, types.NoneType])
@@ -62,10 +64,12 @@ def routes() -> str:
     parts = [HEAD, ROUTES % ", ".join(names)]
     for one in QUESTIONS.values():
         asked, answer = f"Asked<{one.query.__name__}>", f"Promise<{one.record.__name__}>"
-        about, name = comment(one.about), "".join(word.capitalize() for word in one.name.split("-"))
+        about, name = comment(one.about), "".join(map(str.capitalize, re.split("[-/]", one.name)))
+        default = "" if any(field.required for field in structs_of.fields(one.query)) else " = {}"
+        path = json.dumps(one.name.split("/"))[1:-1]
         parts.append(
-            f"{about}export const ask{name} = (run: string, asked: {asked} = {{}}): {answer} =>\n"
-            f'  get(["runs", run, "{one.name}"], asked);\n'
+            f"{about}export const ask{name} = (run: string, asked: {asked}{default}): {answer} =>\n"
+            f'  get(["runs", run, {path}], asked);\n'
         )
     return "\n".join(parts)
 
@@ -84,7 +88,7 @@ def structs() -> list[tuple[str, types.StructType]]:
     """Return all records, in the order in which `wire` and its modules name them."""
     views = [member for part in wire.PARTS for member in vars(part).values() if _is_record_of(part, member)]
     declared = [kind for one in QUESTIONS.values() for kind in _records_in(one.query, one.record)]
-    found = [types.type_info(one) for one in dict.fromkeys((SampleItem, *views, *declared))]
+    found = [types.type_info(one) for one in dict.fromkeys((SampleItem, *_records_in(*views), *declared))]
     named = [(one.cls.__name__, one) for one in found if isinstance(one, types.StructType)]
     twice = [name for name, count in Counter(name for name, _ in named).items() if count > 1]
     if twice:
@@ -92,21 +96,25 @@ def structs() -> list[tuple[str, types.StructType]]:
     return named
 
 
-def _records_in(*kinds: type) -> Iterator[type]:
-    """Yield records, and those that their fields are made of."""
+def _records_in(*kinds: type) -> list[type]:
+    """Return records, and those that their fields are made of."""
+    records: dict[type, None] = {}
     for kind in types.multi_type_info(kinds):
-        yield from _records_of(kind)
+        _collect(kind, records)
+    return list(records)
 
 
-def _records_of(kind: types.Type) -> Iterator[type]:
+def _collect(kind: types.Type, records: dict[type, None]) -> None:
     if isinstance(kind, types.StructType):
-        yield kind.cls
+        if kind.cls in records:
+            return
+        records[kind.cls] = None
     members = getattr(kind, "types", ()) or getattr(kind, "item_types", ())
     inner = (getattr(kind, name, None) for name in ("item_type", "value_type", "type"))
     fields = (field.type for field in kind.fields) if isinstance(kind, types.StructType) else ()
     for part in (*members, *inner, *fields):
         if isinstance(part, types.Type):
-            yield from _records_of(part)
+            _collect(part, records)
 
 
 def _is_record_of(part: ModuleType, member: object) -> bool:
@@ -114,13 +122,17 @@ def _is_record_of(part: ModuleType, member: object) -> bool:
 
 
 def fields(struct: types.StructType, docs: dict[str, str]) -> Iterator[str]:
-    """The lines of an interface's fields; the server adds to each answer the run that it is about."""
+    """The lines of an interface's fields; the server adds to each answer the run and the version that it is about."""
     if any(struct.cls is one.record for one in QUESTIONS.values()):
-        yield "  run: string;\n"
+        yield "  run: string;\n  version: string;\n"
+    is_asked = any(struct.cls is one.query for one in QUESTIONS.values())
     for field in struct.fields:
-        doc = docs.get(f"{struct.cls.__name__}.{field.name}", "") or description_of(field.type)
-        mark = "?" if struct.cls.__struct_config__.omit_defaults and not field.required else ""
+        names = (f"{kind.__name__}.{field.name}" for kind in struct.cls.__mro__)
+        doc = next((docs[name] for name in names if name in docs), "") or description_of(field.type)
+        may_lack = is_asked or struct.cls.__struct_config__.omit_defaults
+        mark = "?" if may_lack and not field.required else ""
         kind = "WireNumber" if struct.cls is SampleItem and _is_optional_number(field.type) else word(field.type)
+        kind = f"{kind} | undefined" if is_asked and mark else kind
         yield f"{comment(doc, '  ')}  {field.encode_name}{mark}: {kind};\n"
 
 
@@ -140,10 +152,10 @@ def _is_optional_number(kind: types.Type) -> bool:
 def word(kind: types.Type) -> str:
     """Return a type in TypeScript. Raises `TypeError` for one that JSON cannot represent."""
     if isinstance(kind, types.Metadata):
-        return word(kind.type)
+        return "WireNumber" if _is_real(kind) else word(kind.type)
     if isinstance(kind, types.StructType):
         return kind.cls.__name__
-    if isinstance(kind, types.ListType):
+    if isinstance(kind, types.ListType | types.VarTupleType):
         item = word(kind.item_type)
         return f"({item})[]" if "|" in item else f"{item}[]"
     if isinstance(kind, types.TupleType):
@@ -151,13 +163,18 @@ def word(kind: types.Type) -> str:
     if isinstance(kind, types.DictType):
         return f"Record<string, {word(kind.value_type)}>"
     if isinstance(kind, types.UnionType):
-        members = [type(member) for member in kind.types]
-        return "WireNumber" if frozenset(members) == NUMBER else " | ".join(dict.fromkeys(map(word, kind.types)))
+        if frozenset(map(type, kind.types)) == NUMBER or any(map(_is_real, kind.types)):
+            return "WireNumber"
+        return " | ".join(dict.fromkeys(map(word, kind.types)))
     if isinstance(kind, types.LiteralType):
         return " | ".join(f'"{value}"' for value in kind.values)
     if type(kind) not in WORDS:
         raise TypeError(f"{kind} has no word in TypeScript")
     return WORDS[type(kind)]
+
+
+def _is_real(kind: types.Type) -> bool:
+    return isinstance(kind, types.Metadata) and (kind.extra or {}).get("wire") == "number"
 
 
 def documented() -> dict[str, str]:

@@ -87,7 +87,7 @@ def test_a_step_that_was_recorded_again_counts_once_and_attempts_of_its_launch_c
         (found,) = query.recurring(run, query.prompt_hash_of(run, SampleKey("eval/sums", 1, "both", "0")))
         assert (found.groups, found.samples, found.reward.count) == (2, 2 * times, 2 * times)
         (prompt,) = query.grid(run, "eval/sums").prompts
-        assert {str(one.key) for one in query.answers(run, "eval/sums", 1, prompt.name)} == current
+        assert {one.id for one in query.answers(run, "eval/sums", 1, prompt.name)} == current
 
 
 def test_an_index_that_a_file_repeats_counts_in_everything_that_is_asked(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from rolloupe import Recorder, insight
 from rolloupe.index import OpenRun
-from rolloupe.query.run import trainer_metrics
+from rolloupe.query.run import trainer_files, trainer_metrics
 from rolloupe.record import launches
 from rolloupe.server.app import App
 from rolloupe.server.routes.charts import curves
@@ -291,7 +291,7 @@ def test_replies_say_how_many_alarms_and_marks_they_leave_out(tmp_path: Path, mo
         for step in range(5):
             recorder.checkpoint(str(step), step=step, paths={})
     monkeypatch.setattr(curves, "MAX_ALARMS", 1)
-    monkeypatch.setattr(curves, "MAX_LANDMARKS", 2)
+    monkeypatch.setattr(trainer_files, "MAX_LANDMARKS", 2)
     with opened(tmp_path / "run", tmp_path / "index") as library:
         app = served(library)
         alarms = get(app, f"/api/runs/{run_id(app)}/alarms").json

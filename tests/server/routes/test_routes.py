@@ -308,7 +308,7 @@ def test_every_reply_has_the_fields_of_its_record(app: App) -> None:
         f"{path}/sample?id={item}": wire.SampleReply, f"{path}/sample/raw?id={item}": wire.RawReply,
         f"{path}/sample/turns?id={item}": wire.TurnsReply, f"{path}/sample/text?id={item}": wire.TextReply,
         f"{path}/sample/find?id={item}&text=Answer": wire.FindReply,
-        f"{path}/members?id={item}": wire.MembersReply, f"{path}/same?id={item}": wire.SameReply,
+        f"{path}/members?id={item}": wire.MembersReply,
         f"{path}/problems": wire.ProblemsReply, "/api/cache/stats": wire.CacheStats, "/api/nothing": wire.ErrorReply,
     }  # fmt: skip
     for target, record in targets.items():

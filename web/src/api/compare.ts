@@ -3,7 +3,6 @@
 import { get, post } from "./client";
 import type {
   ConfigTableReply,
-  PromptSamplesReply,
   RunMetricsReply,
   RunMetricsRequest,
   RunsCatalogueReply,
@@ -26,11 +25,6 @@ export const getSharedPrompts = (
   runs: readonly string[],
   query: Page & { split: string; step: number; sort: string },
 ): Promise<SharedPromptsReply> => get(["compare", "prompts"], { run: runs, ...query });
-
-export const getPromptSamples = (
-  run: string,
-  query: { split: string; step: number; prompt: string },
-): Promise<PromptSamplesReply> => get(["runs", run, "prompt-samples"], query);
 
 /** A metric in each run. Some runs may be left: the next request continues with them. */
 export const getRunMetrics = (request: RunMetricsRequest): Promise<RunMetricsReply> => post(["run-metrics"], request);

@@ -5,26 +5,18 @@ import type {
   AboutReply,
   MembersReply,
   CacheStats,
-  CellReply,
-  ColumnsReply,
-  CompleteReply,
   ConfigsReply,
   CurvesReply,
   CurvesRequest,
-  DiscardsReply,
-  EvalsReply,
-  GridReply,
   FindReply,
   GroupsReply,
   ListProgress,
   LoginReply,
   MarkedReply,
-  MetricNamesReply,
   ProblemsReply,
   RawReply,
   ReportReply,
   RunsReply,
-  SameReply,
   SampleReply,
   SamplesReply,
   SearchEvent,
@@ -41,6 +33,7 @@ import type {
 } from "./types.gen";
 
 export { ApiError, isAlone, onLocked, ticketed } from "./client";
+export * from "./routes.gen";
 export * from "./tokenRoutes";
 
 /** Which samples, in which order, and which page of them. With `around`, the page with this sample. */
@@ -74,43 +67,10 @@ export const getSteps = (run: string, split: string): Promise<StepsReply> => get
 export const getGroups = (run: string, query: SamplesQuery): Promise<GroupsReply> =>
   get(["runs", run, "groups"], { ...query });
 
-/** The names of the trainer's metrics. */
-export const getMetricNames = (run: string): Promise<MetricNamesReply> => get(["runs", run, "metrics"]);
-/** A number of samples by step, or a metric of the trainer's: a name that begins with `trainer.`. */
 /** The address of all points of one curve, as a file. */
 export const curveCsv = (request: CurvesRequest): string => address(["curve.csv"], { ask: JSON.stringify(request) });
 /** Some curves of every run, in at most `points` points that keep the extremes. */
 export const getCurves = (request: CurvesRequest): Promise<CurvesReply> => post(["curves"], request);
-export const getDiscards = (run: string, split: string): Promise<DiscardsReply> =>
-  get(["runs", run, "discards"], { split });
-
-/** How to grade an answer: by a number of the sample, and its least value; empty if the run decides. */
-export interface Judged {
-  metric: string;
-  bar: string;
-}
-
-export const getEvals = (run: string, query: Judged & { k: string }): Promise<EvalsReply> =>
-  get(["runs", run, "evals"], { ...query });
-
-export const getGrid = (
-  run: string,
-  query: Judged & {
-    split: string;
-    only: string;
-    sort: string;
-    step_min: string;
-    step_max: string;
-    offset: number;
-    limit: number;
-  },
-): Promise<GridReply> => get(["runs", run, "grid"], { ...query });
-
-export const getCell = (
-  run: string,
-  query: Judged & { split: string; step: number; prompt: string },
-): Promise<CellReply> => get(["runs", run, "evals", "answers"], { ...query });
-
 export const getSamples = (run: string, query: SamplesQuery): Promise<SamplesReply> =>
   get(["runs", run, "samples"], { ...query });
 
@@ -121,13 +81,6 @@ export const getProgress = (run: string, of: "groups" | "samples", query: Sample
 /** The address of all samples of a list as CSV. */
 export const samplesCsv = (run: string, query: Omit<SamplesQuery, "offset" | "limit">): string =>
   address(["runs", run, "samples.csv"], { ...query });
-
-export const getColumns = (run: string, split: string): Promise<ColumnsReply> =>
-  get(["runs", run, "columns"], { split });
-
-/** Completions for the end of an unfinished filter; `text` ends at the cursor. */
-export const getCompletion = (run: string, query: Partial<SamplesQuery>, text: string): Promise<CompleteReply> =>
-  get(["runs", run, "complete"], { ...query, text });
 
 /** `after`: the place to cut the prompt of a sample, if no template divides it. */
 export const getSample = (run: string, id: string, after?: string): Promise<SampleReply> =>
@@ -147,12 +100,6 @@ export const getMembers = (
     lead: number;
   },
 ): Promise<MembersReply> => get(["runs", run, "members"], query);
-
-/** The steps in which the run answered the prompt of a sample. */
-export const getSame = (run: string, id: string): Promise<SameReply> => get(["runs", run, "same"], { id });
-
-/** The steps in which another run answered a prompt: `prompt` is its name in the answer of `getSame`. */
-export const getSameIn = (run: string, prompt: string): Promise<SameReply> => get(["runs", run, "same"], { prompt });
 
 /** A page of turns that begins at `from`, or ends at `until`. */
 export const getTurns = (

@@ -2,7 +2,7 @@
 
 import { bytes, get } from "./client";
 import { decodeTokens, decodeUpdate, type TokenPage, type TokenUpdate } from "./tokens";
-import type { TopLogprobsReply, UpdateReply, WorstTokensReply } from "./types.gen";
+import type { TopLogprobsReply, UpdateReply } from "./types.gen";
 
 /** The most tokens that the server sends at once. */
 export const MOST_TOKENS = 262_144;
@@ -66,10 +66,3 @@ export interface TokenScope {
   step?: number;
   group?: string;
 }
-
-export const getWorstTokens = (
-  run: string,
-  scope: TokenScope,
-  series: string,
-  side: string,
-): Promise<WorstTokensReply> => get(["runs", run, "worst-tokens"], { ...scope, series, side });

@@ -373,30 +373,6 @@ export interface AlarmsReply {
   unchecked: UncheckedItem[];
 }
 
-/** A checkpoint, and its step. */
-export interface SavedItem {
-  step: number;
-  name: string;
-}
-
-/** A launch of the run after the first one. */
-export interface ResumedItem {
-  /** The first step of which its samples count. */
-  step: number;
-  launch: number;
-  /** The number of its steps that an earlier launch had recorded, too. */
-  again: number;
-}
-
-/** `GET /api/runs/{run}/landmarks`: steps at which a run saved a checkpoint or was resumed, in ascending order. */
-export interface LandmarksReply {
-  run: string;
-  saved: SavedItem[];
-  resumed: ResumedItem[];
-  /** Number of earlier ones, which are in no list. */
-  left_out: number;
-}
-
 /** The answer: for each run, in the order of the request, every curve in that order. */
 export interface CurvesReply {
   /** By run; it changes whenever any of the run's curves may have changed. */
@@ -558,112 +534,6 @@ export interface GroupsReply {
 }
 
 /**
- * `GET /api/runs/{run}/discards?split=`: parallel columns, one entry for each step and reason, by step.
- *
- * `unfinished` of the samples were cancelled or failed: they have no answer to read.
- */
-export interface DiscardsReply {
-  run: string;
-  split: string;
-  version: string;
-  reasons: string[];
-  steps: number[];
-  samples: number[];
-  groups: number[];
-  unfinished: number[];
-}
-
-/**
- * One step of an evaluation: the mean value, the share of correct answers, and pass@k and pass^k for each k.
- *
- * `prompts_at` counts the prompts with at least k answers, over which pass@k and pass^k are means.
- */
-export interface EvalStepItem {
-  step: number;
-  prompts: number;
-  samples: number;
-  /** Samples without a finite value: no other number counts them. */
-  without: number;
-  score: WireNumber;
-  correct: WireNumber;
-  pass_at: WireNumber[];
-  pass_all: WireNumber[];
-  prompts_at: number[];
-}
-
-/** One evaluation: an answer is correct if `metric` reaches `bar` (or falls to it, if less is better). */
-export interface EvalItem {
-  split: string;
-  metric: string;
-  bar: WireNumber;
-  falls: boolean;
-  /** The origin of the bar. */
-  reason: string;
-  metrics: string[];
-  ks: number[];
-  steps: EvalStepItem[];
-}
-
-/** `GET /api/runs/{run}/evals?metric=&bar=&k=`: every split that is an evaluation. */
-export interface EvalsReply {
-  run: string;
-  version: string;
-  evals: EvalItem[];
-}
-
-/**
- * A row of the grid: the number of answers at each step, -1 at steps without the prompt, and of correct answers.
- *
- * `beat`: whether any answer had a higher reward than the reference answer beside it; null without a reference.
- */
-export interface PromptRow {
-  /** The hash of the prompt, which addresses use as its name. */
-  name: string;
-  prompt: string;
-  /** `solved`, `lost`, `mixed`, `never` or `always`. */
-  verdict: string;
-  n: number[];
-  c: number[];
-  beat: boolean | null;
-}
-
-/** `GET /api/runs/{run}/grid?split=&metric=&bar=&only=&sort=&offset=&limit=`: prompts by steps, a page of them. */
-export interface GridReply {
-  run: string;
-  split: string;
-  version: string;
-  metric: string;
-  metrics: string[];
-  bar: WireNumber;
-  falls: boolean;
-  reason: string;
-  steps: number[];
-  total: number;
-  offset: number;
-  prompts: PromptRow[];
-  /** Number of prompts by verdict; `unbeaten` counts those of which no answer beat its reference. */
-  counts: Record<string, number>;
-  /** Training prompts that appear at only one step; the grid leaves them out. */
-  once: number;
-}
-
-/** A sample of a cell. */
-export interface AnswerItem {
-  id: string;
-  value: WireNumber;
-  correct: boolean | null;
-  discarded: string;
-  status: string;
-  preview: string;
-}
-
-/** `GET /api/runs/{run}/evals/answers?split=&step=&prompt=&metric=&bar=`: the samples of a cell of the grid. */
-export interface CellReply {
-  run: string;
-  answers: AnswerItem[];
-}
-
-/**
  * `GET /api/runs/{run}/samples?split=&step=&trained=&where=&group=&sort=&descending=&offset=&limit=`.
  *
  * The scope is as in `GroupsReply`. Sorted by `index`, the samples of a group are adjacent, and groups follow the
@@ -704,50 +574,6 @@ export interface ListProgress {
   of: number;
   /** The number of samples, or groups, that match among them. */
   found: number;
-}
-
-/** A column of samples; `low` and `high` bound the finite values seen. */
-export interface ColumnItem {
-  name: string;
-  /** `number` or `text`. */
-  kind: string;
-  /** `fixed`, `metric`, `tag` or `derived`. */
-  source: string;
-  /** A readable label; empty if the name says as much. */
-  label: string;
-  unit: string;
-  /** No sample has a number; False as long as annotations or the index may bring one. */
-  is_empty: boolean;
-  low: WireNumber;
-  high: WireNumber;
-  /** The worst value that the run declares, with `best`; it is the greater one if less is better. */
-  worst: WireNumber;
-  best: WireNumber;
-}
-
-/** `GET /api/runs/{run}/columns?split=`: the columns to show, sort and filter samples by. */
-export interface ColumnsReply {
-  run: string;
-  split: string;
-  version: string;
-  columns: ColumnItem[];
-  /** The token series of the run's samples: their means over tokens have curves by step. */
-  series: string[];
-  /** The maximum number of samples in a group; 0 if unknown. */
-  group_size: number;
-}
-
-/** A completion of a filter. `kind` is `column`, `operator`, `value` or `word`. */
-export interface SuggestionItem {
-  text: string;
-  kind: string;
-  note: string;
-}
-
-/** `GET /api/runs/{run}/complete?split=&step=&text=`: completions of the end of `text`, from `start` on. */
-export interface CompleteReply {
-  start: number;
-  found: SuggestionItem[];
 }
 
 /** A tool call: `arguments` is formatted JSON if it parses. */
@@ -933,31 +759,6 @@ export interface MembersReply {
   label: string;
 }
 
-/** The answers to a prompt at a step; `id` is the first of them. */
-export interface SameStep {
-  split: string;
-  step: number;
-  id: string;
-  groups: number;
-  samples: number;
-  /** How many of the samples were discarded; the mean is over all. */
-  discarded: number;
-  reward_mean: WireNumber;
-  reward_std: WireNumber;
-  /** Mean over the samples that have one. */
-  response_tokens: WireNumber;
-}
-
-/** `GET /api/runs/{run}/same?id=` or `?prompt=`: where the run answers one prompt, by split and step. */
-export interface SameReply {
-  run: string;
-  /** Identifies the prompt in every run. */
-  prompt: string;
-  steps: SameStep[];
-  /** True if not all steps are listed. */
-  is_cut: boolean;
-}
-
 /** A prompt; each list has an entry for every run, 0 samples and no mean for a run without the prompt. */
 export interface SharedPromptItem {
   /** The hash of the prompt, which addresses use as its name. */
@@ -981,23 +782,6 @@ export interface SharedPromptsReply {
   prompts: SharedPromptItem[];
   /** True if a run has more prompts at the step than were compared. */
   is_cut: boolean;
-}
-
-/** A sample of a prompt; `preview` is the start of its response. */
-export interface PromptSampleItem {
-  id: string;
-  reward: WireNumber;
-  advantage: WireNumber;
-  response_tokens: number | null;
-  status: string;
-  discarded: string;
-  preview: string;
-}
-
-/** `GET /api/runs/{run}/prompt-samples?split=&step=&prompt=`: the samples of a prompt at a step. */
-export interface PromptSamplesReply {
-  run: string;
-  samples: PromptSampleItem[];
 }
 
 /** `GET /api/runs/{run}/sample/raw?id=&start=`: a block of the source record, verbatim (invalid UTF-8 replaced). */
@@ -1211,165 +995,6 @@ export interface TokensHeader {
   partial: Record<string, string>;
 }
 
-/** What an answer about tokens is over. */
-export interface TokenCoverageView {
-  /** The samples in question. */
-  samples: number;
-  /** How many of them the index has not reached yet: the answer lacks their tokens. */
-  pending: number;
-  /** How many have tokens that could not be read. */
-  unread: number;
-}
-
-/** A token series that samples of the run have. */
-export interface RunSeriesItem {
-  name: string;
-  title: string;
-  about: string;
-  scale: "linear" | "log" | "symmetric";
-}
-
-/** `GET /api/runs/{run}/token-series?split=`: the series that the index knows, in the order of the samples. */
-export interface TokenSeriesReply {
-  series: RunSeriesItem[];
-  coverage: TokenCoverageView;
-}
-
-/** `GET /api/runs/{run}/token-steps?split=&series=`: a series at each step that has values, over finite values. */
-export interface TokenStepsReply {
-  series: string;
-  steps: number[];
-  tokens: number[];
-  /** How many tokens have an infinite value. */
-  infinite: number[];
-  /** How many samples have a value. */
-  samples: number[];
-  /** Over all tokens. */
-  mean: WireNumber[];
-  /** The mean of the means of the samples. */
-  sample_mean: WireNumber[];
-  min: WireNumber[];
-  max: WireNumber[];
-  /** A percentile is at most 0.8 % from the true one. */
-  p10: WireNumber[];
-  p50: WireNumber[];
-  p90: WireNumber[];
-  coverage: TokenCoverageView;
-}
-
-/**
- * `GET /api/runs/{run}/token-positions?split=&step=&series=`: the mean of a series by position at one step.
- *
- * A position is how many trained tokens of the sample come before. The first 64 have a bucket each; later buckets grow
- * with the position.
- */
-export interface TokenPositionsReply {
-  series: string;
-  step: number;
-  /** The first position of each bucket. */
-  first: number[];
-  tokens: number[];
-  /** Null for a bucket without tokens. */
-  means: WireNumber[];
-  coverage: TokenCoverageView;
-}
-
-/** What a rule takes out, by step, as shares of the trained tokens. */
-export interface MaskSteps {
-  /** `recorded` for what the trainer recorded. */
-  rule: string;
-  title: string;
-  /** Those that the shares hold for; none for `recorded`. */
-  thresholds: Record<string, number>;
-  /** True if the run was trained with the rule. */
-  is_of_run: boolean;
-  steps: number[];
-  tokens: number[];
-  masked: number[];
-  /** Masked because they moved up too far. */
-  high: number[];
-  low: number[];
-  /** The share of the update that the rule masks or clips; null if nothing is known to be pushed. */
-  update_lost: WireNumber[];
-}
-
-/** `GET /api/runs/{run}/token-masks?split=`: each rule that the series suffice for, what was recorded first. */
-export interface TokenMasksReply {
-  rules: MaskSteps[];
-  coverage: TokenCoverageView;
-}
-
-/** The trained tokens that are one word. */
-export interface TokenWordItem {
-  /** The token string as text; for an id without a tokenizer, the id in digits. */
-  text: string;
-  /** None if the record holds strings. */
-  token_id: number | null;
-  tokens: number;
-  /** The sum of their KL. */
-  kl: WireNumber;
-  /** The mean of their KL; null if none has one. */
-  mean_kl: WireNumber;
-  /** How many of them have a KL. */
-  with_kl: number;
-  /** The mean of their probabilities at sampling; null if none has one. */
-  probability: WireNumber;
-  /** False if some of its tokens may be missing. */
-  is_exact: boolean;
-}
-
-/** `GET /api/runs/{run}/token-words?split=&step=&by=kl|tokens`: words with most KL, or the most frequent. */
-export interface TokenWordsReply {
-  words: TokenWordItem[];
-  /** The series that is summed; empty if the samples have no KL. */
-  kl: string;
-  /** How many trained tokens have a word. */
-  tokens: number;
-  /** How many of them are tokens of words that the index kept. */
-  listed: number;
-  coverage: TokenCoverageView;
-}
-
-/** A word at two steps. */
-export interface WordChangeItem {
-  before: TokenWordItem;
-  after: TokenWordItem;
-  change: number;
-}
-
-/** `GET /api/runs/{run}/token-changes?split=&before=&after=&by=probability|share`: words that gain and lose most. */
-export interface TokenChangesReply {
-  /** How many trained tokens either step has. */
-  tokens: number[];
-  gained: WordChangeItem[];
-  lost: WordChangeItem[];
-  compared: number;
-  /** How many words are frequent at one of the steps, but too rare for the index at the other. */
-  unknown: number;
-  /** How often a word must be a token to be compared. */
-  min_tokens: number;
-  coverage: TokenCoverageView;
-}
-
-/** A token with one of the most extreme values of a series. */
-export interface WorstTokenItem {
-  value: WireNumber;
-  /** The sample. */
-  id: string;
-  /** Its place among all tokens of the sample. */
-  token: number;
-  /** The token string as text; null if neither the record nor a tokenizer tells. */
-  text: string | null;
-  token_id: number | null;
-}
-
-/** `GET /api/runs/{run}/worst-tokens`: the worst tokens of a group, a step or a run, the worst first. */
-export interface WorstTokensReply {
-  series: string;
-  tokens: WorstTokenItem[];
-  coverage: TokenCoverageView;
-}
-
 /** A record that could not be read. */
 export interface ProblemItem {
   file: string;
@@ -1444,13 +1069,6 @@ export interface AboutReply {
   trackers: TrackerItem[];
   /** Samples of steps that a later launch recorded again: no statistic counts them. */
   superseded: number;
-}
-
-/** `GET /api/runs/{run}/metrics`: the names of the trainer's metrics; reads the metrics files whole. */
-export interface MetricNamesReply {
-  run: string;
-  /** The first names, if there are too many. */
-  names: string[];
 }
 
 /** A piece of a step's logged outline; all of it is plain text. */
@@ -1782,20 +1400,21 @@ export interface CacheStats {
 /** What findings are over. */
 export interface FindingQuery {
   /** The first step. */
-  step_min: number | null;
+  step_min?: number | null | undefined;
   /** The last step, inclusive. */
-  step_max: number | null;
+  step_max?: number | null | undefined;
   /** A split, such as train. Default: train, or the first one. */
-  split: string;
+  split?: string | undefined;
   /** Only samples of this environment. */
-  env: string | null;
+  env?: string | null | undefined;
   /** The sample metric that says what is correct, if its name does not say so. */
-  correct: string;
+  correct?: string | undefined;
 }
 
 /** The findings of a window of a run, and what was looked at. */
 export interface RunFindings {
   run: string;
+  version: string;
   /** Those that matter most first. */
   findings: Finding[];
   /** What each class means, in a few words. */
@@ -1890,20 +1509,21 @@ export interface ReadingList {
 /** Which trained samples to look at. */
 export interface GradientQuery {
   /** The first step. */
-  step_min: number | null;
+  step_min?: number | null | undefined;
   /** The last step, inclusive. */
-  step_max: number | null;
+  step_max?: number | null | undefined;
   /** Only samples of this environment. */
-  env: string | null;
+  env?: string | null | undefined;
   /** The sample metric that says what is correct, if its name does not say so. */
-  correct: string;
+  correct?: string | undefined;
   /** 0: each step by itself. */
-  bins: number;
+  bins?: number | undefined;
 }
 
 /** Where the gradient of the trained samples of a window came from. */
 export interface RunGradient {
   run: string;
+  version: string;
   step_min: number | null;
   step_max: number | null;
   env: string | null;
@@ -1987,18 +1607,19 @@ export interface PromptCounts {
 /** Of which samples the parts of the reward are explained. */
 export interface PartQuery {
   /** The first step. */
-  step_min: number | null;
+  step_min?: number | null | undefined;
   /** The last step, inclusive. */
-  step_max: number | null;
+  step_max?: number | null | undefined;
   /** A split, such as train. Default: train, or the first one. */
-  split: string;
+  split?: string | undefined;
   /** Only samples of this environment. */
-  env: string | null;
+  env?: string | null | undefined;
 }
 
 /** What the parts of the reward pay for in a window of a run. */
 export interface RunParts {
   run: string;
+  version: string;
   /** Those best explained first. */
   parts: RewardPart[];
   /** Such as `reward = correct + format`; empty if the parts do not add up to the reward. */
@@ -2053,16 +1674,17 @@ export interface PartTerm {
 /** Which samples to check. */
 export interface LintQuery {
   /** The first step. */
-  step_min: number | null;
+  step_min?: number | null | undefined;
   /** The last step, inclusive. */
-  step_max: number | null;
+  step_max?: number | null | undefined;
   /** One split. Default: all. */
-  split: string;
+  split?: string | undefined;
 }
 
 /** The rules that the samples of a run break. */
 export interface RunLint {
   run: string;
+  version: string;
   /** Certain ones first, then those that need a look. */
   broken: BrokenRule[];
   unchecked: UncheckedRule[];
@@ -2095,6 +1717,609 @@ export interface BrokenRule {
 export interface UncheckedRule {
   rule: string;
   reason: string;
+}
+
+/** Of which split discarded samples are counted. */
+export interface DiscardQuery {
+  /** The split, such as train. */
+  split: string;
+}
+
+/**
+ * Parallel columns, one entry for each step and reason, by step.
+ *
+ * `unfinished` of the samples were cancelled or failed: they have no answer to read.
+ */
+export interface RunDiscards {
+  run: string;
+  version: string;
+  split: string;
+  reasons: string[];
+  steps: number[];
+  samples: number[];
+  groups: number[];
+  unfinished: number[];
+}
+
+/** Nothing but the run. */
+export interface LandmarkQuery {
+}
+
+/** Steps at which a run saved a checkpoint or was resumed, in ascending order. */
+export interface Landmarks {
+  run: string;
+  version: string;
+  saved: Saved[];
+  resumed: Resumed[];
+  /** Number of earlier ones, which are in no list. */
+  left_out: number;
+}
+
+/** A checkpoint with a step. */
+export interface Saved {
+  step: number;
+  name: string;
+}
+
+/** A launch of the run after the first one. */
+export interface Resumed {
+  /** The first step of which its samples count. */
+  step: number;
+  launch: number;
+  /** The number of its steps that an earlier launch had recorded, too. */
+  again: number;
+}
+
+/** Nothing but the run. */
+export interface MetricNameQuery {
+}
+
+/** The names of the trainer's metrics, which are read from its files. */
+export interface MetricNames {
+  run: string;
+  version: string;
+  /** The first names, if there are too many. */
+  names: string[];
+}
+
+/** Of which split the columns are. */
+export interface ColumnQuery {
+  /** The split, such as train. */
+  split: string;
+}
+
+/** The columns to show, sort and filter samples by. */
+export interface RunColumns {
+  run: string;
+  version: string;
+  split: string;
+  columns: ColumnInfo[];
+  /** The token series of the run's samples: their means over tokens have curves by step. */
+  series: string[];
+  /** The maximum number of samples in a group; 0 if unknown. */
+  group_size: number;
+}
+
+/** A column of samples. `low` and `high` cover the finite values; None for text, or without such a value. */
+export interface ColumnInfo {
+  name: string;
+  /** `number` or `text`. */
+  kind: string;
+  /** `fixed`, `metric`, `tag` or `derived`. */
+  source: string;
+  low: WireNumber;
+  high: WireNumber;
+  /** The declared range, with `best`; the greater of both if less is better. */
+  worst: WireNumber;
+  best: WireNumber;
+  /** A label for people; empty if it would add nothing to the name. */
+  label: string;
+  unit: string;
+  /** No sample has a number; False as long as annotations or the index may bring one. */
+  is_empty: boolean;
+}
+
+/** An unfinished filter, and the samples that it is for. */
+export interface CompletionQuery {
+  /** The first step. */
+  step_min?: number | null | undefined;
+  /** The last step, inclusive. */
+  step_max?: number | null | undefined;
+  /** The split, such as train. */
+  split: string;
+  /** One step instead of several. */
+  step?: number | null | undefined;
+  /** The filter up to the cursor. */
+  text?: string | undefined;
+}
+
+/** Candidates to replace the characters from `start` to the cursor. */
+export interface Completion {
+  run: string;
+  version: string;
+  start: number;
+  found: Suggestion[];
+}
+
+/** A completion. `kind` is `column`, `operator`, `value` or `word`; `note` is a remark for people. */
+export interface Suggestion {
+  text: string;
+  kind: string;
+  note: string;
+}
+
+/** How evaluations are graded, and for which k. */
+export interface EvalQuery {
+  /** The sample metric that grades answers. Default: the run's own. */
+  metric?: string | undefined;
+  /** The least value of a correct answer. Default: the run's own. */
+  bar?: number | null | undefined;
+  /** The k of pass@k and pass^k, such as 1,4,8. Default: powers of two. */
+  k?: string | undefined;
+}
+
+/** Every split that is an evaluation. */
+export interface RunEvals {
+  run: string;
+  version: string;
+  evals: EvalSummary[];
+}
+
+/** One evaluation: the metric and threshold that grade it, and the scores by step, for each of `ks`. */
+export interface EvalSummary {
+  split: string;
+  metric: string;
+  bar: WireNumber;
+  falls: boolean;
+  reason: string;
+  metrics: string[];
+  ks: number[];
+  steps: EvalStep[];
+}
+
+/**
+ * One step of an evaluation. `score` is the mean value, `correct` the share of correct answers.
+ *
+ * `pass_at` and `pass_all` are means over the prompts with at least k answers, `prompts_at` their number.
+ */
+export interface EvalStep {
+  step: number;
+  prompts: number;
+  samples: number;
+  /** Samples without a finite value: no other number counts them. */
+  without: number;
+  score: WireNumber;
+  correct: WireNumber;
+  pass_at: WireNumber[];
+  pass_all: WireNumber[];
+  prompts_at: number[];
+}
+
+/** Which prompts of a split to show, how they are graded, and in which order. */
+export interface GridQuery {
+  /** The first step. */
+  step_min?: number | null | undefined;
+  /** The last step, inclusive. */
+  step_max?: number | null | undefined;
+  /** The split, such as train. */
+  split: string;
+  /** The sample metric that grades answers. Default: the run's own. */
+  metric?: string | undefined;
+  /** The least value of a correct answer. Default: the run's own. */
+  bar?: number | null | undefined;
+  /** Only prompts of this verdict, or `unbeaten` ones. */
+  only?: string | undefined;
+  /** index, last, change or share. */
+  sort?: string | undefined;
+  /** How many prompts to skip. */
+  offset?: number | undefined;
+  /** At most so many prompts. */
+  limit?: number | undefined;
+}
+
+/** Prompts by steps, a page of them. */
+export interface PromptGrid {
+  run: string;
+  version: string;
+  split: string;
+  metric: string;
+  metrics: string[];
+  bar: WireNumber;
+  falls: boolean;
+  /** The origin of the bar. */
+  reason: string;
+  steps: number[];
+  total: number;
+  offset: number;
+  prompts: PromptScores[];
+  /** Number of prompts by verdict; `unbeaten` counts those of which no answer beat its reference. */
+  counts: Record<string, number>;
+  /** Training prompts that appear at only one step; the grid leaves them out. */
+  once: number;
+}
+
+/**
+ * A row of the grid: `n` answers and `c` correct ones at each step, -1 and 0 for a step without the prompt.
+ *
+ * `beat` is true if any answer had a higher reward than its own reference, None without a reference.
+ */
+export interface PromptScores {
+  name: string;
+  prompt: string;
+  verdict: "always" | "lost" | "mixed" | "never" | "solved";
+  n: number[];
+  c: number[];
+  beat: boolean | null;
+}
+
+/** A prompt at a step, and how its answers are graded. */
+export interface AnswerQuery {
+  /** The split, such as train. */
+  split: string;
+  /** The step. */
+  step: number;
+  /** The prompt, by the name that other answers have for it. */
+  prompt: string;
+  /** The sample metric that grades answers. Default: the run's own. */
+  metric?: string | undefined;
+  /** The least value of a correct answer. Default: the run's own. */
+  bar?: number | null | undefined;
+}
+
+/** The samples of a cell of the grid. */
+export interface CellAnswers {
+  run: string;
+  version: string;
+  answers: Answer[];
+}
+
+/** A sample of a cell; `correct` is None without a finite value. */
+export interface Answer {
+  id: string;
+  value: WireNumber;
+  correct: boolean | null;
+  discarded: string;
+  status: string;
+  /** The start of the response. */
+  preview: string;
+}
+
+/** A prompt at a step. */
+export interface PromptSampleQuery {
+  /** The split, such as train. */
+  split: string;
+  /** The step. */
+  step: number;
+  /** The prompt, by the name that other answers have for it. */
+  prompt: string;
+}
+
+/** The samples of a prompt at a step. */
+export interface PromptSamples {
+  run: string;
+  version: string;
+  samples: PromptSample[];
+}
+
+/** A sample of a prompt. */
+export interface PromptSample {
+  id: string;
+  reward: WireNumber;
+  advantage: WireNumber;
+  response_tokens: number | null;
+  status: string;
+  discarded: string;
+  /** The start of the response. */
+  preview: string;
+}
+
+/** A prompt, by its name or as that of a sample. */
+export interface SameQuery {
+  /** A sample with the prompt. */
+  id?: string | undefined;
+  /** The name of the prompt, instead of a sample. */
+  prompt?: string | undefined;
+}
+
+/** Where the run answers one prompt, by split and step. */
+export interface SamePrompt {
+  run: string;
+  version: string;
+  /** Identifies the prompt in every run. */
+  prompt: string;
+  steps: SameStep[];
+  /** True if not all steps are listed. */
+  is_cut: boolean;
+}
+
+/** The answers to a prompt at a step; `id` is the first of them. */
+export interface SameStep {
+  split: string;
+  step: number;
+  id: string;
+  groups: number;
+  samples: number;
+  /** How many of the samples were discarded; the mean is over all. */
+  discarded: number;
+  reward_mean: WireNumber;
+  reward_std: WireNumber;
+  /** Mean over the samples that have one. */
+  response_tokens: WireNumber;
+}
+
+/** The samples whose series are named. */
+export interface TokenSeriesQuery {
+  /** The first step. */
+  step_min?: number | null | undefined;
+  /** The last step, inclusive. */
+  step_max?: number | null | undefined;
+  /** One split. Default: all. */
+  split?: string | undefined;
+  /** One step instead of several. */
+  step?: number | null | undefined;
+}
+
+/** The series that the index knows, in the order of the samples. */
+export interface RunTokenSeries {
+  run: string;
+  version: string;
+  series: RunSeries[];
+  coverage: TokenCoverage;
+}
+
+/** A token series that samples of the run have. */
+export interface RunSeries {
+  name: string;
+  title: string;
+  about: string;
+  scale: "linear" | "log" | "symmetric";
+}
+
+/** The samples that an answer about tokens covers. */
+export interface TokenCoverage {
+  /** The number of samples in scope. */
+  samples: number;
+  /** How many of them the pass over tokens has not reached: the answer lacks their tokens. */
+  pending: number;
+  /** How many samples of these files have tokens that could not be read. */
+  unread: number;
+}
+
+/** A series, by step. */
+export interface TokenStepQuery {
+  /** The first step. */
+  step_min?: number | null | undefined;
+  /** The last step, inclusive. */
+  step_max?: number | null | undefined;
+  /** One split. Default: all. */
+  split?: string | undefined;
+  /** One step instead of several. */
+  step?: number | null | undefined;
+  /** The token series, such as logprobs. */
+  series: string;
+}
+
+/** A series at each step that has values, over finite values. */
+export interface RunTokenSteps {
+  run: string;
+  version: string;
+  series: string;
+  steps: number[];
+  tokens: number[];
+  /** How many tokens have an infinite value. */
+  infinite: number[];
+  /** How many samples have a value. */
+  samples: number[];
+  /** Over all tokens. */
+  mean: WireNumber[];
+  /** The mean of the means of the samples. */
+  sample_mean: WireNumber[];
+  min: WireNumber[];
+  max: WireNumber[];
+  /** A percentile is at most 0.8 % from the true one. */
+  p10: WireNumber[];
+  p50: WireNumber[];
+  p90: WireNumber[];
+  coverage: TokenCoverage;
+}
+
+/** A series at a step, by position. */
+export interface TokenPositionQuery {
+  /** One split. Default: all. */
+  split?: string | undefined;
+  /** The step. */
+  step: number;
+  /** The token series, such as logprobs. */
+  series: string;
+}
+
+/**
+ * The mean of a series by position at one step.
+ *
+ * A position is how many trained tokens of the sample come before. The first 64 have a bucket each; later buckets grow
+ * with the position.
+ */
+export interface RunTokenPositions {
+  run: string;
+  version: string;
+  series: string;
+  step: number;
+  /** The first position of each bucket. */
+  first: number[];
+  tokens: number[];
+  /** Null for a bucket without tokens. */
+  means: WireNumber[];
+  coverage: TokenCoverage;
+}
+
+/** The samples whose tokens rules take out. */
+export interface TokenMaskQuery {
+  /** The first step. */
+  step_min?: number | null | undefined;
+  /** The last step, inclusive. */
+  step_max?: number | null | undefined;
+  /** One split. Default: all. */
+  split?: string | undefined;
+  /** One step instead of several. */
+  step?: number | null | undefined;
+}
+
+/** Each rule that the series suffice for, what was recorded first. */
+export interface RunTokenMasks {
+  run: string;
+  version: string;
+  rules: MaskSteps[];
+  coverage: TokenCoverage;
+}
+
+/** What a rule takes out, by step, as shares of the trained tokens. */
+export interface MaskSteps {
+  /** `recorded` for what the trainer recorded. */
+  rule: string;
+  title: string;
+  /** Those that the shares hold for; none for `recorded`. */
+  thresholds: Record<string, number>;
+  /** True if the run was trained with the rule. */
+  is_of_run: boolean;
+  steps: number[];
+  tokens: number[];
+  masked: number[];
+  /** Masked because they moved up too far. */
+  high: number[];
+  low: number[];
+  /** The share of the update that the rule masks or clips; null if nothing is known to be pushed. */
+  update_lost: WireNumber[];
+}
+
+/** Which words to list. */
+export interface TokenWordQuery {
+  /** The first step. */
+  step_min?: number | null | undefined;
+  /** The last step, inclusive. */
+  step_max?: number | null | undefined;
+  /** One split. Default: all. */
+  split?: string | undefined;
+  /** One step instead of several. */
+  step?: number | null | undefined;
+  /** kl for the words with most KL, tokens for the most frequent. */
+  by?: string | undefined;
+  /** At most so many words. */
+  limit?: number | undefined;
+}
+
+/** Words with most KL, or the most frequent. */
+export interface RunTokenWords {
+  run: string;
+  version: string;
+  words: Word[];
+  /** The series that is summed; empty if the samples have no KL. */
+  kl: string;
+  /** How many trained tokens have a word. */
+  tokens: number;
+  /** How many of them are tokens of words that the index kept. */
+  listed: number;
+  coverage: TokenCoverage;
+}
+
+/** The trained tokens that are one word. */
+export interface Word {
+  /** The token string as text; for an id without a tokenizer, the id in digits. */
+  text: string;
+  /** None if the record holds strings. */
+  token_id: number | null;
+  tokens: number;
+  /** The sum of their KL. */
+  kl: WireNumber;
+  /** The mean of their KL; null if none has one. */
+  mean_kl: WireNumber;
+  /** How many of them have a KL. */
+  with_kl: number;
+  /** The mean of their probabilities at sampling; null if none has one. */
+  probability: WireNumber;
+  /** False if some of its tokens may be missing. */
+  is_exact: boolean;
+}
+
+/** Two steps whose words are compared. */
+export interface TokenChangeQuery {
+  /** The split, such as train. */
+  split: string;
+  /** One step. */
+  before: number;
+  /** The other step. */
+  after: number;
+  /** probability, or share of all tokens. */
+  by?: string | undefined;
+  /** Only words that are at least so often a token. */
+  min_tokens?: number | undefined;
+  /** At most so many words on either side. */
+  limit?: number | undefined;
+}
+
+/** Words that gain and lose most. */
+export interface RunTokenChanges {
+  run: string;
+  version: string;
+  /** How many trained tokens either step has. */
+  tokens: number[];
+  gained: ChangedWord[];
+  lost: ChangedWord[];
+  compared: number;
+  /** How many words are frequent at one of the steps, but too rare for the index at the other. */
+  unknown: number;
+  /** How often a word must be a token to be compared. */
+  min_tokens: number;
+  coverage: TokenCoverage;
+}
+
+/** A word at two steps. */
+export interface ChangedWord {
+  before: Word;
+  after: Word;
+  change: number;
+}
+
+/** Which extreme tokens to list. */
+export interface WorstTokenQuery {
+  /** The first step. */
+  step_min?: number | null | undefined;
+  /** The last step, inclusive. */
+  step_max?: number | null | undefined;
+  /** One split. Default: all. */
+  split?: string | undefined;
+  /** One step instead of several. */
+  step?: number | null | undefined;
+  /** Only samples of this group. */
+  group?: string | null | undefined;
+  /** A filter: only samples that match it. */
+  where?: string | undefined;
+  /** The token series, such as logprobs. */
+  series: string;
+  /** The highest values, or the lowest. */
+  side?: "high" | "low" | undefined;
+  /** At most so many tokens. */
+  limit?: number | undefined;
+}
+
+/** The worst tokens of a group, a step or a run, the worst first. */
+export interface RunWorstTokens {
+  run: string;
+  version: string;
+  series: string;
+  tokens: ShownToken[];
+  coverage: TokenCoverage;
+}
+
+/** A token with one of the most extreme values of a series. */
+export interface ShownToken {
+  value: WireNumber;
+  /** The sample. */
+  id: string;
+  /** Its place among all tokens of the sample. */
+  token: number;
+  /** The token string as text; null if neither the record nor a tokenizer tells. */
+  text: string | null;
+  token_id: number | null;
 }
 
 /** The columns that every sample has: see src/rolloupe/columns.py. */

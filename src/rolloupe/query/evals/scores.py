@@ -10,17 +10,19 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
-from rolloupe.model import SampleKey
+from rolloupe.model import Real
 from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import FILE_ORDER, matching
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import hash_of_word, prompt_word
 from rolloupe.query.evals.grader import Bar, Cells, cells_of, evaluations, telling_judge, value_of
 from rolloupe.query.samples.rows import KEY, ORDER, keyed_values
+from rolloupe.questions import AnswerQuery, EvalQuery, GridQuery
 
 Verdict = Literal["solved", "lost", "always", "never", "mixed"]
 
@@ -29,6 +31,7 @@ VERDICTS: tuple[Verdict, ...] = ("solved", "lost", "mixed", "never", "always")
 SORTS = ("index", "last", "change", "share")
 
 MAX_KS = 16
+MAX_K = 10_000
 
 
 def pass_at(n: int, c: int, k: int) -> float | None:
@@ -53,7 +56,7 @@ def mean(values: Iterable[float]) -> float | None:
     return fsum(numbers) / len(numbers) if numbers else None
 
 
-class EvalStep(NamedTuple):
+class EvalStep(Struct, frozen=True):
     """One step of an evaluation. `score` is the mean value, `correct` the share of correct answers.
 
     `pass_at` and `pass_all` are means over the prompts with at least k answers, `prompts_at` their number.
@@ -64,19 +67,19 @@ class EvalStep(NamedTuple):
     samples: int
     without: int
     """Samples without a finite value: no other number counts them."""
-    score: float | None
-    correct: float | None
-    pass_at: list[float | None]
-    pass_all: list[float | None]
+    score: Real | None
+    correct: Real | None
+    pass_at: list[Real | None]
+    pass_all: list[Real | None]
     prompts_at: list[int]
 
 
-class EvalSummary(NamedTuple):
+class EvalSummary(Struct, frozen=True):
     """One evaluation: the metric and threshold that grade it, and the scores by step, for each of `ks`."""
 
     split: str
     metric: str
-    bar: float
+    bar: Real
     falls: bool
     reason: str
     metrics: list[str]
@@ -84,7 +87,7 @@ class EvalSummary(NamedTuple):
     steps: list[EvalStep]
 
 
-class PromptScores(NamedTuple):
+class PromptScores(Struct, frozen=True):
     """A row of the grid: `n` answers and `c` correct ones at each step, -1 and 0 for a step without the prompt.
 
     `beat` is true if any answer had a higher reward than its own reference, None without a reference.
@@ -113,15 +116,16 @@ class Grid(NamedTuple):
     bar: Bar
 
 
-class Answer(NamedTuple):
+class Answer(Struct, frozen=True):
     """A sample of a cell; `correct` is None without a finite value."""
 
-    key: SampleKey
-    value: float | None
+    id: str
+    value: Real | None
     correct: bool | None
     discarded: str
     status: str
-    response: str
+    preview: str
+    """The start of the response."""
 
 
 def evals(run: OpenRun, metric: str = "", threshold: float | None = None, ks: Sequence[int] = ()) -> list[EvalSummary]:
@@ -134,6 +138,20 @@ def evals(run: OpenRun, metric: str = "", threshold: float | None = None, ks: Se
     if metric:
         value_of(run.snapshot(), metric)
     return [eval_summary(run, split, metric, threshold, tuple(ks)) for split in evaluations(run)]
+
+
+class RunEvals(Struct, frozen=True):
+    """Every split that is an evaluation."""
+
+    evals: list[EvalSummary]
+
+
+def evals_answer(run: OpenRun, asked: EvalQuery) -> RunEvals:
+    """Return the evaluations of a run. Raises as `evals` does."""
+    words = [word.strip() for word in asked.k.split(",") if word.strip()]
+    if not all(word.isascii() and word.isdigit() and len(word) < 6 and 1 <= int(word) <= MAX_K for word in words):
+        raise BadQuery(f"k={asked.k[:40]!r} is not a list of whole numbers from 1 to {MAX_K}, such as 1,4,8")
+    return RunEvals(evals(run, asked.metric, asked.bar, [int(word) for word in words]))
 
 
 def eval_summary(
@@ -200,6 +218,37 @@ def grid(
     once = int((occurrences == 1).sum()) if split == "train" else 0
     steps = cells.steps.tolist()
     return Grid(steps, len(rows), offset, prompts, counts, once, judge.metric, judge.metrics, judge.bar)
+
+
+class PromptGrid(Struct, frozen=True, kw_only=True):
+    """Prompts by steps, a page of them."""
+
+    split: str
+    metric: str
+    metrics: list[str]
+    bar: Real
+    falls: bool
+    reason: str
+    """The origin of the bar."""
+    steps: list[int]
+    total: int
+    offset: int
+    prompts: list[PromptScores]
+    counts: dict[str, int]
+    """Number of prompts by verdict; `unbeaten` counts those of which no answer beat its reference."""
+    once: int
+    """Training prompts that appear at only one step; the grid leaves them out."""
+
+
+def grid_answer(run: OpenRun, asked: GridQuery) -> PromptGrid:
+    """Return a page of the prompts of a split by its steps. Raises as `grid` does."""
+    page = grid(
+        run, asked.split, asked.metric, asked.bar, only=asked.only, sort=asked.sort, step_min=asked.step_min,
+        step_max=asked.step_max, offset=asked.offset, limit=asked.limit,
+    )  # fmt: skip
+    fields = page._asdict()
+    bar: Bar = fields.pop("bar")
+    return PromptGrid(split=asked.split, bar=bar.value, falls=bar.falls, reason=bar.reason, **fields)
 
 
 def _between(cells: Cells, step_min: int | None, step_max: int | None) -> Cells:
@@ -305,4 +354,15 @@ def answers(
     if not len(rows):
         raise NotFound(f"no prompt {prompt!r} at step {step} of {split!r}")
     shown = ("judged", "is_correct", "discarded", "status", "response_preview")
-    return [Answer(key, *values) for key, values in keyed_values(run, snapshot, rows, shown)]
+    return [Answer(str(key), *values) for key, values in keyed_values(run, snapshot, rows, shown)]
+
+
+class CellAnswers(Struct, frozen=True):
+    """The samples of a cell of the grid."""
+
+    answers: list[Answer]
+
+
+def answers_answer(run: OpenRun, asked: AnswerQuery) -> CellAnswers:
+    """Return the samples of a cell. Raises as `answers` does."""
+    return CellAnswers(answers(run, asked.split, asked.step, asked.prompt, asked.metric, asked.bar))

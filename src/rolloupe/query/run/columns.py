@@ -8,13 +8,18 @@ from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from rolloupe.columns import ANNOTATED, CHARTED, KNOWN
 from rolloupe.derive import METRICS, PREFIX
 from rolloupe.index import OpenRun, StepStats
 from rolloupe.index.segments.step_stats import Moments, MomentsByName
+from rolloupe.model import Real
 from rolloupe.query.engine.names import is_asked, qualified
+from rolloupe.query.steps.moments import token_series_names
+from rolloupe.questions import ColumnQuery
 
 Range: TypeAlias = tuple[float, float]
 
@@ -41,7 +46,7 @@ _OTHERS = ("ref_", "valid_")
 """Prefixes of the names of other rewards than the sample's."""
 
 
-class ColumnInfo(NamedTuple):
+class ColumnInfo(Struct, frozen=True):
     """A column of samples. `low` and `high` cover the finite values; None for text, or without such a value."""
 
     name: str
@@ -49,11 +54,11 @@ class ColumnInfo(NamedTuple):
     """`number` or `text`."""
     source: str
     """`fixed`, `metric`, `tag` or `derived`."""
-    low: float | None = None
-    high: float | None = None
-    worst: float | None = None
+    low: Real | None = None
+    high: Real | None = None
+    worst: Real | None = None
     """The declared range, with `best`; the greater of both if less is better."""
-    best: float | None = None
+    best: Real | None = None
     label: str = ""
     """A label for people; empty if it would add nothing to the name."""
     unit: str = ""
@@ -85,7 +90,7 @@ def catalogue(run: OpenRun, split: str | None = None) -> Catalogue:
 
     def number(name: str, source: str, ranges: Mapping[str, Range], key: str, later: Collection[str]) -> ColumnInfo:
         info = ColumnInfo(name, "number", source, *ranges.get(key, (None, None)), *declared.get(name, (None, None)))
-        return info._replace(is_empty=key not in ranges and key not in later)
+        return replace(info, is_empty=key not in ranges and key not in later)
 
     fixed = [name for name in (*CHARTED, "step") if name in ALWAYS or name in of_columns]
     columns = [number(name, "fixed", of_columns, name, (*annotated, "step")) for name in fixed]
@@ -99,10 +104,27 @@ def catalogue(run: OpenRun, split: str | None = None) -> Catalogue:
     return Catalogue(columns, max(sizes, default=0))
 
 
+class RunColumns(Struct, frozen=True):
+    """The columns to show, sort and filter samples by."""
+
+    split: str
+    columns: list[ColumnInfo]
+    series: list[str]
+    """The token series of the run's samples: their means over tokens have curves by step."""
+    group_size: int
+    """The maximum number of samples in a group; 0 if unknown."""
+
+
+def columns_answer(run: OpenRun, asked: ColumnQuery) -> RunColumns:
+    """Return the columns of a split."""
+    known = catalogue(run, asked.split)
+    return RunColumns(asked.split, known.columns, token_series_names(run), known.group_size)
+
+
 def _labelled(info: ColumnInfo) -> ColumnInfo:
     """A column with its label and its unit, if the table of columns has it."""
     column = KNOWN.get(info.name) if info.source == "fixed" else None
-    return info if column is None else info._replace(label=column.label, unit=column.unit)
+    return info if column is None else replace(info, label=column.label, unit=column.unit)
 
 
 def _derived(step_stats: Sequence[StepStats]) -> list[ColumnInfo]:

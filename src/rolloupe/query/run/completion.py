@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from rolloupe.derive import METRICS
@@ -15,11 +16,12 @@ from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import compile_query
 from rolloupe.query.engine.names import column, is_derived, is_number, run_names
 from rolloupe.query.filter.parser import KEYWORD, FilterToken, is_token_text, quoted, tokens_of
-from rolloupe.query.records import SampleQuery
+from rolloupe.query.records import SampleQuery, scope_of
 from rolloupe.query.run.columns import catalogue
 from rolloupe.query.run_tokens.words import words_of_steps
 from rolloupe.query.samples.pages import in_known_splits
 from rolloupe.query.tokens.token_strings import each_readable
+from rolloupe.questions import CompletionQuery
 
 MAX_ROWS = 200_000
 """Number of samples to scan for the values of a column: more would keep a typing person waiting."""
@@ -34,7 +36,7 @@ TEXT_WORDS = ("=", "!=", "contains", "not contains", "in", "not in", "is null", 
 _PARTIAL = re.compile(r"""(?P<quoted>"(?:[^"]|"")*|'(?:[^']|'')*)\Z|(?P<word>[^\s<>=!"'(),]+)\Z""")
 
 
-class Suggestion(NamedTuple):
+class Suggestion(Struct, frozen=True):
     """A completion. `kind` is `column`, `operator`, `value` or `word`; `note` is a remark for people."""
 
     text: str
@@ -42,7 +44,7 @@ class Suggestion(NamedTuple):
     note: str = ""
 
 
-class Completion(NamedTuple):
+class Completion(Struct, frozen=True):
     """Candidates to replace the characters from `start` to the cursor."""
 
     start: int
@@ -69,6 +71,11 @@ def complete(run: OpenRun, query: SampleQuery, text: str) -> Completion:
     snapshot = run.snapshot()
     suggestions = list(_suggestions(run, snapshot, query, expected, partial))
     return Completion(start, suggestions[:MAX_FOUND])
+
+
+def completion_answer(run: OpenRun, asked: CompletionQuery) -> Completion:
+    """Return the completions at the end of a filter."""
+    return complete(run, scope_of(asked), asked.text)
 
 
 def _cut(text: str) -> tuple[int, str]:

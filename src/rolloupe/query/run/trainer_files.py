@@ -7,11 +7,19 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+from msgspec import Struct
+
 from rolloupe.errors import NotFound
 from rolloupe.index import OpenRun
 from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, RunFile, RunLoss
 from rolloupe.query.engine.names import is_asked, unknown
 from rolloupe.query.run.trainer_metrics import metric_table
+from rolloupe.questions import LandmarkQuery, MetricNameQuery
+
+MAX_LANDMARKS = 2000
+"""Of each kind, the last ones; nobody can tell more apart on a chart."""
+
+MAX_METRICS = 5000
 
 _reports: WeakKeyDictionary[OpenRun, tuple[str, bool]] = WeakKeyDictionary()
 """The version of a run that was checked, and True for a report. A run with a report is not checked again."""
@@ -117,14 +125,14 @@ def all_conversations(run: OpenRun, split: str | None = None) -> Iterator[Logged
             yield from run.format.all_conversations(run.info, name, step)
 
 
-class Saved(NamedTuple):
+class Saved(Struct, frozen=True, order=True):
     """A checkpoint with a step."""
 
     step: int
     name: str
 
 
-class Resumed(NamedTuple):
+class Resumed(Struct, frozen=True, order=True):
     """A launch of the run after the first one."""
 
     step: int
@@ -134,17 +142,34 @@ class Resumed(NamedTuple):
     """The number of its steps that an earlier launch had recorded, too."""
 
 
-class Landmarks(NamedTuple):
-    """Both in ascending order of step."""
+class Landmarks(Struct, frozen=True):
+    """Steps at which a run saved a checkpoint or was resumed, in ascending order."""
 
     saved: list[Saved]
     resumed: list[Resumed]
+    left_out: int
+    """Number of earlier ones, which are in no list."""
 
 
-def landmarks(run: OpenRun) -> Landmarks:
+def landmarks(run: OpenRun, _asked: LandmarkQuery) -> Landmarks:
     """Return the steps at which a run saved a checkpoint, or was resumed."""
-    saved = [Saved(one.step, one.name) for one in checkpoints(run) if one.step is not None]
-    return Landmarks(sorted(saved), _resumed(run))
+    with_step = ((saved.step, saved.name) for saved in checkpoints(run))
+    saved = sorted(Saved(step, name) for step, name in with_step if step is not None)
+    resumed = _resumed(run)
+    left_out = sum(max(0, len(marks) - MAX_LANDMARKS) for marks in (saved, resumed))
+    return Landmarks(saved[-MAX_LANDMARKS:], resumed[-MAX_LANDMARKS:], left_out)
+
+
+class MetricNames(Struct, frozen=True):
+    """The names of the trainer's metrics, which are read from its files."""
+
+    names: list[str]
+    """The first names, if there are too many."""
+
+
+def metric_names_answer(run: OpenRun, _asked: MetricNameQuery) -> MetricNames:
+    """Return the names of the trainer's metrics."""
+    return MetricNames(metric_names(run)[:MAX_METRICS])
 
 
 def _resumed(run: OpenRun) -> list[Resumed]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from rolloupe import tokens
@@ -25,7 +26,7 @@ MAX_READ = 2_000
 """The maximum number of samples to read whole for one answer."""
 
 
-class TokenCoverage(NamedTuple):
+class TokenCoverage(Struct, frozen=True):
     """The samples that an answer about tokens covers."""
 
     samples: int

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.formats.token_texts import tokenizer_of
@@ -120,7 +121,7 @@ def word_changes(
     if min_tokens < 1:
         raise BadQuery(f"min_tokens must be at least 1, and {min_tokens} was given")
     (first, coverage), (second, more) = (_of_step(run, split, step) for step in (before, after))
-    coverage = coverage._replace(samples=coverage.samples + more.samples, pending=coverage.pending + more.pending)
+    coverage = replace(coverage, samples=coverage.samples + more.samples, pending=coverage.pending + more.pending)
     return _compared(run, _WordPair(split, (before, after), first, second), by, min_tokens, limit, coverage)
 
 

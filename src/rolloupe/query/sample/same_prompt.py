@@ -7,15 +7,19 @@ correct is part of how answers changed.
 
 from typing import NamedTuple
 
-from rolloupe.errors import NotFound
+from msgspec import Struct
+
+from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun, Snapshot
-from rolloupe.model import SampleKey
+from rolloupe.model import Real, SampleKey
 from rolloupe.query.engine import database
 from rolloupe.query.engine.caches import AnswerCache
 from rolloupe.query.engine.compile import FILE_ORDER, discard_overlay
 from rolloupe.query.engine.database import Question
+from rolloupe.query.engine.names import hash_of_word, prompt_word
 from rolloupe.query.engine.relation import mean_of
-from rolloupe.query.records import Stats
+from rolloupe.query.records import Stats, sample_key
+from rolloupe.questions import SameQuery
 
 MOST = 5000
 KEPT = 50_000
@@ -79,3 +83,57 @@ def _recurrence(record: tuple[object, ...]) -> Recurrence:
     assert isinstance(samples, int) and isinstance(count, int)
     reward = Stats(count, mean, std, low, high, samples - count)  # type: ignore[arg-type]
     return Recurrence(SampleKey(split, step, group, index), groups, samples, discarded, reward, tokens)  # type: ignore[arg-type]
+
+
+class SameStep(Struct, frozen=True, kw_only=True):
+    """The answers to a prompt at a step; `id` is the first of them."""
+
+    split: str
+    step: int
+    id: str
+    groups: int
+    samples: int
+    discarded: int
+    """How many of the samples were discarded; the mean is over all."""
+    reward_mean: Real | None
+    reward_std: Real | None
+    response_tokens: Real | None
+    """Mean over the samples that have one."""
+
+
+class SamePrompt(Struct, frozen=True):
+    """Where the run answers one prompt, by split and step."""
+
+    prompt: str
+    """Identifies the prompt in every run."""
+    steps: list[SameStep]
+    is_cut: bool
+    """True if not all steps are listed."""
+
+
+def same_prompt_answer(run: OpenRun, asked: SameQuery) -> SamePrompt:
+    """Return the steps that answer a prompt. Raises `NotFound` for an unknown sample or prompt."""
+    if asked.prompt:
+        prompt = hash_of_word(asked.prompt)
+        if prompt is None:
+            raise NotFound(f"{asked.prompt[:40]!r} was never the number of a prompt")
+    elif asked.id:
+        prompt = prompt_hash_of(run, sample_key(asked.id))
+    else:
+        raise BadQuery("missing query parameter: id")
+    places = recurring(run, prompt)
+    steps = [
+        SameStep(
+            split=place.key.split,
+            step=place.key.step,
+            id=str(place.key),
+            groups=place.groups,
+            samples=place.samples,
+            discarded=place.discarded,
+            reward_mean=place.reward.mean,
+            reward_std=place.reward.std,
+            response_tokens=place.response_tokens,
+        )
+        for place in places[:MOST]
+    ]
+    return SamePrompt(prompt_word(prompt), steps, len(places) > MOST)

@@ -10,11 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
-from rolloupe.model import SampleKey
+from rolloupe.model import Real
 from rolloupe.query.engine import database
 from rolloupe.query.engine.caches import AnswerCache
 from rolloupe.query.engine.compile import FILE_ORDER, discard_overlay
@@ -22,6 +23,7 @@ from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import hash_of_word, is_asked, prompt_word
 from rolloupe.query.engine.relation import mean_of
 from rolloupe.query.samples.rows import KEY, ORDER, keyed_values
+from rolloupe.questions import PromptSampleQuery
 
 MOST_PROMPTS = 200_000
 """Maximum number of prompts of a run at a step, in the order of their files."""
@@ -54,17 +56,23 @@ class SharedPrompts(NamedTuple):
     """True if a run has more prompts at the step than are compared."""
 
 
-class PromptSample(NamedTuple):
+class PromptSample(Struct, frozen=True):
     """A sample of a prompt."""
 
-    key: SampleKey
-    reward: float | None
-    advantage: float | None
+    id: str
+    reward: Real | None
+    advantage: Real | None
     response_tokens: int | None
     status: str
     discarded: str
-    response: str
+    preview: str
     """The start of the response."""
+
+
+class PromptSamples(Struct, frozen=True):
+    """The samples of a prompt at a step."""
+
+    samples: list[PromptSample]
 
 
 class _Counts(NamedTuple):
@@ -179,9 +187,9 @@ def _texts(
     return texts
 
 
-def prompt_samples(run: OpenRun, split: str, step: int, prompt: str) -> list[PromptSample]:
+def prompt_samples(run: OpenRun, asked: PromptSampleQuery) -> PromptSamples:
     """Return the samples of a prompt at a step, at most `MOST_SAMPLES`. Raises `NotFound` without any."""
-    snapshot = run.snapshot()
+    snapshot, split, step, prompt = run.snapshot(), asked.split, asked.step, asked.prompt
     names = _splits(run, split, step)
     pieces = snapshot.holding(names, step, step) if names else []
     prompt_hash = hash_of_word(prompt)
@@ -195,4 +203,4 @@ def prompt_samples(run: OpenRun, split: str, step: int, prompt: str) -> list[Pro
     if rows is None or not len(rows):
         raise NotFound(f"no prompt {prompt[:40]!r} at step {step} of {split!r} in run {run.id!r}")
     shown = ("reward", "advantage", "response_tokens", "status", "discarded", "response_preview")
-    return [PromptSample(key, *values) for key, values in keyed_values(run, snapshot, rows, shown)]
+    return PromptSamples([PromptSample(str(key), *values) for key, values in keyed_values(run, snapshot, rows, shown)])

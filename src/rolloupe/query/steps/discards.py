@@ -3,6 +3,8 @@
 import math
 from collections import Counter
 
+from msgspec import Struct
+
 from rolloupe.index import OpenRun, StepKey
 from rolloupe.query.engine import database
 from rolloupe.query.engine.caches import AnswerCache
@@ -10,6 +12,7 @@ from rolloupe.query.engine.compile import discard_overlay
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import is_asked
 from rolloupe.query.records import Discards
+from rolloupe.questions import DiscardQuery
 
 KEPT = 1_000_000
 """Number of counts of steps and reasons to cache."""
@@ -36,6 +39,33 @@ def discards(run: OpenRun, split: str | None = None) -> list[Discards]:
             sums = (a + b for a, b in zip(count[3:], discard[3:], strict=True))
             counts[place] = Discards(*place, *sums)
     return [counts[place] for place in sorted(counts, key=lambda place: (place[0] != "train", *place))]
+
+
+class RunDiscards(Struct, frozen=True, kw_only=True):
+    """Parallel columns, one entry for each step and reason, by step.
+
+    `unfinished` of the samples were cancelled or failed: they have no answer to read.
+    """
+
+    split: str
+    reasons: list[str]
+    steps: list[int]
+    samples: list[int]
+    groups: list[int]
+    unfinished: list[int]
+
+
+def discards_answer(run: OpenRun, asked: DiscardQuery) -> RunDiscards:
+    """Return the discarded samples of a split, in columns."""
+    counts = discards(run, asked.split)
+    return RunDiscards(
+        split=asked.split,
+        reasons=[count.reason for count in counts],
+        steps=[count.step for count in counts],
+        samples=[count.samples for count in counts],
+        groups=[count.groups for count in counts],
+        unfinished=[count.unfinished for count in counts],
+    )
 
 
 def discarded_by_step(run: OpenRun) -> dict[StepKey, int]:

@@ -93,31 +93,6 @@ async def prompts(request: Request) -> Response:
     return await context.replies.answer(request, " ".join(run.version for run in runs), make)
 
 
-async def prompt_samples(request: Request) -> Response:
-    """`GET /api/runs/{run}/prompt-samples?split=&step=&prompt=`."""
-    context, run = context_of(request), await context_of(request).run(request)
-    parameters, version = request.query_params, run.version
-    split, step = params.word(parameters, "split"), params.integer(parameters, "step")
-    prompt = params.word(parameters, "prompt")
-
-    def make() -> wire.PromptSamplesReply:
-        found = [
-            wire.PromptSampleItem(
-                id=str(one.key),
-                reward=number(one.reward),
-                advantage=number(one.advantage),
-                response_tokens=one.response_tokens,
-                status=one.status,
-                discarded=one.discarded,
-                preview=one.response,
-            )
-            for one in query.prompt_samples(run, split, step, prompt)
-        ]
-        return wire.PromptSamplesReply(run=run.id, samples=found)
-
-    return await context.replies.answer(request, version, make)
-
-
 async def run_metrics(request: Request) -> Response:
     """`POST /api/run-metrics`."""
     context, body = context_of(request), await params.body_of(request, wire.RunMetricsRequest)

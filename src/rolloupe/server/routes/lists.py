@@ -15,7 +15,7 @@ from rolloupe.model import SampleKey
 from rolloupe.query import Group, SampleQuery
 from rolloupe.server import params, replies
 from rolloupe.server.context import context_of
-from rolloupe.wire import encoding, number
+from rolloupe.wire import encoding
 from rolloupe.wire.views import items
 
 LIMIT = 200
@@ -42,7 +42,7 @@ def columns_of(run: OpenRun, parameters: QueryParams) -> list[str]:
 
 def around_of(parameters: QueryParams) -> SampleKey | None:
     """Return the sample that the page must contain, if any."""
-    return params.sample_key(parameters["around"]) if parameters.get("around") else None
+    return query.sample_key(parameters["around"]) if parameters.get("around") else None
 
 
 def reasons_of(run: OpenRun, wanted: SampleQuery, page: query.SamplePage | query.GroupPage) -> list[str]:
@@ -143,56 +143,6 @@ def spread(group: Group, present: list[str], columns: list[str]) -> Group:
         means=[group.means[at[name]] if name in at else None for name in columns],
         cells=[group.cells[at[name]] if name in at else [None] * len(group.members) for name in columns],
     )
-
-
-async def columns(request: Request) -> Response:
-    """`GET /api/runs/{run}/columns?split=`."""
-    context, run = context_of(request), await context_of(request).run(request)
-    split, version = params.word(request.query_params, "split"), run.version
-
-    def make() -> wire.ColumnsReply:
-        catalogue = query.catalogue(run, split)
-        items = [
-            wire.ColumnItem(
-                name=one.name,
-                kind=one.kind,
-                source=one.source,
-                label=one.label,
-                unit=one.unit,
-                is_empty=one.is_empty,
-                low=number(one.low),
-                high=number(one.high),
-                worst=number(one.worst),
-                best=number(one.best),
-            )
-            for one in catalogue.columns
-        ]
-        return wire.ColumnsReply(
-            run=run.id,
-            split=split,
-            version=version,
-            columns=items,
-            series=query.token_series_names(run),
-            group_size=catalogue.group_size,
-        )
-
-    return await context.replies.answer(request, version, make)
-
-
-async def complete(request: Request) -> Response:
-    """`GET /api/runs/{run}/complete?split=&step=&text=`."""
-    context, run = context_of(request), await context_of(request).run(request)
-    parameters, version = request.query_params, run.version
-    scope, text = page_query(parameters), parameters.get("text", "")
-
-    def make() -> wire.CompleteReply:
-        found = query.complete(run, scope, text)
-        return wire.CompleteReply(
-            start=found.start,
-            found=[wire.SuggestionItem(text=one.text, kind=one.kind, note=one.note) for one in found.found],
-        )
-
-    return await context.replies.answer(request, version, make)
 
 
 async def as_csv(request: Request) -> Response:

@@ -6,12 +6,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rolloupe import query, text, wire
-from rolloupe.errors import NotFound
-from rolloupe.query import Compared, GroupAnswer, Recurrence, TextPiece
-from rolloupe.query.sample.same_prompt import MOST
+from rolloupe.query import Compared, GroupAnswer, TextPiece
 from rolloupe.server import params
 from rolloupe.server.context import context_of
-from rolloupe.wire import number
 
 CHARS = 20_000
 LEAD = 600
@@ -29,9 +26,9 @@ async def members(request: Request) -> Response:
     """`GET /api/runs/{run}/members`: see `wire.MembersReply`."""
     context, run = context_of(request), await context_of(request).run(request)
     parameters, version = request.query_params, run.version
-    key = params.sample_key(params.word(parameters, "id"))
-    against = params.sample_key(parameters["against"]) if parameters.get("against") else None
-    only = [params.sample_key(one) for one in parameters.getlist("only")[:MAX_ONLY] if one]
+    key = query.sample_key(params.word(parameters, "id"))
+    against = query.sample_key(parameters["against"]) if parameters.get("against") else None
+    only = [query.sample_key(one) for one in parameters.getlist("only")[:MAX_ONLY] if one]
     max_chars = params.integer(parameters, "chars", CHARS, low=0, high=REPLY_CHARS)
     max_lead = params.integer(parameters, "lead", LEAD, low=0, high=REPLY_CHARS)
 
@@ -133,42 +130,3 @@ def _within(whole: str, place: int) -> int:
     while place < most and text.goes_on(whole, place):
         place += 1
     return place
-
-
-async def same(request: Request) -> Response:
-    """`GET /api/runs/{run}/same`: see `wire.SameReply`."""
-    context, run = context_of(request), await context_of(request).run(request)
-    parameters, version = request.query_params, run.version
-    key = None if parameters.get("prompt") else params.sample_key(params.word(parameters, "id"))
-
-    def make() -> wire.SameReply:
-        prompt = _hash_of(parameters["prompt"]) if key is None else query.prompt_hash_of(run, key)
-        found = query.recurring(run, prompt)
-        name = (prompt % 2**64).to_bytes(8, "big").hex()
-        steps = [_step(one) for one in found[:MOST]]
-        return wire.SameReply(run=run.id, prompt=name, steps=steps, is_cut=len(found) > MOST)
-
-    return await context.replies.answer(request, version, make)
-
-
-def _hash_of(word: str) -> int:
-    try:
-        if len(word) == 16:
-            return int.from_bytes(bytes.fromhex(word), "big", signed=True)
-    except ValueError:
-        pass
-    raise NotFound(f"{word[:40]!r} was never the number of a prompt")
-
-
-def _step(one: Recurrence) -> wire.SameStep:
-    return wire.SameStep(
-        split=one.key.split,
-        step=one.key.step,
-        id=str(one.key),
-        groups=one.groups,
-        samples=one.samples,
-        discarded=one.discarded,
-        reward_mean=number(one.reward.mean),
-        reward_std=number(one.reward.std),
-        response_tokens=number(one.response_tokens),
-    )

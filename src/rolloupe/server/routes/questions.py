@@ -28,11 +28,14 @@ def route_of(question: Question) -> Endpoint:
         context, run = context_of(request), await context_of(request).run(request)
         asked = params.query_of(request.query_params, question.query)
 
+        version = await context.in_thread(lambda: question.version_of(run, asked)) if question.version else run.version
+
         def make() -> Reply:
             answer = msgspec.to_builtins(question.answer(run, asked))
-            return Reply(encoding.encode_plain({"run": run.id, **answer}), JSON)
+            return Reply(encoding.encode_plain({"run": run.id, "version": version, **answer}), JSON)
 
-        version = await context.in_thread(lambda: question.version_of(run, asked)) if question.version else run.version
+        if not question.is_cached:
+            return await context.replies.fresh(request, make)
         in_thread = context.in_look_thread if question.pool == "looks" else None
         return await context.replies.answer(request, version, make, in_thread=in_thread)
 

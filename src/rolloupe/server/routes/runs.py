@@ -65,27 +65,6 @@ async def steps(request: Request) -> Response:
     return await context.replies.answer(request, version, make)
 
 
-async def discards(request: Request) -> Response:
-    """`GET /api/runs/{run}/discards?split=`."""
-    context, run = context_of(request), await context_of(request).run(request)
-    split, version = params.word(request.query_params, "split"), run.version
-
-    def make() -> wire.DiscardsReply:
-        found = query.discards(run, split)
-        return wire.DiscardsReply(
-            run=run.id,
-            split=split,
-            version=version,
-            reasons=[one.reason for one in found],
-            steps=[one.step for one in found],
-            samples=[one.samples for one in found],
-            groups=[one.groups for one in found],
-            unfinished=[one.unfinished for one in found],
-        )
-
-    return await context.replies.answer(request, version, make)
-
-
 async def problems(request: Request) -> Response:
     """`GET /api/runs/{run}/problems?offset=&limit=`."""
     context, run = context_of(request), await context_of(request).run(request)

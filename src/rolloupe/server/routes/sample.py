@@ -23,7 +23,7 @@ MAX_TOKEN = 200
 async def answered(request: Request, make: Callable[[OpenRun, SampleKey], Made]) -> Response:
     """Reply about the sample in the address."""
     context, run = context_of(request), await context_of(request).run(request)
-    key, version = params.sample_key(params.word(request.query_params, "id")), run.version
+    key, version = query.sample_key(params.word(request.query_params, "id")), run.version
     return await context.replies.answer(request, version, lambda: make(run, key), lambda: query.locate(run, key).length)
 
 

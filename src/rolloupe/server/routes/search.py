@@ -12,7 +12,7 @@ from rolloupe import wire
 from rolloupe.errors import BadPattern, BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.model import Turn
-from rolloupe.query import SampleQuery
+from rolloupe.query import SampleQuery, sample_key
 from rolloupe.query.filter.parser import conditions
 from rolloupe.query.search import MAX_SPANS, Pattern, Search, SearchOptions, TextQuery, places_in, speaks, utf16_length
 from rolloupe.server import params
@@ -96,7 +96,7 @@ async def spans(request: Request) -> Response:
     """`POST /api/runs/{run}/sample/spans`."""
     context, run = context_of(request), await context_of(request).run(request)
     body = await params.body_of(request, wire.SpansRequest)
-    key, pattern = params.sample_key(body.id), Pattern(text_query(body.search))
+    key, pattern = sample_key(body.id), Pattern(text_query(body.search))
 
     def make() -> wire.SpansReply:
         found = list(islice(_spans(pattern, loaded(request, run, key).turns), MAX_SPANS + 1))

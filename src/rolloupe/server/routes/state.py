@@ -193,7 +193,7 @@ def sample_mark(run: OpenRun | None, sample: str, view: wire.SampleMarkView) -> 
     """Return a mark with the data that identifies its sample. If the run is not open, the mark stays as sent."""
     if run is None:
         return SampleMark(**msgspec.structs.asdict(view))
-    key = params.sample_key(sample)
+    key = query.sample_key(sample)
     try:
         item = query.named(run, [key]).get(key)
     except SourceChanged:

@@ -17,7 +17,6 @@ from rolloupe.wire.views import transcripts
 
 MAX_FILES = 2000
 MAX_DIFF_CHARS = 2_000_000
-MAX_METRICS = 5000
 MAX_TRACKERS, MAX_NAMES = 100, 200
 
 
@@ -36,16 +35,6 @@ async def configs(request: Request) -> Response:
         found = query.config_differences(library.runs)
         runs = [wire.ConfigItem(run=run_id, values=values) for run_id, values in found.values.items()]
         return wire.ConfigsReply(keys=found.keys, telling=found.telling, runs=runs, left=found.left)
-
-    return await context.replies.fresh(request, make)
-
-
-async def metrics(request: Request) -> Response:
-    """`GET /api/runs/{run}/metrics`."""
-    context, run = context_of(request), await context_of(request).run(request)
-
-    def make() -> wire.MetricNamesReply:
-        return wire.MetricNamesReply(run=run.id, names=query.metric_names(run)[:MAX_METRICS])
 
     return await context.replies.fresh(request, make)
 

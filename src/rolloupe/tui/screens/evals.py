@@ -131,7 +131,11 @@ class EvalsScreen(BackScreen[SampleKey]):
         prompt = grid.prompts[number]
         step = next((grid.steps[n] for n in range(len(grid.steps) - 1, -1, -1) if prompt.n[n] > 0), None)
         if step is not None:
-            self.ask("answers", lambda: query.answers(run, split, step, prompt.name)[0].key, self.dismiss)
+
+            def first_answer() -> SampleKey:
+                return query.sample_key(query.answers(run, split, step, prompt.name)[0].id)
+
+            self.ask("answers", first_answer, self.dismiss)
 
     def _take_grid(self, grid: Grid) -> None:
         self._grid = grid

@@ -90,14 +90,6 @@ class AboutReply(Struct, kw_only=True):
     """Samples of steps that a later launch recorded again: no statistic counts them."""
 
 
-class MetricNamesReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/metrics`: the names of the trainer's metrics; reads the metrics files whole."""
-
-    run: str
-    names: list[str]
-    """The first names, if there are too many."""
-
-
 class ReportNode(Struct, kw_only=True):
     """A piece of a step's logged outline; all of it is plain text."""
 

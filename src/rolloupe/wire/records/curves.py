@@ -208,33 +208,6 @@ class AlarmsReply(Struct, kw_only=True):
     """The rules that the run has too little for."""
 
 
-class SavedItem(Struct, kw_only=True):
-    """A checkpoint, and its step."""
-
-    step: int
-    name: str
-
-
-class ResumedItem(Struct, kw_only=True):
-    """A launch of the run after the first one."""
-
-    step: int
-    """The first step of which its samples count."""
-    launch: int
-    again: int
-    """The number of its steps that an earlier launch had recorded, too."""
-
-
-class LandmarksReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/landmarks`: steps at which a run saved a checkpoint or was resumed, in ascending order."""
-
-    run: str
-    saved: list[SavedItem]
-    resumed: list[ResumedItem]
-    left_out: int
-    """Number of earlier ones, which are in no list."""
-
-
 class CurvesReply(Struct, kw_only=True):
     """The answer: for each run, in the order of the request, every curve in that order."""
 

@@ -57,19 +57,3 @@ class GroupsReply(Struct, kw_only=True):
     """As in `SamplesReply`."""
     columns: list[str]
     groups: list[GroupItem]
-
-
-class DiscardsReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/discards?split=`: parallel columns, one entry for each step and reason, by step.
-
-    `unfinished` of the samples were cancelled or failed: they have no answer to read.
-    """
-
-    run: str
-    split: str
-    version: str
-    reasons: list[str]
-    steps: list[int]
-    samples: list[int]
-    groups: list[int]
-    unfinished: list[int]

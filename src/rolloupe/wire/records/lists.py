@@ -3,7 +3,6 @@
 from msgspec import Struct
 
 from rolloupe.query import SampleItem
-from rolloupe.wire.records.numbers import Number
 
 
 class SamplesReply(Struct, kw_only=True):
@@ -47,51 +46,3 @@ class ListProgress(Struct, kw_only=True):
     """The number to look at."""
     found: int
     """The number of samples, or groups, that match among them."""
-
-
-class ColumnItem(Struct, kw_only=True):
-    """A column of samples; `low` and `high` bound the finite values seen."""
-
-    name: str
-    kind: str
-    """`number` or `text`."""
-    source: str
-    """`fixed`, `metric`, `tag` or `derived`."""
-    label: str
-    """A readable label; empty if the name says as much."""
-    unit: str
-    is_empty: bool
-    """No sample has a number; False as long as annotations or the index may bring one."""
-    low: Number
-    high: Number
-    worst: Number
-    """The worst value that the run declares, with `best`; it is the greater one if less is better."""
-    best: Number
-
-
-class ColumnsReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/columns?split=`: the columns to show, sort and filter samples by."""
-
-    run: str
-    split: str
-    version: str
-    columns: list[ColumnItem]
-    series: list[str]
-    """The token series of the run's samples: their means over tokens have curves by step."""
-    group_size: int
-    """The maximum number of samples in a group; 0 if unknown."""
-
-
-class SuggestionItem(Struct, kw_only=True):
-    """A completion of a filter. `kind` is `column`, `operator`, `value` or `word`."""
-
-    text: str
-    kind: str
-    note: str
-
-
-class CompleteReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/complete?split=&step=&text=`: completions of the end of `text`, from `start` on."""
-
-    start: int
-    found: list[SuggestionItem]

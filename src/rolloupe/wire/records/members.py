@@ -61,33 +61,6 @@ class MembersReply(Struct, kw_only=True):
     label: str
 
 
-class SameStep(Struct, kw_only=True):
-    """The answers to a prompt at a step; `id` is the first of them."""
-
-    split: str
-    step: int
-    id: str
-    groups: int
-    samples: int
-    discarded: int
-    """How many of the samples were discarded; the mean is over all."""
-    reward_mean: Number
-    reward_std: Number
-    response_tokens: Number
-    """Mean over the samples that have one."""
-
-
-class SameReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/same?id=` or `?prompt=`: where the run answers one prompt, by split and step."""
-
-    run: str
-    prompt: str
-    """Identifies the prompt in every run."""
-    steps: list[SameStep]
-    is_cut: bool
-    """True if not all steps are listed."""
-
-
 class SharedPromptItem(Struct, kw_only=True):
     """A prompt; each list has an entry for every run, 0 samples and no mean for a run without the prompt."""
 
@@ -113,22 +86,3 @@ class SharedPromptsReply(Struct, kw_only=True):
     prompts: list[SharedPromptItem]
     is_cut: bool
     """True if a run has more prompts at the step than were compared."""
-
-
-class PromptSampleItem(Struct, kw_only=True):
-    """A sample of a prompt; `preview` is the start of its response."""
-
-    id: str
-    reward: Number
-    advantage: Number
-    response_tokens: int | None
-    status: str
-    discarded: str
-    preview: str
-
-
-class PromptSamplesReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/prompt-samples?split=&step=&prompt=`: the samples of a prompt at a step."""
-
-    run: str
-    samples: list[PromptSampleItem]

@@ -2,7 +2,7 @@
 
 import { useSession } from "../../state/useSession";
 import type { Session } from "../../state/session";
-import { getDiscards } from "../../api";
+import { askDiscards } from "../../api";
 import { bars, percent, summed, type Bar } from "../../lib/sample/discardReasons";
 import { condition } from "../../lib/list/filter";
 import { count, figure } from "../../lib/numbers/numbers";
@@ -22,7 +22,7 @@ export function Reasons() {
   const reply = session.steps.reply.value;
   const loaded = useLoaded(
     reply === null || split === null ? null : `${id}\n${split}\n${reply.version}`,
-    () => getDiscards(id, split ?? ""),
+    () => askDiscards(id, { split: split ?? "" }),
     `${id}\n${split}`,
   );
   if (loaded.error !== null) return <Failure error={loaded.error} what="The reasons" again={loaded.again} />;

@@ -1,8 +1,8 @@
 /** The samples of a cell: each with its value, and a link to it. */
 
 import { useSession } from "../../state/useSession";
-import { getCell } from "../../api";
-import type { AnswerItem } from "../../api/types.gen";
+import { askEvalsAnswers } from "../../api";
+import type { Answer } from "../../api/types.gen";
 import { scopeOf } from "../../lib/address/address";
 import { commonWords, without } from "../../lib/diff/commonWords";
 import { count, exact, figure, score } from "../../lib/numbers/numbers";
@@ -25,7 +25,7 @@ interface Props {
 export function Answers({ run, query: { split, metric, bar }, metric: name, step, prompt, version }: Props) {
   const session = useSession();
   const of = [run, split, metric, bar, step, prompt].join("\n");
-  const loaded = useLoaded(`${of}\n${version}`, () => getCell(run, { split, metric, bar, step, prompt }), of);
+  const loaded = useLoaded(`${of}\n${version}`, () => askEvalsAnswers(run, { split, metric, bar, step, prompt }), of);
   const answers = loaded.value?.answers ?? [];
   const common = commonWords(answers.map(({ preview: text }) => preview(text).text));
   return (
@@ -51,7 +51,7 @@ function Answer({
   metric,
   common,
 }: {
-  one: AnswerItem;
+  one: Answer;
   metric: string;
   common: ReadonlySet<string>;
 }) {

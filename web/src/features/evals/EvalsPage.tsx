@@ -1,8 +1,8 @@
 /** Evaluations: scores by step, and the results of each prompt. It also covers training prompts that recur. */
 
 import { useSession } from "../../state/useSession";
-import { getEvals } from "../../api";
-import type { EvalsReply } from "../../api/types.gen";
+import { askEvals } from "../../api";
+import type { RunEvals } from "../../api/types.gen";
 import { score } from "../../lib/numbers/numbers";
 import { harmless } from "../../lib/text/invisible";
 import { Alone, Failure, Loading, State } from "../../ui/layout/EmptyState";
@@ -19,7 +19,7 @@ export function EvalsPage() {
   const item = session.run.now.value;
   const query = { metric: evalOption(session, "metric"), bar: evalOption(session, "bar"), k: evalOption(session, "k") };
   const key = item === null ? null : [item.id, item.version, ...Object.values(query)].join("\n");
-  const loaded = useLoaded(key, () => getEvals(item?.id ?? "", query), item?.id);
+  const loaded = useLoaded(key, () => askEvals(item?.id ?? "", query), item?.id);
   const reply = loaded.value;
   if (item === null) return null;
   if (loaded.error !== null) {
@@ -67,7 +67,7 @@ export function EvalsPage() {
 }
 
 /** The metric and the threshold of a correct answer. */
-function Controls({ reply }: { reply: EvalsReply | null }) {
+function Controls({ reply }: { reply: RunEvals | null }) {
   const session = useSession();
   const metrics = [...new Set(["reward", ...(reply?.evals.flatMap((one) => one.metrics) ?? [])])];
   const chosen = evalOption(session, "metric");

@@ -1,7 +1,7 @@
 /** Prompts by steps. Only the visible cells are drawn; arrow keys move through all of them. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { PromptRow } from "../../api/types.gen";
+import type { PromptScores } from "../../api/types.gen";
 import { commonOf, without } from "../../lib/diff/commonWords";
 import { CELL_PX, columnsOn, labelEvery, markOf, moved, ROW_PX, describeCell, type Span, type Spot } from "./gridCells";
 import { figure } from "../../lib/numbers/numbers";
@@ -15,10 +15,10 @@ import style from "./Evals.module.css";
 interface Props {
   steps: readonly number[];
   /** The prompts; rows leave out the words that they share. */
-  alike: readonly PromptRow[];
+  alike: readonly PromptScores[];
   total: number;
   /** Undefined while its page is loading. */
-  rowAt: (row: number) => PromptRow | undefined;
+  rowAt: (row: number) => PromptScores | undefined;
   need: (page: number) => void;
   page: number;
   open: { prompt: string; step: number } | null;
@@ -163,7 +163,7 @@ export function Grid({ steps, alike, total, rowAt, need, page, open, choose }: P
 }
 
 interface RowProps {
-  row: PromptRow | undefined;
+  row: PromptScores | undefined;
   index: number;
   top: number;
   steps: readonly number[];

@@ -1,7 +1,7 @@
 import { createSession } from "../../state/session";
 import { beforeEach, expect, it, vi } from "vitest";
 import * as api from "../../api";
-import type { PromptRow, RunItem } from "../../api/types.gen";
+import type { PromptScores, RunItem } from "../../api/types.gen";
 import { START } from "../../lib/address/address";
 import { runs } from "../../state/runs";
 import { drawn, settled } from "../../testing/page";
@@ -9,7 +9,7 @@ import { GridSection } from "./GridSection";
 
 const session = createSession();
 
-vi.mock(import("../../api"), async (original) => ({ ...(await original()), getGrid: vi.fn<typeof api.getGrid>() }));
+vi.mock(import("../../api"), async (original) => ({ ...(await original()), askGrid: vi.fn<typeof api.askGrid>() }));
 // Nothing is laid out here: all rows are on the screen.
 vi.mock("../../ui/hooks/useVirtual", () => ({
   useVirtual: ({ count }: { count: number }) => ({
@@ -21,8 +21,9 @@ vi.mock("../../ui/hooks/useVirtual", () => ({
 const TOTAL = 150;
 const RUN = { id: "r", name: "r", version: "1", splits: [{ name: "eval/a", steps: 1, samples: TOTAL }] } as RunItem;
 
-vi.mocked(api.getGrid).mockImplementation(async (run, { split, metric, offset, limit }) => {
-  const prompts = Array.from({ length: TOTAL }, (_, i): PromptRow => ({
+vi.mocked(api.askGrid).mockImplementation(async (run, asked) => {
+  const { split, metric, offset, limit } = asked as { split: string; metric: string; offset: number; limit: number };
+  const prompts = Array.from({ length: TOTAL }, (_, i): PromptScores => ({
     name: String(i),
     prompt: `${metric} ${i}`,
     verdict: "never",

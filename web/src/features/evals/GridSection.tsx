@@ -2,8 +2,8 @@
 
 import { useSession } from "../../state/useSession";
 import { useMemo, useState } from "preact/hooks";
-import { type ApiError, getGrid } from "../../api";
-import type { GridReply, PromptRow } from "../../api/types.gen";
+import { type ApiError, askGrid } from "../../api";
+import type { PromptGrid, PromptScores } from "../../api/types.gen";
 import { count, figure, whole } from "../../lib/numbers/numbers";
 import { harmless } from "../../lib/text/invisible";
 import { asApiError } from "../../state/browser/login";
@@ -45,7 +45,7 @@ export function GridSection({ split, splits }: { split: string; splits: readonly
   const key = item === null ? null : [item.id, item.version, ...Object.values(query)].join("\n");
   const loaded = useLoaded(
     key,
-    () => getGrid(item?.id ?? "", { ...query, offset: 0, limit: PAGE }),
+    () => askGrid(item?.id ?? "", { ...query, offset: 0, limit: PAGE }),
     `${item?.id}\n${split}`,
   );
   const reply = loaded.value;
@@ -111,7 +111,7 @@ export function GridSection({ split, splits }: { split: string; splits: readonly
 }
 
 /** The kinds of prompts with their counts: each narrows the grid. */
-function Kinds({ reply, discarded }: { reply: GridReply; discarded: number }) {
+function Kinds({ reply, discarded }: { reply: PromptGrid; discarded: number }) {
   const session = useSession();
   const chosen = evalOption(session, "only");
   const all = KINDS.reduce((sum, [name]) => sum + (name === "unbeaten" ? 0 : (reply.counts[name] ?? 0)), 0);
@@ -158,22 +158,22 @@ interface Query {
   step_max: string;
 }
 
-function Content({ reply, query }: { reply: GridReply; query: Query }) {
+function Content({ reply, query }: { reply: PromptGrid; query: Query }) {
   const session = useSession();
-  const [pages, setPages] = useState<ReadonlyMap<number, readonly PromptRow[]>>(new Map());
+  const [pages, setPages] = useState<ReadonlyMap<number, readonly PromptScores[]>>(new Map());
   const [error, setError] = useState<ApiError | null>(null);
   const asking = useMemo(() => new Set<string>(), []);
   const { step, ask: fields } = session.place.now.value;
   const open = fields["prompt"];
   if (reply.total === 0) return <Nothing reply={reply} split={query.split} />;
-  const rowAt = (row: number): PromptRow | undefined =>
+  const rowAt = (row: number): PromptScores | undefined =>
     row < PAGE ? reply.prompts[row] : pages.get(Math.floor(row / PAGE))?.[row % PAGE];
   const need = async (page: number): Promise<void> => {
     const name = `${reply.version} ${page}`;
     if (page === 0 || asking.has(name)) return;
     asking.add(name);
     try {
-      const more = await getGrid(reply.run, { ...query, offset: page * PAGE, limit: PAGE });
+      const more = await askGrid(reply.run, { ...query, offset: page * PAGE, limit: PAGE });
       setPages((before) => new Map(before).set(page, more.prompts));
       setError(null);
     } catch (reason) {
@@ -211,7 +211,7 @@ function Content({ reply, query }: { reply: GridReply; query: Query }) {
   );
 }
 
-function Nothing({ reply, split }: { reply: GridReply; split: string }) {
+function Nothing({ reply, split }: { reply: PromptGrid; split: string }) {
   const session = useSession();
   if (evalOption(session, "only") !== "" || evalOption(session, "from") !== "" || evalOption(session, "to") !== "") {
     return (

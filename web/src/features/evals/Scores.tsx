@@ -2,7 +2,7 @@
 
 import { useSession } from "../../state/useSession";
 import { useRef, useEffect } from "preact/hooks";
-import type { EvalItem, WireNumber } from "../../api/types.gen";
+import type { EvalSummary, WireNumber } from "../../api/types.gen";
 import { line } from "./gridCells";
 import { count, figure, finite, score } from "../../lib/numbers/numbers";
 import { Text } from "../../ui/text/Text";
@@ -11,7 +11,7 @@ import { Judge } from "./Judge";
 import style from "./Evals.module.css";
 
 /** All evaluations side by side. */
-export function AllScores({ evals }: { evals: readonly EvalItem[] }) {
+export function AllScores({ evals }: { evals: readonly EvalSummary[] }) {
   const scroller = useRef<HTMLDivElement>(null);
   useEdges(scroller);
   return (
@@ -23,7 +23,7 @@ export function AllScores({ evals }: { evals: readonly EvalItem[] }) {
   );
 }
 
-function Scores({ of }: { of: EvalItem }) {
+function Scores({ of }: { of: EvalSummary }) {
   const session = useSession();
   const { split, metric, ks, steps } = of;
   const scroller = useRef<HTMLDivElement>(null);
@@ -126,7 +126,7 @@ function Estimate({ value, graded, of, k }: { value: WireNumber; graded: number;
   );
 }
 
-function Lines({ of: { ks, steps, split } }: { of: EvalItem }) {
+function Lines({ of: { ks, steps, split } }: { of: EvalSummary }) {
   const at = steps.map(({ step }) => step);
   // The largest k for which every step has an estimate: a line of one step would say nothing.
   const whole = ks.findLastIndex((_, i) => steps.every(({ pass_at }) => pass_at[i] !== null));

@@ -1,6 +1,6 @@
 /** The head of the page: what findings are over, what was looked at, and how to read them. */
 
-import { getCompletion } from "../../api";
+import { askComplete } from "../../api";
 import type { RunFindings } from "../../api/types.gen";
 import { figure, whole } from "../../lib/numbers/numbers";
 import { percent } from "../../lib/sample/discardReasons";
@@ -45,7 +45,9 @@ export function Controls({ reply }: { reply: RunFindings | null }) {
 function Environments({ split }: { split: string }) {
   const session = useSession();
   const run = session.run.now.value?.id ?? "";
-  const loaded = useLoaded(split === "" ? null : `${run}\n${split}`, () => getCompletion(run, { split }, 'env = "'));
+  const loaded = useLoaded(split === "" ? null : `${run}\n${split}`, () =>
+    askComplete(run, { split, text: 'env = "' }),
+  );
   const values = (loaded.value?.found ?? [])
     .filter(({ kind }) => kind === "value")
     .map(({ text }) => text.replaceAll(/^"|"$/g, "").replaceAll('""', '"'));

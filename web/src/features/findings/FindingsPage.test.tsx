@@ -16,7 +16,7 @@ vi.mock(import("../../api"), async (original) => ({
   ...(await original()),
   getSample: vi.fn<typeof api.getSample>(),
   getSpans: vi.fn<typeof api.getSpans>(),
-  getCompletion: vi.fn<typeof api.getCompletion>(),
+  askComplete: vi.fn<typeof api.askComplete>(),
   changeState: vi.fn<typeof api.changeState>(),
 }));
 vi.mock("../../api/routes.gen", () => ({ askFindings: vi.fn<typeof findingsApi.askFindings>() }));
@@ -57,6 +57,7 @@ const PHRASE = finding({
 
 const reply = (more: Partial<RunFindings> = {}): RunFindings => ({
   run: "r",
+  version: "1",
   findings: [finding({}), PHRASE],
   meanings: { suspect: "paid and on the rise", earned: "paid as correct answers are" },
   split: "train",
@@ -101,7 +102,9 @@ beforeEach(() => {
     spans: [{ at: "1.0", start: 0, stop: 8 }],
     more: false,
   }));
-  vi.mocked(api.getCompletion).mockResolvedValue({
+  vi.mocked(api.askComplete).mockResolvedValue({
+    run: "r",
+    version: "1",
     start: 7,
     found: ['"a b"', '"c"'].map((text) => ({ text, kind: "value", note: "" })),
   });

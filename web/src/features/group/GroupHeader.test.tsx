@@ -11,7 +11,7 @@ import { SamePrompt } from "./SamePrompt";
 
 const session = createSession();
 
-vi.mock(import("../../api"), async (original) => ({ ...(await original()), getSame: vi.fn<typeof api.getSame>() }));
+vi.mock(import("../../api"), async (original) => ({ ...(await original()), askSame: vi.fn<typeof api.askSame>() }));
 
 runs.value = [{ id: "r", name: "r", version: "1", splits: [{ name: "train" }] } as RunItem];
 session.place.now.value = {
@@ -60,7 +60,7 @@ it("says that a prompt has more steps than are told", async () => {
     reward_std: 0,
     response_tokens: 1,
   }));
-  vi.mocked(api.getSame).mockResolvedValue({ run: "r", prompt: "p", steps, is_cut: true });
+  vi.mocked(api.askSame).mockResolvedValue({ run: "r", version: "1", prompt: "p", steps, is_cut: true });
   const host = await drawn(<SamePrompt />, session);
   await settled();
   expect(host.textContent).toContain("the first 2 steps");

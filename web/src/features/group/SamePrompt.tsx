@@ -4,8 +4,8 @@ import { useSession } from "../../state/useSession";
 import type { Session } from "../../state/session";
 import { signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { type ApiError, getSame, getSameIn } from "../../api";
-import type { SameReply, SameStep } from "../../api/types.gen";
+import { type ApiError, askSame } from "../../api";
+import type { SamePrompt, SameStep } from "../../api/types.gen";
 import { scopeOf } from "../../lib/address/address";
 import { count, exact, figure, finite, score } from "../../lib/numbers/numbers";
 import { cellColour, placeIn } from "../../lib/colour/scales";
@@ -32,7 +32,7 @@ export function SamePrompt() {
   const of = `${runId} ${session.group.groupId.value}`;
   const loaded = useLoaded(
     runId === null || sample === null ? null : `${of} ${session.steps.reply.value?.steps.length}`,
-    async () => getSame(runId ?? "", sample ?? ""),
+    async () => askSame(runId ?? "", { id: sample ?? "" }),
     of,
   );
   const same = loaded.value;
@@ -64,7 +64,7 @@ function splitHere(session: Session): string | null {
   return (sample === null ? null : scopeOf(sample)?.split) ?? split;
 }
 
-function summary(session: Session, same: SameReply | null): string {
+function summary(session: Session, same: SamePrompt | null): string {
   if (same === null) return "…";
   const here = same.steps.filter(({ split }) => split === splitHere(session));
   const elsewhere = same.steps.length - here.length;
@@ -87,7 +87,7 @@ function bySplit(all: readonly SameStep[]): [string, readonly SameStep[]][] {
   return [...result];
 }
 
-function Strips({ same }: { same: SameReply }) {
+function Strips({ same }: { same: SamePrompt }) {
   const splits = bySplit(same.steps);
   return (
     <>
@@ -187,7 +187,7 @@ function placeOf(session: Session, of: string, one: SameStep) {
 
 interface Elsewhere {
   searched: number;
-  replies: SameReply[];
+  replies: SamePrompt[];
   error: ApiError | null;
 }
 
@@ -208,7 +208,7 @@ function OtherRuns({ prompt }: { prompt: string }) {
       for (const id of key.split("\n")) {
         try {
           // oxlint-disable-next-line no-await-in-loop -- one at a time, so that other requests do not wait
-          const reply = await getSameIn(id, prompt);
+          const reply = await askSame(id, { prompt });
           if (!isWanted) return;
           put((now) => ({
             ...now,

@@ -1,7 +1,7 @@
 /** Fills the place of missing rows: the reason for their absence, and links. */
 
 import { useSession } from "../../state/useSession";
-import { getAbout, getMetricNames } from "../../api";
+import { getAbout, askMetrics } from "../../api";
 import { holds } from "../../lib/list/scope";
 import type { Listing } from "../../state/list/list";
 import { asksForReason } from "../../lib/list/filter";
@@ -57,7 +57,7 @@ export function Waiting() {
 function Beside({ id }: { id: string }) {
   const session = useSession();
   const about = useLoaded(id, () => getAbout(id)).value;
-  const metrics = useLoaded(id, () => getMetricNames(id)).value?.names.length ?? 0;
+  const metrics = useLoaded(id, () => askMetrics(id)).value?.names.length ?? 0;
   const reports = (about?.reports ?? []).reduce((sum, one) => sum + one.steps.length, 0);
   return (
     <>

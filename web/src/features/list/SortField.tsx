@@ -3,7 +3,7 @@
 import type { Session } from "../../state/session";
 import { useSession } from "../../state/useSession";
 import { useState } from "preact/hooks";
-import type { ColumnItem } from "../../api/types.gen";
+import type { ColumnInfo } from "../../api/types.gen";
 import { namesIn } from "../../lib/list/filter";
 import { harmless } from "../../lib/text/invisible";
 import style from "./List.module.css";
@@ -116,7 +116,7 @@ function wordsOf(session: Session, name: string): string {
   return harmless(isFixed || label === name ? label : `${label} (${fieldOf(session, name)})`);
 }
 
-function option(session: Session, { name }: ColumnItem) {
+function option(session: Session, { name }: ColumnInfo) {
   return (
     <option key={name} value={name}>
       {wordsOf(session, name)}

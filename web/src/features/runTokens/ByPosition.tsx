@@ -1,8 +1,8 @@
 /** A series by position in the response, at the current step and at the step it is compared with. */
 
 import { useMemo, useState } from "preact/hooks";
-import { getTokenPositions } from "../../api/runTokens";
-import type { RunSeriesItem, TokenPositionsReply } from "../../api/types.gen";
+import { askTokenPositions } from "../../api";
+import type { RunSeries, RunTokenPositions } from "../../api/types.gen";
 import { figure, score } from "../../lib/numbers/numbers";
 import { colourOf } from "../../state/marks";
 import { useSession } from "../../state/useSession";
@@ -13,7 +13,7 @@ import { besides, Lines } from "./Lines";
 import { otherStep, useAnswer } from "./scope";
 import style from "./RunTokens.module.css";
 
-export function ByPosition({ series }: { series: RunSeriesItem }) {
+export function ByPosition({ series }: { series: RunSeries }) {
   const session = useSession();
   const run = session.run.now.value;
   const step = session.place.field.step.value;
@@ -67,11 +67,11 @@ export function ByPosition({ series }: { series: RunSeriesItem }) {
 
 const usePositions = (series: string, step: number | null) =>
   useAnswer(step === null ? null : ["positions", series, step], (id, split) =>
-    getTokenPositions(id, split, series, step ?? 0),
+    askTokenPositions(id, { split, series, step: step ?? 0 }),
   );
 
 /** The curve of a step; null without a value. Positions begin at 1. */
-function curveOf(reply: TokenPositionsReply | null): Curve | null {
+function curveOf(reply: RunTokenPositions | null): Curve | null {
   if (reply === null || reply.first.length === 0) return null;
   return { steps: reply.first.map((first) => first + 1), mean: reply.means, smooth: reply.means, std: [] };
 }

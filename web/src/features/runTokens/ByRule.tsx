@@ -1,7 +1,7 @@
 /** What each rule takes out of the loss by step: shares of the trained tokens by side, and the share of the update. */
 
 import { useMemo, useState } from "preact/hooks";
-import { getTokenMasks } from "../../api/runTokens";
+import { askTokenMasks } from "../../api";
 import type { MaskSteps, WireNumber } from "../../api/types.gen";
 import { figure, toNumber } from "../../lib/numbers/numbers";
 import { percent } from "../../lib/numbers/percent";
@@ -16,7 +16,7 @@ import style from "./RunTokens.module.css";
 const [OUT, UP, DOWN, LOST] = [1, 3, 4, 2];
 
 export function ByRule() {
-  const loaded = useAnswer(["masks"], getTokenMasks);
+  const loaded = useAnswer(["masks"], (id, split) => askTokenMasks(id, { split }));
   const reply = loaded.value;
   return (
     <section aria-labelledby="tokens-by-rule">

@@ -1,8 +1,8 @@
 /** A series by step: the mean with a band of percentiles, and the extremes. A press goes to a step. */
 
 import { useMemo, useState } from "preact/hooks";
-import { getTokenSteps } from "../../api/runTokens";
-import type { RunSeriesItem, TokenStepsReply, WireNumber } from "../../api/types.gen";
+import { askTokenSteps } from "../../api";
+import type { RunSeries, RunTokenSteps, WireNumber } from "../../api/types.gen";
 import { spanFor, USUAL_SPAN } from "../../lib/charts/chart";
 import { figure, score } from "../../lib/numbers/numbers";
 import { harmless } from "../../lib/text/invisible";
@@ -21,10 +21,10 @@ const MEANS = [
   { value: "samples", label: "samples", title: "Every sample counts alike, however long it is" },
 ] as const;
 
-export function ByStep({ series }: { series: RunSeriesItem }) {
+export function ByStep({ series }: { series: RunSeries }) {
   const session = useSession();
   const run = session.run.now.value;
-  const loaded = useAnswer(["steps", series.name], (id, split) => getTokenSteps(id, split, series.name));
+  const loaded = useAnswer(["steps", series.name], (id, split) => askTokenSteps(id, { split, series: series.name }));
   const reply = loaded.value;
   const [pointed, point] = useState<number | null>(null);
   const of = option(session, "mean") === "samples" ? "samples" : "";
@@ -86,7 +86,7 @@ export function ByStep({ series }: { series: RunSeriesItem }) {
   );
 }
 
-function curvesOf(reply: TokenStepsReply, isOfSamples: boolean): { mean: Curve; most: Curve; least: Curve } {
+function curvesOf(reply: RunTokenSteps, isOfSamples: boolean): { mean: Curve; most: Curve; least: Curve } {
   const { steps, p10, p90 } = reply;
   const mean = isOfSamples ? reply.sample_mean : reply.mean;
   const plain = (values: readonly WireNumber[]): Curve => ({ steps, mean: values, smooth: values, std: [] });
@@ -104,7 +104,7 @@ function curvesOf(reply: TokenStepsReply, isOfSamples: boolean): { mean: Curve; 
 }
 
 /** All figures of one step. */
-function Figures({ reply, at, step }: { reply: TokenStepsReply; at: number; step: number | null }) {
+function Figures({ reply, at, step }: { reply: RunTokenSteps; at: number; step: number | null }) {
   if (at < 0) return <p class="quiet">Step {figure(step)} has no value.</p>;
   const figures: [string, WireNumber | undefined][] = [
     ["mean over tokens", reply.mean[at]],

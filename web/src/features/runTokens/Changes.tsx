@@ -1,7 +1,7 @@
 /** The token strings that gain and lose most between two steps. */
 
-import { getTokenChanges } from "../../api/runTokens";
-import type { TokenWordItem, WordChangeItem } from "../../api/types.gen";
+import { askTokenChanges } from "../../api";
+import type { Word, ChangedWord } from "../../api/types.gen";
 import { count, figure, score, signed } from "../../lib/numbers/numbers";
 import { percent } from "../../lib/numbers/percent";
 import { useSession } from "../../state/useSession";
@@ -29,7 +29,7 @@ export function Changes() {
   const least = Number.isSafeInteger(typed) && typed > 0 ? typed : LEAST;
   const isPair = step !== null && other !== null && step !== other;
   const loaded = useAnswer(isPair ? ["changes", other, step, by, least] : null, (id, split) =>
-    getTokenChanges(id, {
+    askTokenChanges(id, {
       split,
       before: other ?? 0,
       after: step ?? 0,
@@ -81,14 +81,14 @@ export function Changes() {
 
 interface ChangeProps {
   title: string;
-  rows: readonly WordChangeItem[];
+  rows: readonly ChangedWord[];
   by: string;
   /** How many trained tokens either step has. */
   tokens: readonly number[];
 }
 
 function ChangeTable({ title, rows, by, tokens: [first = 0, second = 0] }: ChangeProps) {
-  const values = ({ before, after }: WordChangeItem): string[] =>
+  const values = ({ before, after }: ChangedWord): string[] =>
     by === "share"
       ? [percent(before.tokens / first), percent(after.tokens / second)]
       : [score(before.probability, "–"), score(after.probability, "–")];
@@ -127,5 +127,4 @@ function ChangeTable({ title, rows, by, tokens: [first = 0, second = 0] }: Chang
 
 const signedPercent = (value: number): string => `${value > 0 ? "+" : "−"}${percent(Math.abs(value))}`;
 
-const times = (before: TokenWordItem, after: TokenWordItem): string =>
-  `${figure(before.tokens)} → ${figure(after.tokens)}`;
+const times = (before: Word, after: Word): string => `${figure(before.tokens)} → ${figure(after.tokens)}`;

@@ -1,6 +1,6 @@
 /** The token strings with most KL, of a step or of all. */
 
-import { getTokenWords } from "../../api/runTokens";
+import { askTokenWords } from "../../api";
 import { figure, score, toNumber } from "../../lib/numbers/numbers";
 import { useSession } from "../../state/useSession";
 import { Segments } from "../../ui/controls/Segments";
@@ -17,7 +17,7 @@ export function MostKl() {
   const step = session.place.field.step.value;
   const isOfRun = option(session, "strings") === "run";
   const loaded = useAnswer(["words", isOfRun ? "" : (step ?? "")], (id, split) =>
-    getTokenWords(id, split, isOfRun ? undefined : (step ?? undefined), ROWS),
+    askTokenWords(id, { split, step: isOfRun ? undefined : (step ?? undefined), limit: ROWS }),
   );
   const reply = loaded.value;
   const some = reply?.words.filter(({ kl }) => (toNumber(kl) ?? 0) > 0) ?? [];

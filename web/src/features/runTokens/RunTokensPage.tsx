@@ -1,7 +1,7 @@
 /** The tokens of a run: a series by step and by position, what rules take out, token strings, the worst tokens. */
 
-import { getTokenSeries } from "../../api/runTokens";
-import type { RunSeriesItem, TokenCoverageView } from "../../api/types.gen";
+import { askTokenSeries } from "../../api";
+import type { RunSeries, TokenCoverage } from "../../api/types.gen";
 import { count, figure, whole } from "../../lib/numbers/numbers";
 import { harmless } from "../../lib/text/invisible";
 import { useSession } from "../../state/useSession";
@@ -23,7 +23,7 @@ const FIRST = ["mismatch_kl", "kl", "kl_k3", "entropy", "logprobs", "value_error
 
 export function RunTokensPage() {
   const session = useSession();
-  const loaded = useAnswer(["series"], getTokenSeries);
+  const loaded = useAnswer(["series"], (id, split) => askTokenSeries(id, { split }));
   const reply = loaded.value;
   if (loaded.error !== null && reply === null)
     return (
@@ -44,7 +44,7 @@ export function RunTokensPage() {
       </Alone>
     );
   const chosen = option(session, "series");
-  const named = (name: string): RunSeriesItem | undefined => reply.series.find((one) => one.name === name);
+  const named = (name: string): RunSeries | undefined => reply.series.find((one) => one.name === name);
   const series = named(chosen) ?? FIRST.map(named).find((one) => one !== undefined) ?? reply.series[0];
   if (series === undefined) return null;
   return (
@@ -103,7 +103,7 @@ function Beside() {
 }
 
 /** Why there is nothing to see, and what to record. */
-function Nothing({ coverage }: { coverage: TokenCoverageView | null }) {
+function Nothing({ coverage }: { coverage: TokenCoverage | null }) {
   if (coverage !== null && coverage.pending > 0)
     return (
       <State title="The tokens are not indexed yet">

@@ -1,13 +1,13 @@
 /** A token string in the first column of a table, with a link to its samples. */
 
-import type { TokenWordItem } from "../../api/types.gen";
+import type { Word } from "../../api/types.gen";
 import { hasToken } from "../../lib/list/filter";
 import { useSession } from "../../state/useSession";
 import { labelOf } from "../tokens";
 import style from "./RunTokens.module.css";
 
 interface Props {
-  word: Pick<TokenWordItem, "token_id" | "text">;
+  word: Pick<Word, "token_id" | "text">;
   extent: "step" | "run";
 }
 

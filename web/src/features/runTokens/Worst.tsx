@@ -1,6 +1,6 @@
 /** The tokens of the split with the worst values of a series, or the highest or lowest, each a link to its place. */
 
-import type { RunSeriesItem } from "../../api/types.gen";
+import type { RunSeries } from "../../api/types.gen";
 import { sideOf } from "../../lib/tokens/worst";
 import { worstTokens } from "../../state/tokens/worst";
 import { useSession } from "../../state/useSession";
@@ -17,7 +17,7 @@ const SIDES = [
   { value: "low", label: "lowest" },
 ] as const;
 
-export function Worst({ series }: { series: RunSeriesItem }) {
+export function Worst({ series }: { series: RunSeries }) {
   const session = useSession();
   const usual = sideOf(series);
   const sides = usual === "both" ? SIDES : SIDES.slice(1);

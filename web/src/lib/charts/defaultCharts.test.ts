@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import type { ColumnItem } from "../../api/types.gen";
+import type { ColumnInfo } from "../../api/types.gen";
 import { chartOf } from "./chart";
 import { usualCharts } from "./defaultCharts";
 
 const of = (...texts: string[]) => texts.map(chartOf);
 
-const number = (name: string, source = "fixed", low = 0, high = 9): ColumnItem => ({
+const number = (name: string, source = "fixed", low = 0, high = 9): ColumnInfo => ({
   name,
   kind: "number",
   source,

@@ -1,6 +1,6 @@
 /** The default charts beside the rollouts: those that say most about the progress of a run. */
 
-import type { ColumnItem } from "../../api/types.gen";
+import type { ColumnInfo } from "../../api/types.gen";
 import { isScore } from "../list/metricNames";
 import { type Chart, chart, isSame } from "./chart";
 
@@ -32,7 +32,7 @@ const OF_EVALUATION = /^(?:val|eval|test|validation)\b.*\//;
 export const NORM: readonly RegExp[] = [/(?:^|[._/])grad_norm(?:[._/](?:mean|all))?$/];
 
 interface Given {
-  columns: readonly ColumnItem[];
+  columns: readonly ColumnInfo[];
   /** Token series. */
   series: readonly string[];
   /** Metrics that the trainer logged. */

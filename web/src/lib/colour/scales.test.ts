@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { ColumnItem } from "../../api/types.gen";
+import type { ColumnInfo } from "../../api/types.gen";
 import { cellColour, placeIn, rangeOf, scaleOf, share, shareOf, stop } from "./scales";
 
-function column(name: string, more: Partial<ColumnItem> = {}): ColumnItem {
+function column(name: string, more: Partial<ColumnInfo> = {}): ColumnInfo {
   return {
     name,
     kind: "number",
@@ -44,7 +44,7 @@ describe("scales of columns", () => {
     expect(scaleOf(column("status", { kind: "text", low: null, high: null }), 0).kind).toBe("none");
   });
   it("call nothing good or bad that the run does not: only rewards, their parts, and what it declares", () => {
-    const kinds = (names: readonly string[], more: Partial<ColumnItem> = {}) =>
+    const kinds = (names: readonly string[], more: Partial<ColumnInfo> = {}) =>
       new Set(names.map((name) => scaleOf(column(name, more), 0).kind));
     expect(kinds(["num_tries", "repetition", "format", "correct", "rewarded_turns", "response_chars"])).toEqual(
       new Set(["size"]),

@@ -1,6 +1,6 @@
 /** The colour of a value in a column: from the range that the run declares, else from the values seen. */
 
-import type { ColumnItem } from "../../api/types.gen";
+import type { ColumnInfo } from "../../api/types.gen";
 import { brief, finite, placeBetween } from "../numbers/numbers";
 
 /**
@@ -27,7 +27,7 @@ const SLACK = 1e-3;
 export const isDoubtful = (name: string, worst: number, best: number): boolean => worst < best && COSTS.test(name);
 
 /** The scale of a column. `groupSize` is how many samples a group has, 0 if unknown. */
-export function scaleOf(column: ColumnItem, groupSize: number): Scale {
+export function scaleOf(column: ColumnInfo, groupSize: number): Scale {
   if (column.kind !== "number") return NONE;
   const worst = finite(column.worst);
   const best = finite(column.best);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { DiscardsReply, StepsReply } from "../../api/types.gen";
+import type { RunDiscards, StepsReply } from "../../api/types.gen";
 import { bars, percent, summed } from "./discardReasons";
 
 const steps = (count: number): StepsReply => ({
@@ -16,7 +16,7 @@ const steps = (count: number): StepsReply => ({
   stamps: [],
 });
 
-const REPLY: DiscardsReply = {
+const REPLY: RunDiscards = {
   run: "r",
   split: "train",
   version: "1",

@@ -1,6 +1,6 @@
 /** Discarded samples in sums: by reason over the run and at one step, and by step for a chart. */
 
-import type { DiscardsReply, StepsReply } from "../../api/types.gen";
+import type { RunDiscards, StepsReply } from "../../api/types.gen";
 
 export interface Reason {
   reason: string;
@@ -24,7 +24,7 @@ export const isReason = (status: string, discarded: string): boolean =>
   discarded !== "" && status.toLowerCase() === discarded.toLowerCase();
 
 /** The reasons, the most frequent first. */
-export function summed(reply: DiscardsReply, steps: StepsReply, step: number | null): Sums {
+export function summed(reply: RunDiscards, steps: StepsReply, step: number | null): Sums {
   const result = new Map<string, Reason>();
   reply.reasons.forEach((reason, i) => {
     const one = result.get(reason) ?? { reason, samples: 0, here: 0, unfinished: 0, groups: 0 };
@@ -51,7 +51,7 @@ export interface Bar {
 }
 
 /** Bars of shares over the steps of a run, at most `most`: each may cover several steps. */
-export function bars(reply: DiscardsReply, steps: StepsReply, reasons: readonly string[], most: number): Bar[] {
+export function bars(reply: RunDiscards, steps: StepsReply, reasons: readonly string[], most: number): Bar[] {
   const count = Math.max(1, Math.min(most, steps.steps.length));
   const place = new Map(steps.steps.map((step, i) => [step, Math.floor((i * count) / steps.steps.length)]));
   const totals = Array.from({ length: count }, () => 0);

@@ -25,6 +25,8 @@ describe("the worst tokens", () => {
   });
   it("of two sides are one list", () => {
     const reply = (...values: (number | string)[]) => ({
+      run: "r",
+      version: "1",
       series: "importance_ratio",
       tokens: values.map((value, token) => ({ value, id: `train/0/0/${value}`, token, text: null, token_id: null })),
       coverage: { samples: 1, pending: 0, unread: 0 },

@@ -1,6 +1,6 @@
 /** The tokens with the worst values of a series, and how its values are distributed. */
 
-import type { TokenArray, WorstTokensReply } from "../../api/types.gen";
+import type { TokenArray, RunWorstTokens } from "../../api/types.gen";
 import { toNumber } from "../numbers/numbers";
 import { isLowWorst, isRatio, placeOf, type TokenScale } from "./scale";
 
@@ -41,8 +41,8 @@ export function worst(
 }
 
 /** The worst tokens of either side as one answer, as long as the longer one. */
-export function worstOfBoth(high: WorstTokensReply, low: WorstTokensReply): WorstTokensReply {
-  const far = ({ value }: WorstTokensReply["tokens"][number]): number =>
+export function worstOfBoth(high: RunWorstTokens, low: RunWorstTokens): RunWorstTokens {
+  const far = ({ value }: RunWorstTokens["tokens"][number]): number =>
     distance(high.series, "both", toNumber(value) ?? NaN);
   const all = new Map([...high.tokens, ...low.tokens].map((one) => [`${one.id} ${one.token}`, one]));
   const tokens = [...all.values()].toSorted((one, other) => far(other) - far(one));

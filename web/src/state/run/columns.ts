@@ -1,8 +1,8 @@
 /** The sample columns of the current split: their names, kinds, and colour scales. */
 
 import { computed, signal, untracked } from "@preact/signals";
-import { getColumns } from "../../api";
-import { COLUMNS, type ColumnItem, type ColumnsReply } from "../../api/types.gen";
+import { askColumns } from "../../api";
+import { COLUMNS, type ColumnInfo, type RunColumns } from "../../api/types.gen";
 import { bareName, commonPrefix } from "../../lib/list/metricNames";
 import { NONE, type Scale, scaleOf } from "../../lib/colour/scales";
 import { Store } from "../store";
@@ -15,14 +15,14 @@ export const SHORT: ReadonlyMap<string, string> = new Map(
 );
 
 export class ColumnsStore extends Store {
-  readonly #loaded = signal<ColumnsReply | null>(null);
+  readonly #loaded = signal<RunColumns | null>(null);
 
-  readonly #reply = computed<ColumnsReply | null>(() => {
+  readonly #reply = computed<RunColumns | null>(() => {
     const { run: id, split } = this.session.place.now.value;
     return this.#loaded.value?.run === id && this.#loaded.value?.split === split ? this.#loaded.value : null;
   });
 
-  readonly all = computed<readonly ColumnItem[]>(() => this.#reply.value?.columns ?? []);
+  readonly all = computed<readonly ColumnInfo[]>(() => this.#reply.value?.columns ?? []);
 
   readonly tokenSeries = computed<readonly string[]>(() => this.#reply.value?.series ?? []);
 
@@ -31,7 +31,7 @@ export class ColumnsStore extends Store {
 
   readonly #byName = computed(() => new Map(this.all.value.map((column) => [column.name, column])));
 
-  named(name: string): ColumnItem | null {
+  named(name: string): ColumnInfo | null {
     return this.#byName.value.get(name) ?? null;
   }
 
@@ -74,7 +74,7 @@ export class ColumnsStore extends Store {
     const version = this.session.run.now.peek()?.version;
     if (this.#reply.peek() !== null && this.#reply.peek()?.version === version) return;
     try {
-      this.#loaded.value = await getColumns(id, split);
+      this.#loaded.value = await askColumns(id, { split });
     } catch {
       // The list reports the error; without columns it has no colours.
     }

@@ -1,7 +1,7 @@
 /** The charts of a run by default. The names of logged metrics are loaded after the first sample. */
 
 import { computed, signal } from "@preact/signals";
-import { getMetricNames } from "../../api";
+import { askMetrics } from "../../api";
 import type { Chart } from "../../lib/charts/chart";
 import { usualCharts } from "../../lib/charts/defaultCharts";
 import { ownCharts } from "../browser/settings";
@@ -66,7 +66,7 @@ export class ChartsStore extends Store {
 
   async #load(id: string, version: string): Promise<void> {
     try {
-      this.#logged.value = { run: id, version, names: (await getMetricNames(id)).names };
+      this.#logged.value = { run: id, version, names: (await askMetrics(id)).names };
     } catch {
       this.#logged.value = { run: id, version, names: [] }; // the charts of samples are available anyway
     }

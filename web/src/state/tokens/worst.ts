@@ -1,8 +1,8 @@
 /** The worst tokens of the group, the step or the run: those with the most extreme values of the shown series. */
 
 import { computed, signal } from "@preact/signals";
-import { getWorstTokens, isAlone, type TokenScope } from "../../api";
-import type { TokenArray, WorstTokensReply } from "../../api/types.gen";
+import { askWorstTokens, isAlone, type TokenScope } from "../../api";
+import type { TokenArray, RunWorstTokens } from "../../api/types.gen";
 import { sideOf, worstOfBoth, type WorstSide } from "../../lib/tokens/worst";
 import { AnswersStore, type Asked } from "./answers";
 
@@ -17,18 +17,19 @@ export async function worstTokens(
   scope: TokenScope,
   series: Pick<TokenArray, "name" | "scale">,
   side: WorstSide = sideOf(series),
-): Promise<WorstTokensReply> {
-  const ask = (one: "high" | "low"): Promise<WorstTokensReply> => getWorstTokens(run, scope, series.name, one);
+): Promise<RunWorstTokens> {
+  const ask = (one: "high" | "low"): Promise<RunWorstTokens> =>
+    askWorstTokens(run, { ...scope, series: series.name, side: one });
   return side === "both" ? worstOfBoth(...(await Promise.all([ask("high"), ask("low")]))) : ask(side);
 }
 
-export class TokenWorstStore extends AnswersStore<WorstTokensReply> {
+export class TokenWorstStore extends AnswersStore<RunWorstTokens> {
   readonly of = signal<WorstOf>("sample");
 
   /** Those that the list has, of a group, a step or the run. */
   readonly rows = computed(() => this.now.value[0]?.tokens.slice(0, MOST_WORST) ?? []);
 
-  protected readonly asked = computed<readonly Asked<WorstTokensReply>[]>(() => {
+  protected readonly asked = computed<readonly Asked<RunWorstTokens>[]>(() => {
     const { sample, run: runs, tokens, tokenLook: look } = this.session;
     const [reply, series] = [sample.now.value, look.series.value];
     if (isAlone() || this.of.value === "sample" || !tokens.isWanted.value) return [];

@@ -1,9 +1,9 @@
 /** What an answer about the tokens of many samples lacks. */
 
-import type { TokenCoverageView } from "../../api/types.gen";
+import type { TokenCoverage } from "../../api/types.gen";
 import { count } from "../../lib/numbers/numbers";
 
-export function Coverage({ of }: { of: TokenCoverageView }) {
+export function Coverage({ of }: { of: TokenCoverage }) {
   const notes = [
     of.pending === 0 ? "" : `${count(of.pending, "sample")} not indexed yet.`,
     of.unread === 0 ? "" : `The tokens of ${count(of.unread, "sample")} could not be read.`,

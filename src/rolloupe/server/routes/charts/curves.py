@@ -32,9 +32,6 @@ MAX_ENTRIES = 10_000
 
 MAX_ALARMS = 200
 
-MAX_LANDMARKS = 2000
-"""Of each kind, the last ones; nobody can tell more apart on a chart."""
-
 OF_K = ("pass_at", "pass_all")
 
 
@@ -91,22 +88,6 @@ async def alarms(request: Request) -> Response:
 
     version = await context.in_thread(lambda: version_of(run))
     return await context.replies.remembered(request, ("alarms", run.id, version), make)
-
-
-async def landmarks(request: Request) -> Response:
-    """`GET /api/runs/{run}/landmarks`."""
-    context, run = context_of(request), await context_of(request).run(request)
-
-    def make() -> wire.LandmarksReply:
-        found = query.landmarks(run)
-        return wire.LandmarksReply(
-            run=run.id,
-            saved=[wire.SavedItem(step=one.step, name=one.name) for one in found.saved[-MAX_LANDMARKS:]],
-            resumed=[wire.ResumedItem(**one._asdict()) for one in found.resumed[-MAX_LANDMARKS:]],
-            left_out=sum(max(0, len(some) - MAX_LANDMARKS) for some in found),
-        )
-
-    return await context.replies.fresh(request, make)
 
 
 async def curves(request: Request) -> Response:

@@ -2,8 +2,8 @@
 
 import { useState } from "preact/hooks";
 import { getMembers } from "../../../api";
-import { getPromptSamples } from "../../../api/compare";
-import type { MemberText, PromptSampleItem, RunItem, SharedPromptItem } from "../../../api/types.gen";
+import { askPromptSamples } from "../../../api";
+import type { MemberText, PromptSample, RunItem, SharedPromptItem } from "../../../api/types.gen";
 import { scopeOf } from "../../../lib/address/address";
 import { count, exact, figure, score } from "../../../lib/numbers/numbers";
 import { useSession } from "../../../state/useSession";
@@ -56,7 +56,7 @@ function Column({ item, at, prompt }: Pick<Props, "at"> & { item: RunItem; promp
   const [chosen, choose] = useState("");
   const [isWhole, whole] = useState(false);
   const of = JSON.stringify([item.id, at, prompt]);
-  const loaded = useLoaded(`${of} ${item.version}`, () => getPromptSamples(item.id, { ...at, prompt }), of);
+  const loaded = useLoaded(`${of} ${item.version}`, () => askPromptSamples(item.id, { ...at, prompt }), of);
   const samples = loaded.value?.samples ?? [];
   const current = samples.find(({ id }) => id === chosen) ?? samples[0];
   return (
@@ -88,7 +88,7 @@ function Column({ item, at, prompt }: Pick<Props, "at"> & { item: RunItem; promp
   );
 }
 
-function Answer({ item, one }: { item: RunItem; one: PromptSampleItem }) {
+function Answer({ item, one }: { item: RunItem; one: PromptSample }) {
   const session = useSession();
   const loaded = useLoaded(`${item.id}\n${one.id}`, () =>
     getMembers(item.id, { id: one.id, against: one.id, only: [one.id], chars: CHARS, lead: CHARS }),

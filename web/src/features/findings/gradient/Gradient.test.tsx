@@ -22,6 +22,7 @@ const share = (name: string, where: string, more: Partial<GradientShare> = {}): 
 
 const REPLY: RunGradient = {
   run: "r",
+  version: "1",
   note: "",
   step_min: 3,
   step_max: null,

@@ -21,6 +21,7 @@ const term = (words: string, weight: number, more: Partial<PartTerm>): PartTerm 
 
 const REPLY: RunParts = {
   run: "r",
+  version: "1",
   parts: [
     {
       name: "format",

@@ -11,6 +11,7 @@ vi.mock("../../../api/routes.gen", () => ({ askLint: vi.fn<typeof findingsApi.as
 
 const REPLY: RunLint = {
   run: "r",
+  version: "1",
   broken: [
     {
       rule: "mask_gap",

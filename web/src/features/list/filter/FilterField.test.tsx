@@ -10,12 +10,17 @@ const session = createSession();
 
 vi.mock(import("../../../api"), async (original) => ({
   ...(await original()),
-  getCompletion: vi.fn<typeof api.getCompletion>(),
+  askComplete: vi.fn<typeof api.askComplete>(),
 }));
 
 beforeEach(() => {
   session.place.now.value = { ...START, page: "rollouts", run: "r", split: "train", step: 1 };
-  vi.mocked(api.getCompletion).mockResolvedValue({ start: 0, found: [{ text: "reward", kind: "column", note: "" }] });
+  vi.mocked(api.askComplete).mockResolvedValue({
+    run: "r",
+    version: "1",
+    start: 0,
+    found: [{ text: "reward", kind: "column", note: "" }],
+  });
 });
 
 /** The field, with the focus, and something typed. */
@@ -45,7 +50,7 @@ it("offers what may follow for as long as the cursor stays", async () => {
 describe("what is typed and not entered", () => {
   it("is taken back by Escape, to what is applied", async () => {
     session.place.now.value = { ...session.place.now.value, where: "turns > 1" };
-    vi.mocked(api.getCompletion).mockReturnValue(new Promise(() => {})); // the first Escape would close the offers
+    vi.mocked(api.askComplete).mockReturnValue(new Promise(() => {})); // the first Escape would close the offers
     const { field } = await typed("reward < 0.5");
     field.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
     await settled();

@@ -1,6 +1,6 @@
 /** The filter of the list. */
 
-import { getCompletion } from "../../../api";
+import { askComplete } from "../../../api";
 import { queryOf } from "../../../lib/list/scope";
 import { useSession } from "../../../state/useSession";
 import { FilterInput } from "./FilterInput";
@@ -23,7 +23,7 @@ export function FilterField() {
         const of = list.scope.peek();
         if (of === null) return null;
         const { split, step, step_min, step_max } = queryOf(of);
-        return getCompletion(of.run, { split, step, step_min, step_max }, begun);
+        return askComplete(of.run, { split, step, step_min, step_max, text: begun });
       }}
       apply={(where) => session.filter.filterBy(where)}
       leaving={(apply) => {

@@ -4,7 +4,7 @@
  */
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { CompleteReply } from "../../../api/types.gen";
+import type { Completion } from "../../../api/types.gen";
 import { sentence } from "../../../lib/text/sentence";
 import { useAfterPress } from "../../../ui/hooks/useAfterPress";
 import style from "./FilterField.module.css";
@@ -23,7 +23,7 @@ interface Props {
   of: string | null;
   where: string;
   /** Completions of a text; null where nobody can complete it. */
-  complete: (begun: string) => Promise<CompleteReply> | null;
+  complete: (begun: string) => Promise<Completion> | null;
   apply: (text: string) => void;
   /** Called as the field is left; what it returns applies the text once the press that left it is over. */
   leaving: (apply: (text: string) => void) => (text: string) => void;
@@ -48,7 +48,7 @@ export function FilterInput({
   const offersId = `${id}-offers`;
   const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState(where);
-  const [offered, offer] = useState<CompleteReply | null>(null);
+  const [offered, offer] = useState<Completion | null>(null);
   const [marked, mark] = useState(-1);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const round = useRef(0);

@@ -1,7 +1,7 @@
 /** The filter of one chart, and its split. */
 
 import { useId } from "preact/hooks";
-import { getCompletion } from "../../../api";
+import { askComplete } from "../../../api";
 import type { Placed } from "../../../lib/charts/layout";
 import { harmless } from "../../../lib/text/invisible";
 import { useSession } from "../../../state/useSession";
@@ -36,7 +36,9 @@ export function FilterFields({ placed, alter, error }: Props) {
         placeholder="Only samples with: env = math"
         of={runId}
         where={where}
-        complete={(begun) => (runId === null ? null : getCompletion(runId, { split: splitOf(look, ofPage) }, begun))}
+        complete={(begun) =>
+          runId === null ? null : askComplete(runId, { split: splitOf(look, ofPage), text: begun })
+        }
         apply={(text) => alter({ where: text })}
         leaving={(apply) => apply}
         isInMenu

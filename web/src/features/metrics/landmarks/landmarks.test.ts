@@ -22,6 +22,7 @@ const steps = Array.from({ length: 100 }, (_, i) => i);
 const saved = (...at: number[]) => at.map((step) => ({ step, name: `s${step}` }));
 const reply = (checkpoints: { step: number; name: string }[]) => ({
   run: "r",
+  version: "1",
   saved: checkpoints,
   resumed: [{ step: 41, launch: 2, again: 3 }],
   left_out: 0,
@@ -66,7 +67,7 @@ describe("landmarks of a chart", () => {
   });
 
   it("stand where their step is, whatever is across, and nowhere beyond the range", () => {
-    const found = landmarksOf({ run: "r", saved: saved(1, 3, 9), resumed: [], left_out: 0 }, []);
+    const found = landmarksOf({ run: "r", version: "1", saved: saved(1, 3, 9), resumed: [], left_out: 0 }, []);
     const places = (frame = { left: 0, width: 300, low: 0, high: 30, bottom: 0, top: 1 }) =>
       spotsOf(found, { steps: [0, 1, 2], x: [0, 10, 30] }, frame).map(({ px }) => px);
     expect(places()).toEqual([100, 300]);

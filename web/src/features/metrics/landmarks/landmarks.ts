@@ -1,6 +1,6 @@
 /** Landmarks of a run: checkpoints and resumes at the foot of its charts, alarms above; close ones are one mark. */
 
-import type { AlarmCurve, AlarmItem, LandmarksReply } from "../../../api/types.gen";
+import type { AlarmCurve, AlarmItem, Landmarks } from "../../../api/types.gen";
 import { count, figure } from "../../../lib/numbers/numbers";
 import { nearest } from "../../../lib/numbers/nearest";
 import type { Curve, Frame } from "../../charts";
@@ -36,7 +36,7 @@ const RANKS: readonly Kind[] = ["error", "hint", "resumed", "saved"];
 const MANY: Readonly<Partial<Record<Kind, string>>> = { saved: "checkpoint", resumed: "resume" };
 
 /** All landmarks of a run, ascending by step. */
-export function landmarksOf(found: LandmarksReply | null, alarms: readonly AlarmItem[]): Landmark[] {
+export function landmarksOf(found: Landmarks | null, alarms: readonly AlarmItem[]): Landmark[] {
   const saved = found?.saved ?? [];
   const resumed = found?.resumed ?? [];
   return [

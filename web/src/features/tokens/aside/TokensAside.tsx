@@ -15,7 +15,7 @@ import type { Series, TokenSample } from "../../../lib/tokens/sample/tokenSample
 import type { Mask } from "../../../state/tokens/masks";
 import { useState } from "preact/hooks";
 import { isAlone } from "../../../api";
-import { getTokenMasks } from "../../../api/runTokens";
+import { askTokenMasks } from "../../../api";
 import { useLoaded } from "../../../ui/hooks/useLoaded";
 import { useAfterFrame } from "../../../ui/hooks/useAfterFrame";
 import { AGREES } from "../controls/Agreement";
@@ -142,7 +142,7 @@ function useSharesOfStep(): ReadonlyMap<string, number> {
   const [reply, version] = [session.sample.now.value, session.run.now.value?.version];
   const { run = "", split = "", step = 0 } = reply ?? {};
   const subject = isAlone() || reply === null ? null : JSON.stringify([run, split]);
-  const loaded = useLoaded(subject && `${subject} ${version}`, () => getTokenMasks(run, split), subject);
+  const loaded = useLoaded(subject && `${subject} ${version}`, () => askTokenMasks(run, { split }), subject);
   return new Map(
     loaded.value?.rules.flatMap(({ rule, steps, masked }) => {
       const share = masked[steps.indexOf(step)];

@@ -1,6 +1,6 @@
 /** The worst tokens of several samples, each a link to its place. */
 
-import type { TokenArray, WorstTokenItem } from "../../../api/types.gen";
+import type { TokenArray, ShownToken } from "../../../api/types.gen";
 import { scopeOf } from "../../../lib/address/address";
 import { figure, score } from "../../../lib/numbers/numbers";
 import { nameOfSample } from "../../../lib/sample/name";
@@ -11,7 +11,7 @@ import { worstPlace } from "./worstRows";
 import style from "./WorstTable.module.css";
 
 interface Props {
-  tokens: readonly WorstTokenItem[];
+  tokens: readonly ShownToken[];
   series: Pick<TokenArray, "name" | "title">;
   /** They are of several steps. */
   isOfRun: boolean;
@@ -39,7 +39,7 @@ export function WorstTable({ tokens, series, isOfRun }: Props) {
 }
 
 interface RowProps {
-  token: WorstTokenItem;
+  token: ShownToken;
   /** The series whose worst tokens these are: the sample opens with it. */
   series: string;
   isOfRun: boolean;

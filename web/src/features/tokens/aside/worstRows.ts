@@ -1,6 +1,6 @@
 /** The rows of the worst tokens: those of the sample, and the place of one in another sample. */
 
-import type { WorstTokenItem } from "../../../api/types.gen";
+import type { ShownToken } from "../../../api/types.gen";
 import { type Place, scopeOf } from "../../../lib/address/address";
 import type { Series, TokenSample } from "../../../lib/tokens/sample/tokenSample";
 import { worst } from "../../../lib/tokens/worst";
@@ -13,7 +13,7 @@ export const worstOfSample = (
 ): readonly number[] => worst(series, tokens.trained, MOST_WORST, range ?? undefined);
 
 /** Where a token of any sample is, in the colours of the series whose worst it is one of. */
-export const worstPlace = ({ id, token }: WorstTokenItem, series: string): Partial<Place> => ({
+export const worstPlace = ({ id, token }: ShownToken, series: string): Partial<Place> => ({
   ...scopeOf(id),
   page: "rollouts",
   discarded: false,

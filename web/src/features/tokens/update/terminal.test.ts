@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import type { ColumnItem, WireNumber } from "../../../api/types.gen";
+import type { ColumnInfo, WireNumber } from "../../../api/types.gen";
 import { inkOf, scaleOf } from "../../../lib/colour/scales";
 import { brief, figure, score, signed, toNumber } from "../../../lib/numbers/numbers";
 import { FIRST, FLAGS } from "../../../lib/tokens/sample/tokenSample";
@@ -18,7 +18,7 @@ interface Tinted {
 
 interface Shown {
   numbers: Record<"value" | "figure" | "score" | "signed" | "brief", WireNumber>[];
-  columns: (Pick<ColumnItem, "name" | "kind" | "low" | "high" | "worst" | "best"> & {
+  columns: (Pick<ColumnInfo, "name" | "kind" | "low" | "high" | "worst" | "best"> & {
     group_size: number;
     values: number[];
     inks: (string | null)[];
