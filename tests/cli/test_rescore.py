@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rolloupe.cli.commands.graders.rescore import _of_old_grader
+from rolloupe.cli.commands.rescore import _of_old_grader
 from rolloupe.demo import RUNS
 from rolloupe.insight.rescore.comparison import RewardChange, grader_share
 from tests.cli.support import FORBIDDEN, HOSTILE, command, rolloupe

@@ -8,7 +8,7 @@ import pytest
 
 from rolloupe.insight import RULES, History, check
 from rolloupe.insight.rules.eval_down import _trend
-from rolloupe.insight.spikes import spikes
+from rolloupe.insight.rules.spikes import spikes
 from rolloupe.tokens import Floats
 from tests.insight.given_curves import Curves
 

@@ -9,7 +9,7 @@ import msgspec
 
 from rolloupe.cli import options
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
-from rolloupe.cli.json_output import dumps
+from rolloupe.cli.output import dumps
 from rolloupe.cli.terminal import print_table, tell
 from rolloupe.questions import QUESTIONS, Question
 

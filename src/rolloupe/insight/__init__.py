@@ -1,9 +1,8 @@
 """What a run shows without being asked: rules that look at its curves, and what its rewards pay for (`findings`)."""
 
-from rolloupe.insight.alarm import Alarm, Rule
+from rolloupe.insight.alarm import Alarm, NotChecked, Rule, UncheckedRule
 from rolloupe.insight.check import RULES, CheckedCurves, Raised, check
 from rolloupe.insight.curves import HasCurves, History, RunCurves
-from rolloupe.insight.too_little import NotChecked, UncheckedRule
 
 __all__ = [
     "RULES", "Alarm", "CheckedCurves", "HasCurves", "History", "NotChecked", "Raised", "Rule", "RunCurves",

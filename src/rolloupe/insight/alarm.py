@@ -1,10 +1,42 @@
-"""An alarm, and the rule that raises it."""
+"""What rules about curves raise: alarms, and reasons why they could not look."""
 
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
-from rolloupe.insight.curves import HasCurves
-from rolloupe.insight.names import CurveName
+from msgspec import Struct
+
+from rolloupe.insight.curves import HasCurves, History
+
+
+class CurveName(NamedTuple):
+    """A curve that an alarm is about; see `CurveQuery`."""
+
+    kind: str
+    name: str
+    source: str = ""
+    """The evaluation; empty for all other curves."""
+
+
+class UncheckedRule(Struct, frozen=True, kw_only=True):
+    """A rule that could not be checked."""
+
+    rule: str
+    reason: str
+
+
+class NotChecked(Exception):
+    """Raised by a rule that a run has too little for; its text is the reason."""
+
+
+def enough(history: History | None, least: int, what: str) -> History:
+    """Return the points with finite values. Raises `NotChecked` without a curve, and if they are fewer than needed."""
+    if history is None:
+        raise NotChecked(f"the run has no {what}")
+    finite = history.finite()
+    if len(finite) < least:
+        raise NotChecked(f"{len(finite)} step{'' if len(finite) == 1 else 's'} with {what}; {least} are needed")
+    return finite
+
 
 Severity = Literal["error", "hint"]
 """An error is certainly wrong; a hint is worth a look."""

@@ -6,16 +6,16 @@ from pkgutil import iter_modules
 from typing import NamedTuple
 
 from rolloupe.insight import rules
-from rolloupe.insight.alarm import Alarm, Rule
+from rolloupe.insight.alarm import Alarm, NotChecked, Rule, UncheckedRule
 from rolloupe.insight.curves import HasCurves
-from rolloupe.insight.too_little import NotChecked, UncheckedRule
 from rolloupe.query import listing_once
 
+_MODULES = (import_module(f"{rules.__name__}.{module.name}") for module in iter_modules(rules.__path__))
 RULES: dict[str, Rule] = {
     rule.name: rule
-    for rule in (import_module(f"{rules.__name__}.{module.name}").RULE for module in iter_modules(rules.__path__))
+    for rule in sorted((rule for module in _MODULES for rule in module.RULES), key=lambda rule: rule.name)
 }
-"""By name; a module of `rules/` each."""
+"""By name; each module of `rules/` has some."""
 
 
 class Raised(NamedTuple):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
-from rolloupe.insight.names import CurveName
+from rolloupe.insight.alarm import CurveName
 from rolloupe.query import CurveOptions, CurveQuery
 from rolloupe.tokens import Floats
 

@@ -4,10 +4,9 @@ Owns one small SQLite database in the user's data directory. The index, which ma
 separate, and looking at a run never needs the state. A change that cannot be stored is refused and may be tried again.
 """
 
-from rolloupe.state.findings_aside import FindingAside, findings_aside, set_finding_aside
+from rolloupe.state.decisions import FindingAside, findings_aside, rules_off, set_finding_aside, switch_rule
 from rolloupe.state.mark_lookup import LocatedMark, found, marks_of
 from rolloupe.state.records import Change, Mark, Owner, RunMark, SampleMark, Written
-from rolloupe.state.rule_switches import rules_off, switch_rule
 from rolloupe.state.run_identity import Identity, identity_of
 from rolloupe.state.scores import ScoreFiles, encoded, forget_scores, score_file
 from rolloupe.state.store import NAME, State, default_folder

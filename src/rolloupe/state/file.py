@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from rolloupe.errors import NotWritable
 from rolloupe.state import database
-from rolloupe.state.run_keys import Owners
+from rolloupe.state.run_identity import Owners
 
 FAILURES = (OSError, sqlite3.Error, database.TooNew)
 """Errors of a file that cannot be used."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from rolloupe.errors import BadQuery, NotWritable
-from rolloupe.state.run_keys import Owners
+from rolloupe.state.run_identity import Owners
 
 CONNECT_S = 5
 LOCK_MS, STATEMENT_MS = 5_000, 10_000

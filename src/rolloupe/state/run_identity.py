@@ -1,17 +1,16 @@
-"""What identifies a run: its place, and how its first files begin.
-
-The beginnings of its files, which do not change while they grow, identify a run that was moved. They are not enough
-alone: two runs of one configuration may write the same first line.
-"""
+"""What identifies a run, so that marks find it again after it has moved."""
 
 import hashlib
 import os
-from typing import NamedTuple
+import secrets
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from rolloupe.formats import all_formats
 from rolloupe.index import OpenRun
 from rolloupe.model import Location
-from rolloupe.storage import open_file
+from rolloupe.state.records import Owner
+from rolloupe.storage import is_remote, open_file
 
 FILES = 8
 """How many files, the first by name, count."""
@@ -73,3 +72,112 @@ def _head(location: Location) -> bytes:
 
 def _print(format_name: str, head: bytes) -> str:
     return hashlib.blake2b(format_name.encode() + b"\0" + head, digest_size=12).hexdigest()
+
+
+MAX_PRINTS = 64
+"""How many fingerprints a run keeps."""
+
+PUT_OWNER = """
+    INSERT INTO owners (key, format, name, path) VALUES (?, ?, ?, ?)
+    ON CONFLICT (key) DO UPDATE SET format = excluded.format, name = excluded.name, path = excluded.path
+"""
+PUT_PLACE = """
+    INSERT INTO places (format, path, key) VALUES (?, ?, ?)
+    ON CONFLICT (format, path) DO UPDATE SET key = excluded.key
+"""
+
+Place = tuple[str, str]
+"""A format, and the path of a run in it."""
+
+
+class Database(Protocol):
+    """What runs statements: SQLite, or PostgreSQL behind the same signs."""
+
+    def execute(self, sql: str, values: Sequence[Any] = ..., /) -> Any:
+        """Run a statement, with a value for each `?`, and return its rows."""
+
+
+class Owners:
+    """The runs that have marks."""
+
+    def __init__(self) -> None:
+        self._checked: set[tuple[Place, str]] = set()
+        """Places whose files this process has read, and the run there."""
+        self._unknown: dict[Place, int] = {}
+        """Places of runs without marks, valid for that number of owners."""
+
+    def all(self, db: Database) -> list[Owner]:
+        """Every run, as it was last seen."""
+        return [Owner(*row) for row in db.execute("SELECT key, format, name, path FROM owners")]
+
+    def has(self, db: Database, key: str) -> bool:
+        """True for a key of a run."""
+        return db.execute("SELECT 1 FROM owners WHERE key = ?", (key,)).fetchone() is not None
+
+    def find(self, db: Database, identity: Identity, look: Callable[[], Identity]) -> str | None:
+        """The key of a run, None if it has no marks. `look` reads its files, at most once if that is enough."""
+        key = self._at_place(db, identity, look)
+        if key is not None:
+            return key
+        place = identity[0], identity[2]
+        ((count,),) = db.execute("SELECT count(*) FROM owners").fetchall()
+        if count == self._unknown.get(place, 0):
+            return None
+        found = look()
+        key = self._moved(db, found)
+        if found.prints and key is None:
+            self._unknown[place] = count
+        return key
+
+    def find_or_make(self, db: Database, identity: Identity) -> str:
+        """The key of a run, created if necessary; notes its place and its beginnings."""
+        key = self._at_place(db, identity, lambda: identity) or self._moved(db, identity) or secrets.token_hex(8)
+        self._remember(db, key, identity)
+        return key
+
+    def _at_place(self, db: Database, identity: Identity, look: Callable[[], Identity]) -> str | None:
+        """The run last seen at this place, unless all its files begin differently now."""
+        place = identity[0], identity[2]
+        row = db.execute("SELECT key FROM places WHERE format = ? AND path = ?", place).fetchone()
+        row = row or db.execute("SELECT key FROM places WHERE path = ?", place[1:]).fetchone()
+        if row is None:
+            return None
+        key = str(row[0])
+        if (place, key) in self._checked:
+            return key
+        prints, stored_prints = identity.known_as or look().known_as, _prints(db, key)
+        if prints and stored_prints and prints.isdisjoint(stored_prints):
+            return None
+        if prints:
+            self._checked.add((place, key))
+        return key
+
+    def _moved(self, db: Database, identity: Identity) -> str | None:
+        """The run whose files begin like these, if it is gone from every place where it was seen."""
+        if not identity.known_as:
+            return None
+        marks = ", ".join("?" * len(identity.known_as))
+        rows = db.execute(f"SELECT DISTINCT key FROM prints WHERE print IN ({marks})", sorted(identity.known_as))
+        for (key,) in rows.fetchall():
+            if not _is_somewhere(db, str(key)):
+                self._remember(db, str(key), identity)
+                return str(key)
+        return None
+
+    def _remember(self, db: Database, key: str, identity: Identity) -> None:
+        db.execute(PUT_OWNER, (key, *identity[:3]))
+        db.execute(PUT_PLACE, (identity.format, identity.path, key))
+        stored_prints = _prints(db, key)
+        for one in sorted(identity.prints - stored_prints)[: max(0, MAX_PRINTS - len(stored_prints))]:
+            db.execute("INSERT INTO prints VALUES (?, ?) ON CONFLICT DO NOTHING", (one, key))
+
+
+def _prints(db: Database, key: str) -> set[str]:
+    return {str(one) for (one,) in db.execute("SELECT print FROM prints WHERE key = ?", (key,))}
+
+
+def _is_somewhere(db: Database, key: str) -> bool:
+    return any(
+        is_remote(path) or os.path.exists(path)
+        for (path,) in db.execute("SELECT path FROM places WHERE key = ?", (key,))
+    )

@@ -15,7 +15,7 @@ import rolloupe
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.features import WithinSums, phrase_hashes, words_of
 from rolloupe.index import Piece, features
-from rolloupe.insight.findings import RunFindings, cache, search
+from rolloupe.insight.findings import RunFindings, search
 from rolloupe.insight.findings.candidates import candidates, smallest_effect
 from rolloupe.insight.findings.phrase import pattern_of_phrase, phrases_in, wording_of
 from rolloupe.insight.findings.trend import class_of, prevalence_of, trend_of
@@ -107,7 +107,7 @@ def test_sums_of_windows_add_up_and_equal_what_their_samples_give(run: rolloupe.
     window = FeatureWindow("train", 12, 23)
     of = sample_words(opened, window, feature_pieces(opened.snapshot(), window))
     from rolloupe.features import sums_within
-    from rolloupe.insight.findings.hits import phrase_matrix
+    from rolloupe.insight.findings.matrix import phrase_matrix
 
     hashes = np.array([one for one in late if one % 2 == 0], np.uint64)
     matrix = phrase_matrix(of, hashes)
@@ -143,10 +143,10 @@ def test_findings_are_looked_for_once(run: rolloupe.Run, monkeypatch: pytest.Mon
     with pytest.raises(TypeError):
         run.findings(steps=(2, 22))
     monkeypatch.undo()
-    monkeypatch.setattr(cache, "MOST_FILES", 2)
+    monkeypatch.setattr(search, "MOST_FILES", 2)
     for step in range(3, 6):
         run.findings(steps=(step, 22))
-    folder = run._opened().catalog.folder / cache.FOLDER
+    folder = run._opened().catalog.folder / search.FOLDER
     assert len(list(folder.glob("*.findings"))) == 2
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import rolloupe
 from rolloupe.features import Grouping
-from rolloupe.insight.findings.one_card import SeenFinding, cards, say_the_same
+from rolloupe.insight.findings.cards import SeenFinding, cards, say_the_same
 from rolloupe.insight.findings.words import also_of
 
 GROUPS = Grouping(np.repeat(np.arange(50), 8))

@@ -8,7 +8,7 @@ import click
 
 from rolloupe.cli import options, progress
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
-from rolloupe.cli.json_output import dumps
+from rolloupe.cli.output import dumps
 from rolloupe.cli.terminal import print_table, tell
 from rolloupe.record.writers.base import WRITERS
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from rolloupe.cli.commands.terminal import tui
+from rolloupe.cli.commands import tui
 from rolloupe.cli.commands.view import serving, start
 from rolloupe.cli.frame import Command, Example
 from rolloupe.cli.options import RunPaths

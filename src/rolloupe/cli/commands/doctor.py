@@ -9,7 +9,7 @@ from rolloupe._version import __version__
 from rolloupe.cli import options, progress
 from rolloupe.cli.diagnosis import Diagnosis, Findings, examine
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
-from rolloupe.cli.json_output import dumps
+from rolloupe.cli.output import dumps
 from rolloupe.cli.terminal import line, output, tell, without_samples
 from rolloupe.errors import IncompleteIndex
 

@@ -7,7 +7,7 @@ import click
 
 from rolloupe.cli import options, progress
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
-from rolloupe.cli.json_output import dumps
+from rolloupe.cli.output import dumps
 from rolloupe.cli.terminal import complain
 from rolloupe.cli.terminal import tell as printed
 from rolloupe.storage import own_place

@@ -6,7 +6,7 @@ import click
 
 from rolloupe.cli import options
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
-from rolloupe.cli.json_output import dumps
+from rolloupe.cli.output import dumps
 from rolloupe.cli.terminal import line, number, output, print_table, tell, without_samples
 
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rolloupe.cli import options
-from rolloupe.cli.csv_output import tell_csv
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
-from rolloupe.cli.json_output import dumps
+from rolloupe.cli.output import dumps, tell_csv
 from rolloupe.cli.terminal import complain, number, print_table, tell
 
 if TYPE_CHECKING:

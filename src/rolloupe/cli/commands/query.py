@@ -222,7 +222,7 @@ def where_there_are(runs: "list[Run]") -> str:
 
 
 def _write_lines(rows: "Iterable[tuple[Run, SampleItem]]") -> int:
-    from rolloupe.cli.json_output import dumps, sample_record
+    from rolloupe.cli.output import dumps, sample_record
 
     shown = 0
     for run, item in rows:

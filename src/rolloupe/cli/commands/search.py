@@ -8,7 +8,7 @@ import click
 from rolloupe.cli import options, progress
 from rolloupe.cli.commands.query import where_there_are
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
-from rolloupe.cli.json_output import dumps, sample_record
+from rolloupe.cli.output import dumps, sample_record
 from rolloupe.cli.terminal import complain, line, number, output, tell
 from rolloupe.errors import BadPattern, BadQuery, NotFound
 

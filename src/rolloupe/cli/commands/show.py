@@ -9,7 +9,7 @@ import click
 
 from rolloupe.cli import one_sample, options
 from rolloupe.cli.frame import Command, Example
-from rolloupe.cli.json_output import dumps
+from rolloupe.cli.output import dumps
 from rolloupe.cli.terminal import block, line, number, output, tell
 from rolloupe.errors import NotFound
 from rolloupe.text import legible_parts

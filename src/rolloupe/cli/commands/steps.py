@@ -7,7 +7,7 @@ import click
 
 from rolloupe.cli import options
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
-from rolloupe.cli.json_output import dumps
+from rolloupe.cli.output import dumps
 from rolloupe.cli.terminal import complain, number, print_table, tell
 from rolloupe.errors import NotFound
 

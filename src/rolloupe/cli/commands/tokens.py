@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rolloupe.cli import one_sample, options
-from rolloupe.cli.csv_output import tell_csv
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
-from rolloupe.cli.json_output import dumps
+from rolloupe.cli.output import dumps, tell_csv
 from rolloupe.cli.terminal import complain, number, print_table, safe_json, tell
 from rolloupe.errors import BadQuery
 

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from rolloupe.cli import options
-from rolloupe.cli.commands.terminal import tui
+from rolloupe.cli.commands import tui
 from rolloupe.cli.frame import Command, Example
 from rolloupe.server.process.over_ssh import PORT_TAKEN
 from rolloupe.server.process.socket import PortTaken

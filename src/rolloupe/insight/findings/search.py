@@ -1,22 +1,25 @@
-"""Looks for what the reward pays for in a window of a run."""
+"""Looks for what the reward pays for in a window of a run; what was found is kept until the run changes."""
 
+import contextlib
+import hashlib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 
 from rolloupe import query
-from rolloupe.derive import METRICS, PREFIX
+from rolloupe.derive import METRICS, PREFIX, behaviours
 from rolloupe.features import Floats
 from rolloupe.index import OpenRun, Snapshot
-from rolloupe.insight.findings import cache
+from rolloupe.index.features import features_of
 from rolloupe.insight.findings.candidates import SHOWN_DIGITS, Candidates, candidates, smallest_effect
+from rolloupe.insight.findings.cards import SamplesToRead, SeenFinding, cards, to_read
 from rolloupe.insight.findings.correctness import correctness_of, metrics_of
 from rolloupe.insight.findings.matrix import FeatureMatrix, evidence_of, feature_matrix
-from rolloupe.insight.findings.one_card import SeenFinding, cards
 from rolloupe.insight.findings.phrase import ALIKE, Wording, phrases_in, speaking, wording_of
-from rolloupe.insight.findings.reading_list import SamplesToRead, to_read
 from rolloupe.insight.findings.records import CLASSES, Finding, FindingClass, RunFindings
 from rolloupe.insight.findings.selection import PREFERENCE, Evidence, choose
 from rolloupe.insight.findings.trend import Trend, class_of, follows, prevalence_of, trend_of
@@ -24,6 +27,56 @@ from rolloupe.insight.findings.words import also_of, note_of, sentence_of
 from rolloupe.insight.one_look import one_at_a_time
 from rolloupe.query import FeatureWindow, text_rewards
 from rolloupe.questions import FindingQuery, PartQuery
+from rolloupe.storage import atomic
+
+VERSION = 10
+"""Raise it when the same samples lead to other findings."""
+
+FOLDER = "findings"
+MOST_FILES = 64
+
+
+def stamp_of(snapshot: Snapshot, window: FeatureWindow, asked: object) -> str:
+    """Identify what findings depend on: the question, the samples, and the files of their features."""
+    digest = hashlib.blake2b(repr((VERSION, sorted(behaviours()), window, asked)).encode(), digest_size=12)
+    for piece in snapshot.holding((window.split,), window.step_min, window.step_max):
+        state = None if piece.path is None else _state_of(features_of(piece.path))
+        digest.update(repr((piece.source, piece.start, piece.stop, piece.fingerprint, state)).encode())
+    steps = ((key, stats.stamp, stats.launch) for key, stats in snapshot.steps.items() if key[0] == window.split)
+    digest.update(repr(sorted(steps)).encode())
+    return digest.hexdigest()
+
+
+def _state_of(path: Path) -> tuple[int, int] | None:
+    """Size and time of a file; None without one."""
+    with contextlib.suppress(OSError):
+        state = path.stat()
+        return state.st_size, state.st_mtime_ns
+    return None
+
+
+def known(run: OpenRun, stamp: str) -> RunFindings | None:
+    """The findings with this stamp, if they were kept."""
+    with contextlib.suppress(OSError, msgspec.MsgspecError):
+        return msgspec.msgpack.decode(_path(run, stamp).read_bytes(), type=RunFindings)
+    return None
+
+
+def keep(run: OpenRun, stamp: str, found: RunFindings) -> None:
+    """Keep findings, and drop the oldest ones if there are many.
+
+    Without room nothing is kept, nor for steps that are too large to write.
+    """
+    with contextlib.suppress(OSError, OverflowError):
+        atomic.write(_path(run, stamp), msgspec.msgpack.encode(found))
+        files = sorted(_path(run, stamp).parent.glob("*.findings"), key=lambda path: path.stat().st_mtime)
+        for path in files[:-MOST_FILES]:
+            path.unlink(missing_ok=True)
+
+
+def _path(run: OpenRun, stamp: str) -> Path:
+    return run.catalog.folder / FOLDER / f"{stamp}.findings"
+
 
 MAX_DRIFT = 3
 NEARLY_SAME = 0.9
@@ -42,10 +95,10 @@ def findings(run: OpenRun, asked: FindingQuery = WHOLE_RUN, *, phrases_only: boo
     Raises `NotFound` for an unknown split, `BadQuery` for an unknown metric.
     """
     scope = _scope_of(run, asked, phrases_only=phrases_only)
-    found = cache.known(run, scope.stamp)
+    found = known(run, scope.stamp)
     if found is None:
         found = _search(run, scope)
-        cache.keep(run, scope.stamp, found)
+        keep(run, scope.stamp, found)
     discarded = query.discarded_among(run, scope.window.split, asked.step_min, asked.step_max)
     return replace(found, note=" ".join(filter(None, (found.note, discarded))))
 
@@ -72,7 +125,7 @@ def _scope_of(run: OpenRun, asked: FindingQuery | PartQuery, *, phrases_only: bo
     window = FeatureWindow(split, asked.step_min, asked.step_max, asked.env)
     metrics = metrics_of(snapshot, split)
     correct = correctness_of(run, metrics, asked.correct if isinstance(asked, FindingQuery) else "")
-    stamp = cache.stamp_of(snapshot, window, (correct, phrases_only))
+    stamp = stamp_of(snapshot, window, (correct, phrases_only))
     return _Scope(snapshot, window, metrics, correct, stamp, phrases_only)
 
 

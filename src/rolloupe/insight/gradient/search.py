@@ -1,18 +1,164 @@
 """Where the gradient of a run came from: a sample pulls by the square of its advantage."""
 
+from itertools import pairwise
+from typing import NamedTuple, TypeVar
+
 import numpy as np
+from numpy.typing import NDArray
 
 from rolloupe import query
-from rolloupe.features import Floats, Places
+from rolloupe.features import Floats, Grouping, Places, divided
 from rolloupe.index import OpenRun
+from rolloupe.index.features import LARGEST
 from rolloupe.insight.findings.correctness import correctness_of, metrics_of
-from rolloupe.insight.gradient.cuts import Correctness, by_env, by_length, by_outcome
-from rolloupe.insight.gradient.pulls import Mask, Pulls
-from rolloupe.insight.gradient.records import PromptCounts, RunGradient, StepGroups, in_bins
-from rolloupe.query import SampleQuery
+from rolloupe.insight.gradient.records import GradientShare, PromptCounts, RunGradient, StepGroups, in_bins
+from rolloupe.query import GROUP, SampleQuery
 from rolloupe.query.engine.names import qualified
 from rolloupe.query.filter.parser import quoted
 from rolloupe.questions import GradientQuery
+from rolloupe.tokens.ratios import EQUAL
+
+Mask = NDArray[np.bool_]
+_Value = TypeVar("_Value", np.float64, np.bool_)
+
+COLUMNS = ("step", "reward", "advantage", "env", "status", "discarded", "response_tokens", "response_chars")
+
+
+class Pulls:
+    """Samples with a reward, group by group: arrays of shape (N,), or (G,) by group.
+
+    A trained sample pulls by the square of its advantage, one that was discarded not at all.
+    """
+
+    def __init__(self, run: OpenRun, scope: SampleQuery, env: str | None, correct: str) -> None:
+        self._run = run
+        self._arrays = query.sample_arrays(run, scope, [*COLUMNS, *([correct] if correct else [])])
+        kept = np.abs(self._arrays.numbers("reward")) < LARGEST
+        if env is not None:
+            kept &= self._arrays.words("env") == env
+        self._own = np.flatnonzero(kept)
+        self.grouping = Grouping(self._arrays.table[GROUP].to_numpy().astype(np.uint64).view(np.int64)[self._own])
+        self.trained: Mask = self.words("discarded") == ""
+        rewards = self.numbers("reward")
+        gaps = self.grouping.centred(rewards)
+        equal = EQUAL * self._extreme(np.maximum, np.abs(rewards))
+        apart = self._extreme(np.maximum, rewards) - self._extreme(np.minimum, rewards)
+        self.is_dead: Mask = apart <= equal
+        """By group: all rewards are equal, those of discarded samples too."""
+        self.sizes = self.sums(self.trained)
+        """By group, the number of trained samples."""
+        means = divided(self.sums(np.where(self.trained, gaps, 0)), self.sizes)
+        self.on_rewards = np.where(self.trained, gaps - self.spread(means), 0) ** 2
+        self.on_rewards[self.spread(self.is_dead) | (self.on_rewards <= self.spread(equal**2))] = 0
+        variances = divided(self.sums(self.on_rewards), self.sizes)
+        self.on_std = divided(self.on_rewards, self.spread(variances))
+        advantages = np.where(self.trained, self.numbers("advantage"), 0)
+        self.recorded = advantages**2 if (np.abs(advantages) < LARGEST).all() and advantages.any() else None
+
+    def _extreme(self, which: np.ufunc, values: Floats) -> Floats:
+        """The largest or the least value of each group."""
+        found: Floats = which.reduceat(values, self.grouping.starts) if len(values) else values
+        return found
+
+    def sums(self, values: Floats | Mask) -> Floats:
+        """The sums over each group."""
+        return self.grouping.sums(values.astype(np.float64))
+
+    def spread(self, of_groups: NDArray[_Value]) -> NDArray[_Value]:
+        """To each sample the value of its group."""
+        return of_groups[self.grouping.numbers]
+
+    def numbers(self, name: str) -> Floats:
+        """A column of numbers; NaN for none."""
+        return self._arrays.numbers(name)[self._own]
+
+    def words(self, name: str) -> NDArray[np.object_]:
+        """A column of words; empty for none."""
+        return self._arrays.words(name)[self._own]
+
+    def ids(self, groups: Places) -> list[str]:
+        """The id of a sample of each of some groups."""
+        return self._arrays.ids(self._run, self._own[self.grouping.starts[groups]].tolist())
+
+    def share(self, name: str, some: Mask, where: str = "") -> GradientShare:
+        """The share of some samples, as far as they were trained on."""
+        some = some & self.trained
+        return GradientShare(
+            name=name, where=where, samples=int(some.sum()), groups=int((self.sums(some) > 0).sum()),
+            on_rewards=_part(self.on_rewards, some), on_std=_part(self.on_std, some),
+            recorded=None if self.recorded is None else _part(self.recorded, some),
+        )  # fmt: skip
+
+
+def _part(pulls: Floats, some: Mask) -> float:
+    whole = float(pulls.sum())
+    return float(pulls[some].sum()) / whole if whole else 0.0
+
+
+MOST = 40
+"""Of more environments, the largest are listed."""
+
+
+def by_env(pulls: Pulls) -> list[GradientShare]:
+    """The environments, the largest first."""
+    envs = pulls.words("env")
+    names, counts = np.unique(envs[pulls.trained].astype(str), return_counts=True)
+    largest = names[np.argsort(-counts, kind="stable")][:MOST].tolist()
+    if len(names) == 1:
+        return []
+    return [pulls.share(one, envs == one, f"env = {quoted(one)}" if one else "env is null") for one in largest]
+
+
+def by_length(pulls: Pulls) -> list[GradientShare]:
+    """Quarters of the responses, the shortest first: by tokens, or by characters where no tokens are counted."""
+    column, unit = "response_tokens", "tokens"
+    lengths = pulls.numbers(column)
+    if not np.isfinite(lengths[pulls.trained]).any():
+        column, unit = "response_chars", "characters"
+        lengths = pulls.numbers(column)
+    known = lengths[np.isfinite(lengths) & pulls.trained]
+    if not len(known):
+        return []
+    inner = np.floor(np.quantile(known, [0.25, 0.5, 0.75])).astype(np.int64).tolist()
+    bounds = sorted({int(known.min()) - 1, *inner, int(known.max())})
+    if len(bounds) < 3:
+        return []
+    return [
+        pulls.share(
+            f"{low + 1:,} to {high:,} {unit}", (lengths > low) & (lengths <= high),
+            f"{column} > {low} and {column} <= {high}",
+        )
+        for low, high in pairwise(bounds)
+    ]  # fmt: skip
+
+
+class Correctness(NamedTuple):
+    """Which samples are right, as far as a metric says so: masks of shape (N,)."""
+
+    is_known: Mask
+    is_right: Mask
+    where: str
+    """A filter that lists the right ones."""
+    where_wrong: str
+
+
+def by_outcome(pulls: Pulls, correct: Correctness | None) -> list[GradientShare]:
+    """Truncated samples, and of the others the right and the wrong ones as far as the run says so."""
+    is_cut = pulls.words("status") == "truncated"
+    parts = [("truncated", is_cut, "status = truncated")]
+    rest = "status != truncated"
+    if correct is None:
+        parts.append(("not truncated", ~is_cut, rest))
+    else:
+        is_wrong, where, wrong = correct.is_known & ~correct.is_right, correct.where, correct.where_wrong
+        parts += [
+            ("right", ~is_cut & correct.is_right, f"{rest} and {where}"),
+            ("not right", ~is_cut & is_wrong, f"{rest} and {wrong}"),
+            ("unknown", ~is_cut & ~correct.is_known, f"{rest} and not ({where} or {wrong})"),
+        ]
+    found = [one for part in parts if (one := pulls.share(*part)).samples]
+    return found if len(found) > 1 else []
+
 
 WHOLE_RUN = GradientQuery()
 MOST_SAMPLES = 3

@@ -1,23 +1,17 @@
 """All rules, and what they find in a run."""
 
-from importlib import import_module
-from pkgutil import iter_modules
-
 from rolloupe.index import OpenRun
+from rolloupe.insight.alarm import UncheckedRule
 from rolloupe.insight.lint import rules, run_rules, sample_rules, series_rules
 from rolloupe.insight.lint.data import LintData
-from rolloupe.insight.lint.records import BrokenRule, RunLint
-from rolloupe.insight.lint.rule import Breach, LintRule, Unknown
+from rolloupe.insight.lint.rule import Breach, BrokenRule, LintRule, RunLint, Unknown
 from rolloupe.insight.lint.whole import SampleRule, verdicts
-from rolloupe.insight.too_little import UncheckedRule
 from rolloupe.questions import LintQuery
 
 LINT_RULES: dict[str, LintRule | SampleRule] = {
-    rule.name: rule
-    for room in (rules, run_rules, series_rules, sample_rules)
-    for rule in (import_module(f"{room.__name__}.{module.name}").RULE for module in iter_modules(room.__path__))
+    rule.name: rule for module in (rules, run_rules, series_rules, sample_rules) for rule in module.RULES
 }
-"""By name; a module each."""
+"""By name."""
 
 MOST_IDS = 5
 

@@ -4,11 +4,9 @@ from rolloupe import query
 from rolloupe.index import OpenRun
 from rolloupe.insight.findings.correctness import metrics_of
 from rolloupe.insight.one_look import one_at_a_time
-from rolloupe.insight.parts.formulas import PartFormulas
-from rolloupe.insight.parts.names import parts_of
+from rolloupe.insight.parts.formulas import PartFormulas, note_of
 from rolloupe.insight.parts.records import RunParts
-from rolloupe.insight.parts.samples import some_groups
-from rolloupe.insight.parts.words import note_of
+from rolloupe.insight.parts.samples import parts_of, some_groups
 from rolloupe.query import FeatureWindow
 from rolloupe.questions import PartQuery
 

@@ -1,4 +1,4 @@
-"""Grades the samples of a run again: reads group by group, asks child processes, and adds up what they answer."""
+"""Scores the samples of a run again, group by group."""
 
 import contextlib
 import gc
@@ -6,15 +6,50 @@ import threading
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rolloupe.index import OpenRun
 from rolloupe.insight.rescore.comparison import Comparison, RewardChange
 from rolloupe.insight.rescore.process import MOST_LATE, GraderProcess
 from rolloupe.insight.rescore.records import PREFIX, Graded, GraderFile, GraderLimits, Verdict
-from rolloupe.insight.rescore.samples import plain_sample
-from rolloupe.model import Problem
-from rolloupe.query import SampleQuery, TextedSample, groups_with_texts, in_scope
+from rolloupe.model import Part, Problem, Sample, ToolCall, Turn
+from rolloupe.query import SampleItem, SampleQuery, TextedSample, groups_with_texts, in_scope
+
+
+def plain_sample(item: SampleItem, sample: Sample) -> dict[str, Any]:
+    """The fields of a sample, by the names that `docs/rescore.md` gives."""
+    return {
+        "id": item.id, "split": item.split, "step": item.step, "group": item.group, "index": item.index,
+        "env": item.env, "status": item.status, "reward": _number(item.reward), "advantage": _number(item.advantage),
+        "prompt": sample.prompt_text or sample.row.prompt, "response": sample.response_text or sample.row.response,
+        "label": sample.label, "metrics": sample.row.metrics | item.metrics, "tags": sample.row.tags | item.tags,
+        "turns": [_turn(one) for one in sample.turns],
+        "tool_calls": [_call(part.call) for one in sample.turns for part in one.parts if part.call],
+        "prompt_messages": sample.prompt_messages, "response_messages": sample.response_messages,
+        "extra": sample.extra,
+    }  # fmt: skip
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def _turn(turn: Turn) -> dict[str, Any]:
+    return {
+        "role": turn.role, "name": turn.name, "origin": turn.origin,
+        "text": "".join(_verbatim(part) for part in turn.parts),
+        "parts": [{"kind": part.kind, "text": part.text} for part in turn.parts],
+        "tool_calls": [_call(part.call) for part in turn.parts if part.call],
+    }  # fmt: skip
+
+
+def _verbatim(part: Part) -> str:
+    return part.text if part.raw is None else part.raw
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    return {"name": call.name, "arguments": call.arguments, "id": call.id, "error": call.error}
+
 
 AHEAD_BYTES = 32 * 2**20
 """The size of the records that may wait for the processes, so that reading goes on while a grader is slow."""

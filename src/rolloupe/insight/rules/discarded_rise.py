@@ -4,10 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rolloupe.insight.alarm import Alarm, Rule
+from rolloupe.insight.alarm import Alarm, CurveName, Rule, enough
 from rolloupe.insight.curves import HasCurves
-from rolloupe.insight.names import CurveName
-from rolloupe.insight.too_little import enough
 from rolloupe.query import quoted
 from rolloupe.tokens import Floats
 
@@ -66,10 +64,10 @@ def _named(shares: dict[str, float], sign: str = "") -> str:
     return f"; reasons: {', '.join(named)}" if named else ""
 
 
-RULE = Rule(
+RULES = (Rule(
     "discarded_rise", "Many or more samples discarded",
     f"the mean share of discarded samples in the last fifth of {LEAST} steps or more is {TIMES:g} times that of the "
     f"fifth that discarded least before, and {RISE:.0%} more, by {ERRORS:g} standard errors; or {MOST:.0%} or more are "
     f"discarded, or {WASTE:.0%} or more for other reasons than {NO_SPREAD}",
     look,
-)  # fmt: skip
+),)  # fmt: skip

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rolloupe.insight.alarm import Alarm, Rule
+from rolloupe.insight.alarm import Alarm, NotChecked, Rule, enough
 from rolloupe.insight.curves import HasCurves, first_curve
-from rolloupe.insight.too_little import NotChecked, enough
 
 SHARE, LEAST = 0.2, 20
 OF_SAMPLES = "derived.mean_entropy"
@@ -36,8 +35,8 @@ def _low(source: HasCurves) -> str:
     return f"{OF_SAMPLES} < {SHARE * own.early():.3g}" if own is not None and is_same else ""
 
 
-RULE = Rule(
+RULES = (Rule(
     "entropy_collapse", "Entropy collapse",
     f"the median entropy of the last fifth of {LEAST} steps or more is less than {SHARE:.0%} of that of the first",
     look,
-)  # fmt: skip
+),)  # fmt: skip

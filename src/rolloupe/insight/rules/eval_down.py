@@ -4,10 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rolloupe.insight.alarm import Alarm, Rule
+from rolloupe.insight.alarm import Alarm, CurveName, NotChecked, Rule, enough
 from rolloupe.insight.curves import HasCurves, History
-from rolloupe.insight.names import CurveName
-from rolloupe.insight.too_little import NotChecked, enough
 
 RISE, FALL, LEAST = 0.5, -0.75, 8
 DROP = 0.02
@@ -55,9 +53,9 @@ def _trend(history: History) -> float:
     return float(np.corrcoef(np.arange(len(ranks)), ranks)[0, 1]) if len(counts) > 1 else 0.0
 
 
-RULE = Rule(
+RULES = (Rule(
     "eval_down", "Reward up while an evaluation is down",
     f"over the second half of {2 * LEAST} scores or more, the rank correlation of the reward with the step is above "
     f"{RISE:g}, that of the score below {FALL:g}, and the score lost more than {DROP:g}",
     look,
-)  # fmt: skip
+),)  # fmt: skip

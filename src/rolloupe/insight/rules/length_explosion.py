@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from rolloupe.insight.alarm import Alarm, Rule
+from rolloupe.insight.alarm import Alarm, NotChecked, Rule, enough
 from rolloupe.insight.curves import HasCurves, first_curve
-from rolloupe.insight.too_little import NotChecked, enough
 
 ALWAYS, WITHOUT_REWARD, LEAST = 4.0, 2.0, 20
 UNITS = {"response_tokens": "tokens", "response_chars": "characters"}
@@ -32,9 +31,9 @@ def look(source: HasCurves) -> Iterator[Alarm]:
         )  # fmt: skip
 
 
-RULE = Rule(
+RULES = (Rule(
     "length_explosion", "Length explosion",
     f"the median length of the last fifth of {LEAST} steps or more is {ALWAYS:g} times that of the first, or "
     f"{WITHOUT_REWARD:g} times and the reward is not higher",
     look,
-)  # fmt: skip
+),)  # fmt: skip

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rolloupe.insight.alarm import Alarm, Rule
+from rolloupe.insight.alarm import Alarm, Rule, enough
 from rolloupe.insight.curves import HasCurves
-from rolloupe.insight.too_little import enough
 from rolloupe.tokens import Floats
 
 SHARE, EVEN, MOST = 0.5, 0.9, 0.7
@@ -39,9 +38,9 @@ def _ends_epoch(values: Floats, at: int) -> bool:
     return len(same) > 1 and len({*np.diff(same, prepend=-1)}) == 1
 
 
-RULE = Rule(
+RULES = (Rule(
     "lost_samples", "Steps that lost samples",
     f"a step has less than {SHARE:.0%} of the median samples of the {2 * NEAR} steps around it, and of {2 * WIDE}, of "
     f"which {MOST:.0%} or more lie within {1 - EVEN:.0%} of it; steps of one size at equal distances end epochs",
     look, "error",
-)  # fmt: skip
+),)  # fmt: skip

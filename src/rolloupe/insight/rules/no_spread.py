@@ -4,10 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rolloupe.insight.alarm import Alarm, Rule
+from rolloupe.insight.alarm import Alarm, CurveName, Rule, enough
 from rolloupe.insight.curves import HasCurves
-from rolloupe.insight.names import CurveName
-from rolloupe.insight.too_little import enough
 from rolloupe.tokens.ratios import EQUAL
 
 SHARE, STEPS = 0.5, 10
@@ -37,9 +35,11 @@ def look(source: HasCurves) -> Iterator[Alarm]:
     )  # fmt: skip
 
 
-RULE = Rule(
-    "no_spread",
-    "Groups without spread",
-    f"in the mean of the last fifth of the steps, {STEPS} or more, {SHARE:.0%} of the groups or more",
-    look,
+RULES = (
+    Rule(
+        "no_spread",
+        "Groups without spread",
+        f"in the mean of the last fifth of the steps, {STEPS} or more, {SHARE:.0%} of the groups or more",
+        look,
+    ),
 )

@@ -6,10 +6,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from rolloupe.insight.alarm import Alarm, Rule
+from rolloupe.insight.alarm import Alarm, CurveName, NotChecked, Rule
 from rolloupe.insight.curves import HasCurves
-from rolloupe.insight.names import CurveName
-from rolloupe.insight.too_little import NotChecked
 from rolloupe.tokens import Floats
 
 SHARE, LEAST = 0.5, 3
@@ -54,12 +52,14 @@ def _unusual(values: Floats, *, is_of_update: bool) -> NDArray[np.bool_]:
     return is_bad if len(finite) >= SHARE * len(values) else np.zeros_like(is_bad)
 
 
-RULE = Rule(
-    "not_finite",
-    "NaN",
-    f"a metric of the update (loss, gradient, KL, entropy, ...) that is finite at {SHARE:.0%} of its steps or more is "
-    "not at some, another one is infinite at some, or one that was finite never is again, for "
-    f"{LEAST} times as many steps as ever before",
-    look,
-    "error",
+RULES = (
+    Rule(
+        "not_finite",
+        "NaN",
+        f"a metric of the update (loss, gradient, KL, entropy, ...) that is finite at {SHARE:.0%} of its steps or more "
+        "is not at some, another one is infinite at some, or one that was finite never is again, for "
+        f"{LEAST} times as many steps as ever before",
+        look,
+        "error",
+    ),
 )

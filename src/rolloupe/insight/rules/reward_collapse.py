@@ -4,10 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rolloupe.insight.alarm import Alarm, Rule
+from rolloupe.insight.alarm import Alarm, CurveName, Rule, enough
 from rolloupe.insight.curves import HasCurves
-from rolloupe.insight.names import CurveName
-from rolloupe.insight.too_little import enough
 
 SHARE, NOISE, LEAST = 0.5, 6.0, 20
 
@@ -35,9 +33,9 @@ def look(source: HasCurves) -> Iterator[Alarm]:
         )  # fmt: skip
 
 
-RULE = Rule(
+RULES = (Rule(
     "reward_collapse", "Reward collapse",
     f"the median reward of the last fifth of {LEAST} steps or more is below that of the best fifth, by {SHARE:g} "
     f"standard deviations of the samples of a step and {NOISE:g} of the noise from step to step",
     look,
-)  # fmt: skip
+),)  # fmt: skip

@@ -2,10 +2,8 @@
 
 from collections.abc import Iterator
 
-from rolloupe.insight.alarm import Alarm, Rule
+from rolloupe.insight.alarm import Alarm, CurveName, NotChecked, Rule
 from rolloupe.insight.curves import HasCurves
-from rolloupe.insight.names import CurveName
-from rolloupe.insight.too_little import NotChecked
 
 TIMES, STEPS, SAMPLES = 1.5, 10, 50
 
@@ -39,8 +37,8 @@ def look(source: HasCurves) -> Iterator[Alarm]:
         )  # fmt: skip
 
 
-RULE = Rule(
+RULES = (Rule(
     "wrong_longer", "Wrong answers longer than right ones",
     f"over the last {STEPS} steps, {SAMPLES} wrong answers or more have {TIMES:g} times the tokens of right ones",
     look,
-)  # fmt: skip
+),)  # fmt: skip

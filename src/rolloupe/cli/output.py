@@ -1,13 +1,26 @@
-"""Results as JSON. Numbers that JSON lacks become the strings "NaN", "Infinity" and "-Infinity"."""
+"""Results as JSON and CSV. Numbers that JSON lacks become the strings NaN, Infinity and -Infinity."""
 
 import json
 import math
+import sys
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rolloupe.cli.terminal import safe_json
+from rolloupe.cli.terminal import safe_json, tell
+from rolloupe.text.visible import visible
 
 if TYPE_CHECKING:
     from rolloupe.query import SampleItem
+
+
+def tell_csv(names: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print rows below a header."""
+    from rolloupe.export import csv_lines
+
+    for lines in csv_lines(names, rows):
+        table = lines.decode().replace("\r\n", "\n").rstrip("\n")
+        tell(visible(table) if sys.stdout.isatty() else table)
+
 
 FIXED = (
     "id", "run", "split", "step", "group", "index", "reward", "advantage", "status", "discarded",

@@ -9,7 +9,7 @@ import click
 
 from rolloupe.cli import options
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
-from rolloupe.cli.json_output import dumps
+from rolloupe.cli.output import dumps
 from rolloupe.cli.terminal import complain, line, output, tell
 
 if TYPE_CHECKING:

@@ -1,8 +1,4 @@
-"""Values that stand out from those before them, and the rules that look for such values.
-
-Values are compared by their logarithms: what jumps (KL, norms, ratios) is positive, and moves by factors. Values of 0
-or less are no history: KL is 0 until the policy changes.
-"""
+"""Rules about curves that jump."""
 
 import math
 from bisect import bisect_left, insort
@@ -12,13 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rolloupe.insight.alarm import Alarm, Rule
+from rolloupe.insight.alarm import Alarm, CurveName, NotChecked, Rule
 from rolloupe.insight.curves import Candidate, HasCurves, History, all_curves
-from rolloupe.insight.names import CurveName
-from rolloupe.insight.too_little import NotChecked
 
 WINDOW, LEAST = 50, 10
 """A value is compared with at most so many before it, and with at least so many."""
+
 
 MAD_TO_STD = 1.4826
 """What the median absolute deviation is multiplied by to estimate a standard deviation."""
@@ -157,3 +152,31 @@ class SpikeRule(NamedTuple):
 
 def _is_together(one: Alarm, other: Alarm) -> bool:
     return one.first_step <= other.last_step and other.first_step <= one.last_step
+
+
+RULES = (
+    # The norm of the gradient jumps.
+    SpikeRule(
+        candidates=[],
+        pattern=r"(^|/)grad(ient)?_?norm(/mean)?$",
+        what="The gradient norm", times=8, deviations=6, sort="",
+    ).rule("grad_norm_spike", "Gradient norm spikes"),
+    # The KL to the reference jumps.
+    SpikeRule(
+        candidates=[("token", "kl", "mean"), ("token", "kl_k3", "mean"), ("sample", "derived.mean_kl", "mean")],
+        pattern=r"(^|/)((approx|ppo|mean|ref|reference)_)?kl(_(div|loss|mean))?(/mean)?$",
+        what="KL", times=4, deviations=6, sort="derived.max_kl",
+    ).rule("kl_spike", "KL spikes"),
+    # Trainer and inference engine disagree on the same tokens.
+    SpikeRule(
+        candidates=[("token", "mismatch_kl", "mean")],
+        pattern=r"(^|/)mismatch_kl([_/]mean)?$",
+        what="Mismatch KL", times=5, deviations=8, sort="derived.max_mismatch_kl",
+    ).rule("mismatch_spike", "Mismatch of trainer and engine"),
+    # The importance ratio of some token jumps.
+    SpikeRule(
+        candidates=[("token", "importance_ratio", "max")],
+        pattern=r"(^|/)(importance_)?ratio[_/]max$",
+        what="The largest ratio", times=5, deviations=10, record=4, sort="derived.max_mismatch_kl",
+    ).rule("ratio_spike", "Ratio spikes"),
+)  # fmt: skip

@@ -5,10 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rolloupe.insight.alarm import Alarm, Rule
+from rolloupe.insight.alarm import Alarm, CurveName, Rule, enough
 from rolloupe.insight.curves import HasCurves
-from rolloupe.insight.names import CurveName
-from rolloupe.insight.too_little import enough
 
 LEAST = 10
 """The least number of steps to compare."""
@@ -44,3 +42,11 @@ class RisingRule(NamedTuple):
             f"{ERRORS:g} standard errors"
         )
         return Rule(name, title, words, self.look)
+
+
+RULES = (
+    # Responses repeat themselves more and more.
+    RisingRule("derived.repeated_4grams", "Repeated 4-grams", 0.1).rule("repeated_text", "Repeated text"),
+    # More and more thoughts never end.
+    RisingRule("derived.unclosed_think", "Unclosed thoughts", 0.05).rule("unclosed_think", "Unclosed thoughts"),
+)

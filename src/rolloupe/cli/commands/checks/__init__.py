@@ -1,1 +1,0 @@
-"""Commands that look for what is wrong."""

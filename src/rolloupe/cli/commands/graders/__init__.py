@@ -1,1 +1,0 @@
-"""The commands that run a person's own grader."""

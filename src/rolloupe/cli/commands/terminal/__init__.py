@@ -1,1 +1,0 @@
-"""The commands that show runs in the terminal as they grow."""

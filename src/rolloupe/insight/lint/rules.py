@@ -1,0 +1,464 @@
+"""Rules about rows: rewards, advantages, texts and groups."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from rolloupe import query
+from rolloupe.features import Floats, Grouping
+from rolloupe.insight.lint.data import LintData, Mask
+from rolloupe.insight.lint.rule import NOWHERE, Breach, LintRule, Places, Unknown, breach, counted
+from rolloupe.model import SampleKey
+
+
+def group_medians(grouping: Grouping, values: Floats, wanted: Mask) -> Floats:
+    """The median of the finite values of the groups with a wanted sample, for each of their samples; else NaN."""
+    medians = np.full(len(values), np.nan)
+    has = np.flatnonzero(grouping.sums(wanted.astype(np.float64)) > 0) if len(grouping) else ()
+    for group in has:
+        own = slice(grouping.starts[group], grouping.starts[group] + grouping.sizes[group])
+        medians[own] = np.median(values[own][np.isfinite(values[own])])
+    return medians
+
+
+LEAST_CORRELATION = 1e-3
+
+
+def advantage_order(data: LintData) -> Breach | Unknown | None:
+    """A sibling with the worse reward has the better advantage.
+
+    Look at groups of environments whose trainer compares siblings.
+    """
+    groups = data.groups
+    if not groups.follow.any():
+        return NO_LAW
+    bad = groups.follow & groups.differ & groups.moves & (groups.correlation < -LEAST_CORRELATION)
+    text = f"In {counted(int(bad.sum()), 'group')} the better advantage goes to the worse reward"
+    return breach(groups.members(bad), f"{text}: {{n}}.")
+
+
+ADVANTAGE_ORDER = LintRule(
+    "advantage_order",
+    "advantages fall as rewards rise within a group, in a run where 95 % of the groups of three or more have "
+    "advantages that are a straight function of their rewards",
+    advantage_order,
+    is_certain=True,
+)
+
+
+def needless_truncation(data: LintData) -> Breach | Unknown | None:
+    """A response that ends by itself counts as truncated.
+
+    Look for end-of-sequence markers at the end of truncated responses of one turn.
+    """
+    ends = (data.ends == 1) & (data.turns <= 1)
+    if not ends.any():
+        return Unknown("no response of one turn ends with an end-of-sequence marker in its text")
+    return breach(
+        ends & (data.status == "truncated"), "Ends with an end-of-sequence marker, yet counts as truncated: {n}."
+    )
+
+
+NEEDLESS_TRUNCATION = LintRule(
+    "needless_truncation",
+    "a truncated response of one turn ends with an end-of-sequence marker",
+    needless_truncation,
+    is_certain=True,
+)
+
+
+def not_finite(data: LintData) -> Breach | None:
+    """A reward or an advantage is no finite number.
+
+    Look at the samples that have a value; discarded ones reach no update.
+    """
+    bad = np.zeros(len(data), np.bool_)
+    for name, values in (("reward", data.reward), ("advantage", data.advantage)):
+        bad |= data.has_value(name) & ~np.isfinite(values)
+    return breach(bad & (data.trained | ~data.is_train), "The reward or the advantage of {n} is NaN or infinite.")
+
+
+NOT_FINITE = LintRule(
+    "not_finite", "the reward or the advantage of a sample is NaN or infinite", not_finite, is_certain=True
+)
+
+
+OFF_ZERO = 0.05
+
+
+def off_centre(data: LintData) -> Breach | Unknown | None:
+    """The advantages of siblings do not add up to 0, though they do in most groups.
+
+    Look at groups of which every sample was trained on.
+    """
+    groups = data.groups
+    centres = groups.centred(OFF_ZERO)
+    if not centres.any():
+        return Unknown("the advantages of siblings do not add up to 0 in this run, or are not recorded")
+    bad = centres & groups.whole() & (groups.sizes >= 2) & (np.abs(groups.means) > OFF_ZERO)
+    text = f"In {counted(int(bad.sum()), 'group')} the advantages of siblings do not add up to 0, as in others"
+    return breach(groups.members(bad), f"{text}: {{n}}.")
+
+
+OFF_CENTRE = LintRule(
+    "off_centre",
+    f"the mean advantage of a group is off 0 by {OFF_ZERO:.0%} of the greatest, though 95 % of the groups of three or "
+    "more are not",
+    off_centre,
+)
+
+
+SLACK = 1e-6
+MOST_READ = 40
+"""How many samples to read whole: the index knows the ends of long texts, and their white space as blanks."""
+
+
+def other_reward(data: LintData) -> Breach | None:
+    """The same response to the same prompt earned another reward: the grader is not deterministic.
+
+    Compare siblings whose response, tokens and status are the same; of conversations the other turns may differ.
+    """
+    own = np.flatnonzero((data.turns <= 1) & data.has_text & np.isfinite(data.reward))
+    status = np.unique(data.status[own].astype(str), return_inverse=True)[1]
+    keys = (data.grouping.numbers[own], data.texts[own], np.nan_to_num(data.tokens[own], nan=-1), status)
+    order = np.lexsort(keys[::-1])
+    own, ordered = own[order], [key[order] for key in keys]
+    alike = Grouping(np.cumsum(np.any([np.diff(key, prepend=key[:1]) != 0 for key in ordered], axis=0)))
+    rewards = data.reward[own]
+    low, high = (way.reduceat(rewards, alike.starts) if len(own) else rewards for way in (np.minimum, np.maximum))
+    bad = np.flatnonzero(high > low + SLACK)
+    places = [own[alike.starts[one] : alike.starts[one] + alike.sizes[one]] for one in bad[: MOST_READ // 2].tolist()]
+    found = [pair for own in places if (pair := _pair(data, own))]
+    if not found:
+        return None
+    ids = [id_ for pair in found for id_ in pair]
+    more = f" of {len(places)} read" if len(bad) > len(places) else ""
+    text = f"In {counted(len(found), 'case')}{more} siblings wrote the same response and earned another reward"
+    return Breach(NOWHERE, f"{text}: the grader is not deterministic.", ids, len(ids))
+
+
+def _pair(data: LintData, places: Places) -> tuple[str, str] | None:
+    """The ids of the least and the best paid, if their texts are the same."""
+    rewards = data.reward[places]
+    ids = data.arrays.ids(data.run, [int(places[np.argmin(rewards)]), int(places[np.argmax(rewards)])])
+    first, second = (query.sample(data.run, SampleKey.parse(id_)) for id_ in ids)
+    is_same = (first.response_text, first.prompt_text) == (second.response_text, second.prompt_text)
+    return (ids[0], ids[1]) if is_same and first.label and first.label == second.label else None
+
+
+OTHER_REWARD = LintRule(
+    "other_reward",
+    "two siblings of one turn have the same prompt, recorded label, response, length and status, and unequal rewards",
+    other_reward,
+    is_certain=True,
+)
+
+
+RANGE_SLACK = 1e-6
+
+
+def outside_range(data: LintData) -> Breach | Unknown | None:
+    """A reward, or a part of it, lies outside the range that the run declares.
+
+    Compare rewards and declared sample metrics with their ranges.
+    """
+    info = data.run.info
+    whole = info.reading.reward_range or info.reward_range
+    by_env = {} if info.reading.reward_range else {env: (low, high) for env, low, high in info.env_reward_ranges}
+    if not (whole or by_env or data.ranged):
+        return Unknown("the run declares no range; --reward-range LOW:HIGH names one")
+    outside = np.zeros(len(data), np.bool_)
+    if whole:
+        outside |= _outside(data.reward, *whole) & ~np.isin(data.env, list(by_env))
+    for env, (low, high) in by_env.items():
+        outside |= _outside(data.reward, low, high) & (data.env == env)
+    for name, worst, best in info.metric_ranges:
+        if name in data.ranged and worst < best:  # what is better small may have no upper end
+            outside |= _outside(data.arrays.numbers(name), worst, best)
+    return breach(outside, "Outside the range that the run declares for the reward or a part of it: {n}.")
+
+
+def _outside(values: Floats, first: float, second: float) -> Mask:
+    low, high = sorted((first, second))
+    slack = RANGE_SLACK * max(1.0, abs(low), abs(high))
+    return np.isfinite(values) & ((values < low - slack) | (values > high + slack))
+
+
+OUTSIDE_RANGE = LintRule(
+    "outside_range",
+    "a reward, or a part of it, lies outside the range that the run declares",
+    outside_range,
+    is_certain=True,
+)
+
+
+USUAL = 8.0
+DECLARED = frozenset((
+    "max_off_policy_steps", "max_async_level", "max_head_offpolicyness", "max_staleness", "max_staleness_steps",
+    "max_steps_off_policy",
+))  # fmt: skip
+"""Settings of trainers that bound the lag."""
+DEEPEST = 6
+
+
+def policy_lag(data: LintData) -> Breach | Unknown | None:
+    """The policy that sampled is many versions behind.
+
+    Compare the lag of trained samples with what the run's configuration allows.
+    """
+    lag = _lag(data)
+    if lag is None:
+        return Unknown("the samples name neither the version of their policy nor its lag")
+    most = max(_declared(query.config(data.run), DEEPEST), default=None)
+    limit = USUAL if most is None else most
+    with np.errstate(invalid="ignore"):
+        found = data.trained & np.isfinite(lag) & (lag > limit)
+    worst = float(np.max(lag[found], initial=0))
+    why = "" if most is None else ", the most that the run's configuration allows"
+    return breach(found, f"Sampled by a policy more than {limit:g} versions behind{why}: {{n}}, the worst {worst:g}.")
+
+
+def _lag(data: LintData) -> Floats | None:
+    """The recorded lag, or how far a version is behind the newest of its step, shape (N,); None without either."""
+    for name in query.LAGS:
+        if name in data.policy:
+            return data.arrays.numbers(name)
+    for name in query.POLICY_VERSIONS:
+        if name in data.policy:
+            versions = data.arrays.numbers(name)
+            of_step = np.unique(data.step, return_inverse=True)[1]
+            newest = np.full(of_step.max(initial=-1) + 1, -np.inf)
+            known = data.trained & np.isfinite(versions)
+            np.maximum.at(newest, of_step[known], versions[known])
+            return newest[of_step] - versions
+    return None
+
+
+def _declared(config: Mapping[str, Any], deepest: int) -> list[float]:
+    found = []
+    for name, value in config.items():
+        if isinstance(value, Mapping) and deepest:
+            found += _declared(value, deepest - 1)
+        elif str(name).rsplit(".", 1)[-1] in DECLARED and isinstance(value, int | float) and 0 <= value < np.inf:
+            found.append(float(value))
+    return found
+
+
+POLICY_LAG = LintRule(
+    "policy_lag",
+    "a trained sample comes from a policy further behind than the configuration of the run allows, or than "
+    f"{USUAL:g} versions where it names no limit",
+    policy_lag,
+)
+
+
+LEAST_CHARS = 200
+LEAST_SHARE = 0.05
+
+
+def recurring_texts(data: LintData) -> Breach | Unknown | None:
+    """The same long response at several steps.
+
+    Compare trained responses that are too long to come about twice by chance.
+    """
+    own = np.flatnonzero(data.trained & (data.chars >= LEAST_CHARS))
+    if len(np.unique(data.step[own])) < 2:
+        return Unknown(f"fewer than two steps have trained responses of {LEAST_CHARS} characters or more")
+    order = own[np.lexsort((data.step[own], data.texts[own]))]
+    texts, steps = data.texts[order], data.step[order]
+    starts = np.flatnonzero(np.diff(texts, prepend=texts[:1] - 1))
+    sizes = np.diff(starts, append=len(texts))
+    is_again = np.repeat(steps[starts + sizes - 1] > steps[starts], sizes)
+    if is_again.mean() < LEAST_SHARE:
+        return None
+    found = np.zeros(len(data), np.bool_)
+    found[order[is_again]] = True
+    of_all = f"of {counted(len(own))} with {LEAST_CHARS} characters or more"
+    return breach(found, f"The same response was trained on at another step: {{n}} {of_all}.")
+
+
+RECURRING_TEXTS = LintRule(
+    "recurring_texts",
+    f"of the trained responses of {LEAST_CHARS} characters or more, {LEAST_SHARE:.0%} or more occur at another step",
+    recurring_texts,
+)
+
+
+def same_advantage(data: LintData) -> Breach | Unknown | None:
+    """All siblings have the same advantage, though their rewards differ.
+
+    Look at groups of environments whose trainer compares siblings.
+    """
+    groups = data.groups
+    if not groups.follow.any():
+        return NO_LAW
+    bad = groups.follow & groups.differ & (groups.sizes >= 2) & ~groups.moves
+    text = f"In {counted(int(bad.sum()), 'group')} all siblings have the same advantage, though their rewards differ"
+    return breach(groups.members(bad), f"{text}: {{n}} teach nothing, or all the same.")
+
+
+NO_LAW = Unknown(
+    "the advantages of siblings are no straight function of their rewards in this run, or are not recorded"
+)
+
+SAME_ADVANTAGE = LintRule(
+    "same_advantage",
+    "siblings have equal advantages and unequal rewards, in a run where 95 % of the groups of three or more have "
+    "advantages that are a straight function of their rewards",
+    same_advantage,
+    is_certain=True,
+)
+
+
+def same_id(data: LintData) -> Breach | None:
+    """Two samples have the same id.
+
+    Count ids among the trained samples: those of the format, and those that the records have.
+    """
+    own = np.flatnonzero(data.trained)
+    twice = np.zeros(len(data), np.bool_)
+    twice[own[_is_again(data.identities[own])]] = True
+    for name in data.recorded:
+        twice |= _recorded_twice(data, name)
+    return breach(twice, "Trained on, with the id of another trained sample of the step: {n}.")
+
+
+def _is_again(values: Places) -> Mask:
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    is_again: Mask = counts[places] > 1
+    return is_again
+
+
+def _recorded_twice(data: LintData, name: str) -> Mask:
+    """The siblings with one recorded id; none if it is no id of samples, since siblings that differ share one."""
+    found = np.zeros(len(data), np.bool_)
+    own = np.flatnonzero(data.trained & data.has_text & data.has_value(name))
+    codes = data.codes(name)[own]
+    pairs = data.grouping.numbers[own] * (codes.max(initial=0) + 1) + codes
+    order = np.argsort(pairs, kind="stable")
+    alike, texts = Grouping(pairs[order]), data.texts[own][order]
+    low, high = (way.reduceat(texts, alike.starts) if len(own) else texts for way in (np.minimum, np.maximum))
+    if (low != high).any():
+        return found
+    groups = data.grouping.numbers[own][order][alike.starts]
+    has_several = np.bincount(groups, minlength=len(data.grouping))[groups] > 1
+    found[own[order[((alike.sizes > 1) & has_several)[alike.numbers]]]] = True
+    return found
+
+
+SAME_ID = LintRule(
+    "same_id",
+    "two trained samples of a step have the same group and index, or two equal siblings share a `sample_id`, "
+    "`sample_uid` or `trajectory_id`, which siblings that differ never do",
+    same_id,
+    is_certain=True,
+)
+
+
+LEAST_SIBLINGS = 4
+
+
+def same_texts(data: LintData) -> Breach | None:
+    """All siblings wrote the same.
+
+    Look at groups of four or more.
+    """
+    grouping, texts = data.grouping, data.texts
+    if not len(grouping):
+        return None
+    same = np.minimum.reduceat(texts, grouping.starts) == np.maximum.reduceat(texts, grouping.starts)
+    bad = same & (grouping.sizes >= LEAST_SIBLINGS) & (data.is_train & data.has_text)[grouping.starts]
+    text = f"In {counted(int(bad.sum()), 'group')} of {LEAST_SIBLINGS} or more all siblings wrote the same response"
+    return breach(bad[grouping.numbers], f"{text}: {{n}}.")
+
+
+SAME_TEXTS = LintRule(
+    "same_texts", f"all samples of a group of {LEAST_SIBLINGS} or more have the same response", same_texts
+)
+
+
+CENTRED = 1e-4
+
+
+def single_samples(data: LintData) -> Breach | Unknown | None:
+    """A group of one, though the trainer compares siblings.
+
+    Look at steps before the newest one, which may be going on.
+    """
+    groups = data.groups
+    compares = groups.centred(CENTRED)
+    if not compares.any():
+        return Unknown("the advantages of siblings do not add up to 0 in this run, or are not recorded")
+    newest = np.max(data.step[data.is_train], initial=-np.inf)
+    is_older = data.step[data.grouping.starts] < newest
+    bad = compares & is_older & (data.grouping.sizes == 1) & (groups.sizes == 1)
+    return breach(groups.members(bad), "Trained on without any sibling, though advantages compare siblings: {n}.")
+
+
+SINGLE_SAMPLES = LintRule(
+    "single_samples",
+    "a trained sample has no sibling, in a run where the advantages of siblings add up to 0",
+    single_samples,
+    is_certain=True,
+)
+
+
+def text_reward(data: LintData) -> Breach | None:
+    """A reward is text, not a number.
+
+    Look at the samples without a reward that have a text under one of its names.
+    """
+    texts = np.full(len(data), "", np.object_)
+    for name in reversed(data.reward_tags):
+        words = data.words(name)
+        texts = np.where(words != "", words, texts)
+    found = np.flatnonzero(~data.has_value("reward") & (texts != ""))
+    if not len(found):
+        return None
+    shown = f"so it does not count; the first is “{texts[found[0]]}”"
+    return Breach(found, f"The reward of {counted(len(found))} is text, not a number, {shown}.")
+
+
+TEXT_REWARD = LintRule("text_reward", "the reward of a sample is text, not a number", text_reward, is_certain=True)
+
+
+def truncated_rewards(data: LintData) -> Breach | Unknown | None:
+    """Truncated samples earn reward.
+
+    Compare the rewards of truncated samples with the medians of their groups.
+    """
+    truncated = data.is_train & (data.status == "truncated") & np.isfinite(data.reward)
+    if not (data.status[data.is_train] != "unknown").any():
+        return Unknown("the run does not say which training samples were truncated")
+    paid = truncated & (data.reward > 0)
+    middle = paid & (data.reward >= group_medians(data.grouping, data.reward, paid))
+    count, of_all = int(paid.sum()), int(truncated.sum())
+    text = f"{count:,} of {counted(of_all, 'truncated sample')} {'was' if count == 1 else 'were'} rewarded"
+    least = f"{int(middle.sum()):,} of them got at least the median of the group"
+    return breach(paid, f"{text}; {least}.") if middle.any() else None
+
+
+TRUNCATED_REWARDS = LintRule(
+    "truncated_rewards",
+    "truncated training samples have a reward above 0, and some of them the median of their group or more",
+    truncated_rewards,
+)
+
+
+RULES = (
+    ADVANTAGE_ORDER,
+    NEEDLESS_TRUNCATION,
+    NOT_FINITE,
+    OFF_CENTRE,
+    OTHER_REWARD,
+    OUTSIDE_RANGE,
+    POLICY_LAG,
+    RECURRING_TEXTS,
+    SAME_ADVANTAGE,
+    SAME_ID,
+    SAME_TEXTS,
+    SINGLE_SAMPLES,
+    TEXT_REWARD,
+    TRUNCATED_REWARDS,
+)

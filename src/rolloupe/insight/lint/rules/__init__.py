@@ -1,1 +1,0 @@
-"""The rules, a module each with a `RULE`."""

@@ -1,1 +1,0 @@
-"""Rules about what the files of a run are like; a module each with a `RULE`."""

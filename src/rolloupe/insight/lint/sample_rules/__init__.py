@@ -1,1 +1,0 @@
-"""Rules that need samples whole, their arrays above all; a module each with a `RULE`."""
