@@ -5,16 +5,7 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
-from rolloupe.insight.curves import HasCurves, History
-
-
-class CurveName(NamedTuple):
-    """A curve that an alarm is about; see `CurveQuery`."""
-
-    kind: str
-    name: str
-    source: str = ""
-    """The evaluation; empty for all other curves."""
+from rolloupe.insight.curves import CurveName, HasCurves, History
 
 
 class UncheckedRule(Struct, frozen=True, kw_only=True):

@@ -10,9 +10,17 @@ from numpy.typing import NDArray
 from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
-from rolloupe.insight.alarm import CurveName
 from rolloupe.query import CurveOptions, CurveQuery
 from rolloupe.tokens import Floats
+
+
+class CurveName(NamedTuple):
+    """A curve that an alarm is about; see `CurveQuery`."""
+
+    kind: str
+    name: str
+    source: str = ""
+    """The evaluation; empty for all other curves."""
 
 
 class History(NamedTuple):

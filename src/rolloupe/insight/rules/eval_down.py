@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rolloupe.insight.alarm import Alarm, CurveName, NotChecked, Rule, enough
-from rolloupe.insight.curves import HasCurves, History
+from rolloupe.insight.alarm import Alarm, NotChecked, Rule, enough
+from rolloupe.insight.curves import CurveName, HasCurves, History
 
 RISE, FALL, LEAST = 0.5, -0.75, 8
 DROP = 0.02

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rolloupe.insight.alarm import Alarm, CurveName, Rule, enough
-from rolloupe.insight.curves import HasCurves
+from rolloupe.insight.alarm import Alarm, Rule, enough
+from rolloupe.insight.curves import CurveName, HasCurves
 from rolloupe.tokens.ratios import EQUAL
 
 SHARE, STEPS = 0.5, 10

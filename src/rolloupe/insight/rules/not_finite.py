@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from rolloupe.insight.alarm import Alarm, CurveName, NotChecked, Rule
-from rolloupe.insight.curves import HasCurves
+from rolloupe.insight.alarm import Alarm, NotChecked, Rule
+from rolloupe.insight.curves import CurveName, HasCurves
 from rolloupe.tokens import Floats
 
 SHARE, LEAST = 0.5, 3

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rolloupe.insight.alarm import Alarm, CurveName, Rule, enough
-from rolloupe.insight.curves import HasCurves
+from rolloupe.insight.alarm import Alarm, Rule, enough
+from rolloupe.insight.curves import CurveName, HasCurves
 
 LEAST = 10
 """The least number of steps to compare."""

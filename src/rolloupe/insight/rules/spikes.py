@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rolloupe.insight.alarm import Alarm, CurveName, NotChecked, Rule
-from rolloupe.insight.curves import Candidate, HasCurves, History, all_curves
+from rolloupe.insight.alarm import Alarm, NotChecked, Rule
+from rolloupe.insight.curves import Candidate, CurveName, HasCurves, History, all_curves
 
 WINDOW, LEAST = 50, 10
 """A value is compared with at most so many before it, and with at least so many."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from rolloupe.insight.alarm import Alarm, CurveName, NotChecked, Rule
-from rolloupe.insight.curves import HasCurves
+from rolloupe.insight.alarm import Alarm, NotChecked, Rule
+from rolloupe.insight.curves import CurveName, HasCurves
 
 TIMES, STEPS, SAMPLES = 1.5, 10, 50
 
