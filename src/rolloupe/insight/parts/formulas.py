@@ -15,10 +15,8 @@ from rolloupe.insight.findings.matrix import phrase_matrix
 from rolloupe.insight.findings.phrase import pattern_of_phrase, phrases_in
 from rolloupe.insight.parts.fit import Features, Mask, Term, fit_of
 from rolloupe.insight.parts.records import PartTerm, RewardPart
-from rolloupe.insight.parts.samples import PartValues, reward_of, values_of
+from rolloupe.insight.parts.samples import REWARD, PartValues, reward_of, values_of
 from rolloupe.query import FeaturePieces, Hashes, SampleWords
-
-REWARD = "reward"
 
 REST = "the rest of the reward"
 """What the parts that a run records leave of its reward."""

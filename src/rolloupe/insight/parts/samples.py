@@ -12,8 +12,9 @@ from rolloupe import query
 from rolloupe.features import BLOCK_SAMPLES, Floats, Grouping
 from rolloupe.index import OpenRun
 from rolloupe.insight.findings.correctness import NAMES, bare
-from rolloupe.insight.parts.formulas import REWARD
 from rolloupe.query import SampleWords
+
+REWARD = "reward"
 
 PREFIX = "reward."
 """What formats put before the parts that a framework calls so."""
