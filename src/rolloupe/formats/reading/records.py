@@ -100,7 +100,8 @@ class RecordFormat(Format):
 
     def load_texts(self, run: RunInfo, source: Source, locator: Locator) -> Texts | None:
         own = type(self)
-        if RecordFormat.references is own.references or RecordFormat._record_and_row is own._record_and_row:
+        is_plain = RecordFormat._record_and_row is own._record_and_row  # noqa: SLF001 - the same class
+        if RecordFormat.references is own.references or is_plain:
             return None
         return self.texts_of(*self._record_and_row(run, source, locator))
 
