@@ -10,9 +10,8 @@ import pytest
 
 import rolloupe
 from rolloupe.demo import RUNS
-from rolloupe.formats import by_name, discover
-from rolloupe.formats.slime import relax_dumps
-from rolloupe.formats.slime.peek import RELAX
+from rolloupe.formats import by_name, discover, relax
+from rolloupe.formats.slime.dump_files import RELAX
 from rolloupe.formats.testing import FormatContract
 from rolloupe.model import Location, Problem, RunInfo, Sample, SampleRow
 from tests.formats.reading.pickles.support import archive, dumps
@@ -168,7 +167,7 @@ def test_a_sample_of_a_line_needs_no_look_into_dumps_of_other_steps(
         looked.append(location.path)
         return RELAX
 
-    monkeypatch.setattr(relax_dumps, "kind_of", counted)
+    monkeypatch.setattr(relax, "kind_of", counted)
     for step in range(3, 9):
         write_dump(next(tmp_path.rglob("*.pt")).parent / f"{step}.pt", step=step)
     source = next(one for one in by_name("relax").sources(run) if not one.annotates)

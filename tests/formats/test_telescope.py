@@ -22,10 +22,9 @@ from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name, discover
 from rolloupe.formats.reading.tables import zip_archives as zipped
 from rolloupe.formats.telescope import archives
-from rolloupe.formats.telescope import texts as unpacked
-from rolloupe.formats.telescope.answers import answer_turns
+from rolloupe.formats.telescope import samples as telescope_samples
 from rolloupe.formats.telescope.format import Telescope
-from rolloupe.formats.telescope.texts import UnpackedTexts
+from rolloupe.formats.telescope.samples import UnpackedTexts, answer_turns
 from rolloupe.lru import Lru
 from rolloupe.model import Location, Locator, Problem, RunInfo, Sample, SampleRow
 from tests.formats.support import items, load, mean_reward, only_run, rows, samples, values
@@ -390,7 +389,7 @@ def test_text_that_is_no_utf8_and_frames_that_are_none(copy: Path) -> None:
 
 def test_a_bomb_of_a_frame_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = pa.Codec("zstd").compress(b"a" * 2**24, asbytes=True)
-    monkeypatch.setattr(unpacked, "MAX_TEXT_BYTES", 2**20)
+    monkeypatch.setattr(telescope_samples, "MAX_TEXT_BYTES", 2**20)
     texts = UnpackedTexts()
     assert len(texts.of(bomb)) == 2**20 and "MiB of text" in texts.notes[0]
     assert len(texts.of(bomb)) <= 1

@@ -30,6 +30,7 @@ from rolloupe.model import (
     RunFile,
     RunInfo,
     RunLoss,
+    RunPart,
     Sample,
     SampleRow,
     Scanned,
@@ -90,6 +91,13 @@ class Format(ABC):
         With `forced`, a person named this format: names must match as far as necessary, contents need not. Links may
         lead to places below `link_root` (empty: below `path`), and the runs record that.
         """
+
+    def _run_at(self, path: Path, reason: str, links: str, name: str = "", parts: tuple[RunPart, ...] = ()) -> RunInfo:
+        """Return the run at a path: by default under the name of its folder or file, which is its only part."""
+        parts = parts or (RunPart(str(path)),)
+        return RunInfo(
+            name=name or path.name, root=str(path), format=self.name, reason=reason, parts=parts, link_root=links
+        )
 
     @abstractmethod
     def sources(self, run: RunInfo) -> list[Source]:

@@ -6,33 +6,27 @@ version number: every known key is read if present, and a line only has to be an
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from msgspec.structs import replace
 
-from rolloupe.formats.base import NO_ANNOTATIONS, Annotations
+from rolloupe.formats.base import Format
 from rolloupe.formats.generic.keys import Roles, candidates, keep_by_keys, roles_of
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.files import alone, files, is_one_file, links_of, plain_name, stem
+from rolloupe.formats.reading.files import alone, files, is_one_file, links_of, plain_name, stem, telling_name
 from rolloupe.formats.reading.jsonl import JsonlFormat
+from rolloupe.formats.reading.numbered_samples import ByEnding
 from rolloupe.formats.reading.peek import Peek, look, look_into
 from rolloupe.formats.reading.pickles import UnreadablePickle
 from rolloupe.formats.reading.records import Record, References, Unusable, step_of
-from rolloupe.formats.slime.layout import dump_of, state_of
-from rolloupe.formats.slime.relax_dumps import (
-    SUFFIX,
-    RelaxDumps,
-    add_tokens,
-    dump_beside,
-    dumps_beside,
-    state_of_dump,
-    unjoined,
-)
-from rolloupe.model import Location, Locator, Problem, RunInfo, RunPart, Sample, SampleRow, Scanned, Source, Texts
+from rolloupe.formats.slime.dump_files import RELAX, DumpFile, dump_of, dumps_in, kind_of, state_of
+from rolloupe.formats.slime.format import Slime
+from rolloupe.formats.slime.samples import PART, Dump, row_of, sample_of
+from rolloupe.model import Location, Locator, Problem, RunInfo, RunPart, Sample, SampleRow, Scanned, Source
 from rolloupe.storage import is_file
-from rolloupe.tokens import SampleTokens
+from rolloupe.tokens import hide_masked
 
 NUMBERED = re.compile(r"[0-9]+\.jsonl")
 RESULT = "rollout_result"
@@ -61,19 +55,96 @@ _PLACED = {
     **{key: fields.count for keys in _COUNTS.values() for key in keys},
 }
 """The keys with a place of their own, and their readers: a value that its reader rejects becomes an extra field."""
-
-
-_DUMPS = RelaxDumps()
 _NAMES = ("rollout_id", "sample_index", "group_index")
 _SUMS = ("total_length", "total_token_count")
 
+SUFFIX: Final = ".pt"
 
-class Relax(JsonlFormat):
-    """Rollout results of Relax."""
+
+class RelaxDumps(Slime):
+    """Debug dumps of Relax, for the format of its lines."""
 
     name = "relax"
-    sources_by_name = True
     title = "Relax"
+    kind = RELAX
+
+
+class RelaxLines(JsonlFormat):
+    """Lines of `rollout_result/`."""
+
+    name = "relax"
+    title = "Relax"
+
+    def rows_of(self, run: RunInfo, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
+        """See `RecordFormat`: a sample has token series if a dump of its step lies beside the lines."""
+        found = super().rows_of(run, source, record, start, length)
+        for row in found if source.depends else ():
+            if isinstance(row, SampleRow):
+                row.has_series = True
+        return found
+
+    def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:  # noqa: ARG002
+        """See `JsonlFormat`: add the tokens of the debug dump of its step."""
+        is_eval = sample.row.split.partition("/")[0] == "eval"
+        dump = dump_beside(run, _dump_parts(run), sample.row.step, is_eval=is_eval)
+        if dump is not None:
+            add_tokens(dump, sample)
+
+    def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
+        reward = fields.reward(record.get("reward"))
+        status, status_raw = fields.status(record.get("status"))
+        prompt = fields.joined(record.get("prompt"))
+        index = fields.name(record.get("sample_index"))
+        ordinal = fields.integer(record.get("sample_index"))
+        counts = _counts(record)
+        usual = roles_of(record) if _has_more(tuple(record)) else None
+        if usual and status == "unknown":
+            status, status_raw = usual.status(record)
+        return SampleRow(
+            split=_split(source, record),
+            step=step if (step := step_of(record.get("rollout_id"))) is not None else (source.step or 0),
+            group=fields.name(record.get("group_index")) or _named(usual, "group", record) or fields.digest(prompt),
+            index=index if index is not None else str(start),
+            ordinal=ordinal if ordinal is not None else start,
+            start=start,
+            length=length,
+            reward=reward.value,
+            advantage=fields.number(record.get("advantage")),
+            status=status,
+            status_raw=status_raw,
+            turns=fields.count(record.get("agent_turns")) or 1,
+            prompt_tokens=counts["prompt_tokens"],
+            response_tokens=counts["response_tokens"],
+            total_tokens=counts["total_tokens"],
+            env=fields.name(record.get("dataset")) or _named(usual, "env", record),
+            uid=fields.name(record.get("uid")) or "",
+            trace_id=fields.name(record.get("trace_id")) or "",
+            discarded=fields.reason(record.get("discarded")) or "",
+            metrics=_metrics(record) | reward.metrics,
+            tags=reward.tags,
+            prompt=prompt,
+            response=fields.joined(record.get("response"), thoughts=True),
+            messages=fields.chat(record.get("response")),
+        )
+
+    def references(self, record: Record) -> References:
+        usual = roles_of(record) if "label" not in record and _has_more(tuple(record)) else None
+        return References(fields.as_text(record.get(usual.label if usual and usual.label else "label")), [])
+
+    def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
+        sample = fields.sample_of(row, locator, record.get("prompt"), record.get("response"))
+        sample.label = self.references(record).label
+        sample.extra, sample.facts = _extra(record, row), _facts(record)
+        return sample
+
+
+_DUMPS, _LINES = RelaxDumps(), RelaxLines()
+
+
+class Relax(ByEnding, RelaxLines):
+    """Rollout results of Relax."""
+
+    sources_by_name = True
     endings = (SUFFIX,)
     recognises = (
         "Files named `{number}.jsonl` below `train/` or `eval/` whose rows hold `rollout_id` and `sample_index` (or, "
@@ -121,7 +192,6 @@ class Relax(JsonlFormat):
     )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
-        """See `Format`."""
         if path.name.endswith(SUFFIX):
             return _DUMPS.detect(path, forced=forced, link_root=link_root)
         if is_one_file(path):
@@ -136,17 +206,17 @@ class Relax(JsonlFormat):
         """See `Format`: dumps become a part of the run with lines that lies beside their folder."""
         dumps = [run for run in runs if _is_of_dumps(run)]
         found = []
-        for run in [one for one in runs if one not in dumps]:
-            beside = [one for one in dumps if _lie_together(one, run)]
-            dumps = [one for one in dumps if one not in beside]
-            found.append(replace(run, parts=run.parts + tuple(part for one in beside for part in one.parts)))
+        for run in [candidate for candidate in runs if candidate not in dumps]:
+            beside = [dump for dump in dumps if _lie_together(dump, run)]
+            dumps = [dump for dump in dumps if dump not in beside]
+            found.append(replace(run, parts=run.parts + tuple(part for dump in beside for part in dump.parts)))
         return found + dumps
 
     def _one_file(self, path: Path, *, forced: bool) -> list[RunInfo]:
         if not forced and not _fits([look(alone(path))], placed=False):
             return []
         part = RunPart(str(path), path.parent.name if path.parent.name in SPLITS else None)
-        return [self._run(path, stem(path.name), "one file, rows have rollout_id and sample_index", [part], "")]
+        return [self._run_at(path, "one file, rows have rollout_id and sample_index", "", stem(path.name), (part,))]
 
     def _result_folder(self, folder: Path, links: str, *, forced: bool) -> RunInfo | None:
         found = {split: _numbered(str(folder / split), links) for split in SPLITS}
@@ -159,8 +229,8 @@ class Relax(JsonlFormat):
         keys = _keys_seen(looks)
         places = " and ".join(f"{split}/" for split in SPLITS if found[split])
         named = f"{number} file{'s' if number > 1 else ''} named {{step}}.jsonl below {places}"
-        parts = [RunPart(str(folder / split), split) for split in SPLITS]
-        return self._run(folder, _name_of(folder), f"{named}, {keys}", parts, links)
+        parts = tuple(RunPart(str(folder / split), split) for split in SPLITS)
+        return self._run_at(folder, f"{named}, {keys}", links, _name_of(folder), parts)
 
     def _flat_folder(self, folder: Path, links: str, *, forced: bool) -> list[RunInfo]:
         split = folder.name if folder.name in SPLITS else None
@@ -173,10 +243,10 @@ class Relax(JsonlFormat):
             named = f"{len(parts)} files, read as --format says"
         elif not forced and not _fits(looks, placed=False):
             return []
-        return [self._run(folder, _name_of(folder), named, parts, links)] if parts else []
+        return [self._run_at(folder, named, links, _name_of(folder), tuple(parts))] if parts else []
 
-    def _run(self, root: Path, name: str, reason: str, parts: list[RunPart], links: str) -> RunInfo:
-        return RunInfo(name=name, root=str(root), format=self.name, reason=reason, parts=tuple(parts), link_root=links)
+    def reader_of(self, source: Source) -> Format:
+        return _DUMPS if source.path.endswith(SUFFIX) else _LINES
 
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`. `Source.split` is `train`, `eval` (the row names the data set) or None."""
@@ -187,14 +257,14 @@ class Relax(JsonlFormat):
         if not dumps:
             return found
         beside = dumps_beside(run, dumps)
-        with_dumps = [replace(one, depends=state_of_dump(beside.get(_step_of(one)))) for one in found]
-        states = {_step_of(one): state_of(one.location) for one in found}
+        with_dumps = [replace(source, depends=state_of_dump(beside.get(_step_of(source)))) for source in found]
+        states = {_step_of(source): state_of(source.location) for source in found}
         return with_dumps + [
             Source(
-                path=one.location.path, name="/".join(Path(one.location.path).parts[-2:]), root=one.location.root,
-                step=one.step, split="eval" if one.is_eval else None, annotates=True, depends=states.get(key, ""),
+                path=dump.location.path, name="/".join(Path(dump.location.path).parts[-2:]), root=dump.location.root,
+                step=dump.step, split="eval" if dump.is_eval else None, annotates=True, depends=states.get(key, ""),
             )
-            for key, one in beside.items()
+            for key, dump in beside.items()
         ]  # fmt: skip
 
     def _lines(self, run: RunInfo, parts: list[RunPart]) -> list[Source]:
@@ -214,107 +284,22 @@ class Relax(JsonlFormat):
         """See `Format`. Of a dump beside lines only what cannot be joined is counted: the lines are the samples."""
         if source.annotates:
             return self._unjoined(run, source) if start == 0 < stop else iter(())
-        reader = _DUMPS.scan if source.path.endswith(SUFFIX) else super().scan
-        return reader(run, source, start, stop)
+        return super().scan(run, source, start, stop)
 
     def _unjoined(self, run: RunInfo, source: Source) -> Iterator[Scanned]:
         dump = dump_of(source.location)
-        lines = [one for one in self.sources(run) if not one.annotates and _step_of(one) == (dump.step, dump.is_eval)]
+        place = (dump.step, dump.is_eval)
+        lines = [source for source in self.sources(run) if not source.annotates and _step_of(source) == place]
         if not lines:
             yield Problem(source=source.name, reason="its samples have no lines: no file of lines is of its step")
             return
-        rows = (row for one in lines for row in super(Relax, self).scan(run, one, 0, 2**62))
+        rows = (row for line_source in lines for row in _LINES.scan(run, line_source, 0, 2**62))
         try:
             for reason in unjoined(dump, (row for row in rows if isinstance(row, SampleRow))):
                 yield Problem(source=source.name, reason=reason)
         except (OSError, UnreadablePickle, Unusable) as error:
             reason = f"no tokens from it: {error}"
             yield Problem(source=source.name, reason=reason, transient=isinstance(error, UnreadablePickle))
-
-    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
-        """See `Format`."""
-        reader = _DUMPS.load if source.path.endswith(SUFFIX) else super().load
-        return reader(run, source, locator)
-
-    def load_texts(self, run: RunInfo, source: Source, locator: Locator) -> Texts | None:
-        """See `Format`."""
-        return None if source.path.endswith(SUFFIX) else super().load_texts(run, source, locator)
-
-    def raw(self, source: Source, locator: Locator) -> bytes:
-        """See `Format`."""
-        return (_DUMPS.raw if source.path.endswith(SUFFIX) else super().raw)(source, locator)
-
-    def token_arrays(
-        self, run: RunInfo, source: Source, places: Sequence[Locator], annotations: Annotations = NO_ANNOTATIONS
-    ) -> Iterator[SampleTokens | Problem]:
-        """See `Format`."""
-        reader = _DUMPS.token_arrays if source.path.endswith(SUFFIX) else super().token_arrays
-        return reader(run, source, places, annotations)
-
-    def rows_of(self, run: RunInfo, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
-        """See `RecordFormat`: a sample has token series if a dump of its step lies beside the lines."""
-        found = super().rows_of(run, source, record, start, length)
-        for row in found if source.depends else ():
-            if isinstance(row, SampleRow):
-                row.has_series = True
-        return found
-
-    def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:  # noqa: ARG002
-        """See `JsonlFormat`: add the tokens of the debug dump of its step."""
-        is_eval = sample.row.split.partition("/")[0] == "eval"
-        dump = dump_beside(run, _dump_parts(run), sample.row.step, is_eval=is_eval)
-        if dump is not None:
-            add_tokens(dump, sample)
-
-    def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
-        """See `JsonlFormat`."""
-        reward = fields.reward(record.get("reward"))
-        status, status_raw = fields.status(record.get("status"))
-        prompt = fields.joined(record.get("prompt"))
-        index = fields.name(record.get("sample_index"))
-        ordinal = fields.integer(record.get("sample_index"))
-        counts = _counts(record)
-        usual = roles_of(record) if _has_more(tuple(record)) else None
-        if usual and status == "unknown":
-            status, status_raw = usual.status(record)
-        return SampleRow(
-            split=_split(source, record),
-            step=step if (step := step_of(record.get("rollout_id"))) is not None else (source.step or 0),
-            group=fields.name(record.get("group_index")) or _named(usual, "group", record) or fields.digest(prompt),
-            index=index if index is not None else str(start),
-            ordinal=ordinal if ordinal is not None else start,
-            start=start,
-            length=length,
-            reward=reward.value,
-            advantage=fields.number(record.get("advantage")),
-            status=status,
-            status_raw=status_raw,
-            turns=fields.count(record.get("agent_turns")) or 1,
-            prompt_tokens=counts["prompt_tokens"],
-            response_tokens=counts["response_tokens"],
-            total_tokens=counts["total_tokens"],
-            env=fields.name(record.get("dataset")) or _named(usual, "env", record),
-            uid=fields.name(record.get("uid")) or "",
-            trace_id=fields.name(record.get("trace_id")) or "",
-            discarded=fields.reason(record.get("discarded")) or "",
-            metrics=_metrics(record) | reward.metrics,
-            tags=reward.tags,
-            prompt=prompt,
-            response=fields.joined(record.get("response"), thoughts=True),
-            messages=fields.chat(record.get("response")),
-        )
-
-    def references(self, record: Record) -> References:
-        """See `JsonlFormat`."""
-        usual = roles_of(record) if "label" not in record and _has_more(tuple(record)) else None
-        return References(fields.as_text(record.get(usual.label if usual and usual.label else "label")), [])
-
-    def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
-        """See `JsonlFormat`."""
-        sample = fields.sample_of(row, locator, record.get("prompt"), record.get("response"))
-        sample.label = self.references(record).label
-        sample.extra, sample.facts = _extra(record, row), _facts(record)
-        return sample
 
 
 def _dump_parts(run: RunInfo) -> tuple[RunPart, ...]:
@@ -376,11 +361,7 @@ def _keys_seen(looks: list[Peek]) -> str:
 
 
 def _name_of(folder: Path) -> str:
-    """The nearest folder with a meaningful name."""
-    for candidate in (folder, *folder.parents):
-        if candidate.name and candidate.name not in (RESULT, *SPLITS):
-            return candidate.name
-    return folder.name or str(folder)
+    return telling_name(folder, (RESULT, *SPLITS))
 
 
 def _split(source: Source, record: Record) -> str:
@@ -415,7 +396,7 @@ def _metrics(record: Record) -> dict[str, float]:
 
 @keep_by_keys
 def _has_more(keys: tuple[str, ...]) -> bool:
-    """Whether a row has facts under other usual names than those of Relax."""
+    """Return whether a row has facts under usual names that are not Relax's."""
     by_role = candidates(keys).by_role
     named = (key for role in ("group", "label", "env", "status_key") for key in by_role.get(role, ()))
     return any(key not in _PLACED and key != "dataset" for key in named)
@@ -427,7 +408,7 @@ def _named(usual: Roles | None, role: str, record: Record) -> str:
 
 
 def _facts(record: Record) -> dict[str, str | float]:
-    """The sample's names and its total length under Relax's own keys, as far as the record has them."""
+    """Return the sample's names and its total length that the record has, under Relax's own keys."""
     names = {key: name for key in _NAMES if (name := fields.name(record.get(key))) is not None}
     sums = {key: count for key in _SUMS if (count := fields.count(record.get(key))) is not None}
     return {**names, **sums}
@@ -448,3 +429,89 @@ def _extra(record: Record, row: SampleRow) -> dict[str, Any]:
         if not shown:
             extra[key] = fields.showable(member)
     return extra
+
+
+def dumps_beside(run: RunInfo, parts: Sequence[RunPart]) -> dict[tuple[int | None, bool], DumpFile]:
+    """Return the dumps in some parts of a run, the first of each step and kind (whether it is of an evaluation)."""
+    found: dict[tuple[int | None, bool], DumpFile] = {}
+    for dump in _listed(run, parts):
+        if (dump.step, dump.is_eval) not in found and kind_of(dump.location) == RELAX:
+            found[dump.step, dump.is_eval] = dump
+    return found
+
+
+def dump_beside(run: RunInfo, parts: Sequence[RunPart], step: int | None, *, is_eval: bool) -> DumpFile | None:
+    """Return one of these dumps, without a look into those of other steps."""
+    of_step = (dump for dump in _listed(run, parts) if (dump.step, dump.is_eval) == (step, is_eval))
+    return next((dump for dump in of_step if kind_of(dump.location) == RELAX), None)
+
+
+def _listed(run: RunInfo, parts: Sequence[RunPart]) -> Iterator[DumpFile]:
+    for part in parts:
+        place = Location(part.path, links_of(run))
+        yield from [dump_of(place)] if is_file(part.path) else dumps_in(part.path, links_of(run))
+
+
+def state_of_dump(dump: DumpFile | None) -> str:
+    """Return what changes when a dump is written; empty without one."""
+    return "" if dump is None else state_of(dump.location)
+
+
+def add_tokens(dump_file: DumpFile, sample: Sample) -> None:
+    """Add to a sample of a line the tokens of the same sample in a dump; a note says why they are missing."""
+    try:
+        dump = Dump.at(dump_file.location, is_for_one=True)
+        position = _position_of(dump, sample.row)
+        if position is None:
+            sample.notes.append("the debug dump of its step has no sample with these texts alone: no tokens are shown")
+            return
+        row = row_of(dump, position, sample.row.split, sample.row.step)
+        dumped = sample_of(dump, row, Locator(source="", start=position, length=0, part=PART))
+    except (OSError, UnreadablePickle, Unusable) as error:
+        sample.notes.append(f"the debug dump of its step could not be read: {error}")
+        return
+    hide_masked(dumped.series)
+    sample.token_ids, sample.token_strings, sample.series = dumped.token_ids, dumped.token_strings, dumped.series
+    sample.extra = sample.extra | {key: value for key, value in dumped.extra.items() if key not in sample.extra}
+
+
+def unjoined(dump_file: DumpFile, rows: Iterable[SampleRow]) -> Iterator[str]:
+    """Say how many samples of a dump have no line, and how many lines no sample in it.
+
+    Raises OSError, `UnreadablePickle` and `Unusable`.
+    """
+    dump = Dump.at(dump_file.location)
+    positions: dict[tuple[str, str] | None, list[int]] = {}
+    for position in range(len(dump.samples)):
+        positions.setdefault(_texts_at(dump, position), []).append(position)
+    with_line, lost = set(), 0
+    for row in rows:
+        found = _chosen(positions.get((row.response, row.prompt), []), row)
+        with_line.add(found)
+        lost += found is None
+    if missing := len(dump.samples) - len(with_line - {None}):
+        yield f"{'1 sample has' if missing == 1 else f'{missing:,} samples have'} no line with its texts alone"
+    if lost:
+        yield f"{'1 line has' if lost == 1 else f'{lost:,} lines have'} no sample in the dump with its texts alone"
+
+
+def _position_of(dump: Dump, row: SampleRow) -> int | None:
+    """The position of a sample: its own if the texts there are its texts, else the only one with these texts."""
+    texts = row.response, row.prompt
+    if 0 <= row.ordinal < len(dump.samples) and _texts_at(dump, row.ordinal) == texts:
+        return row.ordinal
+    return _chosen([n for n in range(len(dump.samples)) if _texts_at(dump, n) == texts], row)
+
+
+def _chosen(positions: Sequence[int], row: SampleRow) -> int | None:
+    if row.ordinal in positions:
+        return row.ordinal
+    return positions[0] if len(positions) == 1 else None
+
+
+def _texts_at(dump: Dump, position: int) -> tuple[str, str] | None:
+    try:
+        row = row_of(dump, position, "", 0)
+    except (Unusable, UnreadablePickle):
+        return None
+    return row.response, row.prompt

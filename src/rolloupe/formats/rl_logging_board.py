@@ -33,7 +33,7 @@ NUMBERS = ("ref_reward", "valid_reward", "ref_valid_reward")
 
 _REQUIRED = {"prompt", "response", "reward", "step"}
 _TELLING = {"response_tokens", "ref_response", "ref_logprobs", "values", "token_rewards", *NUMBERS}
-"""Keys of which one must be there: what else the board reads, any log may hold."""
+"""A row must have one of these keys: any log may have the others that the board reads."""
 
 
 class RLLoggingBoard(LineRows):
@@ -95,7 +95,6 @@ class RLLoggingBoard(LineRows):
     )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
-        """See `Format`."""
         links = link_root or str(path.resolve())
         in_folder = [] if is_one_file(path) else files(str(path), links, SUFFIX)
         listed = [alone(path)] if is_one_file(path) else [entry.location for entry in in_folder]
@@ -104,9 +103,7 @@ class RLLoggingBoard(LineRows):
             return []
         number = f"{len(listed)} file{'s' if len(listed) > 1 else ''}"
         reason = f"{number} of JSON lines, rows have prompt, response, reward and step"
-        name = stem(path.name) if is_one_file(path) else path.name
-        part = RunPart(str(path))
-        return [RunInfo(name=name, root=str(path), format=self.name, reason=reason, parts=(part,), link_root=links)]
+        return [self._run_at(path, reason, links, stem(path.name) if is_one_file(path) else "")]
 
     def joined(self, runs: list[RunInfo]) -> list[RunInfo]:
         """See `Format`: a folder `eval_X` beside a run `X` or `train_X` is a part of that run."""
@@ -138,7 +135,6 @@ class RLLoggingBoard(LineRows):
         return key not in ARRAYS and super().needs_length(key)
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
-        """See `RecordFormat`."""
         record = _unpadded(record)
         row = super().row(source, record, start, length)
         row.index = f"{_file_stem(source.path)}:{start}"
@@ -146,18 +142,16 @@ class RLLoggingBoard(LineRows):
         if row.response_tokens is None:
             row.response_tokens = _longest_array(record)
         row.metrics |= _metrics(record, row.reward, arrays)
-        shown = {name: one for name, one in arrays.series().items() if name not in tokens.MASKS}
+        shown = {name: values for name, values in arrays.series().items() if name not in tokens.MASKS}
         row.series, row.has_series = tokens.facts_of(shown), False
         return row
 
     def references(self, record: Record) -> References:
-        """See `RecordFormat`."""
         reference = record.get("ref_response")
         turns = fields.response_turns(_without_pads(reference) if isinstance(reference, str) else reference)
         return super().references(record)._replace(turns=turns)
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
-        """See `RecordFormat`."""
         stored = self.own_record(record, row)
         own = _unpadded(stored)
         sample = super().sample(own, row, locator)

@@ -1,17 +1,41 @@
 """Texts of token ids, for formats whose records hold nothing else, and the choice of the tokenizer for a run."""
 
+import os
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate, compress
+from typing import Any
 
-from rolloupe import text, tokenizer
+import numpy as np
+
+from rolloupe import text, tokenizer, tokens
 from rolloupe.errors import UnreadablePath
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.files import links_of
 from rolloupe.formats.registry import by_name
-from rolloupe.model import Location, Reading, RunInfo, Sample, TokenizerFile, Turn
+from rolloupe.model import (
+    Location,
+    Reading,
+    RunInfo,
+    Sample,
+    SampleRow,
+    Scanned,
+    TokenizerFile,
+    TokenSeries,
+    Turn,
+)
+from rolloupe.storage import is_file
 from rolloupe.tokenizer import Tokenizer
 
 MAX_CHARS = 64 * 2**20
 """Maximum length of the text of one record: a few ids of long tokens must not fill the memory."""
+
+
+def own_tokenizer(run: RunInfo, folder: str = "") -> list[Location | str]:
+    """Return the tokenizer in a folder of a run, if there is one, as `Format.tokenizers` does."""
+    place = Location(os.path.join(run.root, folder), links_of(run)) if folder else Location(run.root, links_of(run))
+    found = None if is_file(run.root) else tokenizer.find_tokenizer(place)
+    return [found] if found else []
 
 
 def tokenizer_of(run: RunInfo) -> Tokenizer | None:
@@ -84,6 +108,77 @@ def note_of(run: RunInfo, ids: Sequence[int], strings: Sequence[str] | None) -> 
     unknown = sum(token_id not in decoder for token_id in ids)
     shown = f"; {unknown:,} of them are not in its vocabulary, and shown as <token ID>" if unknown else ""
     return f"the text is decoded from {count} with {decoder.file.path}{shown}"
+
+
+def ids_of(value: object) -> list[int]:
+    """Return token ids: -1 for an element that is no id, none if the value is no list."""
+    found = tokens.read_floats(value)
+    if found is None:
+        return []
+    is_id = np.isfinite(found) & (np.abs(found) < fields.MAX_STEP)
+    ids: list[int] = np.where(is_id, found, -1).astype(np.int64).tolist()
+    return ids
+
+
+def shown(ids: Sequence[int]) -> str:
+    """Return ids as a text, for a sample whose text is unknown."""
+    return " ".join(map(str, ids))
+
+
+def texts_of(run: RunInfo, ids: Sequence[int], first: int) -> tuple[str, str]:
+    """Return prompt and response, which begins at token `first`, by the run's tokenizer; without one the ids.
+
+    They are decoded together, as the first token of a text may lose its blank.
+    """
+    strings = strings_of(run, ids)
+    if strings is None:
+        return shown(ids[:first]), shown(ids[first:])
+    return "".join(strings[:first]), "".join(strings[first:])
+
+
+def add_texts(run: RunInfo, rows: Sequence[Scanned], ids: Sequence[int]) -> None:
+    """Give rows of a record the texts of its ids, if the run's tokenizer makes texts of them."""
+    strings = strings_of(run, ids)
+    for row in rows:
+        if strings is not None and isinstance(row, SampleRow):
+            row.prompt, row.response = "".join(strings[: row.prompt_tokens]), "".join(strings[row.prompt_tokens :])
+
+
+def add_tokens(run: RunInfo, sample: Sample, ids: Sequence[int], first: int, *, has_text: bool) -> None:
+    """Add the ids of a sample whose response begins at token `first`, and its texts by the run's tokenizer."""
+    sample.token_ids = list(ids)
+    add_strings(run, sample)
+    if has_text or not ids:
+        return
+    strings = sample.token_strings if sample.is_decoded else None
+    sample.notes.append(note_of(run, ids, strings) if run.tokenizer else note_without_tokenizer(ids))
+    if strings and (turns := turns_of(run, ids, strings, first)):
+        sample.turns = turns
+
+
+def series_of(arrays: Mapping[str, Any], total: int, first: int | None) -> tuple[list[TokenSeries], list[str]]:
+    """Return the series of a sample with `total` tokens, whose response begins at token `first`, and notes.
+
+    They cover all tokens or the response, and are blank where the loss mask is 0; a note names one that does neither,
+    and is not among them. If `first` is unknown, the arrays that are shorter tell it by their length.
+    """
+    read = {name: tokens.read_floats(values) for name, values in arrays.items()}
+    found = {name: values for name, values in read.items() if values is not None and len(values)}
+    notes: list[str] = []
+    if not found:
+        return [], notes
+    if total and any(len(values) != total for values in found.values()):
+        shorter = {len(values) for values in found.values() if len(values) < total}
+        start = first if first is not None else total - shorter.pop() if len(shorter) == 1 else 0
+        placed = tokens.place(found, total - start, start)
+        found, notes = dict(placed.series), placed.notes
+    series = [
+        TokenSeries(name=name, values=tokens.packed(values), offset=max(0, total - len(values)))
+        for name, values in found.items()
+    ]
+    if len({one.offset for one in series}) == 1:
+        tokens.hide_masked(series, ("loss_mask",))
+    return series, notes
 
 
 class TokenizerChoice:

@@ -23,8 +23,10 @@ from rolloupe.formats.reading.files import (
     SILENT_WORDS,
     FolderEntry,
     alone,
+    file_count,
     file_of,
     files,
+    folder_of,
     is_one_file,
     links_of,
     stem,
@@ -92,19 +94,17 @@ class Verl(NamedRows, PromptRuns):
     )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
-        """See `Format`."""
         links = link_root or str(path.resolve())
         one_file = is_one_file(path)
         listed = [] if one_file else _of_steps(str(path), links)
-        places = [alone(path)] if one_file else [one.location for one in listed]
+        places = [alone(path)] if one_file else [entry.location for entry in listed]
         if forced and not places:
-            places = [one.location for one in files(str(path), links, SUFFIX)]
+            places = [entry.location for entry in files(str(path), links, SUFFIX)]
         records = [record for _, seen in look_into(places) for record in seen.objects]
         named = bool(listed) or _STEP.fullmatch(stem(path.name)) is not None
         if not places or not (forced or any(_fits(record, named=named) for record in records)):
             return []
-        what = "one file" if len(places) == 1 else f"{len(places)} files"
-        reason = f"{what} named by a step, rows have input, output and score; {_groups_of(records)}"
+        reason = f"{file_count(places)} named by a step, rows have input, output and score; {_groups_of(records)}"
         if not (one_file or _eval_word(path)) and len(_overwritten(listed)) not in (0, len(listed)):
             reason += (
                 "; train and validation were written into this one folder, and the files with the prompts of step 0 "
@@ -112,13 +112,8 @@ class Verl(NamedRows, PromptRuns):
             )
         folder = path.parent if one_file else path
         part = RunPart(str(path), f"eval/{word}" if (word := _eval_word(folder)) else None)
-        name = stem(path.name) if one_file else _name_of(path)
-        return [
-            RunInfo(
-                name=name, root=str(path), format=self.name, reason=reason, parts=(part,),
-                link_root="" if one_file else links,
-            )
-        ]  # fmt: skip
+        name, links = (stem(path.name), "") if one_file else (_name_of(path), links)
+        return [self._run_at(path, reason, links, name, (part,))]
 
     def joined(self, runs: list[RunInfo]) -> list[RunInfo]:
         """See `Format`: a validation folder is a part of the run beside it."""
@@ -145,8 +140,8 @@ class Verl(NamedRows, PromptRuns):
             listed = _of_steps(part.path, links) or (files(part.path, links, SUFFIX) if run.reading.format else [])
             evals = _overwritten(listed) if part.split is None else set()
             found += [
-                _source(one.location, prefix + one.name, "eval/validation" if one.path in evals else part.split)
-                for one in listed
+                _source(entry.location, prefix + entry.name, "eval/validation" if entry.path in evals else part.split)
+                for entry in listed
             ]
         return found
 
@@ -160,32 +155,27 @@ class Verl(NamedRows, PromptRuns):
         )
 
     def stores_group(self, record: Record) -> bool:
-        """See `PromptRuns`."""
         return isinstance(record.get("uid"), str) or self.known_roles(record).group is not None
 
     def prepared(self, run: RunInfo, record: Record) -> Record:  # noqa: ARG002
-        """See `RecordFormat`."""
         score = record.get("score")
         return record | {"score": fields.number_in(score)} if isinstance(score, str) else record
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
-        """See `RecordFormat`."""
         row = super().row(source, record, start, length)
         row.tags = {key: value for key, value in row.tags.items() if key != "request_id"}
         return row
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
-        """See `RecordFormat`."""
         sample = super().sample(record, row, locator)
         if name := fields.name(sample.extra.pop("request_id", None)):
             sample.facts = {"request_id": name}
         return sample
 
     def config(self, run: RunInfo) -> dict[str, Any]:
-        """See `Format`."""
         from rolloupe.formats.reading.yaml_values import yaml_settings
 
-        folder = Path(run.root).parent if is_file(run.root) else Path(run.root)
+        folder = Path(folder_of(run))
         for above in (folder, *list(folder.parents)[:2]):
             for place in (above / ".hydra", above):
                 found = yaml_settings(read_text(file_of(str(place), "config.yaml", str(above)), MAX_CONFIG_BYTES))
@@ -196,8 +186,8 @@ class Verl(NamedRows, PromptRuns):
 
 def _of_steps(folder: str, link_root: str) -> list[FolderEntry]:
     """The files named by a step, in the order of steps."""
-    found = [one for one in files(folder, link_root, SUFFIX) if _STEP.fullmatch(stem(one.name))]
-    return sorted(found, key=lambda one: fields.step_in(stem(one.name)) or 0)
+    found = [entry for entry in files(folder, link_root, SUFFIX) if _STEP.fullmatch(stem(entry.name))]
+    return sorted(found, key=lambda entry: fields.step_in(stem(entry.name)) or 0)
 
 
 def _source(place: Location, name: str, split: str | None) -> Source:
@@ -230,7 +220,8 @@ def _name_of(folder: Path) -> str:
     """The nearest folder whose name says something."""
     places = (folder, *folder.parents)
     return next(
-        (one.name for one in places if one.name and not SILENT_WORDS.issuperset(words_in(one.name))), folder.name
+        (place.name for place in places if place.name and not SILENT_WORDS.issuperset(words_in(place.name))),
+        folder.name,
     )
 
 
@@ -263,11 +254,13 @@ def _overwritten(listed: list[FolderEntry]) -> set[str]:
 
     verl writes step 0 only of an evaluation, whose files have the same prompts, each as often, at every step.
     """
-    first = next((one for one in listed if fields.step_in(stem(one.name)) == 0), None)
+    first = next((entry for entry in listed if fields.step_in(stem(entry.name)) == 0), None)
     if first is None:
         return set()
     asked = _beginning(first.location, first.inode)
-    return {one.path for one in listed if one is first or (asked and _beginning(one.location, one.inode) == asked)}
+    return {
+        entry.path for entry in listed if entry is first or (asked and _beginning(entry.location, entry.inode) == asked)
+    }
 
 
 @lru_cache(maxsize=20_000)

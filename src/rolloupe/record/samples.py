@@ -157,7 +157,7 @@ def _logged(steps: list[Record]) -> Record:
     """Make prompt and response, as messages, from the logs of steps; empty if the logs hold no text."""
     if not any("logs" in step for step in steps):
         return {}
-    from rolloupe.formats.tinker.steps import logged_turns
+    from rolloupe.formats.tinker.turns import logged_turns
 
     turns = [turn for turn in logged_turns(steps) if turn.parts]
     sides = {side: [turn for turn in turns if turn.origin == side] for side in ("prompt", "response")}

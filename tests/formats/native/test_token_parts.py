@@ -93,7 +93,7 @@ def test_of_another_schema_what_can_be_read_is_read(
 ) -> None:
     pq.write_table(pa.table(columns), tmp_path / "000001.parquet")
     row = read_row(alone(tmp_path / "000001.parquet"), 0)
-    assert (row.uid, row.token_ids, row.unread) == (*found[:2], found[3])
+    assert (row.uid, row.ids.tolist(), row.unread) == (*found[:2], found[3])
     assert row.series.keys() == found[2].keys()
     assert all(np.array_equal(row.series[name], values, equal_nan=True) for name, values in found[2].items())
 

@@ -14,8 +14,7 @@ import pytest
 import rolloupe
 from rolloupe import tokens
 from rolloupe.formats import by_name, discover
-from rolloupe.formats.prime_rl.exports import QUIET_S, PrimeRL
-from rolloupe.formats.prime_rl.token_columns import MAX_TURNS, SERIES
+from rolloupe.formats.prime_rl.exports import MAX_TURNS, QUIET_S, SERIES, PrimeRL
 from rolloupe.model import Problem, Sample, SampleRow
 from tests.formats.support import items, only_run, rows, samples
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import rolloupe
 from rolloupe import UnreadablePath, text, tokenizer
 from rolloupe.formats import discover, token_texts
-from rolloupe.formats.prime_rl.token_columns import columns_of
+from rolloupe.formats.prime_rl.exports import columns_of
 from rolloupe.index import Library
 from rolloupe.model import Reading, Sample
 from rolloupe.query.tokens.page import token_page, token_table

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from rolloupe.formats.tinker import join as joining
+from rolloupe.formats.tinker import logs as joining
 from rolloupe.formats.tinker.format import Tinker
-from rolloupe.formats.tinker.steps import CONTENT
+from rolloupe.formats.tinker.turns import CONTENT
 from rolloupe.model import Sample, Turn
 from tests.formats.reading.test_logtree import node
 from tests.formats.support import only_run, samples

@@ -15,7 +15,7 @@ import pytest
 import rolloupe
 from rolloupe.formats import by_name, discover
 from rolloupe.formats.reading.trackers import sqlite
-from rolloupe.formats.trackers import mlflow_runs
+from rolloupe.formats.trackers import mlflow
 from rolloupe.model import Location, Problem
 from rolloupe.text.preview import digest
 from tests.formats.support import items, only_run, rows, samples
@@ -153,34 +153,34 @@ def test_runs_by_name_and_a_database_that_grows(tmp_path: Path) -> None:
 
 
 def test_spans_are_counted_once_and_the_newest_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mlflow_runs, "NEW_ROWS", 3)
-    monkeypatch.setattr(mlflow_runs, "ROWS_AT_ONCE", 4)
+    monkeypatch.setattr(mlflow, "NEW_ROWS", 3)
+    monkeypatch.setattr(mlflow, "ROWS_AT_ONCE", 4)
     path = changed(tmp_path)
     counted: list[tuple[int, int]] = []
-    count = mlflow_runs._ends
+    count = mlflow._ends
 
     def seen(database: apsw.Connection, first: int, stop: int) -> Any:
         counted.append((first, stop))
         return count(database, first, stop)
 
-    monkeypatch.setattr(mlflow_runs, "_ends", seen)
+    monkeypatch.setattr(mlflow, "_ends", seen)
     alone = Location(str(path), str(path))
-    (whole,) = mlflow_runs.traced_runs(alone)
+    (whole,) = mlflow.traced_runs(alone)
     assert len(counted) > 3, "a piece at a time"
     counted.clear()
     tags = {"sample_index": "3", "rollout_n": "1", "step": "4"}
     log(path, "t1", tags, {})
-    runs = {run.name: run for run in mlflow_runs.traced_runs(alone)}
+    runs = {run.name: run for run in mlflow.traced_runs(alone)}
     assert (runs["grpo-a"], runs[""].first) == (whole, runs[""].last) and len(counted) == 2
     with closing(sqlite3.connect(path)) as database:
         database.execute("INSERT INTO trace_tags VALUES ('experiment_name', 'grpo-a', 't1')")
         database.commit()
-    (longer,) = mlflow_runs.traced_runs(alone)
+    (longer,) = mlflow.traced_runs(alone)
     assert (longer.first, longer.last) == (whole.first, runs[""].last)
 
 
 def test_time_that_is_over_is_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mlflow_runs, "LISTING_S", -1)
+    monkeypatch.setattr(mlflow, "LISTING_S", -1)
     monkeypatch.setattr(sqlite, "_STEPS_BETWEEN_LOOKS", 1)
     (note,) = discover([changed(tmp_path)]).notes
     assert "cannot be read: it takes more than -1 seconds" in note.reason

@@ -13,7 +13,7 @@ from rolloupe.formats import testing as contract
 from rolloupe.formats.reading.trackers import tensorboard as event_files
 from rolloupe.formats.reading.trackers.tensorboard import EventText
 from rolloupe.formats.trackers import tensorboard
-from rolloupe.formats.trackers.sample_texts import samples_of_text
+from rolloupe.formats.trackers.tensorboard import samples_of_text
 from rolloupe.model import Location, Problem
 from tests.formats.reading.trackers.test_trackers import record, scalar
 from tests.formats.support import items, limit_contract, only_run, rows, samples

@@ -18,8 +18,7 @@ import pytest
 import rolloupe
 from rolloupe import Run, query
 from rolloupe.formats.reading import logtree
-from rolloupe.formats.tinker import join
-from rolloupe.formats.tinker import log as tinker_log
+from rolloupe.formats.tinker import logs as tinker_logs
 from rolloupe.index import Library, OpenRun
 from rolloupe.index.catalog import SUPERSEDED_S
 from rolloupe.index.execution import Job, JobReply, ScanJob, jobs
@@ -167,13 +166,13 @@ def test_a_report_that_is_being_written_is_waited_for(tmp_path: Path, monkeypatc
     held = log.read_bytes()
     log.unlink()
     read: list[str] = []
-    whole = tinker_log.StepLog._read
+    whole = tinker_logs.StepLog._read
 
-    def reading(one: tinker_log.StepLog) -> Any:
+    def reading(one: tinker_logs.StepLog) -> Any:
         read.append("read")
         return whole(one)
 
-    monkeypatch.setattr(tinker_log.StepLog, "_read", reading)
+    monkeypatch.setattr(tinker_logs.StepLog, "_read", reading)
     with opened(folder, tmp_path / "index", follow=True) as library:
         run = library.runs[0]
         assert run.wait_all(30) and len(told(run)) == 8
@@ -206,8 +205,8 @@ def test_a_step_whose_prompts_came_later_has_changed(tmp_path: Path) -> None:
 
 
 def test_numbers_wait_for_no_report(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole, go_on = tinker_log.StepLog._read, threading.Event()
-    monkeypatch.setattr(tinker_log.StepLog, "_read", lambda log: whole(log) if go_on.wait(30) else {})
+    whole, go_on = tinker_logs.StepLog._read, threading.Event()
+    monkeypatch.setattr(tinker_logs.StepLog, "_read", lambda log: whole(log) if go_on.wait(30) else {})
     with Library([folder], index_dir=tmp_path / "index") as library:
         run = library.runs[0]
         eventually(lambda: set(run.snapshot().steps) == {("eval/test", 0), ("eval/test", 1)})
@@ -251,8 +250,8 @@ def test_a_report_that_changed_while_nobody_looked_brings_the_texts(
 def test_who_began_before_the_texts_came_reads_on(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole, go_on = tinker_log.StepLog._read, threading.Event()
-    monkeypatch.setattr(tinker_log.StepLog, "_read", lambda log: whole(log) if go_on.wait(30) else {})
+    whole, go_on = tinker_logs.StepLog._read, threading.Event()
+    monkeypatch.setattr(tinker_logs.StepLog, "_read", lambda log: whole(log) if go_on.wait(30) else {})
     with Library([folder], index_dir=tmp_path / "index") as library:
         run = library.runs[0]
         eventually(lambda: set(run.snapshot().steps) == {("eval/test", 0), ("eval/test", 1)})
@@ -339,7 +338,7 @@ def test_a_report_that_is_too_long_is_a_problem(tmp_path: Path) -> None:
 
 
 def test_rollouts_too_long_to_be_joined_are_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tinker_log, "MAX_JOINED_BYTES", 1000)
+    monkeypatch.setattr(tinker_logs, "MAX_JOINED_BYTES", 1000)
     folder = joined_run(tmp_path / "run")
     with rolloupe.open(folder, index_dir=tmp_path / "index") as runs:
         assert ["tied to none" in problem.reason for problem in runs[0].problems()] == [True, True]
@@ -372,8 +371,8 @@ class Compared(str):
 
 def test_groups_are_not_held_against_every_section(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     count = 200
-    whole = join._facts_of_turn
-    monkeypatch.setattr(join, "_facts_of_turn", lambda turn: tuple(map(Compared, whole(turn))))
+    whole = tinker_logs._facts_of_turn
+    monkeypatch.setattr(tinker_logs, "_facts_of_turn", lambda turn: tuple(map(Compared, whole(turn))))
     records = [trajectory(0, n + 1.0, group=n) for n in range(count)]
     sections = [
         group([record], *triple(f"Of group {record['group_idx']}", record["total_reward"]))

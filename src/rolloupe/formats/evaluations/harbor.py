@@ -10,15 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rolloupe.formats.evaluations.atif_steps import messages_of
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, folders, is_one_file, links_of
+from rolloupe.formats.reading.fields import as_dict, dicts
+from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, folders, is_one_file, links_of, source_at
 from rolloupe.formats.reading.json_documents import beginning, list_document
 from rolloupe.formats.reading.numbered_samples import NumberedFormat
 from rolloupe.formats.reading.records import Record, References, Unusable
 from rolloupe.formats.reading.trainer_files import read_json
-from rolloupe.formats.trainers.response_items import tokens_of
-from rolloupe.formats.trainers.token_rows import add_tokens, series_of
+from rolloupe.formats.trainers.nemo_gym import add_item_tokens, tokens_of
 from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source, Status
 from rolloupe.storage import is_file, path_state
 
@@ -38,6 +37,9 @@ _TOKENS = (
     ("prompt_token_ids", "prompt_token_ids"), ("completion_token_ids", "generation_token_ids"),
     ("logprobs", "generation_log_probs"),
 )  # fmt: skip
+
+ROLES = {"agent": "assistant", "user": "user", "system": "system"}
+MAX_DEPTH = 8
 
 
 class Harbor(NumberedFormat):
@@ -83,38 +85,26 @@ class Harbor(NumberedFormat):
     )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
-        """See `Format`."""
         links = link_root or str(path.resolve())
-        places = [alone(path)] if is_one_file(path) else [one.location for one in _listed(path, links)]
-        fitting = [one for one in places[:1] or () if _fits(one)] or [one for one in places if _fits(one)]
+        places = [alone(path)] if is_one_file(path) else [entry.location for entry in _listed(path, links)]
+        fitting = [place for place in places[:1] if _fits(place)] or [place for place in places if _fits(place)]
         if not fitting:
             return []
-        return [
-            RunInfo(
-                name=path.stem if is_one_file(path) else path.name, root=str(path), format=self.name,
-                reason=_reason(places), parts=_parts(path, places),
-                link_root="" if is_one_file(path) else links,
-            )
-        ]  # fmt: skip
+        name, links = (path.stem, "") if is_one_file(path) else (path.name, links)
+        return [self._run_at(path, _reason(places), links, name, _parts(path, places))]
 
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`: what a trial's result and the documents that follow say counts for its rows."""
         if is_file(run.root):
-            return [Source(path=run.root, name=os.path.basename(run.root), root=links_of(run), split="eval/harbor")]
-        listed = [one.location for one in _listed(Path(run.root), links_of(run)) if _fits(one.location)]
+            return [source_at(run, Location(run.root, links_of(run)), split="eval/harbor")]
+        listed = [entry.location for entry in _listed(Path(run.root), links_of(run)) if _fits(entry.location)]
         beside = {folder: _continuations(folder, links_of(run)) for folder in {os.path.dirname(p.path) for p in listed}}
-        return [
-            Source(
-                path=one.path, name=os.path.relpath(one.path, run.root), root=one.root, split="eval/harbor",
-                depends=_depends(one, beside),
-            )
-            for one in listed
-        ]  # fmt: skip
+        return [source_at(run, place, split="eval/harbor", depends=_depends(place, beside)) for place in listed]
 
     def numbered(self, location: Location, within: str) -> Iterator[tuple[int, Record | Unusable]]:  # noqa: ARG002
         """See `NumberedFormat`: a document is one trajectory."""
         if _is_result(location):
-            result = _result(location)
+            result = as_dict(read_json(location))
             for number, step in enumerate(_lost_steps(location, result)):
                 yield number, {"steps": [], "_result": result, "_step": step}
             return
@@ -129,24 +119,27 @@ class Harbor(NumberedFormat):
             if following is None:
                 break
             documents.append(_document(following))
-        steps = [step for one in documents for step in one["steps"]]
-        listed = (one.get("subagent_trajectories") for one in documents)
-        subagents = [sub for some in listed if isinstance(some, list) for sub in some]
-        yield 0, documents[-1] | {
-            "steps": steps, "subagent_trajectories": subagents, "_result": _result(_trial_file(location, RESULT)),
-            "_step": _step_name(location.path),
-        }  # fmt: skip
+        steps = [step for document in documents for step in document["steps"]]
+        subagents = [sub for document in documents for sub in fields.as_list(document.get("subagent_trajectories"))]
+        yield (
+            0,
+            documents[-1]
+            | {
+                "steps": steps,
+                "subagent_trajectories": subagents,
+                "_result": as_dict(read_json(_trial_file(location, RESULT))),
+                "_step": _step_name(location.path),
+            },
+        )
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
-        """See `RecordFormat`."""
         asked, answered = _parted(record)
-        result, totals = record["_result"], record.get("final_metrics")
+        result, totals = record["_result"], as_dict(record.get("final_metrics"))
         of_step = _step_of(record["_step"], result)
-        reward = fields.reward(_inner(of_step, "verifier_result").get("rewards"))
+        reward = fields.reward(as_dict(of_step.get("verifier_result")).get("rewards"))
         status, status_raw = _status(of_step, has_reward=reward.value is not None)
         prompt = fields.joined(asked)
         found = tokens_of(_items(record))
-        totals = totals if isinstance(totals, dict) else {}
         metrics = {name: n for name in _TOTALS if (n := fields.number(totals.get(name))) is not None}
         source_name = fields.tag(result.get("source"))
         return SampleRow(
@@ -160,7 +153,7 @@ class Harbor(NumberedFormat):
             reward=reward.value,
             status=status,
             status_raw=status_raw,
-            turns=sum(one.get("role") == "assistant" for one in answered),
+            turns=sum(message.get("role") == "assistant" for message in answered),
             prompt_tokens=found.first or None,
             response_tokens=len(found.ids) - found.first if found.ids else fields.count(totals.get(_TOTALS[1])),
             total_tokens=len(found.ids) or None,
@@ -174,11 +167,9 @@ class Harbor(NumberedFormat):
         )
 
     def references(self, record: Record) -> References:  # noqa: ARG002
-        """See `RecordFormat`."""
         return References("", [])
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
-        """See `RecordFormat`."""
         asked, answered = _parted(record)
         sample = fields.sample_of(row, locator, asked, answered)
         rest = {key: value for key, value in record.items() if key not in self.placed}
@@ -191,17 +182,10 @@ class Harbor(NumberedFormat):
 
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
         """See `RecordFormat`: with its tokens."""
-        found = tokens_of(_items(record))
-        if found.ids:
-            arrays = {"logprobs": found.logprobs, "loss_mask": found.sampled}
-            sample.series, notes = series_of(arrays, len(found.ids), found.first)
-            sample.notes += [*notes, *found.notes]
-            add_tokens(run, sample, found.ids, found.first, has_text=True)
+        add_item_tokens(run, sample, _items(record))
 
     def config(self, run: RunInfo) -> dict[str, Any]:
-        """See `Format`."""
-        found = None if is_file(run.root) else read_json(file_of(run.root, CONFIG, links_of(run)))
-        return found if isinstance(found, dict) else {}
+        return {} if is_file(run.root) else as_dict(read_json(file_of(run.root, CONFIG, links_of(run))))
 
 
 def _fits(place: Location) -> bool:
@@ -210,7 +194,7 @@ def _fits(place: Location) -> bool:
 
 
 def _is_result(place: Location) -> bool:
-    """Whether this is the result of a trial, not of a job."""
+    """Return whether a file is the result of a trial, not of a job."""
     return os.path.basename(place.path) == RESULT and beginning(place).keys() >= _OF_TRIAL
 
 
@@ -218,9 +202,9 @@ def _listed(folder: Path, links: str) -> list[FolderEntry]:
     """The documents of a job, of a trial, or of this folder itself."""
     own = files(str(folder), links, (".json",))
     found = _of_trial(folder, links)
-    if not found and any(one.name in (CONFIG, RESULT) for one in own):
-        found = [one for trial in folders(str(folder), links) for one in _of_trial(Path(trial.path), links)]
-    return found or [one for one in own if one.name not in (RESULT, CONFIG) and _CONTINUED not in one.name]
+    if not found and any(entry.name in (CONFIG, RESULT) for entry in own):
+        found = [entry for trial in folders(str(folder), links) for entry in _of_trial(Path(trial.path), links)]
+    return found or [entry for entry in own if entry.name not in (RESULT, CONFIG) and _CONTINUED not in entry.name]
 
 
 def _reason(places: list[Location]) -> str:
@@ -232,36 +216,31 @@ def _reason(places: list[Location]) -> str:
 
 def _parts(root: Path, places: list[Location]) -> tuple[RunPart, ...]:
     """The run's own folder or file, and the folders of trials and steps, which are no runs of their own."""
-    inner = {one: None for place in places for one in Path(place.path).parents if root in one.parents}
-    return tuple(RunPart(str(one)) for one in (root, *inner))
+    inner = {folder: None for place in places for folder in Path(place.path).parents if root in folder.parents}
+    return tuple(RunPart(str(folder)) for folder in (root, *inner))
 
 
 def _of_trial(folder: Path, links: str) -> list[FolderEntry]:
     """The trajectories of a trial, and its result if the trial or one of its steps failed before it wrote any."""
-    below = {one.name for one in folders(str(folder), links)}
+    below = {entry.name for entry in folders(str(folder), links)}
     agents = [folder / AGENT] if AGENT in below else []
     if STEPS in below:
-        agents += [Path(one.path) / AGENT for one in folders(str(folder / STEPS), links)]
-    found = [one for agent in agents for one in files(str(agent), links, (FIRST,)) if one.name == FIRST]
-    results = [one for one in files(str(folder), links, (RESULT,)) if _is_result(one.location)]
+        agents += [Path(entry.path) / AGENT for entry in folders(str(folder / STEPS), links)]
+    found = [entry for agent in agents for entry in files(str(agent), links, (FIRST,)) if entry.name == FIRST]
+    results = [entry for entry in files(str(folder), links, (RESULT,)) if _is_result(entry.location)]
     if found and STEPS in below:
-        results = [one for one in results if _lost_steps(one.location, _result(one.location))]
+        results = [result for result in results if _lost_steps(result.location, as_dict(read_json(result.location)))]
     return found + results if not found or STEPS in below else found
-
-
-def _result(place: Location | None) -> Record:
-    found = read_json(place)
-    return found if isinstance(found, dict) else {}
 
 
 def _lost_steps(place: Location, result: Record) -> list[str]:
     """The steps in a trial's result that left no trajectory; of a trial without steps and trajectories `""`."""
     folder = os.path.dirname(place.path)
-    below = {one.name for one in folders(folder, place.root)}
-    steps = [one.path for one in folders(os.path.join(folder, STEPS), place.root)] if STEPS in below else []
-    written = {os.path.basename(one) for one in steps if file_of(os.path.join(one, AGENT), FIRST, place.root)}
-    named = [one["step_name"] for one in _step_results(result)]
-    return [one for one in named if one not in written] if named or written else [""]
+    below = {entry.name for entry in folders(folder, place.root)}
+    steps = [entry.path for entry in folders(os.path.join(folder, STEPS), place.root)] if STEPS in below else []
+    written = {os.path.basename(step) for step in steps if file_of(os.path.join(step, AGENT), FIRST, place.root)}
+    named = [step["step_name"] for step in _step_results(result)]
+    return [step for step in named if step not in written] if named or written else [""]
 
 
 def _trial_file(place: Location, name: str) -> Location | None:
@@ -278,19 +257,19 @@ def _continuations(folder: str, links: str) -> list[Location]:
     """The documents of a folder in which a trajectory may go on: an agent's folder holds one trajectory."""
     is_agent = os.path.basename(folder) == AGENT
     listed = files(folder, links, (".json",))
-    return [one.location for one in listed if one.name != FIRST and (is_agent or _CONTINUED in one.name)]
+    return [entry.location for entry in listed if entry.name != FIRST and (is_agent or _CONTINUED in entry.name)]
 
 
 def _following(place: Location, beside: dict[str, list[Location]]) -> list[Location]:
     folder, name = os.path.split(place.path)
     begin = "" if os.path.basename(folder) == AGENT else name.removesuffix(".json") + _CONTINUED
-    return [one for one in beside[folder] if os.path.basename(one.path).startswith(begin)]
+    return [place for place in beside[folder] if os.path.basename(place.path).startswith(begin)]
 
 
 def _depends(place: Location, beside: dict[str, list[Location]]) -> str:
-    """What else the rows of a document say, for they are read again when it changes."""
+    """Return a word that changes with the other files on which the rows of a document depend."""
     if _is_result(place):
-        return " ".join(_lost_steps(place, _result(place)))
+        return " ".join(_lost_steps(place, as_dict(read_json(place))))
     return " ".join([_state(_trial_file(place, RESULT)), *map(_state, _following(place, beside))]).strip()
 
 
@@ -308,13 +287,8 @@ def _document(place: Location) -> Record:
 
 def _parted(record: Record) -> tuple[list[Record], list[Record]]:
     messages = messages_of(record)
-    first = next((n for n, one in enumerate(messages) if one["role"] == "assistant"), len(messages))
+    first = next((n for n, message in enumerate(messages) if message["role"] == "assistant"), len(messages))
     return messages[:first], messages[first:]
-
-
-def _inner(record: Record, key: str) -> Record:
-    found = record.get(key)
-    return found if isinstance(found, dict) else {}
 
 
 def _index(source: Source, step: str) -> str:
@@ -324,7 +298,7 @@ def _index(source: Source, step: str) -> str:
         return step or RESULT
     if len(places) == 1:
         return places[0]
-    kept = [one for one in places[:-1] if one not in (AGENT, STEPS)]
+    kept = [place for place in places[:-1] if place not in (AGENT, STEPS)]
     if step and places[-1] == RESULT:
         kept.append(step)
     return ":".join(kept) or source.name
@@ -342,22 +316,20 @@ def _group(step: str, result: Record) -> str | None:
 
 
 def _step_of(step: str, result: Record) -> Record:
-    """What the result says about a step; of a trial of one step all of it."""
+    """Return the part of a result that is about a step; all of it if the trial has one step."""
     if not step:
         return result
-    named = (one for one in _step_results(result) if one["step_name"] == step)
+    named = (of_step for of_step in _step_results(result) if of_step["step_name"] == step)
     return next(named, {"exception_info": result.get("exception_info")})
 
 
 def _step_results(result: Record) -> list[Record]:
-    """What the result says about its steps, those with a name."""
-    found = result.get("step_results")
-    listed = found if isinstance(found, list) else []
-    return [one for one in listed if isinstance(one, dict) and isinstance(one.get("step_name"), str)]
+    """Return the results of the named steps of a trial."""
+    return [of_step for of_step in dicts(result.get("step_results")) if isinstance(of_step.get("step_name"), str)]
 
 
 def _status(result: Record, *, has_reward: bool) -> tuple[Status, str]:
-    raised = _inner(result, "exception_info").get("exception_type")
+    raised = as_dict(result.get("exception_info")).get("exception_type")
     if isinstance(raised, str):
         return ("truncated" if "Timeout" in raised else "error"), raised[: fields.MAX_TAG_CHARS]
     return ("completed", "") if has_reward else ("unknown", "")
@@ -365,5 +337,52 @@ def _status(result: Record, *, has_reward: bool) -> tuple[Status, str]:
 
 def _items(record: Record) -> list[Record]:
     """The tokens of the steps under the names of NeMo-Gym."""
-    found = (_inner(step, "metrics") for step in record["steps"] if not step.get("is_copied_context"))
-    return [{name: one.get(key) for key, name in _TOKENS} for one in found]
+    found = (as_dict(step.get("metrics")) for step in record["steps"] if not step.get("is_copied_context"))
+    return [{name: metrics.get(key) for key, name in _TOKENS} for metrics in found]
+
+
+def messages_of(trajectory: Record) -> list[Record]:
+    """Return the messages of a trajectory and of all agents in it, without steps that were copied for context."""
+    return [*_messages(trajectory, "", 0)]
+
+
+def _messages(trajectory: Record, name: str, depth: int) -> Iterator[Record]:
+    subagents = dicts(trajectory.get("subagent_trajectories")) if depth < MAX_DEPTH else []
+    inner = {_id(subagent): subagent for subagent in subagents}
+    for step in dicts(trajectory.get("steps")):
+        if step.get("is_copied_context") is True:
+            continue
+        yield _message(step, name)
+        for result in dicts(as_dict(step.get("observation")).get("results")):
+            yield {"role": "tool", "content": result.get("content"), "tool_call_id": result.get("source_call_id")}
+            for reference in dicts(result.get("subagent_trajectory_ref")):
+                if (found := inner.pop(str(reference.get("trajectory_id")), None)) is not None:
+                    yield from _messages(found, _agent(found), depth + 1)
+    for subagent in inner.values():
+        yield from _messages(subagent, _agent(subagent), depth + 1)
+
+
+def _id(trajectory: Record) -> str:
+    return str(trajectory.get("trajectory_id", id(trajectory)))
+
+
+def _agent(trajectory: Record) -> str:
+    name = as_dict(trajectory.get("agent")).get("name")
+    return name if isinstance(name, str) else ""
+
+
+def _message(step: Record, name: str) -> Record:
+    source = step.get("source")
+    calls = [_call(call) for call in dicts(step.get("tool_calls"))]
+    found: dict[str, Any] = {"role": ROLES.get(str(source), str(source)), "content": step.get("message")}
+    return (
+        found
+        | ({"reasoning_content": step["reasoning_content"]} if step.get("reasoning_content") else {})
+        | ({"tool_calls": calls} if calls else {})
+        | ({"name": name} if name else {})
+    )
+
+
+def _call(call: Record) -> Record:
+    function = {"name": call.get("function_name"), "arguments": call.get("arguments")}
+    return {"id": call.get("tool_call_id"), "type": "function", "function": function}

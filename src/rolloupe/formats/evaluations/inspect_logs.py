@@ -1,33 +1,34 @@
 """The logs of Inspect: a file for each evaluation, either a zip archive (`.eval`) or one JSON document.
 
 Source: `EvalLog`, `EvalSample` and the recorder of `.eval` files of inspect_ai (August 2026). An archive holds a member
-a sample, or a folder of members (`inspect_chunks`); `header.json` comes last, so an evaluation that runs has
-`_journal/start.json` alone.
+a sample; `header.json` comes last, so an evaluation that runs has `_journal/start.json` alone.
+
+A sample may also lie in chunks (`log/_recorders/chunked/format.py` of 0.3.285): in a folder of the archive with
+`sample.json`, `metadata.json` and the sequences `messages`, `events`, `calls` and `attachments`, in files named by the
+number of their first item. Its conversation is `message_refs`: ranges of messages. Only the chunks that these refer to
+are read.
 """
 
 import os
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from rolloupe import text
-from rolloupe.formats.evaluations.inspect_chunks import SHELL, sample_in_chunks
-from rolloupe.formats.evaluations.inspect_messages import conversation
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.files import files, is_one_file, links_of, plain_name
-from rolloupe.formats.reading.json_documents import beginning, list_document, members_before
+from rolloupe.formats.reading.files import files, is_one_file, links_of, plain_name, source_at, while_unchanged
+from rolloupe.formats.reading.json_documents import beginning, list_document, members_before, unpacked
 from rolloupe.formats.reading.line_reader import parse
 from rolloupe.formats.reading.numbered_samples import NumberedFormat
 from rolloupe.formats.reading.records import Record, References, Unusable
 from rolloupe.formats.reading.tables.zip_archives import Members
 from rolloupe.formats.reading.trainer_files import merged_metrics
 from rolloupe.model import Location, Locator, MetricRow, RunInfo, RunPart, Sample, SampleRow, Source, Status
-from rolloupe.storage import path_state, stamp_of_state
 
 ARCHIVE, DOCUMENT = ".eval", ".json"
-SAMPLES = "samples"
+SAMPLES, SHELL = "samples", "sample.json"
 HEADER, START = "header.json", "_journal/start.json"
 
 _SAMPLE = re.compile(r"samples/(?P<name>[^/]+)\.json")
@@ -38,6 +39,16 @@ _VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "no": 0.0, "true"
 
 _QUIET = ("events", "events_data", "attachments", "timelines")
 _PLACED = ("id", "epoch", "input", "messages", "output", "target", "uuid", "total_time", "working_time", "turn_count")
+
+ATTACHMENT = "attachment://"
+MAX_ATTACHED_CHARS = 64 * 2**20
+"""All attachments in the places of one sample."""
+MAX_DEPTH = 20
+
+MAX_MESSAGES = 100_000
+MAX_EVENTS = 100_000
+
+_CHUNK = re.compile(r"(?P<start>[0-9]{1,15})\.json")
 
 
 class InspectLogs(NumberedFormat):
@@ -87,26 +98,23 @@ class InspectLogs(NumberedFormat):
         if is_one_file(path):
             listed = [Location(str(path), str(path))] if plain_name(path.name).endswith(self.suffixes) else []
         else:
-            listed = [one.location for one in files(str(path), links, self.suffixes)]
+            listed = [entry.location for entry in files(str(path), links, self.suffixes)]
         return [self._run(place, spec) for place in listed if (spec := _spec(place)) is not None]
 
     def _run(self, place: Location, spec: Record) -> RunInfo:
         words = (fields.name(spec.get("task")), os.path.basename(fields.name(spec.get("model")) or ""))
-        return RunInfo(
-            name=" ".join(filter(None, words)) or os.path.basename(place.path), root=place.path, format=self.name,
-            reason="a log of Inspect: groups are its samples", parts=(RunPart(place.path, split=_split(spec)),),
-            link_root="" if place.root == place.path else place.root,
-        )  # fmt: skip
+        links = "" if place.root == place.path else place.root
+        part = RunPart(place.path, split=_split(spec))
+        reason = "a log of Inspect: groups are its samples"
+        return self._run_at(Path(place.path), reason, links, " ".join(filter(None, words)), (part,))
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`."""
         place = Location(run.root, links_of(run))
         spec = _spec(place)
         split = _split(spec) if spec is not None else run.parts[0].split or _split({})  # while it is being written
-        return [Source(path=place.path, name=os.path.basename(place.path), root=place.root, split=split, depends=split)]
+        return [source_at(run, place, split=split, depends=split)]
 
     def numbered(self, location: Location, within: str) -> Iterator[tuple[int, Record | Unusable]]:  # noqa: ARG002
-        """See `NumberedFormat`."""
         if not location.path.endswith(ARCHIVE):
             found = list_document(location, SAMPLES)
             for number in range(len(found)):
@@ -117,7 +125,6 @@ class InspectLogs(NumberedFormat):
                 yield number, _tried(lambda member: _member(members, member), name)
 
     def numbered_record(self, location: Location, number: int) -> Record:
-        """See `NumberedFormat`."""
         if not location.path.endswith(ARCHIVE):
             found = list_document(location, SAMPLES)
             if not 0 <= number < len(found):
@@ -130,7 +137,6 @@ class InspectLogs(NumberedFormat):
             return _member(members, names[number])
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
-        """See `RecordFormat`."""
         asked, answered = conversation(record)
         prompt = fields.joined(asked)
         status, status_raw = _status(record)
@@ -157,13 +163,11 @@ class InspectLogs(NumberedFormat):
         )
 
     def references(self, record: Record) -> References:
-        """See `RecordFormat`."""
         target = record.get("target")
         only = target[0] if isinstance(target, list) and len(target) == 1 else target
         return References(fields.as_text(only), [])
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
-        """See `RecordFormat`."""
         asked, answered = conversation(record)
         sample = fields.sample_of(row, locator, asked, answered)
         sample.label = self.references(record).label
@@ -173,24 +177,21 @@ class InspectLogs(NumberedFormat):
         return sample
 
     def config(self, run: RunInfo) -> dict[str, Any]:
-        """See `Format`."""
         header = _header(Location(run.root, links_of(run)))
         return {key: header[key] for key in ("eval", "plan") if isinstance(header.get(key), dict)}
 
     def ending(self, run: RunInfo) -> str:
-        """See `Format`."""
         status = _header(Location(run.root, links_of(run))).get("status", "started")
         return "open" if status == "started" else "ended"
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
-        """See `Format`."""
         results = _header(Location(run.root, links_of(run))).get("results")
         scores = results.get("scores") if isinstance(results, dict) else None
         found: Record = {"step": 0}
         for score in scores if isinstance(scores, list) else ():
             inner = score.get("metrics") if isinstance(score, dict) else None
-            for name, one in inner.items() if isinstance(inner, dict) else ():
-                found[f"{score.get('name')}/{name}"] = one.get("value") if isinstance(one, dict) else None
+            for name, metric in inner.items() if isinstance(inner, dict) else ():
+                found[f"{score.get('name')}/{name}"] = metric.get("value") if isinstance(metric, dict) else None
         return merged_metrics([found]) if len(found) > 1 else []
 
 
@@ -226,13 +227,13 @@ def _spec(location: Location) -> Record | None:
 def _header(location: Location) -> Record:
     """A log without its samples; of an archive in the making its beginning, of an unreadable file nothing."""
     try:
-        return _header_of(location, *stamp_of_state(path_state(location.path)))
+        return _header_of(location)
     except OSError:
         return {}
 
 
-@lru_cache(maxsize=256)
-def _header_of(location: Location, inode: int, size: int, mtime_ns: int) -> Record:  # noqa: ARG001
+@while_unchanged(256)
+def _header_of(location: Location) -> Record:
     try:
         if not location.path.endswith(ARCHIVE):
             return members_before(location, SAMPLES) or list_document(location, SAMPLES).rest
@@ -278,14 +279,14 @@ def _facts(record: Record) -> tuple[dict[str, float], dict[str, str]]:
     """The sample metrics and tags of a sample."""
     found: dict[str, Any] = {key: record.get(key) for key in ("total_time", "working_time", "turn_count")}
     usage = record.get("model_usage")
-    for one in usage.values() if isinstance(usage, dict) else ():
+    for counts in usage.values() if isinstance(usage, dict) else ():
         for key in ("input_tokens", "output_tokens"):
-            count = fields.count(one.get(key)) if isinstance(one, dict) else None
+            count = fields.count(counts.get(key)) if isinstance(counts, dict) else None
             found[key] = (found.get(key) or 0) + count if count is not None else found.get(key)
     for name, score in _items(record.get("scores")):
         value = score.get("value") if isinstance(score, dict) else score
         parts = _items(value) or [("", value)]
-        found |= {f"reward.{name}.{part}".rstrip("."): _number(one) for part, one in parts}
+        found |= {f"reward.{name}.{part}".rstrip("."): _number(member) for part, member in parts}
     about = _items(record.get("metadata"))
     found |= {f"metadata.{key}": value for key, value in about if not isinstance(value, str)}
     names = fields.MetricNames()
@@ -297,3 +298,155 @@ def _facts(record: Record) -> tuple[dict[str, float], dict[str, str]]:
 
 def _items(value: object) -> list[tuple[str, Any]]:
     return [*value.items()] if isinstance(value, dict) else []
+
+
+def conversation(sample: Record) -> tuple[Any, list[Any]]:
+    """Return what the model was asked, examples of answers included, and all messages from its first answer on."""
+    put = _Attachments(sample.get("attachments")).put
+    messages = sample.get("messages")
+    listed = messages if isinstance(messages, list) and messages else [*_of_events(sample.get("events"))]
+    first = next((number for number, message in enumerate(listed) if _is_answer(message)), None)
+    if first is not None:
+        answered = put(listed[first:])
+        return (put(listed[:first]) if listed[:first] else put(sample.get("input"))), answered
+    return put(listed or sample.get("input")), put([*_choices(sample.get("output"))])
+
+
+def _is_answer(message: object) -> bool:
+    return isinstance(message, dict) and text.answers_in([message]) > 0 and message.get("source") != "input"
+
+
+def _choices(output: object) -> Iterator[Any]:
+    choices = output.get("choices") if isinstance(output, dict) else None
+    for choice in choices[:1] if isinstance(choices, list) else ():
+        if isinstance(choice, dict) and isinstance(choice.get("message"), dict):
+            yield choice["message"]
+
+
+def _of_events(events: object) -> Iterator[Any]:
+    """The answers of models and the results of tools, in their order."""
+    called: set[object] = set()
+    for event in events if isinstance(events, list) else ():
+        kind = event.get("event") if isinstance(event, dict) else ""
+        if kind == "model":
+            for message in _choices(event.get("output")):
+                calls = message.get("tool_calls")
+                called |= {str(call.get("id")) for call in calls or () if isinstance(call, dict)}
+                yield message
+        elif kind == "tool":
+            call_id = str(event.get("id"))
+            if call_id not in called:
+                call = {"id": call_id, "function": event.get("function"), "arguments": event.get("arguments")}
+                yield {"role": "assistant", "content": "", "tool_calls": [call]}
+            yield {"role": "tool", "content": _result(event), "tool_call_id": call_id}
+
+
+def _result(event: Record) -> Any:
+    error = event.get("error")
+    return error.get("message") if isinstance(error, dict) else event.get("result")
+
+
+class _Attachments:
+    """The attachments of a sample, put into their places, up to a number of characters."""
+
+    def __init__(self, attachments: object) -> None:
+        self._texts = attachments if isinstance(attachments, dict) else {}
+        self._left = MAX_ATTACHED_CHARS
+
+    def put(self, value: Any, depth: int = 0) -> Any:
+        """Return a value in which texts stand for references to them."""
+        if not self._texts or depth > MAX_DEPTH:
+            return value
+        if isinstance(value, str):
+            return self._text(value) if value.startswith(ATTACHMENT) else value
+        if isinstance(value, list):
+            return [self.put(member, depth + 1) for member in value]
+        return {key: self.put(member, depth + 1) for key, member in value.items()} if isinstance(value, dict) else value
+
+    def _text(self, reference: str) -> str:
+        found = self._texts.get(reference.removeprefix(ATTACHMENT))
+        if not isinstance(found, str) or len(found) > self._left:
+            return reference
+        self._left -= len(found)
+        return found
+
+
+def sample_in_chunks(members: Members, shell: str) -> Record:
+    """Return the record of a sample whose `sample.json` is the member of that name. Raises `Unusable` and OSError."""
+    folder = os.path.dirname(shell)
+    record = parse(members.read(shell))
+    if data := members.read(f"{folder}/metadata.json"):
+        record["metadata"] = parse(data)
+    if refs := record.pop("message_refs", None):
+        record["messages"] = [*_ChunkedList(members, folder, "messages").ranges(refs)]
+    elif not record.get("messages"):
+        record["events"] = [*_ChunkedList(members, folder, "events").first(MAX_EVENTS)]
+    attachments = _ChunkedList(members, folder, "attachments")
+    referred = _references([record.get("messages"), record.get("input"), record.get("events")])
+    found = {str(number): text for number in sorted(referred) for text in attachments.at(number)}
+    own = record.get("attachments")
+    record["attachments"] = found | (own if isinstance(own, dict) else {})
+    return record
+
+
+class _ChunkedList:
+    """A sequence of a sample; a chunk is read when an item of it is asked for."""
+
+    def __init__(self, members: Members, folder: str, name: str) -> None:
+        self._members = members
+        prefix = f"{folder}/{name}/"
+        names = (path.removeprefix(prefix) for path in members.names() if path.startswith(prefix))
+        found = map(_CHUNK.fullmatch, names)
+        self._starts = sorted(int(match["start"]) for match in found if match)
+        self._prefix = prefix
+        self._last: tuple[int, list[Any]] = (-1, [])
+
+    def ranges(self, ranges: object) -> Iterator[Any]:
+        """Yield the items of ranges, each with a start and an end that does not belong to it. Raises `Unusable`."""
+        left = MAX_MESSAGES
+        for bounds in ranges if isinstance(ranges, list) else ():
+            if not (isinstance(bounds, list) and len(bounds) == 2 and all(type(number) is int for number in bounds)):
+                raise Unusable("its message_refs are no ranges")
+            start, stop = bounds
+            left -= max(0, stop - start)
+            if left < 0:
+                raise Unusable(f"more than {MAX_MESSAGES:,} messages: not read")
+            for number in range(start, stop):
+                found = [*self.at(number)]
+                if not found:
+                    raise Unusable(f"its message {number} is in no chunk")
+                yield from found
+
+    def first(self, most: int) -> Iterator[Any]:
+        """Yield the items from the first on."""
+        for number in range(most):
+            if not (found := [*self.at(number)]):
+                return
+            yield from found
+
+    def at(self, number: int) -> list[Any]:
+        """Return the item of a number in a list, which is empty without it. Raises `Unusable`."""
+        place = bisect_right(self._starts, number) - 1
+        if place < 0:
+            return []
+        start = self._starts[place]
+        if self._last[0] != start:
+            found = unpacked(self._members.read(f"{self._prefix}{start}.json").decode("utf-8", "replace"))
+            if not isinstance(found, list):
+                raise Unusable(f"{self._prefix}{start}.json is no list")
+            self._last = start, found
+        return self._last[1][number - start : number - start + 1]
+
+
+def _references(value: Any) -> set[int]:
+    """The numbers of the attachments that a value refers to."""
+    found: set[int] = set()
+    waiting = [value]
+    while waiting:
+        member = waiting.pop()
+        if isinstance(member, str) and member.startswith(ATTACHMENT):
+            number = member.removeprefix(ATTACHMENT)
+            found |= {int(number)} if number.isdecimal() and len(number) < 16 else set()
+        elif isinstance(member, list | dict):
+            waiting += member.values() if isinstance(member, dict) else member
+    return found

@@ -16,7 +16,7 @@ from rolloupe.formats.alternatives import (
 from rolloupe.formats.generic.keys import MAX_NAME_CHARS, candidates, fold, keep_by_keys
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.records import Record
-from rolloupe.formats.trainers.token_rows import ids_of
+from rolloupe.formats.token_texts import ids_of
 from rolloupe.model import Sample, TokenSeries
 
 SERIES: Final = (

@@ -15,6 +15,8 @@ from rolloupe.model import Locator, Sample, SampleRow, Source
 SHOWN_TEXTS = 12
 _UID = re.compile(r"(?P<group>.+)_[0-9]+_[0-9]+", re.DOTALL)
 
+_ROLES = ("prompt", "response", "messages", "score", "step", "group", "label", "env", "status_key")
+
 
 class NamedRows(RecordFormat):
     """A format whose rows hold the parts of a sample under usual names; `roles` says under which."""
@@ -176,3 +178,19 @@ def _tokens(roles: Roles, record: Record) -> row_tokens.RowTokens:
         arrays = {renamed.get(name, name): values for name, values in arrays.items()}
         keys = {key: renamed.get(name, name) for key, name in keys.items()}
     return found._replace(arrays=arrays, keys=keys)
+
+
+class OwnNames(NamedRows):
+    """A format that names the key of each role; roles that it does not name have none."""
+
+    names: ClassVar[dict[str, str]] = {}
+    """Keys by role."""
+    counts: ClassVar[dict[str, str]] = {}
+    """Keys of token counts: `prompt`, `response`, `total`."""
+
+    def roles(self, record: Record) -> Roles:
+        """See `NamedRows`."""
+        own = {role: key if (key := self.names.get(role)) in record else None for role in _ROLES}
+        if own["messages"] and not fields.is_messages(record[own["messages"]]):
+            own["messages"] = None
+        return Roles(**own, counts={what: key for what, key in self.counts.items() if key in record})

@@ -11,18 +11,16 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from rolloupe import tokens
 from rolloupe.formats.alternatives import alternatives_of
 from rolloupe.formats.base import Annotations
-from rolloupe.formats.native import annotations
-from rolloupe.formats.native.derived_metrics import derived
-from rolloupe.formats.native.losses import dropped, lost
-from rolloupe.formats.native.step_metrics import metrics_in
-from rolloupe.formats.native.token_arrays import NativeTokens
-from rolloupe.formats.native.token_parts import PartUnreadable, part_path, read_row
+from rolloupe.formats.native.run_files import annotations_of, dropped, fold, lost, metrics_in
+from rolloupe.formats.native.token_parts import NativeTokens, PartUnreadable, part_path, read_row
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading import trainer_files as trainer
-from rolloupe.formats.reading.files import file_of, files, folders, is_one_file, links_of, plain_name, stem
+from rolloupe.formats.reading.files import file_of, files, folders, is_one_file, links_of, plain_name, source_at, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.records import Record, References, Unusable, step_of
 from rolloupe.model import (
@@ -34,7 +32,6 @@ from rolloupe.model import (
     Problem,
     RunFile,
     RunInfo,
-    RunPart,
     Sample,
     SampleRow,
     Scanned,
@@ -107,7 +104,6 @@ class Native(JsonlFormat):
     annotates_by_place = True
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
-        """See `Format`."""
         links = link_root or str(path.resolve())
         marker = _marker(path, links)
         if marker is None and forced and (is_one_file(path) or files(str(path), links)):
@@ -118,13 +114,9 @@ class Native(JsonlFormat):
         reason = f"{MARKER} says so" if _marker(path, links) else "read as --format says"
         if version is None or version > VERSION:
             reason = f"{MARKER} says version {version}, and {VERSION} is the last one known here: update Rolloupe"
-        parts = (RunPart(str(path)),)
-        return [
-            RunInfo(
-                name=path.name, root=str(path), format=self.name, reason=reason, parts=parts, link_root=links,
-                reward_range=_range(marker.get("reward_range")), metric_ranges=_ranges(marker.get("metric_ranges")),
-            )
-        ]  # fmt: skip
+        run = self._run_at(path, reason, links)
+        ranges = _ranges(marker.get("metric_ranges"))
+        return [replace(run, reward_range=_range(marker.get("reward_range")), metric_ranges=ranges)]
 
     def run_around(self, path: Path) -> Path | None:
         """See `Format`: the run's folder, or any file in it."""
@@ -134,35 +126,33 @@ class Native(JsonlFormat):
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`. A file of samples that was named alone is read alone."""
         if is_file(run.root):
-            return [Source(path=run.root, name=os.path.basename(run.root), root=links_of(run))]
+            return [source_at(run, Location(run.root, links_of(run)))]
         marker = _marker(Path(run.root), links_of(run))
         if marker is None:
-            return [Source(path=one.path, name=one.name, root=one.root) for one in files(run.root, links_of(run))]
+            return [source_at(run, entry.location) for entry in files(run.root, links_of(run))]
         if (fields.integer(marker.get("version")) or 0) > VERSION:
             return []
         return [
-            Source(path=one.path, name=f"{folder}/{one.name}", root=one.root, annotates=folder == "annotations")
+            source_at(run, entry.location, annotates=folder == "annotations")
             for folder in ("samples", "annotations")
-            for one in files(os.path.join(run.root, folder), links_of(run))
+            for entry in files(os.path.join(run.root, folder), links_of(run))
         ]
 
     def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
-        """See `JsonlFormat`."""
         found: Scanned = (
             _annotation(record, start, length) if source.annotates else self.row(source, record, start, length)
         )
         return [found, *_problems(source, record, start, length)]
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:  # noqa: ARG002
-        """See `JsonlFormat`."""
         if record.keys().isdisjoint(_TELLING):
             raise Unusable("an object without uid, step, prompt, response or reward is no sample")
         prompt = fields.joined(record.get("prompt"))
         status, status_raw = fields.status(record.get("status"))
         reward, series = fields.number(record.get("reward")), _facts(record)
         means = _means(record, series)
-        means.pop("kl", None)  # `derived` computes it
-        metrics = means | _numbers(record.get("metrics"))
+        means.pop("kl", None)  # `derived_metrics` computes it
+        metrics = means | fields.numbers(record.get("metrics"))
         reference = fields.joined(record.get("ref_response"), thoughts=True)
         index, turns = fields.name(record.get("index")), fields.count(record.get("turns"))
         return SampleRow(
@@ -185,8 +175,9 @@ class Native(JsonlFormat):
             env=fields.name(record.get("env")) or "",
             uid=fields.name(record.get("uid")) or "",
             discarded=fields.reason(record.get("discarded")) or "",
-            metrics=metrics | derived(reward, fields.number(record.get("ref_reward")), reference, metrics, series),
-            tags=_words(record.get("tags")),
+            metrics=metrics
+            | derived_metrics(reward, fields.number(record.get("ref_reward")), reference, metrics, series),
+            tags=fields.tags(record.get("tags")),
             series=series,
             prompt=prompt,
             response=fields.joined(record.get("response"), thoughts=True),
@@ -194,7 +185,6 @@ class Native(JsonlFormat):
         )
 
     def references(self, record: Record) -> References:
-        """See `JsonlFormat`."""
         turns = fields.response_turns(record.get("ref_response"))
         return References(fields.as_text(record.get("label")), turns)
 
@@ -230,10 +220,10 @@ class Native(JsonlFormat):
 
     def _add(self, run: RunInfo, record: Record, sample: Sample, places: Sequence[Locator] | None) -> None:
         _add_series(run, sample.locator.source, record, sample)
-        lines, notes = annotations.about(run, sample.row.uid, places, self.raw)
+        lines, notes = annotations_of(run, sample.row.uid, places, self.raw)
         sample.notes += notes
         for line in lines:
-            annotations.fold(sample.row, _annotation(line.record, 0, 0))
+            fold(sample.row, _annotation(line.record, 0, 0))
             _add_series(run, line.source, line.record, sample)
         sample.notes += _uneven(sample)
         tokens.hide_masked(sample.series)
@@ -241,12 +231,11 @@ class Native(JsonlFormat):
     def reading_tokens(
         self, run: RunInfo, source: Source, annotations: Annotations
     ) -> Callable[[bytes, Locator], SampleTokens]:
-        """See `JsonlFormat`."""
         quick, newer = NativeTokens(run, source), self.lines_at(run, chain.from_iterable(annotations.values()))
 
         def read(data: bytes, place: Locator) -> SampleTokens:
             noted = annotations.get(place, ())
-            found = quick.read(data, [(one.source, newer[one]) for one in noted if one in newer])
+            found = quick.read(data, [(note.source, newer[note]) for note in noted if note in newer])
             if found is not None:
                 return found
             record, row = self._parsed(run, source, data, place)
@@ -257,32 +246,28 @@ class Native(JsonlFormat):
         return read
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
-        """See `Format`."""
         return metrics_in(_metrics_files(run))
 
     def times_s(self, run: RunInfo) -> list[float]:
         """See `Format`: the lines of metrics carry the time."""
-        rows = (row for one in _metrics_files(run) for row in trainer.records(one))
+        rows = (row for place in _metrics_files(run) for row in trainer.records(place))
         return [time for row in rows if (time := fields.number(row.get("time"))) is not None]
 
     def trainer_files(self, run: RunInfo) -> list[Source]:
-        """See `Format`."""
         lines = (_file(run, name) for name in ("checkpoints.jsonl", "attempts.jsonl", "ended.jsonl"))
         named = trainer.json_sources(run.root, [*_metrics_files(run), _config_file(run), *lines])
         return [*named, *_losses_files(run)]
 
     def losses(self, run: RunInfo) -> list[Problem]:
-        """See `Format`."""
-        series = [one for source in trainer.json_sources(run.root, _metrics_files(run)) for one in dropped(source)]
-        return [*series, *(one for source in _losses_files(run) for one in lost(source))]
+        metrics = trainer.json_sources(run.root, _metrics_files(run))
+        series = [problem for source in metrics for problem in dropped(source)]
+        return [*series, *(problem for source in _losses_files(run) for problem in lost(source))]
 
     def config(self, run: RunInfo) -> dict[str, Any]:
-        """See `Format`."""
         found = trainer.read_json(_config_file(run))
         return found if isinstance(found, dict) else {"config": found} if found is not None else {}
 
     def checkpoints(self, run: RunInfo) -> list[Checkpoint]:
-        """See `Format`."""
         found = []
         for row in trainer.records(_file(run, "checkpoints.jsonl")):
             paths, state = row.get("paths"), fields.showable(row.get("loop_state"))
@@ -310,7 +295,6 @@ class Native(JsonlFormat):
         return "ended" if all(end is not None and end >= (begin or 0.0) for begin, end in times) else "open"
 
     def code_diff(self, run: RunInfo) -> str:
-        """See `Format`."""
         return trainer.read_text(_file(run, "code.diff"), 4 * 2**20)
 
     def files(self, run: RunInfo) -> list[RunFile]:
@@ -333,12 +317,6 @@ def _marker(folder: Path, links: str) -> Record | None:
         return None
     found = trainer.read_json(Location(str(place), links))
     return found if isinstance(found, dict) and found.get("layout") == "rolloupe" else None
-
-
-def _time(row: dict[str, Any] | None) -> float:
-    """The time at which a line was written; a line without one counts as the oldest."""
-    time = fields.number(row.get("time")) if row else None
-    return -math.inf if time is None or math.isnan(time) else time
 
 
 def _file(run: RunInfo, name: str) -> Location | None:
@@ -370,26 +348,14 @@ def _range(value: object) -> tuple[float, float] | None:
 
 
 def _ranges(value: object) -> tuple[tuple[str, float, float], ...]:
-    named = value.items() if isinstance(value, dict) else ()
-    return tuple((name, *found) for name, ends in named if (found := _range(ends)) is not None)
-
-
-def _numbers(value: object) -> dict[str, float]:
-    named = value.items() if isinstance(value, dict) else ()
-    return {name: found for name, one in named if (found := fields.number(one)) is not None}
-
-
-def _words(value: object) -> dict[str, str]:
-    named = value.items() if isinstance(value, dict) else ()
-    return {name: found for name, one in named if (found := fields.tag(one)) is not None}
+    return tuple((name, *found) for name, ends in fields.as_dict(value).items() if (found := _range(ends)) is not None)
 
 
 def _facts(record: Record) -> dict[str, SeriesFacts]:
     """The token series that a line declares."""
-    series = record.get("series")
-    facts = series.get("facts") if isinstance(series, dict) else None
+    facts = fields.as_dict(record.get("series")).get("facts")
     found = {}
-    for name, values in facts.items() if isinstance(facts, dict) else ():
+    for name, values in fields.as_dict(facts).items():
         row = [fields.number(value) for value in values] if isinstance(values, list) and len(values) == 7 else [None]
         whole = [n for n in row if n is not None and math.isfinite(n)]
         if len(whole) == 7 and whole[0] >= 1 and all(0 <= whole[at] <= fields.MAX_STEP for at in (0, 4, 6)):
@@ -405,7 +371,7 @@ def _extra(record: Record) -> dict[str, Any]:
         if key in _PLACED:
             rest = None if value is None or _PLACED[key](value) is not None else value
         elif key in ("metrics", "tags") and isinstance(value, dict):
-            placed = _numbers(value) if key == "metrics" else _words(value)
+            placed = fields.numbers(value) if key == "metrics" else fields.tags(value)
             rest = {name: member for name, member in value.items() if name not in placed} or None
         elif key == "series" and isinstance(value, dict) and fields.count(value.get("part")) is not None:
             rest = None
@@ -432,8 +398,8 @@ def _annotation(record: Record, start: int, length: int) -> Annotation:
         length=length,
         advantage=fields.number(record.get("advantage")),
         discarded=fields.reason(record.get("discarded")),
-        metrics=_means(record, _facts(record)) | _numbers(record.get("metrics")),
-        tags=_words(record.get("tags")),
+        metrics=_means(record, _facts(record)) | fields.numbers(record.get("metrics")),
+        tags=fields.tags(record.get("tags")),
         series=_annotated_series(record),
     )
 
@@ -457,7 +423,34 @@ def _problems(source: Source, record: Record, start: int, length: int) -> list[P
 def _means(record: Record, series: Mapping[str, SeriesFacts]) -> dict[str, float]:
     """Summaries of a sample's token series, which lists show, sort and filter by, unless the line holds them."""
     excluded = {*tokens.MASKS, *(() if fields.number(record.get("advantage")) is None else ("advantages",))}
-    return {name: one.sum / one.count for name, one in series.items() if name not in excluded}
+    return {name: facts.sum / facts.count for name, facts in series.items() if name not in excluded}
+
+
+def derived_metrics(
+    reward: float | None,
+    ref_reward: float | None,
+    ref_response: str,
+    metrics: Mapping[str, float],
+    series: Mapping[str, SeriesFacts],
+) -> dict[str, float]:
+    """Return the reference's reward and length, gaps of rewards, and mean, sum and maximum of log-ratio and KL.
+
+    The log-ratio is logprobs - ref_logprobs. A line holds the sum of each series: the sum of the log-ratio follows if
+    both cover as many tokens. KL needs a recorded series `kl`; recorded metrics are never overwritten.
+    """
+    found = {} if ref_reward is None else {"ref_reward": ref_reward}
+    if ref_response:
+        found["ref_response_chars"] = float(len(ref_response))
+    for gap, other in (("reward_gap", ref_reward), ("valid_reward_gap", metrics.get("valid_reward"))):
+        if reward is not None and other is not None and math.isfinite(reward) and math.isfinite(other):
+            found[gap] = reward - other
+    own, reference = series.get("logprobs"), series.get("ref_logprobs")
+    if own is not None and reference is not None and own.count == reference.count:
+        found["sum_log_ratio"] = own.sum - reference.sum
+        found["avg_log_ratio"] = found["sum_log_ratio"] / own.count
+    if (kl := series.get("kl")) is not None:
+        found |= {"avg_kl": kl.sum / kl.count, "sum_kl": kl.sum, "max_kl": kl.max}
+    return {name: value for name, value in found.items() if name not in metrics}
 
 
 def _add_series(run: RunInfo, source: str, record: Record, sample: Sample) -> None:
@@ -488,7 +481,7 @@ def _add_series(run: RunInfo, source: str, record: Record, sample: Sample) -> No
     if found.total > (most := tokens.most_tokens(len(found.series))):
         sample.notes.append(f"{path.name} holds {found.total:,} tokens of the sample: the first {most:,} are shown")
         sample.unread_tokens = found.total - most
-    _place(sample, found.token_ids, found.series)
+    _place(sample, found.ids.tolist(), found.series)
 
 
 def add_arrays(sample: Sample, token_ids: list[int], series: Mapping[str, tokens.Floats]) -> None:
@@ -500,7 +493,7 @@ def add_arrays(sample: Sample, token_ids: list[int], series: Mapping[str, tokens
 def _place(sample: Sample, token_ids: list[int], series: Mapping[str, tokens.Floats]) -> None:
     sample.token_ids = token_ids or sample.token_ids
     count = len(sample.token_ids)
-    by_name = {one.name: one for one in sample.series}
+    by_name = {known.name: known for known in sample.series}
     for name, values in series.items():
         by_name[name] = TokenSeries(name=name, values=tokens.packed(values), offset=max(0, count - len(values)))
     sample.series = list(by_name.values())
@@ -509,8 +502,8 @@ def _place(sample: Sample, token_ids: list[int], series: Mapping[str, tokens.Flo
 def _uneven(sample: Sample) -> list[str]:
     """Name the series that are neither as long as all tokens of a sample nor as long as its response."""
     count, response = len(sample.token_ids), sample.row.response_tokens
-    odd = [one for one in sample.series if count and len(one.values) not in (count, response)]
-    lengths = ", ".join(f"{one.name[:60]} {len(one.values):,}" for one in odd[:20])
+    odd = [series for series in sample.series if count and len(series.values) not in (count, response)]
+    lengths = ", ".join(f"{series.name[:60]} {len(series.values):,}" for series in odd[:20])
     if not odd:
         return []
     of_them = "" if response is None else f", {response:,} of them of the response"

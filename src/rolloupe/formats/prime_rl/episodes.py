@@ -3,9 +3,13 @@
 Source: `verifiers/v1`. A trace holds nodes; each node is a message with its tokens and its parent. A leaf ends a
 branch, and a branch is a sample. Branches store their common messages once, so a short line can hold very much text:
 everything is bounded.
+
+Annotations follow later (prime-rl #3444). Each producer (`orch`, `trainer`) writes one stream, in chunks, with an index
+of the places of each trace's lines. A line has `info` for the trace, and for each branch arrays over its tokens: null
+off the mask and for the first token. The newest line wins.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from typing import Any, Final, NamedTuple
 
@@ -13,8 +17,13 @@ import numpy as np
 
 from rolloupe import text, tokens
 from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.fields import as_dict, as_list
+from rolloupe.formats.reading.files import FolderEntry, files, folders, stem
+from rolloupe.formats.reading.line_reader import lines
+from rolloupe.formats.reading.line_search import newest_about, parsed_or_none
 from rolloupe.formats.reading.records import Record
-from rolloupe.model import Status, TokenSeries, Turn
+from rolloupe.formats.reading.stream import open_binary
+from rolloupe.model import Location, Status, TokenSeries, Turn
 
 MAX_NODES: Final = 50_000
 """Maximum number of nodes of a trace; further ones are left out."""
@@ -30,6 +39,17 @@ COMPACT: Final = {
     "trainer_logprobs": "trainer_logprobs", "entropies": "entropy",
 }  # fmt: skip
 """Arrays of a node with one value for each token under its mask, and the names of their series."""
+INDEX: Final = ".index.jsonl"
+STRICT: Final = {"advantages", "trainer_logprobs", "entropies"}
+"""Streams used for a message only if every sampled token of it has a value."""
+
+NAMES: Final = {"entropies": "entropy"}
+FLAG: Final = "is_"
+OF_ALL: Final = "advantages"
+"""Streams with one value for all tokens of a sample: it becomes a value of the sample, too."""
+
+Compact = dict[int, dict[str, list[Any]]]
+"""By node and name of a series: a value for each token under the node's mask."""
 
 
 class EpisodeNode(NamedTuple):
@@ -67,16 +87,6 @@ class Branch(NamedTuple):
         """The id that annotations use; empty for a trace without an id."""
         found = fields.name(self.trace.get("id"))
         return f"{found}:{self.number}" if found else ""
-
-
-def as_dict(value: object) -> Record:
-    """Return an object unchanged, anything else as an empty object."""
-    return value if isinstance(value, dict) else {}
-
-
-def as_list(value: object) -> list[Any]:
-    """Return an array unchanged, anything else as an empty array."""
-    return value if isinstance(value, list) else []
 
 
 def is_episode(record: Record) -> bool:
@@ -163,7 +173,7 @@ def texts_of(branch: Branch) -> tuple[str, str]:
 def answers_of(branch: Branch) -> list[Any] | None:
     """Return the messages from the first sampled one on; None if one of them is not a message."""
     messages = [node.record.get("message") for node in branch.members[split_at(branch.members) :]]
-    return messages if all(isinstance(one, dict) for one in messages) else None
+    return messages if all(isinstance(message, dict) for message in messages) else None
 
 
 class Counts(NamedTuple):
@@ -246,10 +256,6 @@ def _add_call(turn: Turn, call: Record) -> None:
         turn.metrics["duration_s"] = end - start
 
 
-Compact = dict[int, dict[str, list[Any]]]
-"""By node and name of a series: a value for each token under the node's mask."""
-
-
 def series_of(branch: Branch, folded: Compact) -> list[TokenSeries]:
     """Return the token series of a branch: those of its nodes, overridden by annotations."""
     members = branch.members
@@ -286,3 +292,125 @@ def notes_of(branch: Branch) -> list[str]:
 def _is_odd(node: EpisodeNode, key: str) -> bool:
     stored = as_list(node.record.get(key))
     return bool(stored) and len(stored) != node.sampled_tokens
+
+
+class Stream(NamedTuple):
+    """The annotations of one producer."""
+
+    producer: str
+    listing: Location | None
+    """The place of the index of its chunks, if it has one."""
+    chunks: dict[int, FolderEntry]
+
+
+def streams(folder: str, link_root: str) -> list[Stream]:
+    """List the annotation streams in a folder `annotations/`: chunks in folders or, for a day in 2026, plain files."""
+    listed = files(folder, link_root)
+    indexes = {entry.name.removesuffix(INDEX): entry.location for entry in listed if entry.name.endswith(INDEX)}
+    plain = {stem(entry.name): entry for entry in listed if not entry.name.endswith(INDEX)}
+    found = [Stream(name, indexes.get(name), {0: entry}) for name, entry in plain.items()]
+    for producer in folders(folder, link_root):
+        chunks = {int(stem(e.name)): e for e in files(producer.path, link_root) if stem(e.name).isdecimal()}
+        if chunks:
+            found.append(Stream(producer.name, indexes.get(producer.name), chunks))
+    return sorted(found, key=lambda stream: stream.producer)
+
+
+def annotations_of(some: Iterable[Stream], trace_id: str) -> tuple[list[Record], list[str]]:
+    """Return the annotations of a trace, oldest first within a producer, and the problems of unreadable ones."""
+    found: list[Record] = []
+    notes: list[str] = []
+    for stream in some:
+        try:
+            found += _indexed(stream, trace_id, notes) if stream.listing else _searched(stream, trace_id, notes)
+        except OSError as error:
+            notes.append(f"annotations of {stream.producer} could not be read: {error.strerror}")
+    return found, notes
+
+
+def _indexed(stream: Stream, trace_id: str, notes: list[str]) -> list[Record]:
+    assert stream.listing is not None
+    found, lost = [], 0
+    for row in newest_about(stream.listing, "trace_id", trace_id, stream.producer, notes):
+        offset = fields.count(row.get("offset"))
+        chunk = stream.chunks.get(fields.count(row.get("chunk")) or 0)
+        record = _at(chunk.location, offset, trace_id) if chunk is not None and offset is not None else None
+        if record is None:
+            lost += 1
+            record = {"trace_id": trace_id, "info": row.get("info")}
+        found.append(record)
+    if lost:
+        notes.append(f"{lost} annotations of {stream.producer} are not where their index says")
+    return found
+
+
+def _at(location: Location, offset: int, trace_id: str) -> Record | None:
+    with open_binary(location) as file:
+        for line in lines(file, offset, offset + 1):
+            record = parsed_or_none(line.data or b"")
+            return record if record is not None and record.get("trace_id") == trace_id else None
+    return None
+
+
+def _searched(stream: Stream, trace_id: str, notes: list[str]) -> list[Record]:
+    chunks = [entry.location for _, entry in sorted(stream.chunks.items())]
+    return [record for chunk in chunks for record in newest_about(chunk, "trace_id", trace_id, stream.producer, notes)]
+
+
+def merged_info(records: Iterable[Record]) -> Record:
+    """Merge the annotations of a trace as a whole; the newer of two values for one key wins."""
+    found: Record = {}
+    for record in records:
+        found = _merged(found, as_dict(record.get("info")))
+    return found
+
+
+def _merged(old: Record, new: Record, depth: int = 8) -> Record:
+    both = dict(old)
+    for key, value in new.items():
+        nested = depth and isinstance(value, dict) and isinstance(both.get(key), dict)
+        both[key] = _merged(both[key], value, depth - 1) if nested else value
+    return both
+
+
+def arrays_of(branch: Record) -> dict[str, list[Any]]:
+    """Return the streams of one branch of an annotation."""
+    return {key: value for key, value in branch.items() if isinstance(value, list) and value}
+
+
+def metrics_of(branch: Record) -> dict[str, float]:
+    """Return summaries of the streams of one branch: the mean of each, or for flags the count."""
+    found = {}
+    for key, stream in arrays_of(branch).items():
+        values = tokens.read_floats(stream)
+        come_to = tokens.nan_sum if key.startswith(FLAG) else tokens.nan_mean
+        if values is not None and key != OF_ALL and (value := come_to(values)) is not None:
+            found[NAMES.get(key, key)] = value
+    return found
+
+
+def folded(nodes: list[EpisodeNode], paths: list[list[int]], records: Iterable[Record]) -> Compact:
+    """Fold annotations onto the nodes of a trace, whose branches are `paths`: values for tokens under the mask.
+
+    A stream ends at the first node that it does not cover fully: the trainer cut the sequence there.
+    """
+    found: Compact = {}
+    for record in records:
+        for branch in map(as_dict, as_list(record.get("branches"))[: len(paths)]):
+            number = fields.count(branch.get("index"))
+            if number is not None and number < len(paths):
+                for name, stream in arrays_of(branch).items():
+                    _fold(found, nodes, paths[number], name, stream)
+    return found
+
+
+def _fold(compact: Compact, nodes: list[EpisodeNode], path: list[int], name: str, stream: list[Any]) -> None:
+    at = 0
+    for index in path:
+        mask = nodes[index].mask
+        if at + len(mask) > len(stream):
+            return
+        values = [value for value, flag in zip(stream[at : at + len(mask)], mask, strict=True) if flag]
+        at += len(mask)
+        if values and not (name in STRICT and None in values):
+            compact.setdefault(index, {})[NAMES.get(name, name)] = values

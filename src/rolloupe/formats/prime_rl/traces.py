@@ -14,11 +14,22 @@ from typing import Any
 import msgspec
 
 from rolloupe.formats.base import Annotations
-from rolloupe.formats.prime_rl import annotations, episodes
-from rolloupe.formats.prime_rl.episodes import Branch, as_dict
+from rolloupe.formats.prime_rl import episodes
+from rolloupe.formats.prime_rl.episodes import Branch
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading import trainer_files as trainer
-from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, is_one_file, links_of, stem
+from rolloupe.formats.reading.fields import as_dict, as_list
+from rolloupe.formats.reading.files import (
+    FolderEntry,
+    alone,
+    file_of,
+    files,
+    is_one_file,
+    links_of,
+    source_at,
+    stem,
+    telling_name,
+)
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.line_reader import parse
 from rolloupe.formats.reading.peek import Peek, look, look_into
@@ -104,7 +115,6 @@ class PrimeRLTraces(JsonlFormat):
     )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
-        """See `Format`."""
         links = link_root or str(path.resolve())
         if is_one_file(path):
             named = path.parent.name == STREAM or stem(path.name) == STREAM
@@ -121,25 +131,22 @@ class PrimeRLTraces(JsonlFormat):
         return [self._run(path, path, "read as --format says", links)] if plain else []
 
     def _run(self, root: Path, part: Path, reason: str, links: str) -> RunInfo:
-        parts = (RunPart(os.path.realpath(part)),)
-        above = (root, *root.parents) if is_folder(root) else root.parents
-        named = (p.name for p in above if p.name not in ("", TRACES, STREAM, "monitors", "file"))
-        name = next(named, root.name)
-        return RunInfo(name=name, root=str(root), format=self.name, reason=reason, parts=parts, link_root=links)
+        folder = root if is_folder(root) else root.parent
+        name = telling_name(folder, (TRACES, STREAM, "monitors", "file"))
+        return self._run_at(root, reason, links, name, (RunPart(os.path.realpath(part)),))
 
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`. Episodes determine the split, not `Source.split`."""
         found = []
         for part in run.parts:
             if is_file(part.path):
-                found.append(Source(path=part.path, name=Path(part.path).name, root=links_of(run)))
+                found.append(source_at(run, Location(part.path, links_of(run))))
                 continue
             listed = _stream_files(part.path, links_of(run)) or files(part.path, links_of(run))
             found += [Source(path=e.path, name=os.path.relpath(e.path, part.path), root=e.root) for e in listed]
         return found + _annotation_sources(run)
 
     def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
-        """See `JsonlFormat`."""
         if source.annotates:
             return [*_annotations(record, start, length)]
         if "traces" not in record:
@@ -162,7 +169,6 @@ class PrimeRLTraces(JsonlFormat):
         return found
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
-        """See `JsonlFormat`."""
         branch = _branch(record, row.part)
         turns: list[Turn] = []
         for found, node in zip(episodes.turns_of(branch), branch.members, strict=True):
@@ -186,14 +192,13 @@ class PrimeRLTraces(JsonlFormat):
         """See `JsonlFormat`: fold in the annotations of the sample's trace."""
         trace_id, folder = sample.row.trace_id, _annotation_folder(run)
         if trace_id and folder is not None:
-            records, notes = annotations.of_trace(annotations.streams(folder, links_of(run)), trace_id)
+            records, notes = episodes.annotations_of(episodes.streams(folder, links_of(run)), trace_id)
             self._fold(record, sample, records)
             sample.notes += notes
 
     def reading_tokens(
         self, run: RunInfo, source: Source, annotations: Annotations
     ) -> Callable[[bytes, Locator], SampleTokens]:
-        """See `JsonlFormat`."""
         newer = {
             place: parse(data) for place, data in self.lines_at(run, chain.from_iterable(annotations.values())).items()
         }
@@ -201,7 +206,7 @@ class PrimeRLTraces(JsonlFormat):
         def read(data: bytes, place: Locator) -> SampleTokens:
             record, row = self._parsed(run, source, data, place)
             sample = self.sample(record, row, place)
-            if noted := [newer[one] for one in dict.fromkeys(annotations.get(place, ())) if one in newer]:
+            if noted := [newer[note] for note in dict.fromkeys(annotations.get(place, ())) if note in newer]:
                 self._fold(record, sample, noted)
             return tokens_of(sample)
 
@@ -210,13 +215,13 @@ class PrimeRLTraces(JsonlFormat):
     def _fold(self, record: Record, sample: Sample, records: Sequence[Record]) -> None:
         """Fold in the annotations of the sample's trace, oldest first."""
         branch = _branch(record, sample.row.part)
-        paths = [one.path for one in episodes.branches_of(record).found if one.trace is branch.trace]
-        sample.series = episodes.series_of(branch, annotations.folded(branch.nodes, paths, records))
-        info = annotations.merged_info([{"info": branch.trace.get("info")}, *records])
+        paths = [other.path for other in episodes.branches_of(record).found if other.trace is branch.trace]
+        sample.series = episodes.series_of(branch, episodes.folded(branch.nodes, paths, records))
+        info = episodes.merged_info([{"info": branch.trace.get("info")}, *records])
         _inform(sample.row, info)
-        for branch_record in (as_dict(one) for record in records for one in episodes.as_list(record.get("branches"))):
+        for branch_record in (as_dict(note) for record in records for note in as_list(record.get("branches"))):
             if fields.count(branch_record.get("index")) == branch.number:
-                sample.row.metrics = sample.row.metrics | annotations.metrics_of(branch_record)
+                sample.row.metrics = sample.row.metrics | episodes.metrics_of(branch_record)
         if info:
             sample.extra["info"] = fields.showable(info)
         shipped = fields.integer(as_dict(info.get("ship")).get("step"))
@@ -233,7 +238,6 @@ class PrimeRLTraces(JsonlFormat):
         return found
 
     def trainer_files(self, run: RunInfo) -> list[Source]:
-        """See `Format`."""
         return trainer.json_sources(run.root, [_metrics_file(run)])
 
 
@@ -263,7 +267,7 @@ def _annotation_sources(run: RunInfo) -> list[Source]:
         return []
     return [
         Source(path=entry.path, name=os.path.relpath(entry.path, Path(folder).parent), root=entry.root, annotates=True)
-        for stream in annotations.streams(folder, links_of(run))
+        for stream in episodes.streams(folder, links_of(run))
         for _, entry in sorted(stream.chunks.items())
     ]
 
@@ -392,14 +396,14 @@ def _filled(record: Record, without: set[str]) -> Record:
 
 def _notes(episode: Record, branch: Branch) -> list[str]:
     """The messages of errors, and notes about omissions."""
-    errors = episodes.as_list(branch.trace.get("errors")) or episodes.as_list(episode.get("errors"))
+    errors = as_list(branch.trace.get("errors")) or as_list(episode.get("errors"))
     found = [
         f"error: {fields.as_text(error.get('type'))[:200]}: {fields.as_text(error.get('message'))[:2000]}"
         for error in map(as_dict, errors[-3:])
     ]
     if not branch.trace:
         found.append("an episode without traces")
-    elif len(episodes.as_list(branch.trace.get("nodes"))) > episodes.MAX_NODES:
+    elif len(as_list(branch.trace.get("nodes"))) > episodes.MAX_NODES:
         found.append(f"more than {episodes.MAX_NODES} messages: the rest of the trace is left out")
     if sum(len(as_dict(branch.trace.get(key))) for key in ("rewards", "metrics", "info")) > MAX_METRICS:
         found.append(f"more than {MAX_METRICS} numbers: the rest is among the extra fields alone")
@@ -412,7 +416,7 @@ def _annotations(record: Record, start: int, length: int) -> Iterator[Annotation
     if trace_id is None:
         raise Unusable("an annotation without trace_id")
     yield _annotation(trace_id, start, length, as_dict(record.get("info")))
-    for branch in map(as_dict, episodes.as_list(record.get("branches"))[: episodes.MAX_BRANCHES]):
-        number, metrics = fields.count(branch.get("index")), annotations.metrics_of(branch)
+    for branch in map(as_dict, as_list(record.get("branches"))[: episodes.MAX_BRANCHES]):
+        number, metrics = fields.count(branch.get("index")), episodes.metrics_of(branch)
         if number is not None and metrics:
             yield Annotation(uid=f"{trace_id}:{number}", start=start, length=length, metrics=metrics)

@@ -7,12 +7,14 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from rolloupe import text
 from rolloupe.model import Locator, Part, Sample, SampleRow, Status, Turn
+
+T = TypeVar("T")
 
 MAX_TAG_CHARS = 64
 """Longer texts are not tags: only the sample itself shows them."""
@@ -286,6 +288,36 @@ def as_text(value: object) -> str:
         return "" if value is None else json.dumps(value, ensure_ascii=False, default=lambda array: array.tolist())
     except RecursionError:
         return TOO_DEEP
+
+
+def as_dict(value: object) -> dict[str, Any]:
+    """Return an object unchanged; an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: object) -> list[Any]:
+    """Return an array unchanged; an empty one for anything else."""
+    return value if isinstance(value, list) else []
+
+
+def dicts(value: object) -> list[dict[str, Any]]:
+    """Return the objects in an array; none of anything else."""
+    return [member for member in as_list(value) if isinstance(member, dict)]
+
+
+def numbers(members: object) -> dict[str, float]:
+    """Return the members of an object that are numbers; none of anything else."""
+    return {name: found for name, value in as_dict(members).items() if (found := number(value)) is not None}
+
+
+def tags(members: object) -> dict[str, str]:
+    """Return the members of an object that are short texts; none of anything else."""
+    return {name: found for name, value in as_dict(members).items() if (found := tag(value)) is not None}
+
+
+def first(record: dict[str, Any], names: Iterable[str], read: Callable[[object], T | None]) -> T | None:
+    """Return what `read` makes of the first of some members that it accepts; None if it accepts none."""
+    return next((found for name in names if (found := read(record.get(name))) is not None), None)
 
 
 def texts(values: list[Any]) -> list[str]:

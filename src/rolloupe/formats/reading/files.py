@@ -3,14 +3,14 @@
 import errno
 import os
 import re
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cached_property, lru_cache, wraps
 from pathlib import Path
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 
-from rolloupe.model import Location, RunInfo
+from rolloupe.model import Location, RunInfo, Source
 from rolloupe.storage import StorageEntry, folder_entries, is_below, is_file, path_state, printable, stamp_of_state
 
 JSONL = (".jsonl", ".ndjson")
@@ -275,6 +275,28 @@ def compression_of(name: str) -> str:
 def plain_name(name: str) -> str:
     """Return a file's name without its compression suffix."""
     return name.removesuffix(compression_of(name))
+
+
+def folder_of(run: RunInfo) -> str:
+    """Return the folder of a run: of a run that is one file, that around it."""
+    return os.path.dirname(run.root) if is_file(run.root) else run.root
+
+
+def telling_name(folder: Path, silent: Collection[str]) -> str:
+    """Return the name of a folder, or of the nearest above it, that is not among those that say nothing."""
+    names = (place.name for place in (folder, *folder.parents))
+    return next((name for name in names if name and name not in silent), folder.name or str(folder))
+
+
+def source_at(run: RunInfo, place: Location, **facts: Any) -> Source:
+    """Return a file of a run as a source, named relative to the run's folder."""
+    name = os.path.basename(place.path) if place.path == run.root else os.path.relpath(place.path, run.root)
+    return Source(path=place.path, name=name, root=place.root, **facts)
+
+
+def file_count(files: Sized) -> str:
+    """Return how many files there are, as the reason for a run has it."""
+    return "one file" if len(files) == 1 else f"{len(files)} files"
 
 
 def stem(name: str) -> str:

@@ -13,12 +13,20 @@ from rolloupe import text
 from rolloupe.formats.base import Format, changed
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.field_map import MISSING, member
-from rolloupe.formats.reading.files import alone, files, is_one_file, links_of, plain_name, stem
+from rolloupe.formats.reading.files import (
+    alone,
+    file_count,
+    files,
+    is_one_file,
+    links_of,
+    plain_name,
+    source_at,
+    stem,
+)
 from rolloupe.model import (
     Location,
     Locator,
     RunInfo,
-    RunPart,
     Sample,
     SampleRow,
     Scanned,
@@ -144,17 +152,8 @@ class RecordFormat(Format):
         listed = [alone(path)] if one_file else [entry.location for entry in files(str(path), links, self.suffixes)]
         if not listed or not (forced or any(map(self.fits, self.first_records(listed)))):
             return []
-        number = "one file" if len(listed) == 1 else f"{len(listed)} files"
-        return [
-            RunInfo(
-                name=self._stem(path.name) if one_file else path.name,
-                root=str(path),
-                format=self.name,
-                reason=f"{number} of {self.title}",
-                parts=(RunPart(str(path)),),
-                link_root="" if one_file else links,
-            )
-        ]
+        name, links = (self._stem(path.name), "") if one_file else (path.name, links)
+        return [self._run_at(path, f"{file_count(listed)} of {self.title}", links, name)]
 
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`: all files with the suffixes. A number in a file's name is the step of its records."""
@@ -164,15 +163,7 @@ class RecordFormat(Format):
             one_file = is_file(part.path)
             listed = [] if one_file else [entry.location for entry in files(part.path, links, self.suffixes)]
             found += [Location(part.path, links)] if one_file else listed
-        return [
-            Source(
-                path=path,
-                name=os.path.basename(path) if path == run.root else os.path.relpath(path, run.root),
-                root=root,
-                step=fields.step_in(self._stem(path)),
-            )
-            for path, root in found
-        ]
+        return [source_at(run, place, step=fields.step_in(self._stem(place.path))) for place in found]
 
     def _stem(self, path: str) -> str:
         name = plain_name(os.path.basename(path))

@@ -12,11 +12,18 @@ from itertools import groupby
 from pathlib import Path
 from typing import ClassVar
 
-from msgspec.structs import replace
-
 from rolloupe import tokens
 from rolloupe.formats.base import Format, changed
-from rolloupe.formats.reading.files import alone, cause_of, files, folders, is_one_file, links_of
+from rolloupe.formats.reading.files import (
+    alone,
+    cause_of,
+    files,
+    folders,
+    is_one_file,
+    links_of,
+    source_at,
+    telling_name,
+)
 from rolloupe.formats.reading.pickles import (
     Repetitive,
     TorchFile,
@@ -28,24 +35,26 @@ from rolloupe.formats.reading.pickles import (
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.reading.tables.parquet_files import why_no_torch
 from rolloupe.formats.reading.trainer_files import described_files
-from rolloupe.formats.slime.layout import (
+from rolloupe.formats.slime.dump_files import (
     ENDING,
     ROLLOUTS,
+    SLIME,
+    TRAIN,
     TRAIN_DATA,
     DumpFile,
     TrainFile,
     dump_of,
     dumps_in,
     dumps_of,
+    kind_of,
     may_hold_dumps,
     state_of,
     train_files_in,
     train_files_of,
 )
-from rolloupe.formats.slime.peek import SLIME, TRAIN, kind_of
 from rolloupe.formats.slime.samples import PART, VALUES_OF_ROW, Dump, first_of, row_of, sample_of, uid_of
 from rolloupe.formats.slime.train_rows import JoinedRows, TrainRow, joined, rows_of, series_of_rows
-from rolloupe.formats.trainers.token_rows import series_of
+from rolloupe.formats.token_texts import own_tokenizer, series_of
 from rolloupe.model import (
     Annotation,
     Location,
@@ -60,7 +69,6 @@ from rolloupe.model import (
     Source,
 )
 from rolloupe.storage import is_file
-from rolloupe.tokenizer import find_tokenizer
 
 LOOKS = 3
 """Dumps to look into, the newest, before a folder counts as none: one may be unfinished."""
@@ -72,7 +80,7 @@ HIDDEN = "outside of the loss mask slime has dummies, 0 for tokens that were not
 
 MAX_RAW_VALUES = 2**20
 MOST_NAMED = 10
-"""How many steps without train data are named."""
+"""The most steps without train data that a problem names."""
 
 
 class Slime(Format):
@@ -82,7 +90,7 @@ class Slime(Format):
     title = "slime"
     endings = ENDING
     kind: ClassVar[str] = SLIME
-    """Which dumps it reads, as `kind_of` calls them."""
+    """The kind of dumps that it reads, as `kind_of` calls it."""
 
     recognises = (
         "Files of PyTorch (`.pt`), in `rollout_data/` or directly in a folder, that hold `rollout_id` and `samples` "
@@ -133,11 +141,10 @@ class Slime(Format):
     )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
-        """See `Format`."""
         links = link_root or str(path.resolve())
         if is_one_file(path):
             fits = path.suffix in ENDING and self._fits([dump_of(alone(path))], forced=forced)
-            return [self._run(path, path.stem, f"one dump of {self.title}", [path], "")] if fits else []
+            return [self._run_at(path, f"one dump of {self.title}", "", path.stem)] if fits else []
         if not may_hold_dumps(str(path), links):
             return []
         inner = path / ROLLOUTS
@@ -146,50 +153,45 @@ class Slime(Format):
             reason = f"{_files(len(found))} of samples in {ROLLOUTS}/"
             if train := train_files_in(str(path), links):
                 reason += f", {len(train)} of train data in {TRAIN_DATA}/"
-            return [self._run(path, _name_of(path), reason, [inner], links)]
+            return [self._run_at(path, reason, links, _name_of(path), (RunPart(str(inner)),))]
         found = dumps_in(str(path), links)
         if path.name != TRAIN_DATA and self._fits(found, forced=forced):
-            return [self._run(path, _name_of(path), f"{_files(len(found))} of PyTorch with samples", [path], links)]
+            return [self._run_at(path, f"{_files(len(found))} of PyTorch with samples", links, _name_of(path))]
         return []
 
     def _fits(self, dumps: Sequence[DumpFile], *, forced: bool) -> bool:
-        kinds = [kind_of(one.location) for one in dumps[-1 : -1 - LOOKS : -1]]
+        kinds = [kind_of(dump.location) for dump in dumps[-1 : -1 - LOOKS : -1]]
         return any(kind == self.kind or (forced and kind not in ("", TRAIN)) for kind in kinds)
-
-    def _run(self, path: Path, name: str, reason: str, parts: list[Path], links: str) -> RunInfo:
-        found = tuple(RunPart(str(part)) for part in parts)
-        return RunInfo(name=name, root=str(path), format=self.name, reason=reason, parts=found, link_root=links)
 
     def run_around(self, path: Path) -> Path | None:
         """See `Format`: the folder around `rollout_data/`, which also holds the train data."""
         if path.name != ROLLOUTS or is_one_file(path):
             return None
         around = path.parent
-        has_more = any(one.name == TRAIN_DATA for one in folders(str(around), str(around)))
+        has_more = any(entry.name == TRAIN_DATA for entry in folders(str(around), str(around)))
         return around if has_more and self.detect(around) else None
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`."""
         found = [
-            _source(run, one.location, step=one.step, split=EVAL if one.is_eval else "train")
+            source_at(run, dump.location, step=dump.step, split=EVAL if dump.is_eval else "train")
             for part in run.parts
-            for one in dumps_of(part, links_of(run))
+            for dump in dumps_of(part, links_of(run))
         ]
         steps = {source.step: source.location for source in found if source.split == "train"}
-        for step, of_step in groupby(_train_files(run), lambda one: one.step):
-            *others, last = [one.location for one in of_step]
+        for step, of_step in groupby(_train_files(run), lambda train_file: train_file.step):
+            *others, last = [train_file.location for train_file in of_step]
             of_dump = [state_of(steps[step])] if step in steps else []
             for location in (*others, last):  # the last counts what none of them has
                 states = of_dump if location is not last else [*of_dump, *map(state_of, others)]
-                found.append(_source(run, location, step=step, annotates=True, depends=" ".join(states)))
+                found.append(source_at(run, location, step=step, annotates=True, depends=" ".join(states)))
         return found
 
     def losses(self, run: RunInfo) -> list[Problem]:
         """See `Format`: steps without the train data that a later step has."""
-        having = {one.step for one in _train_files(run)}
+        having = {train_file.step for train_file in _train_files(run)}
         newest = max(having, default=0)
-        dumps = (one for part in run.parts for one in dumps_of(part, links_of(run)) if not one.is_eval)
-        steps = {one.step for one in dumps if one.step is not None and one.step < newest} - having
+        dumps = (dump for part in run.parts for dump in dumps_of(part, links_of(run)) if not dump.is_eval)
+        steps = {dump.step for dump in dumps if dump.step is not None and dump.step < newest} - having
         if not steps:
             return []
         which = "1 step has" if len(steps) == 1 else f"{len(steps):,} steps have"
@@ -247,7 +249,14 @@ class Slime(Format):
             except Repetitive as error:
                 yield Problem(source=source.name, reason=f"from row {number} on: {error}")
                 return
-            yield _annotation(row, uid_of(step, position), number, position)
+            yield Annotation(
+                uid=uid_of(step, position),
+                start=number,
+                length=1,
+                advantage=row.advantage(),
+                metrics=row.metrics(position),
+                series=tuple(row.names()),
+            )
         for reason, count in found.lost.items():
             which = "1 row has" if count == 1 else f"{count} rows have"
             yield Problem(source=source.name, reason=f"{which} no sample: {reason}")
@@ -271,10 +280,10 @@ class Slime(Format):
     def dump_of_step(self, run: RunInfo, step: int | None) -> Dump | None:
         """Return the samples of a step of training; None if none can be read."""
         for part in run.parts:
-            for one in dumps_of(part, links_of(run)):
-                if one.step == step and not one.is_eval:
+            for dump in dumps_of(part, links_of(run)):
+                if dump.step == step and not dump.is_eval:
                     with contextlib.suppress(OSError, UnreadablePickle, Unusable):
-                        return Dump.at(one.location)
+                        return Dump.at(dump.location)
         return None
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
@@ -313,18 +322,18 @@ class Slime(Format):
         for row in rows:
             sample.row.metrics = sample.row.metrics | row.metrics(sample.row.ordinal)
             sample.row.advantage = advantage if (advantage := row.advantage()) is not None else sample.row.advantage
-        own, total = {one.name for one in sample.series}, len(sample.token_ids)
+        own, total = {series.name for series in sample.series}, len(sample.token_ids)
         others = {name: values for name, values in series_of_rows(rows) if name not in own}
         more, notes = series_of(others, total, first_of(total, sample.row.response_tokens))
         sample.series += more
         sample.notes += notes
-        lost = {name for row in rows for name in row.names()} - {one.name for one in sample.series}
+        lost = {name for row in rows for name in row.names()} - {series.name for series in sample.series}
         if lost and sample.row.response_tokens != 0:
             sample.notes.append(
                 f"pieces of the response that do not fit together are left out: {', '.join(sorted(lost))}"
             )
         tokens.hide_masked(sample.series)
-        if any(one.stored is not None for one in sample.series):
+        if any(series.stored is not None for series in sample.series):
             sample.notes.append(HIDDEN)
 
     def raw(self, source: Source, locator: Locator) -> bytes:
@@ -338,15 +347,13 @@ class Slime(Format):
 
     def tokenizers(self, run: RunInfo) -> list[Location | str]:
         """See `Format`: slime and miles save the tokenizer with `--dump-details`."""
-        found = find_tokenizer(Location(os.path.join(run.root, "tokenizer"), links_of(run)))
-        return [found] if found else []
+        return own_tokenizer(run, "tokenizer")
 
     def places(self, run: RunInfo) -> list[tuple[str, str]]:  # noqa: ARG002
         """Return the folders beside the dumps that belong to the run, and what they hold."""
         return [("tokenizer", "tokenizer"), ("processor", "processor of images")]
 
     def files(self, run: RunInfo) -> list[RunFile]:
-        """See `Format`."""
         if is_file(run.root):
             return []
         return described_files(
@@ -365,24 +372,4 @@ def _files(count: int) -> str:
 
 
 def _name_of(folder: Path) -> str:
-    """The nearest folder with a name of its own."""
-    for one in (folder, *folder.parents):
-        if one.name and one.name not in (ROLLOUTS, "dump_details", "debug"):
-            return one.name
-    return folder.name or str(folder)
-
-
-def _source(run: RunInfo, location: Location, **facts: object) -> Source:
-    name = os.path.basename(location.path) if location.path == run.root else os.path.relpath(location.path, run.root)
-    return replace(Source(path=location.path, name=name, root=location.root), **facts)
-
-
-def _annotation(row: TrainRow, uid: str, number: int, position: int) -> Annotation:
-    return Annotation(
-        uid=uid,
-        start=number,
-        length=1,
-        advantage=row.advantage(),
-        metrics=row.metrics(position),
-        series=tuple(row.names()),
-    )
+    return telling_name(folder, (ROLLOUTS, "dump_details", "debug"))

@@ -4,35 +4,71 @@ Sources: `ray/rollout/debug_data.py`, `utils/train_dump_utils.py` and `dashboard
 """
 
 import os
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Final, NamedTuple
 
 from msgspec.structs import replace
 
 from rolloupe import text
-from rolloupe.formats.prime_rl.annotations import about
+from rolloupe.formats.generic.rows import OwnNames
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading import trainer_files as trainer
-from rolloupe.formats.reading.files import file_of, files, folders, links_of, plain_name
+from rolloupe.formats.reading.files import (
+    alone,
+    file_count,
+    file_of,
+    files,
+    folders,
+    is_one_file,
+    links_of,
+    plain_name,
+    source_at,
+    stem,
+)
+from rolloupe.formats.reading.jsonl import JsonlFormat
+from rolloupe.formats.reading.line_search import records_about
+from rolloupe.formats.reading.peek import look_into
 from rolloupe.formats.reading.pickles import simple
-from rolloupe.formats.reading.records import Record
-from rolloupe.formats.slime.conversations import CONVERSATIONS_ALONE, LINES
+from rolloupe.formats.reading.records import Record, References, Unusable
+from rolloupe.formats.reading.tables.parquet import ParquetFormat
+from rolloupe.formats.slime.dump_files import MILES, state_of
 from rolloupe.formats.slime.format import EVAL, Slime
-from rolloupe.formats.slime.layout import state_of
-from rolloupe.formats.slime.miles_columns import COLUMNS, SUFFIX, column_files_in, dump_of_columns
-from rolloupe.formats.slime.miles_columns import FOLDER as COLUMN_FOLDER
-from rolloupe.formats.slime.peek import MILES
-from rolloupe.formats.slime.samples import Dump, first_answer, turns_from
-from rolloupe.model import Location, Locator, MetricRow, Problem, RunInfo, Sample, SampleRow, Scanned, Source
+from rolloupe.formats.slime.samples import Dump, first_answer, first_of, turns_from, uid_of
+from rolloupe.formats.token_texts import add_texts, ids_of, note_of, series_of, shown, strings_of, turns_of
+from rolloupe.model import (
+    Location,
+    Locator,
+    MetricRow,
+    Part,
+    Problem,
+    RunInfo,
+    Sample,
+    SampleRow,
+    Scanned,
+    Source,
+    Turn,
+)
 from rolloupe.storage import is_file
 
 CONVERSATIONS = "trajectory"
 DASHBOARD = "dashboard"
 METRICS = "metrics.jsonl"
 META = "meta.json"
+
+LINES = ".jsonl"
+
+_KEYS = {"sample_index", "group_index", "status", "reward", "prompt", "messages"}
+
+FOLDER: Final = "dashboard_columns"
+SUFFIX: Final = ".parquet"
+MISSING: Final = "the dump of its step is missing: its columns hold tokens, and neither texts nor a reward"
+SERIES: Final = {"loss_mask": "loss_mask", "rollout_log_probs": "logprobs"}
+
+_NAME = re.compile(r"rollout_(?P<eval>eval_)?(?P<step>\d{1,15})\.parquet")
 
 
 class Miles(Slime):
@@ -82,10 +118,9 @@ class Miles(Slime):
             source if source.annotates else replace(source, depends=_state_of_conversations(run, source))
             for source in super().sources(run)
         ]
-        return found + _columns_without_dumps(run, {(one.step, one.split) for one in found})
+        return found + _columns_without_dumps(run, {(source.step, source.split) for source in found})
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
-        """See `Format`."""
         if _is_of_lines(source):
             return CONVERSATIONS_ALONE.scan(run, source, start, stop)
         if source.path.endswith(SUFFIX):
@@ -96,7 +131,9 @@ class Miles(Slime):
         """See `Slime`: without a dump, the columns say which samples there are."""
         found = super().dump_of_step(run, step)
         if found is None and (columns := _columns_without_dumps(run, {(None, "")})):
-            source = next((one for one in columns if (one.step, one.split) == (step, "train")), None)
+            source = next(
+                (candidate for candidate in columns if (candidate.step, candidate.split) == (step, "train")), None
+            )
             found = None if source is None else dump_of_columns(run, source)
         return found
 
@@ -112,7 +149,6 @@ class Miles(Slime):
             yield Problem(source=source.name, reason=f"{which} to no sample, in {CONVERSATIONS}/: {reason}")
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
-        """See `Format`."""
         if _is_of_lines(source):
             return CONVERSATIONS_ALONE.load(run, source, locator)
         if not source.path.endswith(SUFFIX):
@@ -124,7 +160,6 @@ class Miles(Slime):
         return sample
 
     def raw(self, source: Source, locator: Locator) -> bytes:
-        """See `Format`."""
         if _is_of_lines(source):
             return CONVERSATIONS_ALONE.raw(source, locator)
         return (COLUMNS.raw if source.path.endswith(SUFFIX) else super().raw)(source, locator)
@@ -133,9 +168,9 @@ class Miles(Slime):
         location = _conversations(run, source)
         if location is None or "-" in sample.row.index:
             return
-        records, notes = about(location, "sample_index", sample.row.index)
+        records, notes = records_about(location, "sample_index", sample.row.index)
         sample.notes += notes
-        found = [messages for one in records if (messages := _messages_of(one)) is not None]
+        found = [messages for record in records if (messages := _messages_of(record)) is not None]
         if len(found) == 1:
             prompt = sample.prompt_messages if sample.prompt_messages is not None else sample.prompt_text
             sample.turns = turns_from(found[0], prompt)
@@ -145,28 +180,23 @@ class Miles(Slime):
             sample.notes.append(f"{len(found)} conversations have its sample_index: none is shown")
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
-        """See `Format`."""
         records = chain.from_iterable(map(trainer.records, _metrics_files(run)))
         return trainer.merged_metrics(_flat(record) for record in records)
 
     def trainer_files(self, run: RunInfo) -> list[Source]:
-        """See `Format`."""
-        return [
-            Source(path=path, name=os.path.relpath(path, run.root), root=root) for path, root in _metrics_files(run)
-        ]
+        return [source_at(run, place) for place in _metrics_files(run)]
 
     def config(self, run: RunInfo) -> dict[str, Any]:
-        """See `Format`."""
         meta = trainer.read_json(file_of(_folder(run, DASHBOARD), META, links_of(run)))
-        args = meta.get("args") if isinstance(meta, dict) else None
-        return args if isinstance(args, dict) else {}
+        return fields.as_dict(fields.as_dict(meta).get("args"))
 
     def places(self, run: RunInfo) -> list[tuple[str, str]]:
-        """See `Slime`."""
-        found = [(CONVERSATIONS, "conversations"), (COLUMN_FOLDER, "columns of tokens"), (DASHBOARD, "metrics")]
-        for one in folders(_folder(run, DASHBOARD), links_of(run)):
-            what = {"cache": "the cache of miles' own viewer", "metrics": "metrics"}.get(one.name, "what machines did")
-            found.append((f"{DASHBOARD}/{one.name}", what))
+        found = [(CONVERSATIONS, "conversations"), (FOLDER, "columns of tokens"), (DASHBOARD, "metrics")]
+        for entry in folders(_folder(run, DASHBOARD), links_of(run)):
+            what = {"cache": "the cache of miles' own viewer", "metrics": "metrics"}.get(
+                entry.name, "what machines did"
+            )
+            found.append((f"{DASHBOARD}/{entry.name}", what))
         return [*super().places(run), *found]
 
 
@@ -177,11 +207,10 @@ def _is_of_lines(source: Source) -> bool:
 def _columns_without_dumps(run: RunInfo, dumped: Collection[tuple[int | None, str | None]]) -> list[Source]:
     """The columns whose samples no dump holds, as sources."""
     found = []
-    for one in [] if is_file(run.root) else column_files_in(run):
-        split, (path, root) = EVAL if one.is_eval else "train", one.location
-        if (one.step, split) not in dumped:
-            name = os.path.relpath(path, run.root)
-            found.append(Source(path=path, name=name, root=root, step=one.step, split=split))
+    for columns in [] if is_file(run.root) else column_files_in(run):
+        split = EVAL if columns.is_eval else "train"
+        if (columns.step, split) not in dumped:
+            found.append(source_at(run, columns.location, step=columns.step, split=split))
     return found
 
 
@@ -245,11 +274,153 @@ def _metrics_files(run: RunInfo) -> list[Location]:
         return []
     links, folder = links_of(run), _folder(run, DASHBOARD)
     whole = file_of(folder, METRICS, links)
-    by_hour = [one.location for one in files(os.path.join(folder, "metrics"), links)]
+    by_hour = [entry.location for entry in files(os.path.join(folder, "metrics"), links)]
     return [*([whole] if whole else []), *by_hour]
 
 
 def _flat(record: Record) -> Record:
-    values = record.get("metrics")
-    found = {**(values if isinstance(values, dict) else {}), "step": record.get("step")}
+    found = {**fields.as_dict(record.get("metrics")), "step": record.get("step")}
     return found if found["step"] is not None else found | {"time": record.get("ts")}
+
+
+class Conversations(OwnNames, JsonlFormat):
+    """Lines of `trajectory/`, as samples."""
+
+    name = "miles"
+    title = "miles"
+    names: ClassVar[dict[str, str]] = {
+        "messages": "messages", "score": "reward", "group": "group_index", "status_key": "status",
+    }  # fmt: skip
+
+    def fits(self, record: Record) -> bool:
+        return record.keys() >= _KEYS and "response" not in record  # of Relax
+
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
+        links = "" if is_one_file(path) else link_root or str(path.resolve())
+        listed = [alone(path)] if is_one_file(path) else [entry.location for entry in files(str(path), links)]
+        listed = [place for place in listed if plain_name(place.path).endswith(LINES)]
+        records = [record for _, seen in look_into(listed) for record in seen.objects]
+        if not records or not all(map(self.fits, records)):
+            return []
+        reason = f"{file_count(listed)} of conversations of miles, without its dumps"
+        return [self._run_at(path, reason, links, stem(path.name) if is_one_file(path) else "")]
+
+    def sources(self, run: RunInfo) -> list[Source]:
+        if is_file(run.root):
+            return [_source(run, Location(run.root, links_of(run)))]
+        return [_source(run, entry.location) for entry in files(run.root, links_of(run))]
+
+
+def _source(run: RunInfo, place: Location) -> Source:
+    name = os.path.basename(place.path)
+    return source_at(run, place, split=EVAL if name.startswith("eval_") else "train", step=fields.step_in(stem(name)))
+
+
+CONVERSATIONS_ALONE = Conversations()
+
+
+class ColumnsFile(NamedTuple):
+    """The columns of a step, or of an evaluation."""
+
+    location: Location
+    step: int
+    is_eval: bool
+
+
+def column_files_in(run: RunInfo) -> list[ColumnsFile]:
+    """List the columns of a run, in the order of steps."""
+    found = [
+        ColumnsFile(entry.location, int(match["step"]), bool(match["eval"]))
+        for entry in files(os.path.join(run.root, FOLDER), links_of(run), (SUFFIX,))
+        if (match := _NAME.fullmatch(entry.name))
+    ]
+    return sorted(found, key=lambda columns: (columns.is_eval, columns.step))
+
+
+class MilesColumns(ParquetFormat):
+    """Rows of columns as samples, for the format of miles."""
+
+    name = "miles"
+    title = "miles"
+    series_keys = frozenset(("tokens", *SERIES))
+
+    def may_cut(self, key: str) -> bool:
+        return key in self.series_keys
+
+    def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
+        """See `RecordFormat`. Without a tokenizer the texts are the ids."""
+        ids = ids_of(record.get("tokens"))
+        if not ids:
+            raise Unusable("a row without tokens is no sample")
+        response = min(fields.count(record.get("response_length")) or 0, len(ids))
+        first, step = len(ids) - response, source.step or 0
+        split = source.split or "train"
+        prompt = shown(ids[:first])
+        return SampleRow(
+            split=split,
+            step=step,
+            group=fields.digest(prompt),
+            index=fields.name(record.get("sample_index")) or str(start),
+            ordinal=start,
+            start=start,
+            length=length,
+            prompt_tokens=first,
+            response_tokens=response,
+            total_tokens=len(ids),
+            uid=uid_of(step, start) if split == "train" else "",
+            has_series=True,
+            prompt=prompt,
+            response=shown(ids[first:]),
+        )
+
+    def rows_of(self, run: RunInfo, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
+        """See `RecordFormat`; decodes the texts."""
+        found = super().rows_of(run, source, record, start, length)
+        if run.tokenizer:
+            add_texts(run, found, ids_of(record.get("tokens")))
+        return found
+
+    def references(self, record: Record) -> References:  # noqa: ARG002
+        return References("", [])
+
+    def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
+        ids = ids_of(record.get("tokens"))
+        arrays = {name: record.get(key) for key, name in SERIES.items()}
+        series, notes = series_of(arrays, len(ids), first_of(len(ids), row.response_tokens))
+        return Sample(
+            key=row.key,
+            row=row,
+            locator=locator,
+            turns=[_turn("user", "prompt", row.prompt), _turn("assistant", "response", row.response)],
+            prompt_text=row.prompt,
+            response_text=row.response,
+            token_ids=ids,
+            series=series,
+            notes=[MISSING, *notes],
+        )
+
+    def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
+        """See `RecordFormat`: make turns of the tokens."""
+        ids = ids_of(record.get("tokens"))
+        strings = strings_of(run, ids) if run.tokenizer else None
+        if strings is not None:
+            sample.turns = turns_of(run, ids, strings, sample.row.prompt_tokens or 0) or sample.turns
+        sample.notes.append(note_of(run, ids, strings))
+
+
+COLUMNS: Final = MilesColumns()
+
+
+def dump_of_columns(run: RunInfo, source: Source) -> Dump:
+    """Return what joins rows of the trainer with the samples of columns: their indices and their lengths."""
+    without_texts = replace(run, tokenizer=None)
+    records: dict[int, Record] = {
+        row.ordinal: {"index": row.index, "response_length": row.response_tokens}
+        for row in COLUMNS.scan(without_texts, source, 0, 2**62)
+        if isinstance(row, SampleRow)
+    }
+    return Dump({"samples": [records.get(position) for position in range(max(records, default=-1) + 1)]})
+
+
+def _turn(role: str, origin: Any, shown: str) -> Turn:
+    return Turn(role=role, origin=origin, parts=[Part(kind="text", text=shown)])

@@ -8,15 +8,13 @@ from collections.abc import Sequence
 from threading import Lock
 from typing import Any, Final
 
-import numpy as np
-
 from rolloupe import text, tokens
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.pickles import NumberList, Tensor, ValueBudget, as_json, floats_of, simple, torch_file
 from rolloupe.formats.reading.pickles.json_values import CHARACTERS, MANY
 from rolloupe.formats.reading.pickles.values import MAX_VALUES, Blob
 from rolloupe.formats.reading.records import Record, Unusable
-from rolloupe.formats.trainers.token_rows import series_of
+from rolloupe.formats.token_texts import ids_of, series_of
 from rolloupe.model import Location, Locator, Sample, SampleRow, Turn
 
 PART: Final = "samples"
@@ -34,13 +32,13 @@ _PLACED: Final = frozenset((
     "decoded_tokens", REMOVED,
 ))  # fmt: skip
 VALUES_OF_ROW: Final = 128
-"""What a sample costs of the budget of its file, beside its values: the same one may be in the list very often."""
+"""The cost of a sample in the budget of its file, besides its values: a list may repeat one sample very often."""
 
 VALUES_OF_MEMBER: Final = 4
-"""What the name and the value of a member cost, each: metrics are made of them."""
+"""The cost of the name and of the value of each member: both become metrics."""
 
 CHARACTERS_OF_ROW: Final = 4
-"""Of the texts of a row, which are kept in the index, so many cost one value more."""
+"""This many characters of a row's texts, which the index keeps, cost as much as a value."""
 
 _EMPTY: Final[tuple[object, ...]] = (None, [], {}, "", False)
 
@@ -109,9 +107,9 @@ def _small(value: Any) -> Any:
 
 
 def _weight(record: Any) -> int:
-    """What looking at the members of a sample and of its metadata costs: more for long texts."""
+    """Return the cost of reading the members of a sample and of its metadata; long texts cost more."""
     found = [record, record.get("metadata")] if isinstance(record, dict) else []
-    dicts: list[dict[Any, Any]] = [one for one in found if isinstance(one, dict)]
+    dicts: list[dict[Any, Any]] = [value for value in found if isinstance(value, dict)]
     return sum(
         VALUES_OF_MEMBER + _length(value) // CHARACTERS for one in dicts for pair in one.items() for value in pair
     )
@@ -217,7 +215,7 @@ def sample_of(dump: Dump, row: SampleRow, locator: Locator) -> Sample:
     record = dump.samples[row.start]
     prompt, response = dump.json(simple(record.get("prompt"))), dump.json(simple(record.get("response")))
     strings = record.get("decoded_tokens")
-    shown = [fields.as_text(one) for one in dump.json(strings)] if isinstance(strings, list) else []
+    shown = [fields.as_text(string) for string in dump.json(strings)] if isinstance(strings, list) else []
     sample = fields.sample_of(row, locator, prompt, response)
     ids = ids_of(_floats(record, "tokens", sample))
     sample.label = fields.as_text(dump.json(simple(record.get("label"))))
@@ -240,35 +238,25 @@ def _floats(record: Record, key: str, sample: Sample) -> tokens.Floats | None:
     return floats_of(value)
 
 
-def ids_of(value: Any) -> list[int]:
-    """Return token ids; -1 for one that is not an id. Raises `UnreadablePickle`."""
-    found = value if isinstance(value, np.ndarray) else floats_of(value)
-    if found is None:
-        return []
-    is_id = np.isfinite(found) & (np.abs(found) < fields.MAX_STEP)
-    ids: list[int] = np.where(is_id, found, -1).astype(np.int64).tolist()
-    return ids
-
-
 def first_of(total: int, response: int | None) -> int | None:
     """Return at which of its tokens the response of a sample begins; None if its record does not say so."""
     return None if response is None or response > total else total - response
 
 
 def _extra(dump: Dump, record: Record, row: SampleRow) -> dict[str, Any]:
-    """What neither the row nor the sample shows."""
+    """Return the members that neither the row nor the sample shows."""
     found: dict[str, Any] = {}
     for name, value in _named(record):
         if name in _PLACED and not _is_odd(dump, name, value):
             continue
         shown = dump.json(value)
-        if name not in row.metrics and not any(shown is one or shown == one for one in _EMPTY):
+        if name not in row.metrics and not any(shown is empty or shown == empty for empty in _EMPTY):
             found[name] = shown
     return found
 
 
 def _is_odd(dump: Dump, key: str, value: Any) -> bool:
-    """Whether a value has a type for which its place in a sample has no room."""
+    """Return whether a value has a type that the sample's own field for it cannot hold."""
     if key == "reward":
         return not fields.is_shown_reward(dump.json(simple(value)))
     if key in SERIES:

@@ -1,4 +1,4 @@
-"""What the trainer made of samples: logprobs, advantages, ... of each, from its dumps, joined with the samples.
+"""The trainer's rows about samples: logprobs, advantages, ... from its dumps, joined with the dumps of samples.
 
 Sources: `_build_dump_payload` of slime (`format_version` 2: a list of samples) and `save_debug_train_data` of slime and
 miles (one file for each rank: a dict of columns). A row names its sample by `rollout_position`, its position in the
@@ -18,7 +18,6 @@ from rolloupe.formats.reading.pickles import ArrayValue, NumberList, Tensor, flo
 from rolloupe.formats.reading.pickles.values import MAX_VALUES
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.slime.samples import Dump
-from rolloupe.formats.slime.shards import Shard, whole_response
 
 MASK: Final = "loss_masks"
 SERIES: Final = {
@@ -31,9 +30,27 @@ SERIES: Final = {
 `log_probs` are those of the policy before its update, with which the loss compares.
 """
 
-
 MAX_ROWS: Final = 2**19
 """Most rows of one file: a pickle may hold the same one very often."""
+
+Lengths = tuple[int | None, int | None]
+
+
+class Shard(NamedTuple):
+    """The piece of each response that a rank holds; all of it if `size` is 1."""
+
+    rank: int = 0
+    size: int = 1
+    is_known: bool = True
+    """False for a dump from before miles recorded it."""
+
+    @classmethod
+    def of(cls, root: dict[Any, Any]) -> "Shard":
+        """Read it from a dump."""
+        rank, size = (fields.count(simple(root.get(key))) for key in ("cp_rank", "cp_size"))
+        if rank is None or not size or root.get("qkv_format") not in (None, "thd"):
+            return cls(is_known=rank is not None)
+        return cls(rank, size)
 
 
 class TrainRow(NamedTuple):
@@ -53,9 +70,9 @@ class TrainRow(NamedTuple):
 
     @property
     def weight(self) -> int:
-        """How many values `advantage` reads."""
+        """The number of values that `advantage` reads."""
         columns = (self.column("advantages"), self.column(MASK))
-        sizes = (one.size if isinstance(one, Tensor | ArrayValue) else _length(one) for one in columns)
+        sizes = (column.size if isinstance(column, Tensor | ArrayValue) else _length(column) for column in columns)
         return min(sum(sizes), 2 * MAX_VALUES)
 
     @property
@@ -102,7 +119,7 @@ def rows_of(root: Any) -> list[TrainRow]:
     if isinstance(samples := root.get("samples"), list):
         _refuse_many(len(samples))
         raw = _list(root.get("raw_reward"))
-        return [_row_of(partial(one.get), raw, shard) for one in samples if isinstance(one, dict)]
+        return [_row_of(partial(sample.get), raw, shard) for sample in samples if isinstance(sample, dict)]
     columns = root.get("rollout_data")
     if not isinstance(columns, dict):
         raise Unusable("train data without samples or columns")
@@ -198,3 +215,40 @@ def series_of_rows(rows: Sequence[TrainRow]) -> Iterator[tuple[str, tokens.Float
             continue
         if (values := whole_response(pieces)) is not None and not np.isnan(values).all():
             yield name, values
+
+
+def whole_response(pieces: Sequence[tuple[Shard, tokens.Floats, Lengths]]) -> tokens.Floats | None:
+    """Return the values of a response from the pieces of its ranks; None if some are missing or do not fit."""
+    total, response = pieces[0][2]
+    for _, values, _ in pieces:
+        if response is None or len(values) == response:
+            return values
+    if total is None or response is None:
+        return None
+    by_rank = {shard.rank: values for shard, values, _ in pieces}
+    size = pieces[0][0].size
+    if size < 2 or set(by_rank) != set(range(size)):
+        return None
+    found = np.full(response, np.nan)
+    for rank, values in by_rank.items():
+        taken = 0
+        for start, stop in offsets(total, response, rank, size):
+            count = max(0, stop - start)
+            if taken + count > len(values):
+                return None
+            found[start : start + count] = values[taken : taken + count]
+            taken += count
+        if taken != len(values):
+            return None
+    return found
+
+
+def offsets(total: int, response: int, rank: int, size: int) -> list[tuple[int, int]]:
+    """Return where in the response the two pieces of a rank begin and end."""
+    chunk = -(-total // (2 * size))
+    first = total - response - 1
+    found = []
+    for number in (rank, 2 * size - 1 - rank):
+        start, stop = max(number * chunk, first), min((number + 1) * chunk, total - 1)
+        found.append((start - first, max(start, stop) - first))
+    return found

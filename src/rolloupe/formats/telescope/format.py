@@ -4,41 +4,71 @@ Source: Telescope 0.1.2, `orchestrator/loggers/event_logger.py` and `wandb_logge
 they wrote. One table has a row for each sample; other tables hold turns, tool calls, metrics, tags and golden answers.
 """
 
+import json
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from rolloupe.errors import SourceChanged, defect
 from rolloupe.formats.base import Format
-from rolloupe.formats.reading.files import alone, is_one_file
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import trainer_files as trainer
+from rolloupe.formats.reading.files import alone, file_of, is_one_file, links_of
 from rolloupe.formats.reading.records import Unusable
-from rolloupe.formats.reading.tables.zip_archives import Unreadable, integers
+from rolloupe.formats.reading.tables.zip_archives import Unreadable, integers, taken
 from rolloupe.formats.telescope.archives import (
     FOLDERS,
+    KINDS,
     MISSING,
+    SUMMARY,
     UNDISPATCHED,
+    Facts,
+    KindTables,
+    archives_of,
     check_unchanged,
+    kind_of,
     kinds_in,
     marks,
     merged,
+    name_of,
     tables_of,
     zips,
 )
-from rolloupe.formats.telescope.rows import sampled
-from rolloupe.formats.telescope.run import TelescopeFiles, ranges_of
-from rolloupe.formats.telescope.tables import KINDS, Facts, KindTables, kind_of, name_of
-from rolloupe.formats.telescope.texts import UnpackedTexts
-from rolloupe.formats.telescope.turns import as_json
-from rolloupe.model import Location, Locator, Problem, RunInfo, RunPart, Sample, Scanned, Source
+from rolloupe.formats.telescope.samples import UnpackedTexts, as_json, sampled
+from rolloupe.model import (
+    Location,
+    Locator,
+    MetricRow,
+    Problem,
+    RunFile,
+    RunInfo,
+    Sample,
+    Scanned,
+    Source,
+)
 from rolloupe.storage import is_folder
 
 CHUNK_ROWS = 4096
 """Number of samples to look rows up for at a time."""
 
+CONFIG, HISTORY = "config.json", "history.jsonl"
+MAX_METRIC_ROWS = 5_000_000
+_WHAT = {
+    CONFIG: "configuration",
+    SUMMARY: "summary of the run",
+    HISTORY: "metrics",
+    "run.json": "the run in W&B",
+    "code/source.zip": "code",
+    "code/metadata.json": "what code was kept",
+}
+Range = tuple[str, float, float]
 
-class Telescope(TelescopeFiles, Format):
+
+class Telescope(Format):
     """The archives of a Telescope run."""
 
     name = "telescope"
@@ -98,7 +128,6 @@ class Telescope(TelescopeFiles, Format):
     )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
-        """See `Format`."""
         links = link_root or str(path.resolve())
         if is_one_file(path):
             fits = path.suffix == ".zip" and (forced or _fits(alone(path)))
@@ -113,17 +142,8 @@ class Telescope(TelescopeFiles, Format):
     def _run(self, path: Path, reason: str, links: str) -> RunInfo:
         named = path if path.name != "files" else path.parent
         ranges = ranges_of(path if is_folder(path) else path.parent.parent, links)
-        return RunInfo(
-            name=named.name.removesuffix(".zip"),
-            root=str(path),
-            format=self.name,
-            reason=reason,
-            parts=(RunPart(str(path)),),
-            link_root=links,
-            reward_range=ranges.reward,
-            env_reward_ranges=ranges.rewards,
-            metric_ranges=ranges.metrics,
-        )
+        run = self._run_at(path, reason, links, named.name.removesuffix(".zip"))
+        return replace(run, reward_range=ranges.reward, env_reward_ranges=ranges.rewards, metric_ranges=ranges.metrics)
 
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`. `Source.depends` identifies the samples that an archive leaves to others."""
@@ -158,7 +178,6 @@ class Telescope(TelescopeFiles, Format):
             yield Problem(source=source.name, reason=f"members with paths for names, left unread: {shown}")
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
-        """See `Format`."""
         kind_tables = _kind_tables(source, locator)
         (facts,) = kind_tables.facts(np.array([locator.start]), raw=True)
         try:
@@ -171,6 +190,38 @@ class Telescope(TelescopeFiles, Format):
         """See `Format`. Returns the rows about a sample as JSON: in the archive they are packed into many tables."""
         (facts,) = _kind_tables(source, locator).facts(np.array([locator.start]), raw=True)
         return as_json(facts, UnpackedTexts())
+
+    def metrics(self, run: RunInfo) -> list[MetricRow]:
+        """See `Format`. Metrics of the archives, and metrics that only W&B's history has."""
+        rows = [{**row, "step": row.get("_step")} for row in trainer.records(_file(run, HISTORY))]
+        for archive in archives_of(run):
+            try:
+                table = tables_of(archive.location).table("metrics")
+            except Unreadable:
+                continue
+            if table is not None:
+                found = taken(table, np.arange(min(table.num_rows, MAX_METRIC_ROWS)))
+                rows += [{"step": row.get("step"), _metric_name(row): row.get("value")} for row in found]
+        return trainer.merged_metrics(rows)
+
+    def trainer_files(self, run: RunInfo) -> list[Source]:
+        return trainer.json_sources(run.root, [_file(run, name) for name in (HISTORY, CONFIG, SUMMARY)])
+
+    def config(self, run: RunInfo) -> dict[str, Any]:
+        """See `Format`. Members of W&B's summary that are not numbers appear under `summary`."""
+        found = trainer.read_json(_file(run, CONFIG))
+        summary = trainer.read_json(_file(run, SUMMARY))
+        config = found if isinstance(found, dict) else {}
+        if isinstance(summary, dict):
+            config |= {"summary": {key: _parsed(value) for key, value in summary.items()}}
+        return config
+
+    def files(self, run: RunInfo) -> list[RunFile]:
+        if not is_folder(run.root):
+            return trainer.described_files([(run.root, Path(run.root).name, "samples")])
+        found = [(archive.path, archive.name, "samples") for archive in archives_of(run)]
+        found += [(one.path, name, what) for name, what in _WHAT.items() if (one := _file(run, name))]
+        return trainer.described_files(found)
 
 
 def _fits(location: Location) -> bool:
@@ -236,3 +287,68 @@ def _kind_tables(source: Source, locator: Locator) -> KindTables:
 
 def _changed(source: Source, start: int, reason: str) -> SourceChanged:
     return SourceChanged(f"{source.path} no longer holds a sample at row {start}: {reason}. Next: reload the step")
+
+
+class Ranges(NamedTuple):
+    """The ranges that a run declares: of the reward over all environments, by environment, and of sample metrics."""
+
+    reward: tuple[float, float] | None
+    rewards: tuple[Range, ...]
+    metrics: tuple[Range, ...]
+
+
+def ranges_of(folder: Path, links: str) -> Ranges:
+    """Read the ranges that the config and the summary of a run declare."""
+    config, summary = (trainer.read_json(_below(folder, name, links or str(folder))) for name in (CONFIG, SUMMARY))
+    rewards = []
+    for environment in _listed(config, "environments"):
+        low, high = fields.number(environment.get("reward_min")), fields.number(environment.get("reward_max"))
+        if (name := fields.name(environment.get("name"))) and low is not None and high is not None and low < high:
+            rewards.append((name, low, high))
+    metrics: dict[str, Range] = {}
+    for environment in (*_listed(summary, "env_details"), *_listed(summary, "eval_env_details")):
+        declared = environment.get("metrics_ranges")
+        for name, bounds in declared.items() if isinstance(declared, dict) else ():
+            if found := _range(name, bounds):
+                metrics.setdefault(name, found)
+    span = (min(low for _, low, _ in rewards), max(high for _, _, high in rewards)) if rewards else None
+    return Ranges(span, tuple(rewards), tuple(metrics.values()))
+
+
+def _range(name: str, bounds: Any) -> Range | None:
+    if not isinstance(bounds, dict):
+        return None
+    low, high = fields.number(bounds.get("min")), fields.number(bounds.get("max"))
+    if low is None or high is None or not low < high:
+        return None
+    return (name, high, low) if bounds.get("invert") is True else (name, low, high)
+
+
+def _listed(document: Any, key: str) -> list[dict[str, Any]]:
+    value = _parsed(document.get(key)) if isinstance(document, dict) else None
+    return [member for member in value if isinstance(member, dict)] if isinstance(value, list) else []
+
+
+def _parsed(value: Any) -> Any:
+    """The value of a text that holds JSON; any other value unchanged."""
+    if not (isinstance(value, str) and value[:1] in ("[", "{")):
+        return value
+    try:
+        return fields.showable(json.loads(value))
+    except (ValueError, RecursionError):
+        return value
+
+
+def _metric_name(row: dict[str, Any]) -> str:
+    parts = (row.get("section"), row.get("group"), row.get("metric"))
+    return "/".join(part for part in parts if isinstance(part, str) and part) or "metric"
+
+
+def _file(run: RunInfo, name: str) -> Location | None:
+    """The place of one of the files beside the archives, None without a readable one."""
+    return _below(Path(run.root), name, links_of(run)) if is_folder(run.root) else None
+
+
+def _below(folder: Path, name: str, links: str) -> Location | None:
+    path = folder / name
+    return file_of(str(path.parent), path.name, links)

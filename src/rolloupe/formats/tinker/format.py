@@ -17,10 +17,9 @@ from rolloupe.formats.reading.peek import Peek, look, look_into
 from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.formats.reading.trainer_files import read_bytes
 from rolloupe.formats.registry import by_name
-from rolloupe.formats.tinker import steps
 from rolloupe.formats.tinker import turns as tinker_turns
-from rolloupe.formats.tinker.log import StepLog, has_log, log_state, tied_to, tree_of
-from rolloupe.formats.tinker.names import (
+from rolloupe.formats.tinker.logs import StepLog, has_log, log_state, tied_to, tree_of
+from rolloupe.formats.tinker.run_files import (
     CHECKPOINTS,
     CONFIG,
     DIFF,
@@ -28,11 +27,11 @@ from rolloupe.formats.tinker.names import (
     METRICS,
     NOT_SAMPLES,
     StepFile,
+    TinkerFiles,
     find,
     of_file,
     prefixes,
 )
-from rolloupe.formats.tinker.run import TinkerFiles
 from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Scanned, Source
 from rolloupe.storage import is_file
 
@@ -125,7 +124,6 @@ class Tinker(TinkerFiles, JsonlFormat):
     )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
-        """See `Format`."""
         links = link_root or str(path.resolve())
         if is_one_file(path):
             return self._one_file(path, forced=forced)
@@ -139,9 +137,9 @@ class Tinker(TinkerFiles, JsonlFormat):
         seen = look(alone(path))
         if plain_name(path.name).endswith(METRICS) and _are_metrics(seen):
             name = _name_of(plain_name(path.name).removesuffix(METRICS), path.parent)
-            return [self._run(path, name, "metrics of the cookbook, one file", [path], "")]
+            return [self._run_at(path, "metrics of the cookbook, one file", "", name)]
         if forced or _fits([seen]):
-            return [self._run(path, path.stem, "one file, rows have group_idx and total_reward", [path], "")]
+            return [self._run_at(path, "one file, rows have group_idx and total_reward", "", path.stem)]
         return []
 
     def _log_path(self, folder: Path, links: str, *, forced: bool) -> list[RunInfo]:
@@ -152,15 +150,15 @@ class Tinker(TinkerFiles, JsonlFormat):
         looks = [seen for _, seen in look_into([Location(named.path, named.root) for named in rollouts])]
         if not (forced or _fits(looks) or not any(seen.objects for seen in looks)):
             return []
-        return [self._run(folder, folder.name, _reason(found), [folder], links)]
+        return [self._run_at(folder, _reason(found), links)]
 
     def _other_names(self, folder: Path, links: str, *, forced: bool) -> list[RunInfo]:
-        listed = _unknown_lines(str(folder), links)
+        listed = [entry.location for entry in files(str(folder), links, SUFFIX) if not entry.name.endswith(NOT_SAMPLES)]
         if not listed or not (forced or _fits([seen for _, seen in look_into(listed)])):
             return []
         number = f"{len(listed)} file{'s' if len(listed) > 1 else ''}"
         reason = f"{number} of JSON lines, rows have group_idx, traj_idx and total_reward"
-        return [self._run(folder, folder.name, reason, [Path(one.path) for one in listed], links)]
+        return [self._run_at(folder, reason, links, parts=tuple(RunPart(place.path) for place in listed))]
 
     def _without_rollouts(self, folder: Path, links: str) -> list[RunInfo]:
         if by_name("generic").detect(folder, link_root=links):
@@ -172,12 +170,8 @@ class Tinker(TinkerFiles, JsonlFormat):
             if place and (_are_metrics(look(place)) or _are_ours(folder, prefix, links)):
                 root = Path(place.path) if prefix else folder
                 reason = f"{prefix}{METRICS} of the cookbook, no rollouts so far"
-                found.append(self._run(root, _name_of(prefix, folder), reason, [root], links))
+                found.append(self._run_at(root, reason, links, _name_of(prefix, folder)))
         return found
-
-    def _run(self, root: Path, name: str, reason: str, parts: list[Path], links: str) -> RunInfo:
-        found = tuple(RunPart(str(part)) for part in parts)
-        return RunInfo(name=name, root=str(root), format=self.name, reason=reason, parts=found, link_root=links)
 
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`. Attempts are ordered by name: files that a newer layout replaced come first."""
@@ -195,25 +189,26 @@ class Tinker(TinkerFiles, JsonlFormat):
         sources = []
         for named in found:
             texts_from, texts_bytes = log_state(logs.get(tree_of(named.path), "")) if logs else ("", 0)
-            source = Source(
-                path=named.path,
-                name=f"./{named.name}" if named.flat and (named.split, named.step) in newer else named.name,
-                split=named.split,
-                step=named.step,
-                root=named.root,
-                texts_from=texts_from,
-                texts_bytes=texts_bytes,
+            is_replaced = named.flat and (named.split, named.step) in newer
+            sources.append(
+                Source(
+                    path=named.path,
+                    name=f"./{named.name}" if is_replaced else named.name,
+                    split=named.split,
+                    step=named.step,
+                    root=named.root,
+                    texts_from=texts_from,
+                    texts_bytes=texts_bytes,
+                )
             )
-            sources.append(source)
         return sources
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
-        """See `JsonlFormat`."""
         if record.keys().isdisjoint(_TELLING):
             raise Unusable("an object without total_reward, steps or traj_idx is no sample")
-        step_records = steps.steps_of(record)
+        step_records = tinker_turns.steps_of(record)
         step = step_of(record.get("iteration"))
-        status, status_raw = steps.status(record)
+        status, status_raw = tinker_turns.status(record)
         tags = _tags(record)
         turns = tinker_turns.turns_in(record)[0]
         prompt, response = tinker_turns.texts_of(turns)
@@ -254,7 +249,6 @@ class Tinker(TinkerFiles, JsonlFormat):
             yield from log.problems
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
-        """See `JsonlFormat`."""
         turns, placed = tinker_turns.turns_in(record)
         prompt_messages, response_messages = tinker_turns.messages_in(record, turns)
         return Sample(
@@ -320,11 +314,6 @@ def _are_ours(folder: Path, prefix: str, links: str) -> bool:
     return prefix + DIFF in names and read_bytes(diff, 16).startswith(_DIFF_BEGINS)
 
 
-def _unknown_lines(folder: str, links: str) -> list[Location]:
-    """The files of JSON lines that are not the trainer's own."""
-    return [entry.location for entry in files(folder, links, SUFFIX) if not entry.name.endswith(NOT_SAMPLES)]
-
-
 def _name_of(prefix: str, folder: Path) -> str:
     return prefix.strip("_-. ") or folder.name
 
@@ -360,14 +349,14 @@ def _tags(record: Record) -> list[str]:
 
 def _named_tags(record: Record) -> dict[str, str]:
     """Return tags by name, as `rolloupe convert` writes them."""
-    named = steps.member(record, "named_tags")
+    named = tinker_turns.member(record, "named_tags")
     return {key: short for key, value in named.items() if (short := fields.tag(value)) is not None}
 
 
 def _env(record: Record) -> str:
     """Return the environment: the first tag, unless all tags are also written by name."""
     tags = _tags(record)
-    return fields.name(tags[0]) or "" if len(tags) > len(steps.member(record, "named_tags")) else ""
+    return fields.name(tags[0]) or "" if len(tags) > len(tinker_turns.member(record, "named_tags")) else ""
 
 
 def _sum(values: list[object], *, whole: bool = False) -> int | None:
@@ -378,7 +367,7 @@ def _sum(values: list[object], *, whole: bool = False) -> int | None:
 
 def _metrics(record: Record) -> dict[str, float]:
     record_metrics = {key: fields.number(record.get(key)) for key in ("final_reward", "sampling_client_step")}
-    return steps.numbers(record) | {key: value for key, value in record_metrics.items() if value is not None}
+    return tinker_turns.numbers(record) | {key: value for key, value in record_metrics.items() if value is not None}
 
 
 def _extra(record: Record, row: SampleRow) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The turns of a trajectory of the Tinker cookbook, and its texts: from its record, and with the step's log."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -9,8 +10,195 @@ from rolloupe import text
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.logtree import turns_of
 from rolloupe.formats.reading.records import Record
-from rolloupe.formats.tinker import steps
-from rolloupe.model import Turn
+from rolloupe.model import Part, Status, ToolCall, Turn
+from rolloupe.text.tool_calls import from_arguments
+
+CONTENT = "assistant_content"
+PROMPTS = ("prompt", "question", "problem", "observation", "ob_text", "user_content")
+"""Names under which environments log the prompt, in the first step."""
+
+_CALL = re.compile(r"tool_call_([0-9]{1,6})")
+_RESULT = re.compile(r"tool_result_([0-9]{1,6})")
+_WRITTEN_CALL = re.compile(r"([^\s(){}\[\]\"']+)\((.*)\)", re.DOTALL)
+_STOP = "stop/"
+_STATUSES: dict[Status, tuple[str, ...]] = {
+    "completed": ("completed", "tool_stopped", "stop", "ok"),
+    "truncated": ("context_overflow", "length"),
+    "error": ("parse_error", "rollout_timeout", "error", "timeout"),
+}
+_FLAGS = ("context_overflow", "max_tokens_reached", "max_turns", "parse_error", "tool_stopped")
+"""Metrics of environments older than `stop/...` that describe the end of an episode."""
+
+
+def steps_of(record: Record) -> list[Record]:
+    """Return the steps of a trajectory that are objects."""
+    steps = record.get("steps")
+    return [step for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
+
+
+def member(step: Record, key: str) -> Record:
+    """Return a member that should be an object, empty for anything else."""
+    value = step.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def numbers(record: Record) -> dict[str, float]:
+    """Return the metrics of a trajectory: each the mean over the steps, and the trajectory itself, that have it."""
+    collected: dict[str, list[float]] = {}
+    for entry in _metrics(record):
+        for key, value in entry.items():
+            if (found := fields.number(value)) is not None:
+                collected.setdefault(key, []).append(found)
+    return {key: sum(found, -0.0) / len(found) for key, found in collected.items()}  # -0.0 and a number is the number
+
+
+def status(record: Record) -> tuple[Status, str]:
+    """Return how a trajectory ended: the status of schema 2, else the last `stop/{reason}` that is set."""
+    word = record.get("status")
+    reason = record.get("stop_reason")
+    if isinstance(word, str) and word and word != "ok":
+        return _status(word)
+    if isinstance(reason, str) and reason:
+        return _status(reason)
+    for entry in reversed(list(_metrics(record))):
+        for key in entry:
+            if key.startswith(_STOP) and fields.number(entry[key]):
+                return _status(key.removeprefix(_STOP))
+    for entry in reversed(list(_metrics(record))):
+        for flag in _FLAGS:
+            if fields.number(entry.get(flag)):
+                return _status(flag)
+    return _status(word) if isinstance(word, str) and word else ("unknown", "")
+
+
+def _metrics(record: Record) -> Iterator[Record]:
+    yield from (member(step, "metrics") for step in steps_of(record))
+    yield member(record, "trajectory_metrics")
+
+
+def _status(reason: str) -> tuple[Status, str]:
+    word = reason[: fields.MAX_TAG_CHARS]
+    if word.startswith("max_"):
+        return "truncated", word
+    for common, reasons in _STATUSES.items():
+        if word in reasons:
+            return common, word
+    return fields.status(word)
+
+
+def logged_turns(steps: list[Record]) -> list[Turn]:
+    """Build the turns of each step from the environment's logs; a step without text shows its numbers alone."""
+    return [turn for number, step in enumerate(steps) for turn in _step_turns(step, number, len(steps))]
+
+
+def _step_turns(step: Record, number: int, count: int) -> list[Turn]:
+    logs = member(step, "logs")
+    messages = logs.get("_conversation")
+    if fields.is_messages(messages):
+        turns = text.from_messages(messages, origin="response")
+        spoken = next((turn for turn in turns if turn.role == "assistant"), turns[0])
+        return [set_facts(turn, step, number, count) if turn is spoken else turn for turn in turns]
+    prompt_key = _prompt_key(logs) if number == 0 else ""
+    prompt = [Turn(role="user", parts=text.parts(logs[prompt_key]))] if prompt_key else []
+    content = logs.get(CONTENT)
+    calls = {at: (written, call_of(written)) for at, written in _numbered(logs, _CALL)}
+    parts = text.parts(content) if isinstance(content, str) and content else []
+    parts += [Part(kind="tool_call", text=written, call=call) for written, call in calls.values()]
+    turn = Turn(role="assistant", origin="response", parts=parts)
+    results = [
+        Turn(
+            role="tool",
+            origin="response",
+            parts=[Part(kind="tool_result", text=value)],
+            name=calls[at][1].name if at in calls else "",
+        )
+        for at, value in _numbered(logs, _RESULT)
+    ]
+    set_facts(turn, step, number, count).logs.pop(prompt_key, None)
+    return [*prompt, turn, *results]
+
+
+def _prompt_key(logs: Record) -> str:
+    return next((key for key in PROMPTS if isinstance(logs.get(key), str) and logs[key]), "")
+
+
+def calls_in(logs: Record) -> list[str]:
+    """Return the calls of a step as logged."""
+    return [written for _, written in _numbered(logs, _CALL)]
+
+
+def _numbered(logs: Record, pattern: re.Pattern[str]) -> list[tuple[int, str]]:
+    """Return the texts of keys that end in a number, by that number."""
+    found = [(int(match[1]), logs[key]) for key in logs if (match := pattern.fullmatch(key))]
+    return sorted((number, value) for number, value in found if isinstance(value, str))
+
+
+def call_of(written: str) -> ToolCall:
+    """Read a call as logged, `name(arguments as JSON)`."""
+    match = _WRITTEN_CALL.fullmatch(written)
+    if match is None:
+        return ToolCall(name="", arguments=written, error="not of the form name(arguments)")
+    return from_arguments(match[1], match[2])
+
+
+def set_facts(turn: Turn, step: Record, number: int, count: int) -> Turn:
+    """Give a turn the numbers of its step, and those logs and other members that appear nowhere else."""
+    metrics = member(step, "metrics")
+    turn.tokens = fields.count(step.get("ac_len"))
+    turn.reward = fields.number(step.get("reward"))
+    numbered = {"ob_len": step.get("ob_len"), **metrics}
+    turn.metrics = {key: found for key, value in numbered.items() if (found := fields.number(value)) is not None}
+    stops = [key.removeprefix(_STOP) for key in metrics if key.startswith(_STOP) and fields.number(metrics[key])]
+    turn.stop_reason = stops[-1] if stops else turn.stop_reason
+    turn.facts = _facts(step)
+    turn.logs = _rest(step, number, count) | {
+        key: fields.showable(value) for key, value in member(step, "logs").items() if not _is_turn(key, value)
+    }
+    return turn
+
+
+def _facts(step: Record) -> dict[str, str | float]:
+    """Return the number of a step, and whether the episode ended with it, under the cookbook's names."""
+    number, done = fields.count(step.get("step_idx")), step.get("episode_done")
+    facts: dict[str, str | float] = {} if number is None else {"step_idx": number}
+    return facts | ({"episode_done": "yes" if done else "no"} if isinstance(done, bool) else {})
+
+
+def _rest(step: Record, number: int, count: int) -> dict[str, Any]:
+    """Members of a step that its place does not imply, and metrics that are not numbers."""
+    implied = {"step_idx": number, "episode_done": number == count - 1}
+    rest: dict[str, Any] = {}
+    for key, value in step.items():
+        if key in ("metrics", "logs") and isinstance(value, dict):
+            continue
+        read = {"ob_len": fields.number, "ac_len": fields.count, "reward": fields.number}.get(key)
+        shown = read is not None and read(value) is not None
+        if not shown and value is not None and implied.get(key) != value:
+            rest[key] = fields.showable(value)
+    odd = {k: v for k, v in member(step, "metrics").items() if v is not None and fields.number(v) is None}
+    return rest | {f"metrics.{key}": fields.showable(value) for key, value in odd.items()}
+
+
+def _is_turn(key: str, value: object) -> bool:
+    """Return whether a log is shown as a turn, or as part of one."""
+    if key == "_conversation":
+        return fields.is_messages(value)
+    return isinstance(value, str) and (key == CONTENT or bool(_CALL.fullmatch(key) or _RESULT.fullmatch(key)))
+
+
+def aligned(turns: list[Turn], steps: list[Record]) -> bool:
+    """Give the assistant's last messages in a whole conversation the numbers of the steps, one each.
+
+    Everything before the first of them is the prompt. Returns False, and changes nothing, if there are too few.
+    """
+    spoken = [at for at, turn in enumerate(turns) if turn.role == "assistant"][-len(steps) :] if steps else []
+    if not steps or len(spoken) < len(steps):
+        return False
+    for at, turn in enumerate(turns):
+        turn.origin = "prompt" if at < spoken[0] else "response"
+    for number, (at, step) in enumerate(zip(spoken, steps, strict=True)):
+        set_facts(turns[at], step, number, len(steps))
+    return True
 
 
 class Tied(NamedTuple):
@@ -23,12 +211,12 @@ class Tied(NamedTuple):
 
 def turns_in(record: Record) -> tuple[list[Turn], bool]:
     """Return the turns of a record, and whether its steps found their places among them."""
-    step_records = steps.steps_of(record)
+    step_records = steps_of(record)
     conversation = record.get("conversation")
     if not (isinstance(conversation, list) and fields.is_messages(conversation)):
-        return steps.logged_turns(step_records), True
+        return logged_turns(step_records), True
     turns = turns_of(conversation)
-    placed = steps.aligned(turns, step_records)
+    placed = aligned(turns, step_records)
     if not placed:
         for turn in turns[text.first_answer(turns) :]:
             turn.origin = "response"
@@ -45,7 +233,7 @@ def with_log(turns: list[Turn], record: Record, tied: Tied) -> list[Turn] | None
     logged = [_copy(turn) for turn in tied.turns]
     if not tied.whole:
         return logged + turns
-    return logged if steps.aligned(logged, steps.steps_of(record)) else None
+    return logged if aligned(logged, steps_of(record)) else None
 
 
 def shows(record: Record, tied: Tied) -> bool:
@@ -54,11 +242,7 @@ def shows(record: Record, tied: Tied) -> bool:
     if lacks_prompt(turns):
         return with_log(turns, record, tied) is not None
     candidates = iter(turns)
-    return all(any(_is_same(turn, one) for one in candidates) for turn in tied.turns)
-
-
-def _is_same(turn: Turn, other: Turn) -> bool:
-    return (turn.role, turn.parts) == (other.role, other.parts)
+    return all(any((turn.role, turn.parts) == (other.role, other.parts) for other in candidates) for turn in tied.turns)
 
 
 def _copy(turn: Turn) -> Turn:
@@ -73,7 +257,7 @@ def messages_in(record: Record, turns: list[Turn]) -> tuple[list[Any] | None, li
     if conversation is None or len(conversation) != len(turns):
         return None, None
     prompt, response = (
-        [one for one, turn in zip(conversation, turns, strict=True) if turn.origin == origin]
+        [message for message, turn in zip(conversation, turns, strict=True) if turn.origin == origin]
         for origin in ("prompt", "response")
     )
     return prompt or None, response or None

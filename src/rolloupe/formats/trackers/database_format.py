@@ -24,7 +24,7 @@ from rolloupe.lru import Lru
 from rolloupe.model import Location, Locator, Problem, RowStream, RunInfo, Scanned, Source
 
 WIDTHS = (2**12, 2**14, 2**16, 2**18, 2**20)
-"""How many bytes a row may have in the stream of its table: about as many as the first rows have on average."""
+"""The sizes that a row may have in the stream of its table: the next one above the average of the first rows."""
 
 
 BATCH_BYTES = 32 * 2**20
@@ -36,11 +36,11 @@ class RowsOfTable(Struct, frozen=True):
 
     table: str
     ids: tuple[str, ...]
-    """What identifies the run there: one for each process that writes for it."""
+    """The ids of the run in the table, one for each process that writes for it."""
     first: int
     """The number of its first row."""
     width: int
-    """How many bytes each row has in the stream."""
+    """The bytes of each row in the stream."""
 
     def number_at(self, place: int) -> int:
         """Return the number of the first row that begins at a place of the stream, or behind it."""
@@ -57,7 +57,7 @@ def width_for(size_bytes: float | None) -> int:
 
 
 _tables: Lru[tuple[str, str, str], Sequence[tuple[RowsOfTable, int, int]]] = Lru(entries=10_000)
-"""Where the rows of runs lay when their databases were read last."""
+"""The places of runs' rows when their databases were last read."""
 
 
 class DatabaseFormat(TrackerSamples):
@@ -68,7 +68,7 @@ class DatabaseFormat(TrackerSamples):
     suffixes: ClassVar[tuple[str, ...]] = (".db",)
     endings: ClassVar[tuple[str, ...]] = (".db",)
     sizes: ClassVar[Mapping[str, str]]
-    """How many bytes a row of each table has, in SQL."""
+    """The size of a row in bytes, as SQL, for each table."""
 
     @abstractmethod
     def runs_in(self, location: Location, links: str) -> list[RunInfo]:
@@ -80,11 +80,14 @@ class DatabaseFormat(TrackerSamples):
             return self.runs_in(Location(str(path), link_root or str(path)), link_root)
         links = link_root or str(path.resolve())
         try:
-            listed = [one for one in entries(str(path), links) if one.name.endswith(self.endings)]
+            listed = [entry for entry in entries(str(path), links) if entry.name.endswith(self.endings)]
         except OSError:
             return []
         return [
-            run for one in listed if not (one.is_folder or one.refused) for run in self.runs_in(one.location, links)
+            run
+            for entry in listed
+            if not (entry.is_folder or entry.refused)
+            for run in self.runs_in(entry.location, links)
         ]
 
     @abstractmethod
@@ -99,7 +102,6 @@ class DatabaseFormat(TrackerSamples):
         """Yield the samples in the rows from number `first` to before `stop`, in their order."""
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`."""
         name = os.path.basename(run.root)
         try:
             tables = self._known_tables(run)
@@ -125,7 +127,6 @@ class DatabaseFormat(TrackerSamples):
         return _tables.get(key) or ()
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
-        """See `Format`."""
         rows = _rows_of(source)
         first, end = rows.number_at(start), rows.number_at(stop)
         while first < end:
@@ -139,7 +140,6 @@ class DatabaseFormat(TrackerSamples):
             first = after
 
     def placed_at(self, source: Source, locator: Locator) -> Placed:
-        """See `TrackerSamples`."""
         rows = _rows_of(source)
         number = rows.number_at(locator.start)
         try:
@@ -158,7 +158,7 @@ class DatabaseFormat(TrackerSamples):
 
 
 def _stop_of_batch(database: apsw.Connection, table: str, size: str, first: int, stop: int) -> int:
-    wanted = f"SELECT rowid, {size} FROM {table} WHERE rowid >= ? AND rowid < ? ORDER BY rowid"  # noqa: S608 - names of ours
+    wanted = f"SELECT rowid, {size} FROM {table} WHERE rowid >= ? AND rowid < ? ORDER BY rowid"
     left = BATCH_BYTES
     for number, size_bytes in database.execute(wanted, (first, stop)):
         left -= size_bytes or 0

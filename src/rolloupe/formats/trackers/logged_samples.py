@@ -13,17 +13,16 @@ from rolloupe.formats.curve_files import config_of, curve_locations
 from rolloupe.formats.generic.keys import Roles, roles_of
 from rolloupe.formats.generic.rows import NamedRows
 from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.field_map import member
 from rolloupe.formats.reading.files import EVAL_WORDS, words_in
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.reading.trackers.curves import number_of
 from rolloupe.formats.reading.trainer_files import described_files
-from rolloupe.formats.trainers.token_rows import add_tokens, series_of, texts_of
+from rolloupe.formats.token_texts import add_tokens, series_of, texts_of
 from rolloupe.model import Location, Locator, Problem, RunFile, RunInfo, Sample, SampleRow, Source
 
-NAMES_OF_MODELS = (
-    ("actor_rollout_ref", "model", "path"), ("model_name_or_path",), ("_name_or_path",), ("model_name",), ("model",),
-)  # fmt: skip
-"""Where configurations have the name of a model, and so of a tokenizer."""
+NAMES_OF_MODELS = ("actor_rollout_ref.model.path", "model_name_or_path", "_name_or_path", "model_name", "model")
+"""The keys of configurations that name a model, and so a tokenizer."""
 
 
 class TokenIds(NamedTuple):
@@ -35,12 +34,12 @@ class TokenIds(NamedTuple):
 
 
 class LoggedSample(NamedTuple):
-    """A sample: `record` has `prompt`, `response`, `reward`, `step` and `group` under these names, as far as known."""
+    """A sample. `record` has those of `prompt`, `response`, `reward`, `step` and `group` that are known."""
 
     record: Record
     split: str = ""
     own_index: str = ""
-    """What tells it from others of its group; empty: its place."""
+    """Its name within its group; if it is empty, its place is the name."""
     notes: tuple[str, ...] = ()
     tokens: TokenIds | None = None
 
@@ -52,10 +51,10 @@ class Placed(NamedTuple):
     length: int
     part: str
     name: str
-    """What tells the sample from others where its tracker has nothing that does."""
+    """The name of a sample that its tracker does not name."""
     found: LoggedSample | str
     record: Any = None
-    """What the file holds of it, as JSON."""
+    """The part of the file that is about the sample, as JSON."""
 
 
 class TrackerSamples(NamedRows):
@@ -75,7 +74,6 @@ class TrackerSamples(NamedRows):
         """Return the sample at a place. Raises `SourceChanged`."""
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
-        """See `Format`."""
         placed = self.placed_at(source, locator)
         row = next(self.placed_rows(run, source, placed))
         if not isinstance(row, SampleRow) or isinstance(placed.found, str):
@@ -83,7 +81,7 @@ class TrackerSamples(NamedRows):
         return self.whole_sample(run, row, locator, placed.found)
 
     def raw(self, source: Source, locator: Locator) -> bytes:
-        """See `Format`. Returns JSON of what the file holds of the sample."""
+        """See `Format`. Returns the part of the file that is about the sample, as JSON."""
         return as_bytes(self.placed_at(source, locator).record)
 
     def first_records(self, some: Sequence[Location]) -> list[Record]:  # noqa: ARG002
@@ -128,17 +126,16 @@ class TrackerSamples(NamedRows):
         return sample
 
     def config(self, run: RunInfo) -> dict[str, Any]:
-        """See `Format`."""
         return config_of(run)
 
     def files(self, run: RunInfo) -> list[RunFile]:
-        """See `Format`."""
         return described_files(curve_locations(run))
 
     def tokenizers(self, run: RunInfo) -> list[Location | str]:
         """See `Format`: the model that the configuration names."""
         config = self.config(run)
-        return [name for path in NAMES_OF_MODELS if isinstance(name := _member(config, path), str) and name]
+        named = (member(config, key) for key in NAMES_OF_MODELS)
+        return [name for name in named if isinstance(name, str) and name]
 
 
 _OWN = ("prompt", "response", "reward", "step", "group")
@@ -151,13 +148,6 @@ def _with_texts(run: RunInfo, logged: LoggedSample) -> Record:
     ids = [*logged.tokens.prompt, *logged.tokens.response]
     prompt, response = texts_of(run, ids, len(logged.tokens.prompt))
     return {"prompt": prompt} | logged.record | {"response": response}
-
-
-def _member(config: dict[str, Any], path: Sequence[str]) -> object:
-    value: object = config
-    for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
 
 
 def with_numbers(record: Record) -> Record:
@@ -186,7 +176,7 @@ def split_named(name: object) -> str:
 
 
 def as_bytes(record: Any) -> bytes:
-    """Return JSON of what a file holds of a sample."""
+    """Return a record of a sample as JSON."""
     return json.dumps(record, ensure_ascii=False, default=str).encode("utf-8", "surrogatepass")
 
 

@@ -8,20 +8,22 @@ experiment_name as texts.
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import apsw
+from msgspec.structs import replace
 
 from rolloupe.formats.generic.keys import roles_of
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.files import links_of
+from rolloupe.formats.reading.files import links_of, while_unchanged
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.trackers.curves import metric_rows, parsed
-from rolloupe.formats.reading.trackers.databases import logged_row
+from rolloupe.formats.reading.trackers.databases import logged_row, runs_with_metrics
 from rolloupe.formats.reading.trackers.sqlite import (
     ENDINGS,
     TOO_LARGE,
     BadDatabase,
+    is_database,
     read_database,
     size_of,
     states_of,
@@ -31,14 +33,73 @@ from rolloupe.formats.reading.trackers.sqlite import (
 from rolloupe.formats.reading.trainer_files import described_files
 from rolloupe.formats.trackers.database_format import DatabaseFormat, RowsOfTable, width_for
 from rolloupe.formats.trackers.logged_samples import LoggedSample, Placed, name_of, split_named, with_numbers
-from rolloupe.formats.trackers.mlflow_runs import SPANS, TracedRun, of_run, traced_runs
-from rolloupe.formats.trackers.verl_calls import is_call, sample_of_call
-from rolloupe.model import Location, MetricRow, RunFile, RunInfo, RunPart
+from rolloupe.formats.trackers.tables_and_traces import is_call, sample_of_call
+from rolloupe.model import Location, MetricRow, RunFile, RunInfo
+from rolloupe.storage import path_state
 
 MOST_METRICS = 5_000_000
 
 OF_RUN = "experiment_id = ? AND ? IN (name, run_uuid)"
 INPUTS, OUTPUTS = "mlflow.spanInputs", "mlflow.spanOutputs"
+
+SPANS = "spans"
+NEEDED = {
+    SPANS: {"trace_id", "experiment_id", "parent_span_id", "name", "status", "content"},
+    "trace_tags": {"request_id", "key", "value"},
+    "trace_info": {"request_id", "experiment_id"},
+    "experiments": {"experiment_id", "name"},
+}
+LISTING_S = 10
+MOST_RUNS = 10_000
+FIRST_ROWS = 64
+"""The rows of a run whose average size is measured."""
+
+NEW_ROWS = 10_000
+"""The last spans, which may still get their tags."""
+
+ROWS_AT_ONCE = 100_000
+"""After how many spans the count is kept, whatever happens to the rest."""
+
+OF_VERL = "SELECT 1 FROM trace_tags WHERE request_id = trace_id AND key IN ('rollout_n', 'validate')"
+IS_SAMPLE = f"(name LIKE '%.run' OR parent_span_id IS NULL AND NOT EXISTS ({OF_VERL}))"
+NAMED = "SELECT value FROM trace_tags WHERE request_id = trace_id AND key = 'experiment_name'"
+WITHIN = "SELECT value FROM trace_request_metadata WHERE request_id = trace_id AND key = 'mlflow.sourceRun'"
+"""The run of MLflow in which a trace was logged."""
+
+ENDS = f"""
+FROM (
+  SELECT experiment_id, {{run}} AS run, min(rowid) AS first, max(rowid) AS last, max(end_time_unix_nano) AS changed_ns
+  FROM spans WHERE rowid >= ? AND rowid < ? AND {IS_SAMPLE} GROUP BY experiment_id, run
+) LIMIT {MOST_RUNS}"""
+
+
+class TracedRun(NamedTuple):
+    """The traces of an experiment that have one name of a run, were logged in one run of MLflow, or neither."""
+
+    experiment: int
+    title: str
+    """For a person."""
+    name: str
+    """The name that verl gives it, else the id of the run of MLflow; empty if there is neither."""
+    first: int
+    last: int
+    size_bytes: float
+    changed_ns: int
+
+    @property
+    def has_traces(self) -> bool:
+        """False for a run beside others that has metrics alone."""
+        return self.first <= self.last
+
+    @property
+    def reason(self) -> str:
+        """Why it is a run, for a person."""
+        return f"a run in MLflow's database {'with' if self.has_traces else 'without'} traces"
+
+    @property
+    def id(self) -> str:
+        """Its id in the database."""
+        return f"{self.experiment}/{self.name}"
 
 
 class MLflow(DatabaseFormat):
@@ -79,30 +140,24 @@ class MLflow(DatabaseFormat):
     )
 
     def runs_in(self, location: Location, links: str) -> list[RunInfo]:
-        """See `DatabaseFormat`."""
         return [
-            RunInfo(
-                name=one.title, root=location.path, format=self.name, within=one.id, reason=one.reason,
-                parts=(RunPart(location.path),), link_root=links,
-            )
-            for one in _traced(location)
-        ]  # fmt: skip
+            replace(self._run_at(Path(location.path), run.reason, links, run.title), within=run.id)
+            for run in _traced(location)
+        ]
 
     def tables(self, run: RunInfo) -> Sequence[tuple[RowsOfTable, int, int]]:
-        """See `DatabaseFormat`."""
         location = Location(run.root, links_of(run))
-        found = [one for one in _current(location, *states_of(location)) if one.id == run.within and one.has_traces]
+        found = [traced for traced in _current(location) if traced.id == run.within and traced.has_traces]
         return [
             (
-                RowsOfTable(SPANS, (str(one.experiment), one.name), one.first, width_for(one.size_bytes)),
-                one.last,
-                one.changed_ns,
+                RowsOfTable(SPANS, (str(traced.experiment), traced.name), traced.first, width_for(traced.size_bytes)),
+                traced.last,
+                traced.changed_ns,
             )
-            for one in found
+            for traced in found
         ]
 
     def samples(self, database: apsw.Connection, rows: RowsOfTable, first: int, stop: int) -> Iterator[Placed]:
-        """See `DatabaseFormat`."""
         experiment, name = rows.ids
         wanted = f"FROM spans WHERE rowid >= ? AND rowid < ? AND {of_run(database)} ORDER BY rowid"
         has_feedback = stored_columns(database, "assessments") >= {"trace_id", "name", "value", "valid"}
@@ -116,13 +171,11 @@ class MLflow(DatabaseFormat):
             yield from _placed(rows, row, _tags(database, trace), _feedback(database, trace) if has_feedback else {})
 
     def config(self, run: RunInfo) -> dict[str, Any]:
-        """See `Format`."""
         wanted = f"FROM params JOIN runs USING (run_uuid) WHERE {OF_RUN} ORDER BY start_time"
         found = self._of_run(run, "params", ("params.key", "params.value"), wanted)
         return {str(row["key"]): row["value"] for row in found}
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
-        """See `Format`."""
         wanted = f"FROM metrics JOIN runs USING (run_uuid) WHERE {OF_RUN} ORDER BY timestamp LIMIT {MOST_METRICS}"
         columns = ("metrics.key", "metrics.value", "metrics.step", "metrics.timestamp", "metrics.is_nan")
         return metric_rows([logged_row(row) for row in self._of_run(run, "metrics", columns, wanted)])
@@ -141,39 +194,37 @@ class MLflow(DatabaseFormat):
             return []
 
     def files(self, run: RunInfo) -> list[RunFile]:
-        """See `Format`."""
         name = Path(run.root).name
         return described_files((f"{run.root}{end}", f"{name}{end}", "MLflow") for end in ("", "-wal"))
 
 
 def _traced(location: Location) -> tuple[TracedRun, ...]:
     try:
-        return _current(location, *states_of(location))
+        return _current(location)
     except (BadDatabase, OSError):
         return ()
 
 
-@lru_cache(maxsize=128)
-def _current(location: Location, *_states: int) -> tuple[TracedRun, ...]:
+@while_unchanged(128, states_of)
+def _current(location: Location) -> tuple[TracedRun, ...]:
     return tuple(traced_runs(location))
 
 
 def _tags(database: apsw.Connection, trace: str) -> dict[str, Any]:
     found = table_rows(database, ("key", "value"), "FROM trace_tags WHERE request_id = ?", (trace,))
-    return {str(one["key"]): one["value"] for one in found}
+    return {str(row["key"]): row["value"] for row in found}
 
 
 def _feedback(database: apsw.Connection, trace: str) -> dict[str, Any]:
-    """What people, judges and code said of a trace, by name."""
+    """Return the assessments of a trace by people, judges and code, by name."""
     wanted = "FROM assessments WHERE trace_id = ? AND ifnull(valid, 1) ORDER BY created_timestamp"
     found = table_rows(database, ("name", "value"), wanted, (trace,))
-    return {str(one["name"]): parsed(one["value"] or "") for one in found}
+    return {str(row["name"]): parsed(row["value"] or "") for row in found}
 
 
 def _placed(rows: RowsOfTable, row: dict[str, Any], tags: dict[str, Any], feedback: dict[str, Any]) -> Iterator[Placed]:
     content = parsed(row["content"] or "")
-    attributes = content.get("attributes") if isinstance(content, dict) else None
-    known = attributes if isinstance(attributes, dict) else {}
+    known = fields.as_dict(fields.as_dict(content).get("attributes"))
     inputs, output = (_value(known.get(name)) for name in (INPUTS, OUTPUTS))
     numbers = {name: fields.integer(tags[name]) for name in ("sample_index", "rollout_n", "step") if name in tags}
     about = numbers | {"op": row["name"], "inputs": inputs, "output": output, "validate": tags.get("validate")}
@@ -215,20 +266,132 @@ def _sample_of_trace(inputs: Any, output: Any, tags: Record, feedback: Record) -
 
 
 def _answer(output: dict[str, Any]) -> dict[str, Any]:
-    """What a trace returned; of a completion in OpenAI's form the message."""
-    choices = output.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    message = first.get("message") if isinstance(first, dict) else None
+    """Return the output of a trace; for a completion in OpenAI's form, its message."""
+    choices = fields.as_list(output.get("choices"))
+    message = fields.as_dict(choices[0]).get("message") if choices else None
     return {"response": [message]} if isinstance(message, dict) else output
 
 
 def _only_text(value: Any) -> Any:
     """The only text in an object without usual names, else all of it."""
-    texts = [one for one in value.values() if isinstance(one, str)] if isinstance(value, dict) else []
+    texts = [member for member in value.values() if isinstance(member, str)] if isinstance(value, dict) else []
     return texts[0] if len(texts) == 1 else fields.as_text(value) if value is not None else ""
 
 
 def _value(text: Any) -> Any:
-    """What an attribute holds, which is a text of JSON."""
+    """Read an attribute, which is a text of JSON."""
     value = parsed(text) if isinstance(text, str) else text
     return with_numbers(value) if isinstance(value, dict) else value
+
+
+class _Ends(NamedTuple):
+    """The first and the last span of a run that is a sample, and when the last ended."""
+
+    first: int
+    last: int
+    changed_ns: int
+
+
+_Runs = dict[tuple[int, str], _Ends]
+
+
+class _Counted(NamedTuple):
+    """The runs of the spans before a row, and the trace of the last of these spans."""
+
+    stop: int = 0
+    trace: object = None
+    runs: _Runs = {}  # noqa: RUF012 - each count makes one of its own
+
+
+class _Spans:
+    """The count of the spans of a database."""
+
+    counted = _Counted()
+
+
+def of_run(database: apsw.Connection) -> str:
+    """Return the condition for the spans of a run that are samples, with its experiment and its name to bind."""
+    return f"+experiment_id = ? AND {IS_SAMPLE} AND {_run_of_trace(database)} = ?"
+
+
+def _run_of_trace(database: apsw.Connection) -> str:
+    is_stored = {"request_id", "key", "value"} <= stored_columns(database, "trace_request_metadata")
+    return f"coalesce(({NAMED}), {f'({WITHIN}), ' if is_stored else ''}'')"
+
+
+def traced_runs(location: Location) -> Iterator[TracedRun]:
+    """List the runs in a database. Raises `BadDatabase` and OSError."""
+    if is_database(location):
+        known = _known(location, path_state(location.path).st_ino)
+        yield from read_database(location, lambda database: [*_listed(database, known)], LISTING_S)
+
+
+@lru_cache(maxsize=128)
+def _known(_location: Location, _inode: int) -> _Spans:
+    return _Spans()
+
+
+def _listed(database: apsw.Connection, known: _Spans) -> Iterator[TracedRun]:
+    if any(not needed <= stored_columns(database, table) for table, needed in NEEDED.items()):
+        return
+    found = table_rows(database, ("experiment_id", "name"), "FROM experiments")
+    names = {row["experiment_id"]: row["name"] for row in found}
+    titles = _titles(database)
+    runs = _runs(database, known)
+    for (experiment, name), ends in sorted(runs.items()):
+        if experiment in names:
+            size_bytes = _size_bytes(database, experiment, name, ends.first)
+            title = titles.get(name, name) or names[experiment]
+            yield TracedRun(experiment, title, name, ends.first, ends.last, size_bytes, ends.changed_ns)
+    taken = {name for _, name in runs}
+    nameless = {experiment for experiment, name in runs if not name}  # their metrics may be of any run there
+    for row in (runs_with_metrics(database) or ()) if runs else ():
+        if taken.isdisjoint((row["run_uuid"], row["name"])) and row["experiment_id"] not in nameless:
+            yield TracedRun(row["experiment_id"], row["name"] or row["run_uuid"], row["run_uuid"], 0, -1, 0, 0)
+
+
+def _titles(database: apsw.Connection) -> dict[object, str]:
+    """The names of MLflow's runs."""
+    columns = ("run_uuid", "name")
+    is_stored = {*columns} <= stored_columns(database, "runs")
+    rows = table_rows(database, columns, f"FROM runs LIMIT {MOST_RUNS}") if is_stored else ()
+    return {row["run_uuid"]: row["name"] or "" for row in rows}
+
+
+def _runs(database: apsw.Connection, known: _Spans) -> _Runs:
+    last = next((number or 0 for (number,) in database.execute("SELECT max(rowid) FROM spans")), 0)
+    counted = known.counted
+    if counted.stop > last or counted.trace != _trace(database, counted.stop - 1):
+        counted = _Counted()
+    while counted.stop < last - NEW_ROWS:
+        stop = min(counted.stop + ROWS_AT_ONCE, last - NEW_ROWS)
+        runs = _joined(counted.runs, _ends(database, counted.stop, stop))
+        counted = known.counted = _Counted(stop, _trace(database, stop - 1), runs)
+    return _joined(counted.runs, _ends(database, counted.stop, last + 1))
+
+
+def _trace(database: apsw.Connection, number: int) -> object:
+    wanted = "SELECT CAST(trace_id AS BLOB) FROM spans WHERE rowid = ?"
+    return next((trace for (trace,) in database.execute(wanted, (number,))), None)
+
+
+def _ends(database: apsw.Connection, first: int, stop: int) -> _Runs:
+    names = ("experiment_id", "run", "first", "last", "changed_ns")
+    return {
+        (row["experiment_id"], row["run"]): _Ends(row["first"], row["last"], fields.integer(row["changed_ns"]) or 0)
+        for row in table_rows(database, names, ENDS.format(run=_run_of_trace(database)), (first, stop))
+    }
+
+
+def _joined(runs: _Runs, later: _Runs) -> _Runs:
+    joined = dict(runs)
+    for key, ends in later.items():
+        before = runs.get(key, ends)
+        joined[key] = _Ends(before.first, ends.last, max(before.changed_ns, ends.changed_ns))
+    return joined
+
+
+def _size_bytes(database: apsw.Connection, experiment: int, name: str, first: int) -> float:
+    wanted = f"SELECT avg(octet_length(content)) FROM spans WHERE rowid >= ? AND rowid < ? AND {of_run(database)}"
+    values = (first, first + FIRST_ROWS, experiment, name)
+    return next((size or 0 for (size,) in database.execute(wanted, values)), 0)

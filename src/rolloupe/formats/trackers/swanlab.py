@@ -46,7 +46,6 @@ class SwanLab(TableFiles):
     limits = "NaN is null in a table. Until a run of 0.10 ends, its tables have no keys and no metrics beside them."
 
     def tables(self, run: RunInfo) -> list[TableFile]:
-        """See `TableFiles`."""
         logged = self.logged(run).tables
         found = []
         for entry in _in_media(run.root, links_of(run)):
@@ -60,24 +59,26 @@ class SwanLab(TableFiles):
         return found
 
     def table_rows(self, document: Any) -> list[Any]:
-        """See `TableFiles`."""
         rows = document.get("rowData") if document.get("_swanLab") == "table" else None
         return rows if isinstance(rows, list) else []
 
     def config(self, run: RunInfo) -> dict[str, Any]:
-        """See `Format`."""
         from rolloupe.formats.reading.yaml_values import yaml_settings
 
         folder = os.path.join(run.root, "files")
         found = yaml_settings(read_text(file_of(folder, "config.yaml", links_of(run)), MAX_CONFIG_BYTES))
-        return {key: one["value"] for key, one in found.items() if isinstance(one, dict) and "value" in one}
+        return {
+            key: setting["value"] for key, setting in found.items() if isinstance(setting, dict) and "value" in setting
+        }
 
 
 def _in_media(root: str, links: str) -> list[FolderEntry]:
     """The files in the folders of media; of 0.10 only those themselves, to which other folders link."""
     try:
-        folders = [one for one in entries(os.path.join(root, MEDIA), links) if one.is_folder]
-        own = [one for one in folders if one.name == TABLES] or folders
-        return [one for place in own for one in entries(place.path, links) if not (one.is_folder or one.refused)]
+        folders = [entry for entry in entries(os.path.join(root, MEDIA), links) if entry.is_folder]
+        own = [folder for folder in folders if folder.name == TABLES] or folders
+        return [
+            entry for place in own for entry in entries(place.path, links) if not (entry.is_folder or entry.refused)
+        ]
     except OSError:
         return []

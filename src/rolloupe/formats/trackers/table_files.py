@@ -17,30 +17,30 @@ import msgspec
 from msgspec.structs import replace
 
 from rolloupe.formats.base import changed
-from rolloupe.formats.completions.reward_parts import RewardFunctions
 from rolloupe.formats.curve_files import begins_as, current_curves, curve_files, kind_of
-from rolloupe.formats.reading.files import FolderEntry, cause_of, entries, links_of
+from rolloupe.formats.reading.files import FolderEntry, cause_of, entries, source_at
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.formats.reading.trackers.curves import LoggedRun, parsed
 from rolloupe.formats.reading.trainer_files import described_files
-from rolloupe.formats.trackers.completion_tables import samples_of_table
 from rolloupe.formats.trackers.logged_samples import Placed, TrackerSamples
+from rolloupe.formats.trackers.tables_and_traces import samples_of_table
+from rolloupe.formats.trainers.trl import RewardFunctions
 from rolloupe.lru import Lru
-from rolloupe.model import Location, Locator, Problem, RunFile, RunInfo, RunPart, Scanned, Source
+from rolloupe.model import Location, Locator, Problem, RunFile, RunInfo, Scanned, Source
 from rolloupe.storage import is_folder, open_file, path_state, stamp_of_state
 
 MAX_BYTES = 256 * 2**20
-"""Of one table; W&B cuts them at 10,000 rows."""
+"""The largest table that is read; W&B cuts tables at 10,000 rows."""
 
 KEPT_BYTES = 64 * 2**20
-"""Of tables that are kept as documents, and of those that are kept as samples."""
+"""The memory for tables kept as documents, and again for tables kept as samples."""
 
 COMPARED_BYTES = 4096
 LAST_BYTES = 64
 """How much of the end of a table may follow its last row."""
 
 FIRST_ROWS = 8
-"""How many rows tell whether a table has samples."""
+"""The first rows, which decide whether a table holds samples."""
 
 REPEATED = "final-"
 """How the key of a table begins that has all rows of another one again."""
@@ -50,7 +50,7 @@ PART = "sample"
 
 
 Stamp = tuple[int, int, int]
-"""What changes with a file; the second number is its size."""
+"""The state of a file; the second number is its size."""
 
 
 class TableFile(NamedTuple):
@@ -76,28 +76,27 @@ class TableFiles(TrackerSamples):
     """The name of the folder of a run, with its `id`."""
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
-        """See `Format`."""
         if not is_folder(str(path.joinpath(*self.media))):
             return []
         links = link_root or str(path.resolve())
-        run = RunInfo(
-            name=self._name(path, links), root=str(path), format=self.name, parts=(RunPart(str(path)),),
-            link_root=links, reason=f"a run of {self.title} with tables of samples",
-        )  # fmt: skip
+        run = self._run_at(path, f"a run of {self.title} with tables of samples", links, self._name(path, links))
         tables = self.sample_tables(run)
-        keys = ", ".join(dict.fromkeys(one.key for one in tables if one.is_named))
+        keys = ", ".join(dict.fromkeys(table.key for table in tables if table.is_named))
         return [replace(run, reason=f"{run.reason} ({keys})" if keys else run.reason)] if tables else []
 
     def _name(self, folder: Path, links: str) -> str:
         """The name in the log, else what tells the folder from others."""
-        logs = [one for one in entries(str(folder), links) if kind_of(one.name) == self.title and not one.is_folder]
+        logs = [
+            entry for entry in entries(str(folder), links) if kind_of(entry.name) == self.title and not entry.is_folder
+        ]
         match = self.folder.fullmatch(folder.name)
-        names = (begins_as(self.title, one.location).name for one in logs)
+        names = (begins_as(self.title, log.location).name for log in logs)
         return next(filter(None, names), match["id"] if match else folder.name)
 
     def run_around(self, path: Path) -> Path | None:
-        """See `Format`."""
-        return next((one for one in path.parents if self.folder.fullmatch(one.name) and self.detect(one)), None)
+        return next(
+            (folder for folder in path.parents if self.folder.fullmatch(folder.name) and self.detect(folder)), None
+        )
 
     def logged(self, run: RunInfo) -> LoggedRun:
         """Return what the log of a run holds; nothing of one that cannot be read."""
@@ -122,20 +121,21 @@ class TableFiles(TrackerSamples):
     def sample_tables(self, run: RunInfo) -> list[TableFile]:
         """List the tables of samples whose rows no other table has."""
         by_key: dict[str, list[TableFile]] = {}
-        for one in sorted(self.tables(run), key=lambda one: one.order):
-            by_key.setdefault(one.key, []).append(one)
+        for table in sorted(self.tables(run), key=lambda table: table.order):
+            by_key.setdefault(table.key, []).append(table)
         return [
-            one
+            table
             for key, tables in by_key.items()
             if not _repeats(key, by_key)
-            for one in _newest(self._of_samples(tables))
+            for table in _newest(self._of_samples(tables))
         ]
 
     def _of_samples(self, tables: list[TableFile]) -> list[TableFile]:
         """The tables of a key if the first that is whole and has rows has samples; without a name each for itself."""
         if not tables[0].is_named:
-            return [one for one in tables if self._has_samples(one)]
-        return tables if next((known for one in tables if (known := self._has_samples(one)) is not None), False) else []
+            return [table for table in tables if self._has_samples(table)]
+        known = (self._has_samples(table) for table in tables)
+        return tables if next((has_samples for has_samples in known if has_samples is not None), False) else []
 
     def _has_samples(self, table: TableFile) -> bool | None:
         """Tell whether a table has samples; None if it has no rows, or is not whole."""
@@ -145,24 +145,23 @@ class TableFiles(TrackerSamples):
             return None
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`."""
         tables = self.sample_tables(run)
         functions = self.reward_functions(run) if tables else None
         return [
-            Source(
-                path=one.entry.path,
-                name=os.path.relpath(one.entry.path, run.root),
-                root=links_of(run),
-                split=one.split or None,
-                step=one.step,
-                depends=msgspec.json.encode([one.key, one.step, one.split, functions]).decode(),
+            source_at(
+                run,
+                table.entry.location,
+                split=table.split or None,
+                step=table.step,
+                depends=msgspec.json.encode([table.key, table.step, table.split, functions]).decode(),
             )
-            for one in tables
+            for table in tables
         ]
 
     def files(self, run: RunInfo) -> list[RunFile]:
-        """See `Format`."""
-        tables = ((one.entry.path, os.path.relpath(one.entry.path, run.root), "table") for one in self.tables(run))
+        tables = (
+            (table.entry.path, os.path.relpath(table.entry.path, run.root), "table") for table in self.tables(run)
+        )
         return [*super().files(run), *described_files(tables)]
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
@@ -178,7 +177,6 @@ class TableFiles(TrackerSamples):
             yield from self.placed_rows(run, source, placed)
 
     def placed_at(self, source: Source, locator: Locator) -> Placed:
-        """See `TrackerSamples`."""
         try:
             found = self._placed(source)
         except (ValueError, OSError) as error:
@@ -202,7 +200,7 @@ class TableFiles(TrackerSamples):
         name = os.path.splitext(os.path.basename(source.path))[0].removesuffix(".table")
         key, step, split, functions = msgspec.json.decode(source.depends)
         logged = samples_of_table(key, rows, step, split, RewardFunctions(*functions))
-        return [Placed(n, 0, PART, f"{name}.{n}", one, one.record) for n, one in enumerate(logged)]
+        return [Placed(n, 0, PART, f"{name}.{n}", sample, sample.record) for n, sample in enumerate(logged)]
 
 
 _samples: Lru[tuple[object, ...], list[Placed]] = Lru(total=KEPT_BYTES, least=1)
@@ -223,18 +221,18 @@ def _repeats(key: str, keys: Sequence[str] | dict[str, Any]) -> bool:
 def _newest(tables: list[TableFile]) -> list[TableFile]:
     """Leave out the tables whose rows the next table begins with, and of equal ones those that follow the first."""
     found: list[TableFile] = []
-    for one in tables:
-        more = _bytes_beyond(one, found[-1]) if found else None
+    for table in tables:
+        more = _bytes_beyond(table, found[-1]) if found else None
         if more == 0:
             continue
         if more:
             found.pop()
-        found.append(one)
+        found.append(table)
     return found
 
 
 def _bytes_beyond(later: TableFile, earlier: TableFile) -> int | None:
-    """How many bytes a table has beyond the rows of an earlier one; None if it does not begin with them.
+    """Return how many bytes longer a table is than an earlier one whose rows it repeats; None if it repeats no rows.
 
     A few reads show it.
     """
@@ -264,7 +262,7 @@ def _beyond(later: Location, earlier: Location, *_stamps: int) -> int | None:
 
 
 def _end_of_rows(file: Any, size: int) -> int:
-    """Where the last row ends among the last bytes of a file: before the brackets that close the table."""
+    """Return where the last row ends within the last bytes of a file: before the brackets that close the table."""
     file.seek(max(0, size - LAST_BYTES))
     last = file.read()
     return len(last.rstrip(b" \n}]")) if last else 0

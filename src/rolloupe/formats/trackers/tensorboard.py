@@ -1,16 +1,18 @@
 """Samples that trainers log as texts of TensorBoard. Texts that are no samples, and numbers, are the run's curves."""
 
 import os
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
 from rolloupe.formats.base import changed
-from rolloupe.formats.reading.files import alone, cause_of, entries, is_one_file, links_of
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.files import alone, cause_of, entries, is_one_file, links_of, source_at
+from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.trackers.tensorboard import EventText, TaggedValue, event_texts, is_event_file, texts_at
-from rolloupe.formats.trackers.logged_samples import LoggedSample, Placed, TrackerSamples
-from rolloupe.formats.trackers.sample_texts import FIRST_WORDS, samples_of_text
-from rolloupe.model import Location, Locator, Problem, RunInfo, RunPart, Scanned, Source
+from rolloupe.formats.trackers.logged_samples import LoggedSample, Placed, TrackerSamples, split_named
+from rolloupe.model import Location, Locator, Problem, RunInfo, Scanned, Source
 from rolloupe.storage import open_file, path_state
 
 LOOKED_BYTES = 4 * 2**20
@@ -20,6 +22,21 @@ HEAD_BYTES = 4096
 """How far into its record a sample begins at most: its tag is before it."""
 
 LOOKED_FILES = 16
+
+FIRST_WORDS = (
+    b"Sample:", b"**Generation Results - Step ", *(
+        form % word for word in (b"Prompt", b"Question") for form in (b"%s:", b"**%s**", b"# %s")
+    ),
+)  # fmt: skip
+"""One of them is at the beginning of each text with samples."""
+
+_ONE = re.compile(r"Sample:(?:\\n|\n)(?P<text>.*?)(?:\\n|\n){2}Reward: *(?P<reward>[-+.\w()]+)\s*", re.DOTALL)
+_MANY = re.compile(r"\*\*Generation Results - Step [-0-9]+\*\*\s")
+_BEGIN = re.compile(r"^### Sample (?P<number>[0-9]+)\n\*\*Input:\*\* ", re.MULTILINE)
+_OUTPUT, _SCORE = "\n\n**Output:** ", "\n\n**Score:** "
+_END = re.compile(r"(?P<score>[^\n]*)\s*(?:---\s*)?")
+LAST_CHARS = 200
+"""Within how many of the last characters a reward has its label."""
 
 
 class TensorBoard(TrackerSamples):
@@ -54,37 +71,27 @@ class TensorBoard(TrackerSamples):
     )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
-        """See `Format`."""
         links = link_root or str(path.resolve())
         listed = _event_files(path, links)
-        if not any(_has_samples(one) for one in listed[:LOOKED_FILES]):
+        if not any(_has_samples(place) for place in listed[:LOOKED_FILES]):
             return []
         count = "an event file" if len(listed) == 1 else f"{len(listed)} event files"
-        return [
-            RunInfo(
-                name=path.name, root=str(path), format=self.name, reason=f"{count} of TensorBoard with samples",
-                parts=(RunPart(str(path)),), link_root="" if is_one_file(path) else links,
-            )
-        ]  # fmt: skip
+        return [self._run_at(path, f"{count} of TensorBoard with samples", "" if is_one_file(path) else links)]
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`."""
-        found = _event_files(Path(run.root), links_of(run))
-        return [Source(path=one.path, name=os.path.basename(one.path), root=one.root) for one in found]
+        return [source_at(run, place) for place in _event_files(Path(run.root), links_of(run))]
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
-        """See `Format`."""
         try:
-            for one in event_texts(source.location, start, stop):
-                if one.damage:
-                    yield Problem(source=source.name, reason=one.damage, start=one.start, stop=one.stop)
-                for placed in _placed(source, one):
+            for event in event_texts(source.location, start, stop):
+                if event.damage:
+                    yield Problem(source=source.name, reason=event.damage, start=event.start, stop=event.stop)
+                for placed in _placed(source, event):
                     yield from self.placed_rows(run, source, placed)
         except OSError as error:
             yield Problem(source=source.name, reason=cause_of(error), start=start, transient=True)
 
     def placed_at(self, source: Source, locator: Locator) -> Placed:
-        """See `TrackerSamples`."""
         stop = locator.start + locator.length
         try:
             texts = texts_at(source.location, locator.start, locator.length)
@@ -103,7 +110,7 @@ def _event_files(path: Path, links: str) -> list[Location]:
         listed = entries(str(path), links)
     except OSError:
         return []
-    return [one.location for one in listed if is_event_file(one.name) and not (one.is_folder or one.refused)]
+    return [entry.location for entry in listed if is_event_file(entry.name) and not (entry.is_folder or entry.refused)]
 
 
 def _has_samples(location: Location) -> bool:
@@ -120,7 +127,7 @@ def _known_samples(location: Location, _inode: int, size: int) -> bool:
     if not _may_have_samples(location, size):
         return False
     found = event_texts(location, 0, size)
-    return any(isinstance(sample, LoggedSample) for one in found for _, sample in _samples(one.texts))
+    return any(isinstance(sample, LoggedSample) for event in found for _, sample in _samples(event.texts))
 
 
 def _may_have_samples(location: Location, size: int) -> bool:
@@ -136,8 +143,56 @@ def _samples(texts: list[TaggedValue]) -> Iterator[tuple[TaggedValue, LoggedSamp
             yield from ((value, sample) for sample in samples_of_text(value.tag, value.step, text))
 
 
-def _placed(source: Source, one: EventText) -> Iterator[Placed]:
-    for n, (value, sample) in enumerate(_samples(one.texts)):
-        name = f"{os.path.basename(source.path)}:{one.start}.{n}"
+def _placed(source: Source, event: EventText) -> Iterator[Placed]:
+    for n, (value, sample) in enumerate(_samples(event.texts)):
+        name = f"{os.path.basename(source.path)}:{event.start}.{n}"
         about = {"tag": value.tag, "step": value.step, "wall_time": value.time_s, "texts": value.texts}
-        yield Placed(one.start, one.stop - one.start, str(n), name, sample, about)
+        yield Placed(event.start, event.stop - event.start, str(n), name, sample, about)
+
+
+def _label(words: str) -> str:
+    return rf"[ \t]*(?:#+ *(?:{words}):?|\*\*(?:{words})(?::\*\*|\*\*:?)|(?:{words}):)"
+
+
+_PROMPT = re.compile(rf"\n?{_label('Prompt|Question')}")
+_RESPONSE = re.compile(rf"\n{_label('Response|Completion|Output|Answer')}")
+_REWARD = re.compile(rf"\n{_label('Reward|Score')}\s*(?P<reward>[-+.\w()]+)$")
+
+
+def samples_of_text(tag: str, step: int, text: str) -> Iterator[LoggedSample | str]:
+    """Yield the samples in a text, or why a part of it cannot be read; nothing of another text."""
+    if one := _ONE.fullmatch(text):
+        record = {"response": one["text"], "reward": _number(one["reward"]), "step": step}
+        yield LoggedSample(record, split_named(tag), fields.digest(one["text"]))
+    elif record := _labelled(text):
+        yield LoggedSample(record | {"step": step}, split_named(tag))
+    elif _MANY.match(text):
+        begins = [*_BEGIN.finditer(text)]
+        for begin, end in zip(begins, [*(begin.start() for begin in begins[1:]), len(text)], strict=True):
+            yield _of_part(begin["number"], text[begin.end() : end], step, split_named(tag))
+
+
+def _labelled(text: str) -> Record:
+    """The parts of a text with a label before each; nothing of another text."""
+    whole = text.rstrip()
+    prompt = _PROMPT.match(whole)
+    response = _RESPONSE.search(whole, prompt.end()) if prompt else None
+    reward = _REWARD.search(whole, max(response.end(), len(whole) - LAST_CHARS)) if response else None
+    if not (prompt and response and reward):
+        return {}
+    texts = whole[prompt.end() : response.start()].strip(), whole[response.end() : reward.start()].strip()
+    return {"prompt": texts[0], "response": texts[1], "reward": _number(reward["reward"])}
+
+
+def _of_part(number: str, text: str, step: int, split: str) -> LoggedSample | str:
+    prompt, output, rest = text.partition(_OUTPUT)
+    response, score, last = rest.rpartition(_SCORE)
+    end = _END.fullmatch(last)
+    if not (output and score and end):
+        return f"sample {number} has no output or no score"
+    record = {"prompt": prompt, "response": response, "reward": _number(end["score"]), "step": step}
+    return LoggedSample(record, split, number)
+
+
+def _number(text: str) -> float | None:
+    return fields.number(fields.number_in(text))

@@ -4,35 +4,90 @@ Source: trackio 0.43.0 (`sqlite_storage.py`), and files of versions from 0.24 on
 has copies of its traces for coding agents, which are no further samples.
 """
 
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from typing import Any, ClassVar
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
 
 import apsw
+from msgspec.structs import replace
 
-from rolloupe.formats.completions.reward_parts import RewardFunctions, reward_functions
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.files import links_of
-from rolloupe.formats.reading.trackers.curves import parsed
-from rolloupe.formats.reading.trackers.databases import DatabaseTexts
+from rolloupe.formats.reading.files import links_of, while_unchanged
+from rolloupe.formats.reading.trackers.curves import TRAINER_STEPS, parsed, seconds_of
+from rolloupe.formats.reading.trackers.databases import LISTING_S, MOST_RUNS, DatabaseTexts
 from rolloupe.formats.reading.trackers.sqlite import (
     BadDatabase,
     bounded,
     is_database,
+    read_database,
     size_of,
     states_of,
     stored_columns,
     why_too_large,
 )
-from rolloupe.formats.trackers.conversations import sample_of_trace
 from rolloupe.formats.trackers.database_format import DatabaseFormat, RowsOfTable, width_for
-from rolloupe.formats.trackers.logged_samples import Placed
-from rolloupe.formats.trackers.trackio_metrics import EVAL, MARK, is_of_eval, row_before, samples_in
-from rolloupe.formats.trackers.trackio_runs import METRICS, TRACES, Extent, LoggedIds, ProjectId, runs_of
-from rolloupe.model import Location, RunInfo, RunPart
+from rolloupe.formats.trackers.logged_samples import LoggedSample, Placed
+from rolloupe.formats.trackers.tables_and_traces import is_call, sample_of_trace, samples_of_table
+from rolloupe.formats.trainers.trl import RewardFunctions, reward_functions
+from rolloupe.model import Location, RunInfo
 from rolloupe.storage import is_file
 
 REWARDS = b"rewards/"
+
+_MARKED = f"(metrics NOT NULL AND {bounded('metrics')} IS NULL OR instr({bounded('metrics')}, ?))"
+"""The condition for rows of metrics that may have samples: any that are too large."""
+
+METRICS, TRACES = "metrics", "traces"
+OF_TRACES = ("step", "key", "messages", "metadata")
+FIRST_ROWS = 64
+"""The rows of a run whose average size is measured."""
+
+LOOKED_ROWS = 300
+"""The first and the last rows of metrics that are searched for tables, this many each."""
+
+MARK = b'"trackio.t'
+"""Bytes that occur in every row of metrics with a table or a trace."""
+
+TABLE, TRACE = "trackio.table", "trackio.trace"
+OF_EVAL = "eval/"
+EVAL = "eval/eval"
+
+Sampled = tuple[str, LoggedSample | str, Any]
+"""The part of a row that is a sample, the sample or why it cannot be read, and what the row holds of it."""
+
+
+class Extent(NamedTuple):
+    """The place of a run's rows in a table."""
+
+    first: int
+    last: int
+    size_bytes: float
+    """The average size of the first rows."""
+    changed_ns: int
+
+
+class ProjectId(NamedTuple):
+    """The data logged under one id."""
+
+    id: str
+    name: str
+    traces: Extent | None
+    tables: Extent | None
+    """The place of the metrics, if tables or traces are among them."""
+    began_ns: int
+    is_of_worker: bool
+    """True if it has traces of verl's calls and no metrics."""
+
+
+class LoggedIds(NamedTuple):
+    """A run, under one or more ids: the first is that of its metrics, if it has some."""
+
+    ids: tuple[ProjectId, ...]
+
+    @property
+    def has_samples(self) -> bool:
+        """True if there may be samples."""
+        return any(logged.traces or logged.tables for logged in self.ids)
 
 
 class Trackio(DatabaseFormat):
@@ -79,39 +134,31 @@ class Trackio(DatabaseFormat):
     )
 
     def runs_in(self, location: Location, links: str) -> list[RunInfo]:
-        """See `DatabaseFormat`."""
         found = _project(location)
         if not any(run.has_samples for run in found):
             return []
-        parts = (RunPart(location.path),)
         return [
-            RunInfo(
-                name=run.ids[0].name or run.ids[0].id, root=location.path, format=self.name, reason=_reason(run),
-                parts=parts, within=run.ids[0].id, link_root=links,
+            replace(
+                self._run_at(Path(location.path), _reason(run), links, run.ids[0].name or run.ids[0].id),
+                within=run.ids[0].id,
             )
             for run in found
-        ]  # fmt: skip
+        ]
 
     def tables(self, run: RunInfo) -> Sequence[tuple[RowsOfTable, int, int]]:
-        """See `DatabaseFormat`."""
         location = Location(run.root, links_of(run))
-        found = next((one for one in _current(location, *states_of(location)) if one.ids[0].id == run.within), None)
+        found = next((run_ids for run_ids in _current(location) if run_ids.ids[0].id == run.within), None)
         ids = found.ids if found else ()
         by_table = {
-            TRACES: [(one, one.traces) for one in ids if one.traces],
-            METRICS: [(one, one.tables) for one in ids if one.tables],
+            TRACES: [(logged, logged.traces) for logged in ids if logged.traces],
+            METRICS: [(logged, logged.tables) for logged in ids if logged.tables],
         }
         return [_rows(table, extents) for table, extents in by_table.items() if extents]
 
     def samples(self, database: apsw.Connection, rows: RowsOfTable, first: int, stop: int) -> Iterator[Placed]:
-        """See `DatabaseFormat`."""
         columns = stored_columns(database, rows.table)
         key = "run_id" if "run_id" in columns else "run_name"
         yield from (_traces if rows.table == TRACES else _metrics)(database, rows, key, (first, stop))
-
-
-_MARKED = f"(metrics NOT NULL AND {bounded('metrics')} IS NULL OR instr({bounded('metrics')}, ?))"
-"""The condition for rows of metrics that may have samples: any that are too large."""
 
 
 def _reason(run: LoggedIds) -> str:
@@ -124,39 +171,42 @@ def _reason(run: LoggedIds) -> str:
 
 def _project(location: Location) -> list[LoggedIds]:
     try:
-        return list(_current(location, *states_of(location))) if is_file(location.path) else []
+        return list(_current(location)) if is_file(location.path) else []
     except (BadDatabase, OSError):
         return []
 
 
-@lru_cache(maxsize=128)
-def _current(location: Location, *_states: int) -> tuple[LoggedIds, ...]:
+@while_unchanged(128, states_of)
+def _current(location: Location) -> tuple[LoggedIds, ...]:
     return tuple(runs_of(location)) if is_database(location) else ()
 
 
 def _rows(table: str, extents: Sequence[tuple[ProjectId, Extent]]) -> tuple[RowsOfTable, int, int]:
     own = [extent for _, extent in extents]
     rows = RowsOfTable(
-        table, tuple(one.id for one, _ in extents), min(one.first for one in own), width_for(own[0].size_bytes)
+        table,
+        tuple(logged.id for logged, _ in extents),
+        min(extent.first for extent in own),
+        width_for(own[0].size_bytes),
     )
-    return rows, max(one.last for one in own), max(one.changed_ns for one in own)
+    return rows, max(extent.last for extent in own), max(extent.changed_ns for extent in own)
 
 
 def _functions(database: apsw.Connection, rows: RowsOfTable) -> RewardFunctions:
-    """What TRL's configuration, and the first metrics with a reward, say about its reward functions."""
+    """Read TRL's reward functions from its configuration and the first metrics with a reward."""
     columns = stored_columns(database, "configs")
     key = "run_id" if "run_id" in columns else "run_name"
     if not {key, "config"} <= {*columns}:
         return RewardFunctions()
     own_id = rows.ids[0].encode()
-    wanted = f"SELECT {bounded('config')} FROM configs WHERE {key} = CAST(? AS TEXT)"  # noqa: S608 - names of ours
+    wanted = f"SELECT {bounded('config')} FROM configs WHERE {key} = CAST(? AS TEXT)"
     (config,) = database.execute(wanted, (own_id,)).fetchone() or (None,)
     return reward_functions(parsed(config or b""), _metrics_of_rewards(database, key, own_id))
 
 
 def _metrics_of_rewards(database: apsw.Connection, key: str, own_id: bytes) -> Iterator[Any]:
     metrics = bounded("metrics")
-    wanted = f"SELECT {metrics} FROM metrics WHERE +{key} = CAST(? AS TEXT) AND instr({metrics}, ?) ORDER BY rowid"  # noqa: S608 - names of ours
+    wanted = f"SELECT {metrics} FROM metrics WHERE +{key} = CAST(? AS TEXT) AND instr({metrics}, ?) ORDER BY rowid"
     yield from (parsed(one) for (one,) in database.execute(wanted, (own_id, REWARDS)))
 
 
@@ -171,8 +221,8 @@ def _traces(database: apsw.Connection, rows: RowsOfTable, key: str, span: tuple[
     taken = ("key", "messages", "metadata", *(name for name in ("spans",) if name in columns))
     names = ", ".join((size_of(taken), *map(bounded, taken)))
     wanted = f"rowid >= ? AND rowid < ? AND +{_own(key, rows)} ORDER BY rowid"
-    ids = [one.encode() for one in rows.ids]
-    found = database.execute(f"SELECT rowid, step, {names} FROM traces WHERE {wanted}", (*span, *ids))  # noqa: S608 - names of ours
+    ids = [run_id.encode() for run_id in rows.ids]
+    found = database.execute(f"SELECT rowid, step, {names} FROM traces WHERE {wanted}", (*span, *ids))
     for number, step, size_bytes, trace_key, messages, metadata, *rest in found:
         if too_large := why_too_large(size_bytes):
             yield Placed(rows.place_of(number), rows.width, "", str(number), too_large)
@@ -192,8 +242,8 @@ def _metrics(database: apsw.Connection, rows: RowsOfTable, key: str, span: tuple
     functions = _functions(database, rows)
     wanted = f"rowid >= ? AND rowid < ? AND +{_own(key, rows)} AND {_MARKED} ORDER BY rowid"
     names = f"rowid, step, CAST({key} AS BLOB), {size_of(('metrics',))}, {bounded('metrics')}"
-    ids = [one.encode() for one in rows.ids]
-    found = database.execute(f"SELECT {names} FROM metrics WHERE {wanted}", (*span, *ids, MARK))  # noqa: S608 - names of ours
+    ids = [run_id.encode() for run_id in rows.ids]
+    found = database.execute(f"SELECT {names} FROM metrics WHERE {wanted}", (*span, *ids, MARK))
     for number, step, own_id, size_bytes, metrics in found:
         if too_large := why_too_large(size_bytes):
             yield Placed(rows.place_of(number), rows.width, "", str(number), too_large)
@@ -203,3 +253,175 @@ def _metrics(database: apsw.Connection, rows: RowsOfTable, key: str, span: tuple
         split = EVAL if is_of_eval(last) else ""
         for part, sample, about in samples_in(metrics, fields.integer(step), split, functions, table):
             yield Placed(rows.place_of(number), rows.width, part, f"{number}.{part}", sample, about)
+
+
+def runs_of(location: Location) -> list[LoggedIds]:
+    """List the runs of a project. Raises `BadDatabase`."""
+    return _merged(read_database(location, lambda database: [*_ids(database)], LISTING_S))
+
+
+def _merged(ids: Iterable[ProjectId]) -> list[LoggedIds]:
+    """Join verl's workers to the last run of their name that began before their last trace, or else to the first."""
+    listed = list(ids)
+    runs = [[logged] for logged in listed if not logged.is_of_worker]
+    alone: dict[str, list[ProjectId]] = {}
+    for worker in [logged for logged in listed if logged.is_of_worker]:
+        hosts = [run for run in runs if run[0].name == worker.name] or [alone.setdefault(worker.name, [])]
+        last_ns = worker.traces.changed_ns if worker.traces else 0
+        next((run for run in reversed(hosts) if run and run[0].began_ns <= last_ns), hosts[0]).append(worker)
+    return [LoggedIds(tuple(run)) for run in (*runs, *alone.values())]
+
+
+class _RunTable:
+    """A table whose rows belong to runs."""
+
+    def __init__(self, database: apsw.Connection, name: str, needed: Collection[str], size: str) -> None:
+        self._database = database
+        self.name = name
+        columns = stored_columns(database, name)
+        self.key = "run_id" if "run_id" in columns else "run_name"
+        self.is_there = {self.key, "run_name", *needed} <= {*columns}
+        self._size = size
+        self._has_time = "timestamp" in columns
+
+    def names(self) -> dict[bytes, bytes]:
+        """Return the ids in the table in its order, each with the name of its run."""
+        names = f"SELECT CAST({self.key} AS BLOB), CAST(run_name AS BLOB) FROM {self.name} LIMIT {MOST_RUNS}"
+        return dict(self._database.execute(names)) if self.is_there else {}
+
+    def spans(self) -> dict[bytes, tuple[int, int]]:
+        """Return the first and the last row of each id."""
+        spans = (
+            f"SELECT CAST({self.key} AS BLOB), min(rowid), max(rowid) FROM {self.name} "
+            f"GROUP BY {self.key} ORDER BY min(rowid) LIMIT {MOST_RUNS}"
+        )
+        found = self._database.execute(spans) if self.is_there else ()
+        return {run_id: (first, last) for run_id, first, last in found}
+
+    def value(self, column: str, number: int) -> bytes:
+        """Return a value of a row."""
+        wanted = f"SELECT {bounded(column)} FROM {self.name} WHERE rowid = ?"
+        return next((value or b"" for (value,) in self._database.execute(wanted, (number,))), b"")
+
+    def extent(self, run_id: bytes, span: tuple[int, int]) -> Extent:
+        """Return where the rows of an id lie, and how large they are."""
+        first, last = span
+        sizes = (
+            f"SELECT avg({self._size}) FROM {self.name} WHERE {self.key} = CAST(? AS TEXT) "
+            f"AND rowid BETWEEN {first} AND {first + FIRST_ROWS - 1}"
+        )
+        size_bytes = next((size for (size,) in self._database.execute(sizes, (run_id,))), None)
+        return Extent(first, last, size_bytes or 0, self.time_ns(last))
+
+    def time_ns(self, number: int) -> int:
+        """Return the time of a row, 0 if it is unknown."""
+        seconds = seconds_of(self.value("timestamp", number).decode("utf-8", "replace")) if self._has_time else None
+        return int((seconds or 0) * 1e9)
+
+    def rows(self, run_id: bytes, column: str, order: str, condition: str, *values: bytes) -> Iterator[bytes | None]:
+        """Yield a value of some rows of an id, those that fit among the first in an order; None for too large a row."""
+        some = (
+            f"SELECT {bounded(column)} AS value_ FROM {self.name} WHERE {self.key} = CAST(? AS TEXT) "
+            f"{order} LIMIT {LOOKED_ROWS}"
+        )
+        wanted = f"SELECT value_ FROM ({some}) WHERE {condition}"
+        yield from (value for (value,) in self._database.execute(wanted, (run_id, *values)))
+
+
+def _ids(database: apsw.Connection) -> Iterator[ProjectId]:
+    texts = DatabaseTexts(database)
+    configs = _RunTable(database, "configs", (), "")
+    metrics = _RunTable(database, METRICS, ("step", "metrics"), size_of(("metrics",)))
+    traces = _RunTable(database, TRACES, OF_TRACES, size_of(("messages", "metadata")))
+    logged, traced = metrics.spans(), traces.spans()
+    names = configs.names()
+    for table, spans in ((metrics, logged), (traces, traced)):
+        names |= {run_id: table.value("run_name", first) for run_id, (first, _) in spans.items() if run_id not in names}
+    for run_id, name in names.items():
+        if run_id in logged or run_id in traced:
+            some_metrics = metrics.rows(run_id, "metrics", "", "length(value_) > 2") if run_id in logged else iter(())
+            has_metrics = any(True for _ in some_metrics)
+            table, first = (metrics, logged[run_id][0]) if run_id in logged else (traces, traced[run_id][0])
+            yield ProjectId(
+                texts.name(run_id),
+                texts.name(name),
+                traces.extent(run_id, traced[run_id]) if run_id in traced else None,
+                metrics.extent(run_id, logged[run_id]) if run_id in logged and _has_samples(metrics, run_id) else None,
+                table.time_ns(first),
+                run_id in traced and not has_metrics and _is_call(traces.value("metadata", traced[run_id][0])),
+            )
+
+
+def _is_call(metadata: bytes) -> bool:
+    """Tell whether the metadata of a trace are those of a call that verl's workers log."""
+    return is_call(fields.as_dict(parsed(metadata)))
+
+
+def _has_samples(metrics: _RunTable, run_id: bytes) -> bool:
+    """Tell whether there are samples among the first or the last metrics of a run."""
+    return any(
+        values is None or next(samples_in(values, None), None) is not None
+        for order in ("ASC", "DESC")
+        for values in metrics.rows(
+            run_id, "metrics", f"ORDER BY step {order}", "value_ IS NULL OR instr(value_, ?)", MARK
+        )
+    )
+
+
+def samples_in(
+    metrics: bytes | None,
+    step: int | None,
+    split: str = "",
+    functions: RewardFunctions | None = None,
+    before: bytes | None = None,
+) -> Iterator[Sampled]:
+    """Yield the samples in a row of metrics; those of a table that the row `before` has as well are left out."""
+    found, earlier = _object(metrics), _object(before)
+    own_step = fields.first(found, TRAINER_STEPS, fields.integer)
+    own = step if own_step is None else own_step
+    for key, value in found.items():
+        if _type(value) == TABLE and value != earlier.get(key):
+            rows = fields.as_list(value.get("_value"))
+            logged = samples_of_table(key, rows, own, split, functions)
+            for n, (one, row) in enumerate(zip(logged, _spread(rows, logged), strict=True)):
+                yield f"{key}.{n}", one, row
+        listed = value if isinstance(value, list) else [value]
+        for n, trace in enumerate(listed):
+            if _type(trace) == TRACE:
+                sample = sample_of_trace(key, trace.get("messages"), trace.get("metadata"), own)
+                if sample is not None:
+                    yield f"{key}.{n}", sample, trace
+
+
+def _spread(rows: list[Any], logged: list[LoggedSample]) -> list[Any]:
+    """The row of each sample: a wide one holds several."""
+    each = max(1, len(logged) // max(1, len(rows)))
+    return [rows[min(len(rows) - 1, n // each)] for n in range(len(logged))]
+
+
+def is_of_eval(metrics: bytes | None) -> bool:
+    """Tell whether a row has metrics of an evaluation."""
+    return any(name.startswith(OF_EVAL) for name in _object(metrics))
+
+
+def row_before(database: apsw.Connection, rows: tuple[str, bytes, int], number: int, *, marked: bool) -> bytes | None:
+    """Return the metrics that a run logged before a row, of those with tables if `marked`.
+
+    `rows` are the column of the run's id, the id, and the first row of the run.
+    """
+    key, one, first = rows
+    fits = f"instr({bounded('metrics')}, ?)" if marked else "octet_length(metrics) > 2 OR ? IS NULL"
+    before = (
+        f"SELECT {bounded('metrics')} FROM metrics WHERE +{key} = CAST(? AS TEXT) AND rowid < ? AND rowid >= ? "
+        f"AND ({fits}) ORDER BY rowid DESC LIMIT 1"
+    )
+    found = database.execute(before, (one, number, first, MARK)).fetchone()
+    return found[0] if found else None
+
+
+def _object(metrics: bytes | None) -> dict[str, Any]:
+    return fields.as_dict(parsed(metrics or b""))
+
+
+def _type(value: object) -> object:
+    return fields.as_dict(value).get("_type")

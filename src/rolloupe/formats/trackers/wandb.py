@@ -8,13 +8,13 @@ import os
 import re
 from typing import Any
 
-from rolloupe.formats.completions.reward_parts import RewardFunctions, reward_functions
 from rolloupe.formats.reading.files import FolderEntry, entries, links_of
 from rolloupe.formats.trackers.table_files import EVAL, TableFile, TableFiles
+from rolloupe.formats.trainers.trl import RewardFunctions, reward_functions
 from rolloupe.model import RunInfo
 
 MAX_DEPTH = 8
-"""Of the folders for the slashes in a key."""
+"""The deepest folder: each slash in a key makes one."""
 
 MOST_FILES = 100_000
 
@@ -59,7 +59,6 @@ class WeightsAndBiases(TableFiles):
     )
 
     def tables(self, run: RunInfo) -> list[TableFile]:
-        """See `TableFiles`."""
         folder = os.path.join(run.root, *self.media)
         logged = self.logged(run).tables
         found = []
@@ -74,14 +73,12 @@ class WeightsAndBiases(TableFiles):
         return found
 
     def table_rows(self, document: Any) -> list[Any]:
-        """See `TableFiles`."""
         columns, data = document.get("columns"), document.get("data")
         if not (isinstance(columns, list) and isinstance(data, list)):
             return []
         return [dict(zip(map(str, columns), row, strict=False)) for row in data if isinstance(row, list)]
 
     def reward_functions(self, run: RunInfo) -> RewardFunctions:
-        """See `TableFiles`."""
         logged = self.logged(run)
         return reward_functions(logged.config, (row.values for row in logged.rows))
 
@@ -92,9 +89,9 @@ def _tables_below(folder: str, link_root: str) -> list[FolderEntry]:
     while waiting and len(found) < MOST_FILES:
         place, depth = waiting.pop()
         try:
-            listed = [one for one in entries(place, link_root) if not one.refused]
+            listed = [entry for entry in entries(place, link_root) if not entry.refused]
         except OSError:
             continue
-        found += [one for one in listed if not one.is_folder]
-        waiting += [(one.path, depth + 1) for one in listed if one.is_folder and depth < MAX_DEPTH]
+        found += [entry for entry in listed if not entry.is_folder]
+        waiting += [(entry.path, depth + 1) for entry in listed if entry.is_folder and depth < MAX_DEPTH]
     return found

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from rolloupe import text
+from rolloupe.formats.generic.rows import OwnNames
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.files import FolderEntry, alone, files, folders, is_one_file, links_of, stem
+from rolloupe.formats.reading.files import FolderEntry, alone, files, folders, is_one_file, links_of, source_at, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import look_into
 from rolloupe.formats.reading.records import Record, Unusable, step_of
-from rolloupe.formats.trainers.own_names import OwnNames
 from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source, Turn
 from rolloupe.storage import is_file
 
@@ -21,7 +21,7 @@ SPLITS = {"rollout": None, "eval-rollout": "eval/rollout"}
 """The folders of a trial, and the splits of their samples."""
 
 ROLES = {"prompt": "user", "gen": "assistant", "context": "tool"}
-"""Whose the segments are: what the environment says is a tool's, unless a template says more."""
+"""The roles of segments. Text of the environment is a tool's, unless a template names its role."""
 
 _OWN = {"task_id", "tail_version", "prompt", "completion", "reward"}
 
@@ -69,34 +69,29 @@ class AReaL(OwnNames, JsonlFormat):
     )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
-        """See `Format`."""
         links = link_root or str(path.resolve())
         parts = [path] if is_one_file(path) else _parts(path, links)
         places = (
-            [alone(path)] if is_one_file(path) else [one.location for part in parts for one in _listed(part, links)]
+            [alone(path)] if is_one_file(path) else [entry.location for part in parts for entry in _listed(part, links)]
         )
         found = (record for _, seen in look_into(places) for record in seen.objects)
-        if not places or not (forced or any(map(_fits, found))):
+        if not places or not (forced or any(record.keys() >= _OWN for record in found)):
             return []
         number = "one file" if len(places) == 1 else f"{len(places):,} files"
-        return [
-            RunInfo(
-                name=stem(path.name) if is_one_file(path) else _name_of(path), root=str(path), format=self.name,
-                reason=f"{number} of AReaL: steps are weight versions, groups are tasks",
-                parts=tuple(RunPart(str(part), SPLITS.get(part.name)) for part in parts),
-                link_root="" if is_one_file(path) else links,
-            )
-        ]  # fmt: skip
+        reason = f"{number} of AReaL: steps are weight versions, groups are tasks"
+        name, links = (stem(path.name), "") if is_one_file(path) else (_name_of(path), links)
+        split_parts = tuple(RunPart(str(part), SPLITS.get(part.name)) for part in parts)
+        return [self._run_at(path, reason, links, name, split_parts)]
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`."""
         if is_file(run.root):
             return [_source(Location(run.root, links_of(run)), run, None)]
-        listed = ((one.location, part.split) for part in run.parts for one in _listed(Path(part.path), links_of(run)))
+        listed = (
+            (entry.location, part.split) for part in run.parts for entry in _listed(Path(part.path), links_of(run))
+        )
         return [_source(place, run, split) for place, split in listed]
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
-        """See `RecordFormat`."""
         if "completion" not in record:
             raise Unusable("a line without a completion is no trajectory")
         row = super().row(source, record, start, length)
@@ -109,71 +104,65 @@ class AReaL(OwnNames, JsonlFormat):
             row.step = source.step
             if version not in (None, source.step):
                 row.metrics["tail_version"] = float(version or 0)
-        row.turns = max(1, sum(one["role"] == "gen" for one in _segments(record)))
+        row.turns = max(1, sum(segment["role"] == "gen" for segment in _segments(record)))
         return row
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
-        """See `RecordFormat`."""
         sample = super().sample(record, row, locator)
         if segments := _segments(record):
             asked = [turn for turn in sample.turns if turn.origin == "prompt"]
             sample.turns = [*asked, *_response_turns(fields.as_text(record.get("completion")), segments)]
             sample.extra = sample.extra | {
-                "segments": [{k: v for k, v in one.items() if k != "text"} for one in segments]
+                "segments": [{k: v for k, v in segment.items() if k != "text"} for segment in segments]
             }
         return sample
 
 
-def _fits(record: Record) -> bool:
-    return record.keys() >= _OWN
-
-
 def _segments(record: Record) -> list[dict[str, Any]]:
     """The segments of a trajectory of several turns; none if one of them is no segment."""
-    found = record.get("segments")
-    listed = found if isinstance(found, list) else []
-    is_whole = all(isinstance(one, dict) and isinstance(one.get("text"), str) for one in listed)
-    return listed if is_whole and all(one.get("role") in ("prompt", "gen", "context") for one in listed) else []
+    listed = fields.as_list(record.get("segments"))
+    is_whole = all(isinstance(segment, dict) and isinstance(segment.get("text"), str) for segment in listed)
+    return listed if is_whole and all(segment.get("role") in ("prompt", "gen", "context") for segment in listed) else []
 
 
 def _response_turns(completion: str, segments: list[dict[str, Any]]) -> list[Turn]:
     """The turns of a completion: by its template, which begins none within what was generated, else by segments."""
     places: set[int] = set()
     at = 0
-    for one in segments:
-        if one["role"] == "prompt":
+    for segment in segments:
+        if segment["role"] == "prompt":
             continue
-        start = completion.find(one["text"], at)
+        start = completion.find(segment["text"], at)
         if start < 0:  # a character that two segments share
             return text.split_response(completion)
-        at = start + len(one["text"])
-        if one["role"] == "context":
+        at = start + len(segment["text"])
+        if segment["role"] == "context":
             places.update(place for place in range(start, at) if completion[place] in "<[")
     turns = text.split_response(completion, places)
     if len(turns) > 1:
         return turns
     return [
         Turn(
-            role=role, parts=text.parts(one["text"], role), origin="response",
-            tokens=fields.count(one.get("len")),
+            role=role, parts=text.parts(segment["text"], role), origin="response",
+            tokens=fields.count(segment.get("len")),
         )
-        for one in segments if (role := ROLES[one["role"]]) != "user"
+        for segment in segments if (role := ROLES[segment["role"]]) != "user"
     ]  # fmt: skip
 
 
 def _parts(folder: Path, links: str) -> list[Path]:
     """The folders with versions: of a trial its two, else this one itself."""
-    below = [Path(one.path) for one in folders(str(folder), links) if one.name in SPLITS]
-    return [one for one in below if _versions(one, links)] or [folder]
+    below = [Path(entry.path) for entry in folders(str(folder), links) if entry.name in SPLITS]
+    return [place for place in below if _versions(place, links)] or [folder]
 
 
 def _versions(folder: Path, links: str) -> list[Path]:
-    found = [Path(one.path) for one in folders(str(folder), links) if one.name.isdecimal()]
-    return sorted(found, key=lambda one: fields.integer(one.name) or 0)
+    found = [Path(entry.path) for entry in folders(str(folder), links) if entry.name.isdecimal()]
+    return sorted(found, key=lambda place: fields.integer(place.name) or 0)
 
 
 def _listed(folder: Path, links: str) -> list[FolderEntry]:
-    return [one for place in _versions(folder, links) or [folder] for one in files(str(place), links)]
+    return [entry for place in _versions(folder, links) or [folder] for entry in files(str(place), links)]
 
 
 def _name_of(folder: Path) -> str:
@@ -181,9 +170,7 @@ def _name_of(folder: Path) -> str:
 
 
 def _source(place: Location, run: RunInfo, split: str | None) -> Source:
-    path = Path(place.path)
-    name = path.name if place.path == run.root else path.relative_to(run.root).as_posix()
-    above = path.parent.parent
-    has_versions = above.name in SPLITS or str(above) in (part.path for part in run.parts)
-    step = fields.integer(path.parent.name) if has_versions else None
-    return Source(path=place.path, name=name, root=place.root, split=split, step=step)
+    folder = Path(place.path).parent
+    has_versions = folder.parent.name in SPLITS or str(folder.parent) in (part.path for part in run.parts)
+    step = fields.integer(folder.name) if has_versions else None
+    return source_at(run, place, split=split, step=step)

@@ -6,7 +6,6 @@ of YAML until mid-2025. A choice of the model is a message within an object with
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,13 +16,16 @@ from rolloupe.formats.reading.files import (
     EVAL_WORDS,
     FolderEntry,
     alone,
+    file_count,
     file_of,
     files,
     folders,
     is_one_file,
     links_of,
     plain_name,
+    source_at,
     stem,
+    while_unchanged,
 )
 from rolloupe.formats.reading.json_documents import unpacked
 from rolloupe.formats.reading.jsonl import JsonlFormat
@@ -33,7 +35,7 @@ from rolloupe.formats.reading.records import Record, RecordFormat, Unusable
 from rolloupe.formats.reading.tables.parquet import ParquetFormat
 from rolloupe.formats.reading.trainer_files import metrics_of, read_bytes, read_text
 from rolloupe.model import Location, Locator, MetricRow, Problem, RunInfo, RunPart, Sample, SampleRow, Scanned, Source
-from rolloupe.storage import file_state, is_file, path_state, stamp_of_state
+from rolloupe.storage import is_file, path_state
 
 TRAJECTORIES = "trajectories"
 HISTORY = "history.jsonl"
@@ -62,11 +64,9 @@ class _Trajectories(NamedRows):
     title = "ART"
 
     def may_cut(self, key: str) -> bool:  # noqa: ARG002
-        """See `RecordFormat`."""
         return False
 
     def roles(self, record: Record) -> Roles:
-        """See `NamedRows`."""
         messages = "messages" if fields.is_messages(record.get("messages")) else None
         status = "finish_reason" if isinstance(record.get("finish_reason"), str) else None
         return _ROLES._replace(messages=messages, status_key=status, score="reward" if "reward" in record else None)
@@ -74,7 +74,7 @@ class _Trajectories(NamedRows):
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `RecordFormat`: numbers and short texts of the metadata are sample metrics and tags."""
         row = super().row(source, record, start, length)
-        for key, value in _items(record.get("metadata")):
+        for key, value in fields.as_dict(record.get("metadata")).items():
             name = fields.MetricNames()[_METADATA + key]
             if (number := fields.number(value)) is not None:
                 row.metrics[name] = number
@@ -85,11 +85,12 @@ class _Trajectories(NamedRows):
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `RecordFormat`: without what is empty, and what of the metadata is shown."""
         sample = super().sample(record, row, locator)
-        names = fields.MetricNames()
-        rest = {
-            k: v for k, v in _items(record.get("metadata")) if not {names[_METADATA + k]} & {*row.metrics, *row.tags}
-        }
-        shown = sample.extra | ({"metadata": fields.showable(rest)} if isinstance(record.get("metadata"), dict) else {})
+        names, metadata = fields.MetricNames(), record.get("metadata")
+        shown = sample.extra
+        if isinstance(metadata, dict):
+            placed = {*row.metrics, *row.tags}
+            rest = {key: value for key, value in metadata.items() if names[_METADATA + key] not in placed}
+            shown = shown | {"metadata": fields.showable(rest)}
         sample.extra = {key: value for key, value in shown.items() if value not in (None, [], {})}
         return sample
 
@@ -98,35 +99,31 @@ class _Parquet(_Trajectories, ParquetFormat):
     """Rows of Parquet: objects and lists are texts of JSON."""
 
     def prepared(self, run: RunInfo, record: Record) -> Record:  # noqa: ARG002
-        """See `RecordFormat`."""
         texts = {key: unpacked(record[key]) for key in _PACKED if key in record}
         messages = record.get("messages")
-        return record | texts | {"messages": [_unpacked_calls(one) for one in messages or ()]}
+        return record | texts | {"messages": [_unpacked_calls(message) for message in messages or ()]}
 
 
 class _GroupLines(_Trajectories, JsonlFormat):
     """Lines of JSON: each is a group, named by its place."""
 
     def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
-        """See `RecordFormat`."""
         found: list[Scanned] = []
-        for number, one in enumerate(_of_group(record, str(start))):
-            if isinstance(one, Unusable):
-                reason = f"trajectory {number}: {one}"
+        for number, trajectory in enumerate(_of_group(record, str(start))):
+            if isinstance(trajectory, Unusable):
+                reason = f"trajectory {number}: {trajectory}"
                 found.append(Problem(source=source.name, reason=reason, start=start, stop=start + length))
                 continue
-            row = self.row(source, one, start, length)
+            row = self.row(source, trajectory, start, length)
             row.index, row.part, row.ordinal = f"{row.index}.{number}", str(number), start + number
             found.append(row)
         return found
 
     def own_record(self, record: Record, row: SampleRow) -> Record:
-        """See `RecordFormat`."""
         found = _trajectory(_members(record)[int(row.part)], _facts(record, str(row.start)))
         return {} if isinstance(found, Unusable) else found
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
-        """See `RecordFormat`."""
         return super().sample(self.own_record(record, row), row, locator)
 
 
@@ -136,8 +133,7 @@ class _Yaml(_Trajectories, NumberedFormat):
     suffixes = (YAML,)
 
     def numbered(self, location: Location, within: str) -> Iterator[tuple[int, Record | Unusable]]:  # noqa: ARG002
-        """See `NumberedFormat`."""
-        yield from enumerate(_yaml_trajectories(location, *stamp_of_state(file_state(location))))
+        yield from enumerate(_yaml_trajectories(location))
 
 
 _READERS: dict[str, RecordFormat] = {PARQUET: _Parquet(), LINES: _GroupLines(), YAML: _Yaml()}
@@ -178,43 +174,29 @@ class Art(ByEnding, _Trajectories, JsonlFormat):
     )
 
     def reader_of(self, source: Source) -> RecordFormat:
-        """See `ByEnding`."""
         return _READERS[_ending(source.path)]
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
-        """See `Format`."""
         links = link_root or str(path.resolve())
         part = path if is_one_file(path) else _around(path, links) or path
-        places = [alone(path)] if is_one_file(path) else [one.location for one, _ in _listed(part, links)]
+        places = [alone(path)] if is_one_file(path) else [entry.location for entry, _ in _listed(part, links)]
         if not places or not (forced or any(map(_fits, (places[0], places[-1])))):
             return []
-        count = "one file" if len(places) == 1 else f"{len(places)} files"
-        return [
-            RunInfo(
-                name=stem(path.name) if is_one_file(path) else _name_of(path), root=str(path), format=self.name,
-                reason=f"{count} of trajectories of ART", parts=(RunPart(str(part)),),
-                link_root="" if is_one_file(path) else links,
-            )
-        ]  # fmt: skip
+        name, links = (stem(path.name), "") if is_one_file(path) else (_name_of(path), links)
+        return [self._run_at(path, f"{file_count(places)} of trajectories of ART", links, name, (RunPart(str(part)),))]
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`."""
         found = []
         for part in map(Path, (part.path for part in run.parts)):
             one_file = [(Location(str(part), links_of(run)), _split(part.parent))] if is_file(part) else []
-            listed = [] if one_file else [(one.location, split) for one, split in _listed(part, links_of(run))]
+            listed = [] if one_file else [(entry.location, split) for entry, split in _listed(part, links_of(run))]
             found += [_source(run, place, split) for place, split in (*one_file, *listed)]
         return found
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
-        """See `Format`."""
         folder = Path(run.root)
         around = folder.parent if folder.name == TRAJECTORIES else folder
         return [] if is_file(folder) else metrics_of(file_of(str(around), HISTORY, str(around)))
-
-
-def _items(value: object) -> list[tuple[str, Any]]:
-    return [*value.items()] if isinstance(value, dict) else []
 
 
 def _unpacked_calls(message: Any) -> Any:
@@ -228,7 +210,7 @@ def _unpacked_calls(message: Any) -> Any:
 def _of_group(group: Record, name: str) -> list[Record | Unusable]:
     """The trajectories of a group in the columns of Parquet, or why one cannot be read. Raises `Unusable`."""
     facts = _facts(group, name)
-    return [_trajectory(one, facts) for one in _members(group)]
+    return [_trajectory(trajectory, facts) for trajectory in _members(group)]
 
 
 def _members(group: Record) -> list[Any]:
@@ -241,15 +223,15 @@ def _members(group: Record) -> list[Any]:
 
 
 def _facts(group: Record, name: str) -> Record:
-    """What a group says of each of its trajectories."""
+    """Return the members of a group that describe each of its trajectories."""
     return {f"group_{key}": value for key, value in group.items() if key != TRAJECTORIES} | {_GROUP: name}
 
 
-def _trajectory(one: Any, facts: Record) -> Record | Unusable:
-    if not isinstance(one, dict):
+def _trajectory(trajectory: Any, facts: Record) -> Record | Unusable:
+    if not isinstance(trajectory, dict):
         return Unusable("no JSON object")
-    listed = one.get("messages_and_choices")
-    found = {key: value for key, value in one.items() if key != "messages_and_choices"}
+    listed = trajectory.get("messages_and_choices")
+    found = {key: value for key, value in trajectory.items() if key != "messages_and_choices"}
     if not isinstance(listed, list):
         return found | facts
     reasons = [entry["finish_reason"] for entry in listed if isinstance(entry, dict) and "finish_reason" in entry]
@@ -263,16 +245,11 @@ def _message(entry: Any) -> Any:
     return inner if isinstance(inner, dict) else entry
 
 
-@lru_cache(maxsize=4)
-def _yaml_trajectories(
-    location: Location,
-    inode: int,  # noqa: ARG001
-    size: int,
-    mtime_ns: int,  # noqa: ARG001
-) -> tuple[Record | Unusable, ...]:
+@while_unchanged(4)
+def _yaml_trajectories(location: Location) -> tuple[Record | Unusable, ...]:
     from rolloupe.formats.reading.yaml_values import yaml_value
 
-    if size > MAX_YAML_BYTES:
+    if path_state(location.path).st_size > MAX_YAML_BYTES:
         raise Unusable(f"more than {MAX_YAML_BYTES >> 20} MiB of YAML: not read")
     try:
         found = yaml_value(read_text(location, MAX_YAML_BYTES))
@@ -280,9 +257,9 @@ def _yaml_trajectories(
         raise Unusable(" ".join(str(error).split())[:200]) from None
     if not isinstance(found, list):
         raise Unusable("no list of groups")
-    groups = (one if isinstance(one, dict) else {} for one in found)
-    listed = (one for n, group in enumerate(groups) for one in _of_group(group, str(n)))
-    return tuple(one if isinstance(one, Unusable) else fields.showable(one) for one in listed)
+    groups = (group if isinstance(group, dict) else {} for group in found)
+    listed = (trajectory for n, group in enumerate(groups) for trajectory in _of_group(group, str(n)))
+    return tuple(found if isinstance(found, Unusable) else fields.showable(found) for found in listed)
 
 
 def _ending(path: str) -> str:
@@ -291,7 +268,7 @@ def _ending(path: str) -> str:
 
 
 def _fits(place: Location) -> bool:
-    """Whether a file begins as one of ART does."""
+    """Return whether a file begins like a file of ART."""
     ending = _ending(place.path)
     if ending == YAML:
         head = read_bytes(place, 2**20) if _BEGINNING.match(read_bytes(place, 64)) else b""
@@ -303,7 +280,7 @@ def _fits(place: Location) -> bool:
 
 
 def _begins_a_group(first: Sequence[Record], place: Location) -> bool:
-    """Whether a line too long to be seen whole begins as a group does."""
+    """Return whether a line that is too long to be seen whole begins like a group."""
     return any(TRAJECTORIES in record for record in first) and _MESSAGES in read_bytes(place, MAX_BYTES)
 
 
@@ -315,33 +292,35 @@ def _is_group(record: Record) -> bool:
 
 def _around(folder: Path, links: str) -> Path | None:
     """The folder of splits: this one or that in it, if it holds any."""
-    named = [folder] if folder.name == TRAJECTORIES else [Path(one.path) for one in folders(str(folder), links)]
-    return next((one for one in named if one.name == TRAJECTORIES and _listed(one, links)), None)
+    named = [folder] if folder.name == TRAJECTORIES else [Path(entry.path) for entry in folders(str(folder), links)]
+    return next((place for place in named if place.name == TRAJECTORIES and _listed(place, links)), None)
 
 
 def _listed(folder: Path, links: str) -> list[tuple[FolderEntry, str]]:
     """The files of steps with their splits: of each folder of `trajectories/`, else of this one."""
     places = [folder]
     if folder.name == TRAJECTORIES:
-        places = [Path(one.path) for one in folders(str(folder), links)]
-    return [(one, _split(place)) for place in places for one in _of_steps(str(place), links)]
+        places = [Path(entry.path) for entry in folders(str(folder), links)]
+    return [(entry, _split(place)) for place in places for entry in _of_steps(str(place), links)]
 
 
 def _of_steps(folder: str, links: str) -> list[FolderEntry]:
     """The files of steps in their order, of one that was migrated the newest kind; without any, those of ART."""
     found: dict[int, FolderEntry] = {}
     for ending in reversed(_READERS):
-        for one in files(folder, links, (ending,)):
-            name = plain_name(one.name).removesuffix(ending)
+        for entry in files(folder, links, (ending,)):
+            name = plain_name(entry.name).removesuffix(ending)
             if _STEP.fullmatch(name):
-                found[int(name)] = one
+                found[int(name)] = entry
     return [found[step] for step in sorted(found)] or _of_other_names(folder, links)
 
 
 def _of_other_names(folder: str, links: str) -> list[FolderEntry]:
     """Files that hold trajectories under other names; where the first few hold none, none is looked for."""
     listed = files(folder, links, tuple(_READERS))
-    return [one for one in listed if _fits(one.location)] if any(_fits(one.location) for one in listed[:2]) else []
+    if not any(_fits(entry.location) for entry in listed[:2]):
+        return []
+    return [entry for entry in listed if _fits(entry.location)]
 
 
 def _split(folder: Path) -> str:
@@ -351,18 +330,15 @@ def _split(folder: Path) -> str:
 
 def _name_of(folder: Path) -> str:
     """The name of the model."""
-    names = [one.name for one in (folder, *folder.parents)]
+    names = [place.name for place in (folder, *folder.parents)]
     return names[names.index(TRAJECTORIES) + 1] if TRAJECTORIES in names[:2] and len(names) > 2 else folder.name
 
 
 def _source(run: RunInfo, place: Location, split: str | None) -> Source:
-    path = Path(place.path)
-    name = path.name if place.path == run.root else path.relative_to(run.root).as_posix()
-    step = plain_name(path.name).partition(".")[0]
-    return Source(
-        path=place.path, name=name, root=place.root, split=split,
-        step=int(step) if _STEP.fullmatch(step) else None, depends=_depends(place),
-    )  # fmt: skip
+    step = plain_name(Path(place.path).name).partition(".")[0]
+    return source_at(
+        run, place, split=split, step=int(step) if _STEP.fullmatch(step) else None, depends=_depends(place)
+    )
 
 
 def _depends(place: Location) -> str:

@@ -11,18 +11,16 @@ import numpy as np
 from rolloupe import text, tokens
 from rolloupe.formats.generic.keys import candidates
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.files import links_of, stem
+from rolloupe.formats.reading.files import stem
 from rolloupe.formats.reading.json_documents import sample_count
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.records import Record, Unusable
-from rolloupe.formats.trainers.token_rows import add_tokens, ids_of, series_of, texts_of
+from rolloupe.formats.token_texts import add_tokens, ids_of, own_tokenizer, series_of, texts_of
 from rolloupe.model import Location, Locator, RunInfo, Sample, SampleRow, Scanned, Source
-from rolloupe.storage import is_file
-from rolloupe.tokenizer import find_tokenizer
 
 SCORES, TOKENS, MASKS, MESSAGES = "scores", "tokens", "masks", "messages"
 TEXTS = "rolloupe.texts"
-"""Where a prepared record has the texts of its ids."""
+"""The key for the texts of ids in a prepared record."""
 UNTRAINED = -100
 SERIES = {"inference_logprobs": "logprobs", "ref_logprobs": "ref_logprobs", "advantages": "advantages"}
 OF_SAMPLE = ("overrides", "images", "distill_token_ids", "distill_logprobs")
@@ -65,7 +63,6 @@ class Atropos(JsonlFormat):
     limits = "The files hold no step, status or ground truth, and only the groups that were sent to the trainer."
 
     def fits(self, record: Record) -> bool:
-        """See `RecordFormat`."""
         others = candidates(tuple(record)).by_role.keys() & _TOLD_ELSEWHERE  # in any other log of groups
         return not others and all(isinstance(record.get(key), list) for key in _OWN)
 
@@ -112,7 +109,6 @@ class Atropos(JsonlFormat):
         return row
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
-        """See `RecordFormat`."""
         number = int(row.part)
         sample = fields.sample_of(row, locator, *_texts(record, number))
         ids, first = _tokens(record, number)
@@ -129,9 +125,7 @@ class Atropos(JsonlFormat):
         add_tokens(run, sample, ids, first, has_text=isinstance(record.get(MESSAGES), list))
 
     def tokenizers(self, run: RunInfo) -> list[Location | str]:
-        """See `Format`."""
-        found = None if is_file(run.root) else find_tokenizer(Location(run.root, links_of(run)))
-        return [found] if found else []
+        return own_tokenizer(run)
 
 
 def _at(record: Record, key: str, number: int) -> Any:

@@ -5,20 +5,23 @@ line an attempt. Its `_materialized_inputs`, `_reward_profiling` and `_aggregate
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+from msgspec.structs import replace
+
+from rolloupe import text, tokens
 from rolloupe.formats.generic.keys import Roles
 from rolloupe.formats.generic.rows import NamedRows
 from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.fields import as_dict
 from rolloupe.formats.reading.files import files, links_of, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import look_into
 from rolloupe.formats.reading.records import Record, Unusable
-from rolloupe.formats.trainers.response_items import ItemTokens, conversation, parted, tokens_of
-from rolloupe.formats.trainers.token_rows import add_tokens, series_of
+from rolloupe.formats.token_texts import add_tokens, ids_of, own_tokenizer, series_of
 from rolloupe.model import Location, Locator, RunInfo, Sample, SampleRow, Source
 from rolloupe.storage import is_file
-from rolloupe.tokenizer import find_tokenizer
 
 PARAMS, RESPONSE, TRAJECTORY = "responses_create_params", "response", "ng_trajectory"
 GROUPS = ("_ng_task_index", "task_idx", "provenance_id")
@@ -32,6 +35,22 @@ _MADE = _INPUT, _OUTPUT, _STATUS, _AGENT, _ITEMS = (
 )  # fmt: skip
 """Members that a prepared record has beside its own, which may be called anything."""
 _WITHOUT_RESPONSE = {"rollout_kind", "policy_response", "reward"}
+
+_USAGE = ("input_tokens", "total_tokens")
+_COUNTS = (*_USAGE, "output_tokens")
+
+
+class ItemTokens(NamedTuple):
+    """The tokens of a conversation: its last prompt and answer, where its first answer begins, and what was sampled."""
+
+    ids: list[int]
+    first: int
+    logprobs: np.ndarray
+    sampled: np.ndarray
+    notes: Sequence[str] = ()
+
+
+NO_TOKENS = ItemTokens([], 0, np.empty(0), np.empty(0))
 
 
 class NemoGym(NamedRows, JsonlFormat):
@@ -88,7 +107,6 @@ class NemoGym(NamedRows, JsonlFormat):
     series_in_samples = True
 
     def fits(self, record: Record) -> bool:
-        """See `RecordFormat`."""
         keys = record.keys()
         has_answer = not keys.isdisjoint((RESPONSE, TRAJECTORY))
         return FAILURE in keys or (PARAMS in keys and has_answer) or keys >= _WITHOUT_RESPONSE
@@ -102,33 +120,27 @@ class NemoGym(NamedRows, JsonlFormat):
         ]
 
     def may_cut(self, key: str) -> bool:  # noqa: ARG002
-        """See `RecordFormat`."""
         return False
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`."""
         listed = [] if is_file(run.root) else files(run.root, links_of(run))
-        fitting = {one.path for one in listed if any(map(self.fits, self.first_records([one.location])))}
+        fitting = {entry.path for entry in listed if any(map(self.fits, self.first_records([entry.location])))}
         is_chosen = is_file(run.root) or bool(run.reading.format and not fitting)
-        found = (one for one in super().sources(run) if is_chosen or one.path in fitting)
-        return [
-            Source(path=one.path, name=one.name, root=one.root, split=f"eval/{_environment(stem(one.name))}")
-            for one in found
-        ]
+        found = (source for source in super().sources(run) if is_chosen or source.path in fitting)
+        return [replace(source, step=None, split=f"eval/{_environment(stem(source.name))}") for source in found]
 
     def prepared(self, run: RunInfo, record: Record) -> Record:  # noqa: ARG002
         """See `RecordFormat`: with its items as messages."""
-        params, response = _inner(record, PARAMS), _inner(record, RESPONSE)
+        params, response = as_dict(record.get(PARAMS)), as_dict(record.get(RESPONSE))
         items = response.get("output") if RESPONSE in record else _of_trajectory(record)
         answer = record.get("policy_response") if items is None else conversation(items)
         asked, answered = parted(conversation(params.get("input")), answer)
         return record | {
             _INPUT: asked, _OUTPUT: answered, _ITEMS: items, _STATUS: _status(response),
-            _AGENT: _inner(record, "agent_ref").get("name"),
+            _AGENT: as_dict(record.get("agent_ref")).get("name"),
         }  # fmt: skip
 
     def roles(self, record: Record) -> Roles:
-        """See `NamedRows`."""
         group = next((key for key in GROUPS if fields.name(record.get(key)) is not None), None)
         return Roles(
             prompt=_INPUT, response=_OUTPUT, messages=None, score="reward" if "reward" in record else None, step=None,
@@ -143,11 +155,10 @@ class NemoGym(NamedRows, JsonlFormat):
         return found._replace(counts={what: key for what, key in found.counts.items() if key not in _COUNTS})
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
-        """See `RecordFormat`."""
         if not self.fits(record):
             raise Unusable("a line without a response is no rollout")
         row = super().row(source, {"score": None, **record}, start, length)
-        usage = _inner(_inner(record, RESPONSE), "usage")
+        usage = as_dict(as_dict(record.get(RESPONSE)).get("usage"))
         row.metrics |= {
             f"usage.{key}" if key in record else key: float(n)
             for key in _USAGE
@@ -178,20 +189,10 @@ class NemoGym(NamedRows, JsonlFormat):
 
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
         """See `RecordFormat`: with its tokens."""
-        found = tokens_of(record.get(_ITEMS))
-        if found.ids:
-            sample.series, notes = series_of(_arrays(found), len(found.ids), found.first)
-            sample.notes += [*notes, *found.notes]
-            add_tokens(run, sample, found.ids, found.first, has_text=True)
+        add_item_tokens(run, sample, record.get(_ITEMS))
 
     def tokenizers(self, run: RunInfo) -> list[Location | str]:
-        """See `Format`."""
-        found = None if is_file(run.root) else find_tokenizer(Location(run.root, links_of(run)))
-        return [found] if found else []
-
-
-_USAGE = ("input_tokens", "total_tokens")
-_COUNTS = (*_USAGE, "output_tokens")
+        return own_tokenizer(run)
 
 
 def _environment(name: str) -> str:
@@ -199,29 +200,76 @@ def _environment(name: str) -> str:
     return name.removesuffix(FAILED) or name
 
 
-def _inner(record: Record, key: str) -> Record:
-    found = record.get(key)
-    return found if isinstance(found, dict) else {}
-
-
 def _status(response: Record) -> Any:
     """The status; of an incomplete response the reason."""
-    return _inner(response, "incomplete_details").get("reason") or response.get("status")
+    return as_dict(response.get("incomplete_details")).get("reason") or response.get("status")
 
 
 def _of_trajectory(record: Record) -> list[Any] | None:
     """The items of the first invocation that has a conversation; others were spawned by it."""
-    invocations = _inner(record, TRAJECTORY).get("invocations")
-    found = (one.get("conversation") for one in invocations or () if isinstance(one, dict))
+    invocations = as_dict(record.get(TRAJECTORY)).get("invocations")
+    found = (invocation.get("conversation") for invocation in fields.dicts(invocations))
     return next((items for items in found if isinstance(items, list) and items), None)
 
 
 def _rest(value: object, shown: str) -> Any:
-    """What an object holds besides its turns and what it leaves open."""
+    """Return the members of an object that are not empty, without its turns."""
     if not isinstance(value, dict):
         return fields.showable(value)
-    return fields.showable({key: one for key, one in value.items() if key != shown and one not in (None, [], {})})
+    return fields.showable({key: inner for key, inner in value.items() if key != shown and inner not in (None, [], {})})
 
 
-def _arrays(found: ItemTokens) -> dict[str, Any]:
-    return {"logprobs": found.logprobs, "loss_mask": found.sampled}
+def conversation(items: object) -> Any:
+    """Return the items of a conversation; a text, or anything else that is no list, unchanged."""
+    return _last(items) if isinstance(items, list) else items
+
+
+def parted(asked: Any, answered: Any) -> tuple[Any, Any]:
+    """Return prompt and response; without a prompt, the one with which the answer begins, if it is a conversation."""
+    if asked or not fields.is_messages(answered):
+        return asked, answered
+    first = text.answer_at(answered)
+    first = first if first < len(answered) else 0
+    return answered[:first], answered[first:]
+
+
+def tokens_of(items: object) -> ItemTokens:
+    """Return the tokens of items; none if the ids of a later call do not begin with those of an earlier one."""
+    listed = [item for item in _last(items) if isinstance(item, dict)] if isinstance(items, list) else []
+    calls = [_ids(item) for item in listed if tokens.length(item.get("generation_token_ids"))]
+    if not calls:
+        return NO_TOKENS
+    ids = [*calls[-1][0], *calls[-1][1]]
+    logprobs, sampled = np.full(len(ids), np.nan), np.zeros(len(ids))
+    unequal = 0
+    for asked, answered, values in calls:
+        start, stop = len(asked), len(asked) + len(answered)
+        if ids[:stop] != [*asked, *answered]:
+            return NO_TOKENS
+        sampled[start:stop] = 1
+        if values is not None and len(values) == len(answered):
+            logprobs[start:stop] = values
+        elif values is not None:
+            unequal += 1
+    note = f"arrays {tokens.UNEQUAL}, not shown: the logprobs of {unequal} answers are not as many as their tokens"
+    return ItemTokens(ids, len(calls[0][0]), logprobs, sampled, [note] if unequal else ())
+
+
+def add_item_tokens(run: RunInfo, sample: Sample, items: object) -> None:
+    """Add the tokens of items to a sample, with their series."""
+    found = tokens_of(items)
+    if found.ids:
+        arrays = {"logprobs": found.logprobs, "loss_mask": found.sampled}
+        sample.series, notes = series_of(arrays, len(found.ids), found.first)
+        sample.notes += [*notes, *found.notes]
+        add_tokens(run, sample, found.ids, found.first, has_text=True)
+
+
+def _last(items: list[Any]) -> list[Any]:
+    """The longest list of lists that repeat each other: the last."""
+    return items[-1] if items and all(isinstance(item, list) for item in items) else items
+
+
+def _ids(item: Record) -> tuple[list[int], list[int], np.ndarray | None]:
+    asked, answered = ids_of(item.get("prompt_token_ids")), ids_of(item.get("generation_token_ids"))
+    return asked, answered, tokens.read_floats(item.get("generation_log_probs"))

@@ -9,21 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from rolloupe import text, tokens
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.files import alone, file_of, is_one_file, links_of, plain_name, stem
+from rolloupe.formats.reading.files import alone, file_of, is_one_file, plain_name, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.line_reader import parse
 from rolloupe.formats.reading.numbered_samples import ByEnding
 from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.prompt_runs import PromptRuns
 from rolloupe.formats.reading.records import Record, Unusable
+from rolloupe.formats.token_texts import add_tokens, ids_of, own_tokenizer, series_of, texts_of
 from rolloupe.formats.trainers.nemo_gym import NemoGym
-from rolloupe.formats.trainers.token_rows import add_tokens, ids_of, series_of, texts_of
 from rolloupe.model import Location, Locator, RunInfo, Sample, SampleRow, Source
 from rolloupe.storage import is_file
-from rolloupe.tokenizer import find_tokenizer
 
 IDS, MASK, LENGTH = "token_ids", "token_loss_mask", "input_lengths"
 SERIES = {
@@ -76,26 +76,29 @@ class LoggedBatches(PromptRuns):
     limits = "The lines hold no group, status or ground truth, unlike `trajectory_collection.jsonl`."
 
     def fits(self, record: Record) -> bool:
-        """See `RecordFormat`."""
         return record.keys() >= _TRAIN or (record.keys() >= _VAL and isinstance(record["content"], list))
 
     def prepared(self, run: RunInfo, record: Record) -> Record:
         """See `RecordFormat`: without the lists of one element, with the texts of ids where no others are."""
-        one = _unlisted(record)
-        ids, first = _tokens(one)
-        texts = _texts(one.get("content"))
+        plain = _unlisted(record)
+        ids, first = _tokens(plain)
+        texts = _texts(plain.get("content"))
         if not any(texts):
             texts = texts_of(run, ids, first)
-        return one | {"_texts": texts, "_ids": ids, "_first": first, "_has_text": bool(_texts(one.get("content"))[1])}
+        return plain | {
+            "_texts": texts,
+            "_ids": ids,
+            "_first": first,
+            "_has_text": bool(_texts(plain.get("content"))[1]),
+        }
 
     def group_in(self, run: RunInfo, source: Source, data: bytes, start: int) -> str | None:  # noqa: ARG002
         """See `PromptRuns`: without the texts of ids."""
-        one = _unlisted(parse(data))
-        ids, first = _tokens(one)
-        return _group(ids[:first], _texts(one.get("content"))[0]) if "rewards" in one else None
+        plain = _unlisted(parse(data))
+        ids, first = _tokens(plain)
+        return _group(ids[:first], _texts(plain.get("content"))[0]) if "rewards" in plain else None
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
-        """See `RecordFormat`."""
         if "rewards" not in record:
             raise Unusable("a line without rewards is no sample")
         prompt, response = record["_texts"]
@@ -126,7 +129,6 @@ class LoggedBatches(PromptRuns):
         )
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
-        """See `RecordFormat`."""
         prompt, response = record["_texts"]
         total, padded = len(record["_ids"]), tokens.length(record.get(IDS))
         arrays = {name: _cut(record.get(key), total, padded) for key, name in SERIES.items()}
@@ -141,20 +143,16 @@ class LoggedBatches(PromptRuns):
         add_tokens(run, sample, record["_ids"], record["_first"], has_text=record["_has_text"])
 
     def tokenizers(self, run: RunInfo) -> list[Location | str]:
-        """See `Format`."""
-        found = None if is_file(run.root) else find_tokenizer(Location(run.root, links_of(run)))
-        return [found] if found else []
+        return own_tokenizer(run)
 
 
 class NemoRL(ByEnding, LoggedBatches):
-    """What NeMo-RL logs: batches, and the rollouts of NeMo-Gym that it collects without training."""
+    """Logs of NeMo-RL: batches, and rollouts of NeMo-Gym collected without training."""
 
     def reader_of(self, source: Source) -> JsonlFormat:
-        """See `ByEnding`."""
         return _ROLLOUTS if _is_collection(source.path) else _BATCHES
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
-        """See `Format`."""
         links = link_root or str(path.resolve())
         place = alone(path) if is_one_file(path) else file_of(str(path), COLLECTION, links)
         named = place is not None and _is_collection(place.path)
@@ -162,10 +160,14 @@ class NemoRL(ByEnding, LoggedBatches):
         return super().detect(path, forced=forced or is_collected, link_root=link_root)
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`."""
         found = super().sources(run)
-        listed = [one for one in found if is_file(run.root) or _is_collection(one.path) or _may_fit(one.location)]
-        return [_collected(one) if _is_collection(one.path) else one for one in (listed or found)]
+        listed = [
+            source for source in found if is_file(run.root) or _is_collection(source.path) or _may_fit(source.location)
+        ]
+        return [
+            replace(source, step=None, split=f"eval/{stem(COLLECTION)}") if _is_collection(source.path) else source
+            for source in (listed or found)
+        ]
 
 
 _BATCHES, _ROLLOUTS = LoggedBatches(), NemoGym()
@@ -175,10 +177,6 @@ def _is_collection(path: str) -> bool:
     return plain_name(os.path.basename(path)) == COLLECTION
 
 
-def _collected(source: Source) -> Source:
-    return Source(path=source.path, name=source.name, root=source.root, split=f"eval/{stem(COLLECTION)}")
-
-
 def _may_fit(place: Location) -> bool:
     found = look(place).objects
     return not found or any(map(_BATCHES.fits, found))
@@ -186,29 +184,25 @@ def _may_fit(place: Location) -> bool:
 
 def _unlisted(record: Record) -> Record:
     """The values of a sample, without the lists of one element around them."""
-    return {key: value[0] if _is_one(value) else value for key, value in record.items()}
+    return {key: value[0] if isinstance(value, list) and len(value) == 1 else value for key, value in record.items()}
 
 
 def _group(ids: list[int], prompt: Any) -> str:
     return fields.digest(repr(ids) if ids else fields.joined(prompt))
 
 
-def _is_one(value: object) -> bool:
-    return isinstance(value, list) and len(value) == 1
-
-
-def _tokens(one: Record) -> tuple[list[int], int]:
+def _tokens(plain: Record) -> tuple[list[int], int]:
     """The ids of a sample without its padding, and where the first trained one stands."""
-    ids = ids_of(one.get(IDS))
-    length = fields.count(one.get(LENGTH))
+    ids = ids_of(plain.get(IDS))
+    length = fields.count(plain.get(LENGTH))
     ids = ids[: len(ids) if length is None else length]
-    mask = tokens.read_floats(one.get(MASK))
+    mask = tokens.read_floats(plain.get(MASK))
     trained = mask is not None and mask[: len(ids)] > 0
     return ids, int(trained.argmax()) if isinstance(trained, np.ndarray) and trained.any() else len(ids)
 
 
 def _cut(values: Any, total: int, padded: int | None) -> Any:
-    """A token array without its padding, where the ids have it too; None for what is no array."""
+    """Return a token array without its padding, if the ids are padded as well; None if the value is no array."""
     length = tokens.length(values)
     return (values[:total] if length == padded else values) if length else None
 

@@ -5,19 +5,19 @@ the tokenizer.
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from rolloupe import tokens
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.files import files, links_of, plain_name, stem
+from rolloupe.formats.reading.files import files, folder_of, links_of, plain_name, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.records import Record, References, Unusable, step_of
 from rolloupe.formats.reading.trainer_files import records
-from rolloupe.formats.trainers.token_rows import add_tokens, ids_of, series_of, texts_of
+from rolloupe.formats.token_texts import add_tokens, ids_of, own_tokenizer, series_of, texts_of
 from rolloupe.model import Location, Locator, RunInfo, Sample, SampleRow, Source
 from rolloupe.storage import is_file
-from rolloupe.tokenizer import find_tokenizer
 
 METADATA = "_metadata.jsonl"
 PROMPT, RESPONSE = "prompt_tokens", "response_tokens"
@@ -61,20 +61,17 @@ class OpenInstruct(JsonlFormat):
     )
 
     def fits(self, record: Record) -> bool:
-        """See `RecordFormat`."""
         return record.keys() >= _OWN
 
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`: without the metadata, whose number is no step."""
-        found = (one for one in super().sources(run) if not plain_name(one.name).endswith(METADATA))
-        return [Source(path=one.path, name=one.name, root=one.root) for one in found]
+        found = (source for source in super().sources(run) if not plain_name(source.name).endswith(METADATA))
+        return [replace(source, step=None) for source in found]
 
     def may_cut(self, key: str) -> bool:
-        """See `RecordFormat`."""
         return key in self.series_keys
 
     def needs_length(self, key: str) -> bool:
-        """See `RecordFormat`."""
         return key == "logprobs"
 
     def prepared(self, run: RunInfo, record: Record) -> Record:
@@ -84,7 +81,6 @@ class OpenInstruct(JsonlFormat):
         return record | dict(zip(_TEXTS, texts, strict=True))
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
-        """See `RecordFormat`."""
         if RESPONSE not in record:
             raise Unusable("a line without response_tokens is no trace")
         prompt, response = (tokens.length(record.get(key)) or 0 for key in (PROMPT, RESPONSE))
@@ -112,11 +108,9 @@ class OpenInstruct(JsonlFormat):
         )
 
     def references(self, record: Record) -> References:
-        """See `RecordFormat`."""
         return References(fields.as_text(record.get("ground_truth")), [])
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
-        """See `RecordFormat`."""
         sample = super().sample(record, row, locator)
         logprobs = {"logprobs": record.get("logprobs")}
         sample.series, sample.notes = series_of(logprobs, row.total_tokens or 0, row.prompt_tokens)
@@ -128,34 +122,25 @@ class OpenInstruct(JsonlFormat):
         add_tokens(run, sample, [*prompt, *response], len(prompt), has_text=False)
 
     def config(self, run: RunInfo) -> dict[str, Any]:
-        """See `Format`."""
-        return next((one for place in _metadata(run) for one in records(place)), {})
+        return next((record for place in _metadata(run) for record in records(place)), {})
 
     def tokenizers(self, run: RunInfo) -> list[Location | str]:
-        """See `Format`."""
-        folder = _folder(run)
-        own = None if is_file(run.root) else find_tokenizer(Location(folder, links_of(run)))
         name = self.config(run).get("model_name")
-        return [*([own] if own else []), *([name] if isinstance(name, str) else [])]
-
-
-def _folder(run: RunInfo) -> str:
-    return str(Path(run.root).parent) if is_file(run.root) else run.root
+        return [*own_tokenizer(run), *([name] if isinstance(name, str) else [])]
 
 
 def _metadata(run: RunInfo) -> Iterator[Location]:
-    folder = _folder(run)
+    folder = folder_of(run)
     links = folder if is_file(run.root) else links_of(run)
-    yield from (one.location for one in files(folder, links, (METADATA,)))
+    yield from (entry.location for entry in files(folder, links, (METADATA,)))
 
 
 def _env(value: object) -> str:
     """The data set of a sample; a list names one."""
-    one = value[0] if isinstance(value, list) and len(value) == 1 else value
-    return fields.name(one) or ""
+    name = value[0] if isinstance(value, list) and len(value) == 1 else value
+    return fields.name(name) or ""
 
 
 def _numbers(info: object) -> dict[str, float]:
     names = fields.MetricNames()
-    pairs = info.items() if isinstance(info, dict) else ()
-    return {names[key]: number for key, value in pairs if (number := fields.number(value)) is not None}
+    return {names[key]: number for key, number in fields.numbers(info).items()}

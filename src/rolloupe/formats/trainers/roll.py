@@ -6,11 +6,11 @@ Source: `write_to_json_process`. Its pipeline of verifiable rewards writes promp
 
 from typing import ClassVar
 
+from rolloupe.formats.generic.rows import OwnNames
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.json_documents import row_at, sample_count, unpacked
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.records import Record, Unusable
-from rolloupe.formats.trainers.own_names import OwnNames
 from rolloupe.model import Locator, Sample, SampleRow, Scanned, Source
 
 TRAJECTORY = "trajectory_data"
@@ -53,7 +53,6 @@ class Roll(OwnNames, JsonlFormat):
     )
 
     def fits(self, record: Record) -> bool:
-        """See `RecordFormat`."""
         columns = _OWN if "responses" in record else (TRAJECTORY, "messages")
         return all(isinstance(record.get(key), list) for key in columns)
 
@@ -63,26 +62,19 @@ class Roll(OwnNames, JsonlFormat):
 
     def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
         """See `RecordFormat`: a sample for each place in the lists."""
-        count = sample_count(record, _column(record))
-        found: list[Scanned] = []
-        for number in range(count):
-            one = _sample_at(record, number)
-            if one:
-                found.append(self._part(source, one, start, length, number))
-        return found
+        samples = (_sample_at(record, number) for number in range(sample_count(record, _column(record))))
+        return [self._part(source, sample, start, length, number) for number, sample in enumerate(samples) if sample]
 
-    def _part(self, source: Source, one: Record, start: int, length: int, number: int) -> SampleRow:
-        row = self.row(source, one, start, length)
+    def _part(self, source: Source, sample: Record, start: int, length: int, number: int) -> SampleRow:
+        row = self.row(source, sample, start, length)
         row.index, row.ordinal, row.part = f"{row.index}.{number}", start + number, str(number)
         row.tags = {key: value for key, value in row.tags.items() if unpacked(value) is value}
         return row
 
     def own_record(self, record: Record, row: SampleRow) -> Record:
-        """See `RecordFormat`."""
         return _sample_at(record, int(row.part))
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
-        """See `RecordFormat`."""
         sample = super().sample(self.own_record(record, row), row, locator)
         sample.extra = {key: unpacked(value) for key, value in sample.extra.items()}
         return sample
@@ -99,28 +91,23 @@ def _column(record: Record) -> str:
 def _sample_at(record: Record, number: int) -> Record:
     """The values of a sample; empty for a row that ROLL left empty."""
     column = _column(record)
-    one = row_at(record, number, sample_count(record, column))
-    return _of_trajectory(one) if column == TRAJECTORY else {"prompt": "", **one}
+    sample = row_at(record, number, sample_count(record, column))
+    return _of_trajectory(sample) if column == TRAJECTORY else {"prompt": "", **sample}
 
 
-def _of_trajectory(one: Record) -> Record:
+def _of_trajectory(sample: Record) -> Record:
     """The values of an agentic sample under the names of others."""
-    facts = unpacked(one.get(TRAJECTORY))
+    facts = unpacked(sample.get(TRAJECTORY))
     if not isinstance(facts, dict):
         return {}
-    env, rewards, failure = (_inner(facts, key) for key in ("env_info", "reward_info", "failure_info"))
-    messages = unpacked(one.get("messages"))
+    env, rewards, failure = (fields.as_dict(facts.get(key)) for key in ("env_info", "reward_info", "failure_info"))
+    messages = unpacked(sample.get("messages"))
     messages = messages if fields.is_messages(messages) else unpacked(facts.get("messages"))
     group = "-".join(filter(None, (fields.name(env.get("group_id")), fields.name(env.get("seed")))))
     found = {
-        "global_step": one.get("global_step"), "scores": rewards.get("episode_reward"), "domain": env.get("tag"),
+        "global_step": sample.get("global_step"), "scores": rewards.get("episode_reward"), "domain": env.get("tag"),
         "stop_reason": facts.get("finish_reason") or failure.get("stop_reason"), "id": group or None,
-        "messages": messages if fields.is_messages(messages) else None, "tools": unpacked(one.get("tools")),
-        "exp_name": one.get("exp_name"), **{key: facts[key] for key in facts if key != "messages"},
+        "messages": messages if fields.is_messages(messages) else None, "tools": unpacked(sample.get("tools")),
+        "exp_name": sample.get("exp_name"), **{key: facts[key] for key in facts if key != "messages"},
     }  # fmt: skip
     return {key: value for key, value in found.items() if value is not None}
-
-
-def _inner(facts: Record, key: str) -> Record:
-    found = facts.get(key)
-    return found if isinstance(found, dict) else {}

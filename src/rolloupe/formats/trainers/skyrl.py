@@ -9,24 +9,26 @@ from pathlib import Path
 from typing import ClassVar
 
 from rolloupe.formats.generic.keys import Roles
+from rolloupe.formats.generic.rows import OwnNames
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import (
     FolderEntry,
     alone,
+    file_count,
     file_of,
     files,
     folders,
     is_one_file,
     links_of,
     plain_name,
+    source_at,
     stem,
 )
 from rolloupe.formats.reading.peek import look_into
 from rolloupe.formats.reading.prompt_runs import PromptRuns
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.trainer_files import kept_records, merged_metrics
-from rolloupe.formats.trainers.own_names import OwnNames
-from rolloupe.model import Location, MetricRow, RunInfo, RunPart, SampleRow, Source
+from rolloupe.model import Location, MetricRow, RunInfo, SampleRow, Source
 from rolloupe.storage import is_file
 
 EVALS = "dumped_evals"
@@ -72,30 +74,22 @@ class SkyRL(OwnNames, PromptRuns):
     )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
-        """See `Format`."""
         links = link_root or str(path.resolve())
-        places = [alone(path)] if is_one_file(path) else [one.location for one in _listed(path, links)]
+        places = [alone(path)] if is_one_file(path) else [entry.location for entry in _listed(path, links)]
         found = (record for _, seen in look_into(places) for record in seen.objects)
-        if not places or not (forced or any(map(_fits, found))):
+        if not places or not (forced or any(record.keys() >= _OWN for record in found)):
             return []
-        number = "one file" if len(places) == 1 else f"{len(places)} files"
-        reason = f"{number} of evaluations of SkyRL; equal prompts that follow each other are inferred to be a group"
-        name = stem(path.name) if is_one_file(path) else (path.parent.name if path.name == EVALS else "") or path.name
-        return [
-            RunInfo(
-                name=name, root=str(path), format=self.name, reason=reason, parts=(RunPart(str(path)),),
-                link_root="" if is_one_file(path) else links,
-            )
-        ]  # fmt: skip
+        what = "evaluations of SkyRL; equal prompts that follow each other are inferred to be a group"
+        reason = f"{file_count(places)} of {what}"
+        if is_one_file(path):
+            return [self._run_at(path, reason, "", stem(path.name))]
+        return [self._run_at(path, reason, links, path.parent.name if path.name == EVALS else "")]
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`."""
-        root = Path(run.root)
-        if is_file(root):
-            return [_source(Location(run.root, links_of(run)), root.name)]
-        return [
-            _source(one.location, Path(one.path).relative_to(root).as_posix()) for one in _listed(root, links_of(run))
-        ]
+        links = links_of(run)
+        if is_file(run.root):
+            return [_source(run, Location(run.root, links))]
+        return [_source(run, entry.location) for entry in _listed(Path(run.root), links)]
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `RecordFormat`: the step is that of the folder."""
@@ -105,40 +99,31 @@ class SkyRL(OwnNames, PromptRuns):
         return row
 
     def stores_group(self, record: Record) -> bool:
-        """See `PromptRuns`."""
         return self.known_roles(record).group is not None
 
     def prepared(self, run: RunInfo, record: Record) -> Record:  # noqa: ARG002
         """See `RecordFormat`: the ground truth of the environment is that of the sample."""
-        extras = record.get("env_extras")
-        spec = extras.get("reward_spec") if isinstance(extras, dict) else None
-        is_told = isinstance(spec, dict) and "ground_truth" in spec
-        return record | {"ground_truth": spec["ground_truth"]} if is_told and spec else record
+        spec = fields.as_dict(fields.as_dict(record.get("env_extras")).get("reward_spec"))
+        return record | {"ground_truth": spec["ground_truth"]} if "ground_truth" in spec else record
 
     def roles(self, record: Record) -> Roles:
-        """See `NamedRows`."""
         return super().roles(record)._replace(label="ground_truth" if "ground_truth" in record else None)
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
-        """See `Format`."""
         return merged_metrics(_metrics(run))
-
-
-def _fits(record: Record) -> bool:
-    return record.keys() >= _OWN
 
 
 def _step_folders(folder: Path, links: str) -> list[Path]:
     """The folders of steps: this one, or those in it."""
     if _STEP.fullmatch(folder.name):
         return [folder]
-    found = [Path(one.path) for one in folders(str(folder), links) if _STEP.fullmatch(one.name)]
-    return sorted(found, key=lambda one: (_step_of(one) or 0, str(one)))
+    found = [Path(entry.path) for entry in folders(str(folder), links) if _STEP.fullmatch(entry.name)]
+    return sorted(found, key=lambda folder: (_step_of(folder) or 0, str(folder)))
 
 
 def _listed(folder: Path, links: str) -> list[FolderEntry]:
     places = _step_folders(folder, links) or [folder]
-    return [one for place in places for one in files(str(place), links) if plain_name(one.name) != METRICS]
+    return [entry for place in places for entry in files(str(place), links) if plain_name(entry.name) != METRICS]
 
 
 def _step_of(folder: Path) -> int | None:
@@ -146,14 +131,13 @@ def _step_of(folder: Path) -> int | None:
     return fields.integer(match["step"]) if match else None
 
 
-def _source(place: Location, name: str) -> Source:
+def _source(run: RunInfo, place: Location) -> Source:
     path = Path(place.path)
-    step = _step_of(path.parent)
-    return Source(path=place.path, name=name, root=place.root, split=f"eval/{stem(path.name)}", step=step)
+    return source_at(run, place, split=f"eval/{stem(path.name)}", step=_step_of(path.parent))
 
 
 def _metrics(run: RunInfo) -> Iterator[Record]:
     """The rows of metrics, each with the step of its folder."""
     for folder in [] if is_file(run.root) else _step_folders(Path(run.root), links_of(run)):
         place = file_of(str(folder), METRICS, links_of(run))
-        yield from (one | {"step": _step_of(folder) or 0} for one in kept_records(place))
+        yield from (record | {"step": _step_of(folder) or 0} for record in kept_records(place))

@@ -5,7 +5,6 @@ Source: `TvizLogger` of tviz 0.2.2. Lists are texts of JSON; columns of images a
 
 import os
 from collections.abc import Iterator
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +12,7 @@ import apsw
 
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import files as files_in
-from rolloupe.formats.reading.files import is_one_file, links_of
+from rolloupe.formats.reading.files import is_one_file, links_of, source_at, while_unchanged
 from rolloupe.formats.reading.json_documents import unpacked
 from rolloupe.formats.reading.numbered_samples import NumberedFormat
 from rolloupe.formats.reading.records import Record, References, Unusable
@@ -27,7 +26,7 @@ from rolloupe.formats.reading.trackers.sqlite import (
     table_rows,
 )
 from rolloupe.formats.reading.trainer_files import merged_metrics
-from rolloupe.formats.trainers.token_rows import add_tokens, ids_of, series_of, shown
+from rolloupe.formats.token_texts import add_tokens, ids_of, series_of, shown
 from rolloupe.model import Location, Locator, MetricRow, RunInfo, RunPart, Sample, SampleRow, Source
 
 ENDINGS = (".db", ".sqlite", ".sqlite3")
@@ -92,12 +91,12 @@ class Tviz(NumberedFormat):
         if is_one_file(path):
             listed = [Location(str(path), str(path))] if path.suffix in ENDINGS else []
         else:
-            listed = [one.location for one in files_in(str(path), links, ENDINGS)]
-        return [self._run(place, one) for place in listed if is_database(place) for one in stored_runs(place)]
+            listed = [entry.location for entry in files_in(str(path), links, ENDINGS)]
+        return [self._run(place, run) for place in listed if is_database(place) for run in stored_runs(place)]
 
-    def _run(self, place: Location, one: StoredRun) -> RunInfo:
+    def _run(self, place: Location, stored: StoredRun) -> RunInfo:
         return RunInfo(
-            name=one.name or os.path.basename(place.path), root=place.path, format=self.name, within=one.id,
+            name=stored.name or os.path.basename(place.path), root=place.path, format=self.name, within=stored.id,
             reason="a run in a database of tviz", parts=(RunPart(place.path),),
             link_root="" if place.root == place.path else place.root,
         )  # fmt: skip
@@ -105,9 +104,7 @@ class Tviz(NumberedFormat):
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`. What is not yet in the database lies in its `-wal`."""
         place = Location(run.root, links_of(run))
-        return [
-            Source(path=place.path, name=os.path.basename(place.path), root=place.root, depends=repr(states_of(place)))
-        ]
+        return [source_at(run, place, depends=repr(states_of(place)))]
 
     def numbered(self, location: Location, within: str) -> Iterator[tuple[int, Record | Unusable]]:
         """See `NumberedFormat`: the number is the trajectory's id."""
@@ -116,11 +113,12 @@ class Tviz(NumberedFormat):
             found = _read(location, last, within, BATCH_ROWS)
             if not found:
                 return
-            yield from ((one["id"], Unusable(one[TOO_LARGE]) if TOO_LARGE in one else one) for one in found)
+            yield from (
+                (record["id"], Unusable(record[TOO_LARGE]) if TOO_LARGE in record else record) for record in found
+            )
             last = found[-1]["id"]
 
     def numbered_record(self, location: Location, number: int) -> Record:
-        """See `NumberedFormat`."""
         found = _read(location, number - 1, None, 1)
         if not found or found[0]["id"] != number:
             raise Unusable("it has no such trajectory")
@@ -129,7 +127,6 @@ class Tviz(NumberedFormat):
         return found[0]
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:  # noqa: ARG002
-        """See `RecordFormat`."""
         prompt_ids, output_ids = ids_of(record["prompt_tokens"]), ids_of(record["output_tokens"])
         numbers = ((name, fields.number(record[name])) for name in _METRICS)
         return SampleRow(
@@ -152,11 +149,9 @@ class Tviz(NumberedFormat):
         )
 
     def references(self, record: Record) -> References:  # noqa: ARG002
-        """See `RecordFormat`."""
         return References("", [])
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
-        """See `RecordFormat`."""
         sample = super().sample(record, row, locator)
         sample.extra = {key: value for key, value in sample.extra.items() if value is not None}
         logprobs = {"logprobs": record["logprobs"]}
@@ -169,21 +164,18 @@ class Tviz(NumberedFormat):
         add_tokens(run, sample, [*prompt_ids, *output_ids], len(prompt_ids), has_text=bool(record["output_text"]))
 
     def config(self, run: RunInfo) -> dict[str, Any]:
-        """See `Format`."""
         found = self._stored(run)
         return found.config if found is not None and isinstance(found.config, dict) else {}
 
     def ending(self, run: RunInfo) -> str:
-        """See `Format`."""
         found = self._stored(run)
         return "" if found is None else "ended" if found.ended else "open"
 
     def _stored(self, run: RunInfo) -> StoredRun | None:
         runs = stored_runs(Location(run.root, links_of(run)))
-        return next((one for one in runs if one.id == run.within), None)
+        return next((stored for stored in runs if stored.id == run.within), None)
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
-        """See `Format`."""
         try:
             rows = read_database(Location(run.root, links_of(run)), lambda database: _steps(database, run.within))
         except BadDatabase:
@@ -194,13 +186,13 @@ class Tviz(NumberedFormat):
 def stored_runs(location: Location) -> tuple[StoredRun, ...]:
     """Return the runs of a database that have trajectories; none of a file that cannot be read."""
     try:
-        return _stored_runs(location, *states_of(location))
+        return _stored_runs(location)
     except (BadDatabase, OSError):
         return ()
 
 
-@lru_cache(maxsize=64)
-def _stored_runs(location: Location, *_states: int) -> tuple[StoredRun, ...]:
+@while_unchanged(64, states_of)
+def _stored_runs(location: Location) -> tuple[StoredRun, ...]:
     return read_database(location, _runs, LISTING_S)
 
 
@@ -211,11 +203,11 @@ def _runs(database: apsw.Connection) -> tuple[StoredRun, ...]:
     about = {}
     if named:
         listed = table_rows(database, ("id", "name", "config", "ended_at"), f"FROM runs LIMIT {MOST_RUNS}")
-        about = {fields.as_text(one["id"]): one for one in listed}
+        about = {fields.as_text(row["id"]): row for row in listed}
     with_rows = table_rows(database, ("run_id",), f"FROM rollouts GROUP BY run_id ORDER BY MIN(id) LIMIT {MOST_RUNS}")
     found = []
-    for one in with_rows:
-        own_id = fields.as_text(one["run_id"])
+    for group in with_rows:
+        own_id = fields.as_text(group["run_id"])
         row = about.get(own_id, {})
         config = fields.showable(unpacked(row.get("config")))
         found.append(StoredRun(own_id, fields.name(row.get("name")) or own_id, config, bool(row.get("ended_at"))))
@@ -242,10 +234,10 @@ def _trajectories(database: apsw.Connection, after: int, run_id: str | None, cou
     empty = dict.fromkeys((*_OF_ROLLOUT, *_OF_TRAJECTORY))
     packed = ("prompt_tokens", "output_tokens", "logprobs", "step_rewards")
     found, left = [], BATCH_BYTES
-    for one in table_rows(database, columns, rest, values):
-        row = empty | one
+    for stored in table_rows(database, columns, rest, values):
+        row = empty | stored
         found.append(row | {name: unpacked(row[name]) for name in packed})
-        left -= sum(len(value) for value in one.values() if isinstance(value, str))
+        left -= sum(len(value) for value in stored.values() if isinstance(value, str))
         if left <= 0:
             break
     return found
@@ -258,4 +250,4 @@ def _steps(database: apsw.Connection, run_id: str) -> list[Record]:
     if "step" not in columns:
         return []
     rows = table_rows(database, columns, "FROM steps WHERE run_id = ? ORDER BY id", (run_id,))
-    return [{**(more if isinstance(more := unpacked(one.pop("extras", None)), dict) else {}), **one} for one in rows]
+    return [{**(more if isinstance(more := unpacked(row.pop("extras", None)), dict) else {}), **row} for row in rows]

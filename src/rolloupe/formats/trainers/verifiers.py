@@ -8,17 +8,20 @@ import os
 from pathlib import Path
 from typing import Any, ClassVar
 
+from msgspec.structs import replace
+
 from rolloupe.formats.generic.keys import Roles
-from rolloupe.formats.prime_rl.episodes import as_dict, is_episode
+from rolloupe.formats.generic.rows import OwnNames
+from rolloupe.formats.prime_rl.episodes import is_episode
 from rolloupe.formats.prime_rl.traces import PrimeRLTraces
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.files import file_of, is_one_file, links_of
+from rolloupe.formats.reading.fields import as_dict
+from rolloupe.formats.reading.files import file_of, folder_of, is_one_file, links_of
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.numbered_samples import ByEnding
 from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.trainer_files import read_json
-from rolloupe.formats.trainers.own_names import OwnNames
 from rolloupe.model import Location, RunInfo, Source
 from rolloupe.storage import is_file
 
@@ -41,7 +44,6 @@ class Results(OwnNames, JsonlFormat):
     }  # fmt: skip
 
     def fits(self, record: Record) -> bool:
-        """See `RecordFormat`."""
         return _is_result(record) and not record.keys().isdisjoint(_TELLING)
 
     def roles(self, record: Record) -> Roles:
@@ -52,19 +54,13 @@ class Results(OwnNames, JsonlFormat):
         return found._replace(group=group, status_key=telling if telling in record else None)
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`."""
         metadata = self.config(run)
         env = fields.tag(metadata.get("env_id")) or fields.tag(metadata.get("env")) or "results"
         split = f"eval/{env.replace('/', '_')}"
-        return [
-            Source(path=one.path, name=one.name, root=one.root, split=split, depends=split)
-            for one in super().sources(run)
-        ]
+        return [replace(source, step=None, split=split, depends=split) for source in super().sources(run)]
 
     def config(self, run: RunInfo) -> dict[str, Any]:
-        """See `Format`."""
-        folder = str(Path(run.root).parent) if is_file(run.root) else run.root
-        return _metadata(folder, folder if is_file(run.root) else links_of(run))
+        return _metadata(folder_of(run), folder_of(run) if is_file(run.root) else links_of(run))
 
 
 class Episodes(PrimeRLTraces):
@@ -127,23 +123,19 @@ class Verifiers(ByEnding, Results):
         return super().detect(path, forced=forced or _has_metadata(path, link_root), link_root=link_root)
 
     def reader_of(self, source: Source) -> JsonlFormat:
-        """See `ByEnding`."""
         return _EPISODES if _is_of_traces(source.location) else _RESULTS
 
     def fits(self, record: Record) -> bool:
-        """See `RecordFormat`."""
         return super().fits(record) or _is_trace(record)
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`."""
         return [
-            Source(path=one.path, name=one.name, root=one.root) if _is_of_traces(one.location) else one
-            for one in super().sources(run)
+            replace(source, split=None, depends="") if _is_of_traces(source.location) else source
+            for source in super().sources(run)
         ]
 
     def config(self, run: RunInfo) -> dict[str, Any]:
-        """See `Format`."""
-        folder = str(Path(run.root).parent) if is_file(run.root) else run.root
+        folder = folder_of(run)
         links = folder if is_file(run.root) else links_of(run)
         found = read_json(file_of(os.path.join(folder, *CONFIGS), CONFIG, links))
         return found if isinstance(found, dict) else super().config(run)
@@ -159,12 +151,11 @@ def _is_result(record: Record) -> bool:
 
 
 def _metadata(folder: str, links: str) -> dict[str, Any]:
-    found = read_json(file_of(folder, METADATA, links))
-    return found if isinstance(found, dict) else {}
+    return as_dict(read_json(file_of(folder, METADATA, links)))
 
 
 def _has_metadata(path: Path, link_root: str) -> bool:
-    """Whether a path holds `results.jsonl`, with rows of results and metadata of an environment beside."""
+    """Return whether a path holds a `results.jsonl` with results, beside metadata that name an environment."""
     folder = path.parent if is_one_file(path) else path
     links = link_root or str(folder)
     rows = file_of(str(folder), RESULTS, links)

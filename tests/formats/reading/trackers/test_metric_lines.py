@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import rolloupe.formats.reading.trainer_files as reading
-from rolloupe.formats.native import step_metrics
+from rolloupe.formats.native import run_files
 from rolloupe.formats.reading import line_reader
 from rolloupe.formats.reading.trainer_files import lines_so_far, merged_metrics, metrics_of, records
 from rolloupe.model import Location
@@ -82,7 +82,7 @@ def test_only_appended_lines_are_read(
         return json.dumps({"step": step, **found}).encode() + b"\n"
 
     def rows() -> list[dict[str, float]]:
-        return [one.values for one in (step_metrics.metrics_in([place]) if is_native else metrics_of(place))]
+        return [one.values for one in (run_files.metrics_in([place]) if is_native else metrics_of(place))]
 
     read: list[bytes] = []
 

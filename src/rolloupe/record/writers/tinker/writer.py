@@ -204,7 +204,7 @@ def _named_tags(row: SampleRow) -> dict[str, str]:
 
 def _status(sample: Sample) -> Record:
     """Return how a sample ended: only by the framework's own word if a reader takes it for this status."""
-    from rolloupe.formats.tinker.steps import status
+    from rolloupe.formats.tinker.turns import status
 
     row = sample.row
     reason: Record = {"stop_reason": row.status_raw} if row.status_raw else {}

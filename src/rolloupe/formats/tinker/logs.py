@@ -1,7 +1,8 @@
-"""Ties conversations of a logtree to trajectories, only where the match is certain.
+"""The log beside a file of rollouts of the Tinker cookbook: the conversations that it adds to trajectories.
 
 The cookbook names neither group nor trajectory in its outline, logs only the first few groups, and writes the messages
-of a group in the order in which rollouts end. Numbers that both files hold tie the two:
+of a group in the order in which rollouts end. A conversation is tied to a trajectory only where the match is certain.
+Numbers that both files hold tie the two:
 
 - A section is a group if its "Trajectory Details" (lengths and rewards of every turn) are those of one group alone.
 - Within it, a conversation fits a trajectory if reward, `format` and `correct` are the same (for the triples of a
@@ -9,18 +10,28 @@ of a group in the order in which rollouts end. Numbers that both files hold tie 
   that fit have the same text, there is one for each trajectory, and its length does not contradict.
 - An outline whose sections carry the indices as attributes needs none of this: they take precedence. Rolloupe's own
   outlines carry them.
+
+A small cache ties a sample on the screen to its conversation; a scan reads the log once for itself, so that indexing
+never evicts what readers use.
 """
 
+import contextlib
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
-from rolloupe.formats.reading import fields
+from rolloupe.errors import defect
+from rolloupe.formats.reading import fields, logtree
+from rolloupe.formats.reading import trainer_files as trainer
+from rolloupe.formats.reading.files import COMPRESSED, links_of, plain_name
 from rolloupe.formats.reading.logtree import Check, Logged, conversations, table_of, texts, unchecked
-from rolloupe.formats.reading.records import Record
-from rolloupe.formats.tinker.steps import CONTENT, calls_in, member, steps_of
-from rolloupe.formats.tinker.turns import Tied, shows
-from rolloupe.model import LoggedTranscript, LogNode, Part, Turn
+from rolloupe.formats.reading.records import Record, Unusable
+from rolloupe.formats.tinker import turns as tinker_turns
+from rolloupe.formats.tinker.turns import CONTENT, Tied, calls_in, member, shows, steps_of
+from rolloupe.model import Location, LoggedTranscript, LogNode, Part, Problem, RunInfo, SampleRow, Source, Turn
+from rolloupe.storage import file_state, is_below, is_file, path_state
 from rolloupe.text.tool_calls import decoded
 
 Place = tuple[str, str]
@@ -54,6 +65,14 @@ ASIDE = "aside"
 
 _TRAJECTORY = re.compile(r"Trajectory ([0-9]{1,9}) Episode")
 _TURN = re.compile(r"Turn ([0-9]{1,9})")
+
+ROLLOUTS, TREE, PAGE = "_rollout_summaries.jsonl", "_logtree.json", ".html"
+"""How the names of files end that belong to a step."""
+
+MAX_JOINED_BYTES = 64 * 2**20
+"""A longer file of rollouts is not loaded to tie conversations to its trajectories."""
+
+_TOO_LONG = f"longer than {MAX_JOINED_BYTES // 2**20} MiB: the conversations of the step's log are tied to none of it"
 
 
 class Joined(NamedTuple):
@@ -248,12 +267,12 @@ def _in_group(
 def _nodes_of(logged: list[Logged], tied: Iterable[Tied]) -> set[int]:
     """Return which conversations have the turns of a tied one; only those of equal texts are compared."""
     by_text: dict[_Text, list[list[Turn]]] = {}
-    for turns in {id(one.turns): one.turns for one in tied}.values():
+    for turns in {id(conversation.turns): conversation.turns for conversation in tied}.values():
         by_text.setdefault(_text_of(turns), []).append(turns)
     return {
-        id(one.node)
-        for one in logged
-        if any(_same(turns, one.node.turns) for turns in by_text.get(_text_of(one.node.turns), ()))
+        id(piece.node)
+        for piece in logged
+        if any(_same(turns, piece.node.turns) for turns in by_text.get(_text_of(piece.node.turns), ()))
     }
 
 
@@ -300,12 +319,12 @@ def _tie_triples(
         if index not in untied:
             continue
         step = steps_of(record)[0]
-        fitting = [one for one in by_facts.get(_shown(step.get("reward")), []) if _fits(one.facts, step)]
+        fitting = [alike for alike in by_facts.get(_shown(step.get("reward")), []) if _fits(alike.facts, step)]
         first = fitting[0] if fitting else None
-        if first and all(_is_one(one, first) for one in fitting) and _length_fits(first.response, step):
-            alone = "alone" if sum(one.number for one in fitting) == 1 else "and of others with the same text"
+        if first and all(_is_one(alike, first) for alike in fitting) and _length_fits(first.response, step):
+            alone = "alone" if sum(alike.number for alike in fitting) == 1 else "and of others with the same text"
             reason = f"reward, format and correct are those of this trajectory {alone}"
-            tied, parts = Tied(first.turns, True, reason), [one.nodes for one in fitting]
+            tied, parts = Tied(first.turns, True, reason), [alike.nodes for alike in fitting]
         elif same_prompt:
             tied, parts = Tied(prompt_turns, False, "the group has one prompt"), [prompt_nodes]
         else:
@@ -437,3 +456,114 @@ def _raw(part: Part) -> str:
 
 def _same(some: Sequence[Turn], others: Sequence[Turn]) -> bool:
     return list(some) == list(others)
+
+
+def tree_of(rollouts: str) -> str:
+    """Return the path of the tree beside a file of rollouts, as if neither were compressed."""
+    return plain_name(rollouts).removesuffix(ROLLOUTS) + TREE
+
+
+def beside(path: str, suffix: str, other: str) -> str:
+    """Return the path of another file of the same step and split, by its suffix, compressed or not."""
+    plain = plain_name(path).removesuffix(suffix) + other
+    return next((plain + kind for kind in ("", *COMPRESSED) if is_file(plain + kind)), plain)
+
+
+def log_state(path: str) -> tuple[str, int]:
+    """Return a word that changes with a log, and its size; nothing without a log.
+
+    The word does not depend on inodes, which mounts change.
+    """
+    try:
+        state = path_state(path)
+    except OSError:
+        return "", 0
+    return f"{state.st_size:x}-{state.st_mtime_ns:x}", state.st_size
+
+
+def has_log(run: RunInfo, rollouts: str) -> bool:
+    """True if a log of the trainer lies beside a file of the step's rollouts."""
+    is_named = plain_name(rollouts).endswith(ROLLOUTS)
+    found = [beside(rollouts, ROLLOUTS, other) for other in (TREE, PAGE)] if is_named else []
+    return any(is_file(path) and is_below(os.path.realpath(path), links_of(run)) for path in found)
+
+
+def tied_to(run: RunInfo, rollouts: str, split: str, step: int, record: Record) -> Tied | None:
+    """Return the conversation of one trajectory in the log beside a file of rollouts, if the match is certain."""
+    place = place_of(record)
+    if place is None or not plain_name(rollouts).endswith(ROLLOUTS):
+        return None
+    found = joined(run, beside(rollouts, ROLLOUTS, TREE), rollouts, split, step)
+    return found.tied.get(place) if found else None
+
+
+def joined(run: RunInfo, tree: str, rollouts: str, split: str, step: int) -> Joined | None:
+    """Return a log joined with the trajectories beside it; None if one of the two cannot be read."""
+    both = Location(tree, links_of(run)), Location(rollouts, links_of(run))
+    try:
+        states = [file_state(location) for location in both]
+        if states[1].st_size > MAX_JOINED_BYTES:
+            return None
+        return _join(*both, split, step, tuple((s.st_ino, s.st_size, s.st_mtime_ns) for s in states))
+    except (OSError, Unusable):
+        return None
+
+
+def trajectories_beside(run: RunInfo, tree: str) -> Iterator[Record]:
+    """Yield the trajectories beside a log; none if the file is missing or too long."""
+    rollouts = Location(beside(tree, TREE, ROLLOUTS), links_of(run))
+    with contextlib.suppress(OSError):
+        if file_state(rollouts).st_size <= MAX_JOINED_BYTES:
+            yield from trainer.records(rollouts)
+
+
+@lru_cache(maxsize=2)
+def _join(
+    tree: Location, rollouts: Location, split: str, step: int, _states: tuple[tuple[int, int, int], ...]
+) -> Joined:
+    return join(logtree.read_tree(tree), trainer.records(rollouts), split, step)
+
+
+class StepLog:
+    """The log's additions to the rows of one scan: the log is read once, and not before a row needs it."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._tied: dict[Place, Tied] | None = None if source.texts_from else {}
+        self.problems: list[Problem] = []
+        """Why the log could not be read, if rows needed it."""
+
+    def complete(self, record: Record, row: SampleRow) -> None:
+        """Give a row without a prompt the texts that a person sees on opening the sample."""
+        if row.prompt or self._tied == {} or (place := place_of(record)) is None:
+            return
+        if self._tied is None:
+            self._tied = self._read()
+        turns, _ = tinker_turns.turns_in(record)
+        tied = self._tied.get(place) if tinker_turns.lacks_prompt(turns) else None
+        whole = tinker_turns.with_log(turns, record, tied) if tied else None
+        if whole is not None:
+            row.prompt, row.response = tinker_turns.texts_of(whole)
+            row.messages = tinker_turns.answers_of(whole)
+
+    def _read(self) -> dict[Place, Tied]:
+        rollouts = self._source.location
+        tree = Location(beside(rollouts.path, ROLLOUTS, TREE), rollouts.root)
+        try:
+            if file_state(rollouts).st_size > MAX_JOINED_BYTES:
+                self.problems.append(Problem(source=self._source.name, reason=_TOO_LONG))
+                return {}
+            root = logtree.read_tree(tree)
+            if next(logtree.conversations(root), None) is None:
+                return {}
+            return join(root, trainer.records(rollouts), "", 0).tied
+        except FileNotFoundError:  # gone since it was listed: the next look notices
+            return {}
+        except (OSError, Unusable) as error:
+            reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+        except Exception as error:  # a defect of ours must not cost the rows
+            reason = defect(error)
+        name = os.path.join(os.path.dirname(self._source.name), os.path.basename(tree.path))
+        reason = f"samples lack the texts that this report may hold: {reason}"
+        self.problems.append(Problem(source=os.path.normpath(name), reason=reason))
+        return {}

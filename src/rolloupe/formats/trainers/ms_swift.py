@@ -8,15 +8,16 @@ Megatron (`swift/megatron/trainers`) the step is `gen_step`; with Ray (`swift/ra
 from pathlib import Path
 from typing import Any, ClassVar
 
-from rolloupe.formats.completions.reward_parts import UNWEIGHTED, RewardParts
+from msgspec.structs import replace
+
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.files import file_of, is_one_file, plain_name
+from rolloupe.formats.reading.files import file_of, folder_of, is_one_file, plain_name
 from rolloupe.formats.reading.json_documents import row_at, sample_count
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.formats.reading.trainer_files import read_json
+from rolloupe.formats.trainers.trl import UNWEIGHTED, RewardParts
 from rolloupe.model import Locator, RunInfo, Sample, SampleRow, Scanned, Source
-from rolloupe.storage import is_file
 
 NAME = "completions.jsonl"
 STEPS = ("step", "gen_step")
@@ -55,20 +56,12 @@ class MsSwift(RewardParts, JsonlFormat):
     limits = "The lines hold no total reward, token ids, logprobs or status. Lines of evaluations carry no mark."
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
-        """See `Format`."""
         found = super().detect(path, forced=forced, link_root=link_root)
         what = "lines with columns as lists; equal prompts of a step are inferred to be a group"
-        return [
-            RunInfo(
-                name=_name_of(path) or run.name,
-                root=run.root, format=run.format, parts=run.parts, link_root=run.link_root,
-                reason=f"{what}, rewards are sums without weights",
-            )
-            for run in found
-        ]  # fmt: skip
+        reason = f"{what}, rewards are sums without weights"
+        return [replace(run, name=_name_of(path) or run.name, reason=reason) for run in found]
 
     def fits(self, record: Record) -> bool:
-        """See `RecordFormat`."""
         has_lists = all(isinstance(record.get(key), list) for key in TEXTS)
         return _is_row(record) or (has_lists and any(isinstance(record.get(key), list) for key in STEPS))
 
@@ -96,15 +89,12 @@ class MsSwift(RewardParts, JsonlFormat):
         return self.summed(row, _reward_names(record), one)
 
     def own_record(self, record: Record, row: SampleRow) -> Record:
-        """See `RecordFormat`."""
         return _row_at(record, int(row.part)) if row.part else _with_step(record)
 
     def may_cut(self, key: str) -> bool:  # noqa: ARG002
-        """See `RecordFormat`."""
         return False
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
-        """See `RecordFormat`."""
         sample = super().sample(self.own_record(record, row), row, locator)
         if not row.part:  # its reward is the total
             sample.notes = [note for note in sample.notes if note != UNWEIGHTED]
@@ -112,10 +102,8 @@ class MsSwift(RewardParts, JsonlFormat):
         return sample
 
     def config(self, run: RunInfo) -> dict[str, Any]:
-        """See `Format`."""
-        folder = str(Path(run.root).parent if is_file(run.root) else run.root)
-        found = read_json(file_of(folder, "args.json", folder))
-        return found if isinstance(found, dict) else {}
+        folder = folder_of(run)
+        return fields.as_dict(read_json(file_of(folder, "args.json", folder)))
 
 
 def _name_of(path: Path) -> str:
@@ -124,7 +112,7 @@ def _name_of(path: Path) -> str:
 
 
 def _is_row(record: Record) -> bool:
-    """Whether a line is one sample, as ms-swift writes it with Ray."""
+    """Return whether a line is a single sample, as ms-swift writes it with Ray."""
     return "gen_step" in record and all(isinstance(record.get(key), str) for key in TEXTS)
 
 
@@ -136,7 +124,7 @@ def _with_step(record: Record) -> Record:
 
 
 def _row_at(record: Record, number: int) -> Record:
-    """The values of all lists at one place, and what is no list; lists of other lengths are left out."""
+    """Return the values at one place of all lists, and all other members; lists of other lengths are left out."""
     count = len(record["completion"])
     row = row_at(record, number, count)
     named = (*STEPS, *TEXTS)

@@ -1,1 +1,0 @@
-"""Completions as trainers of Hugging Face models log them: TRL and ms-swift."""
