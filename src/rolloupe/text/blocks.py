@@ -122,6 +122,14 @@ class Marker(NamedTuple):
     word: str
 
 
+class _MarkedText(NamedTuple):
+    """A text, the delimiters in it, and the numbers of these by family."""
+
+    text: str
+    tokens: list[Marker]
+    ends: dict[str, list[int]]
+
+
 def parts(text: str, role: str = "assistant") -> list[Part]:
     """Cut a text of a role into parts; joining `raw` (else `text`) of all of them gives the text back verbatim."""
     tokens = [Marker(m.start(), m.end(), m.group()) for m in _DELIMITERS.find(text)]
@@ -134,6 +142,7 @@ def parts(text: str, role: str = "assistant") -> list[Part]:
     ends: dict[str, list[int]] = defaultdict(list)
     for number, token in enumerate(tokens):
         ends[_family(token.word)].append(number)
+    marked = _MarkedText(text, tokens, ends)
     found: list[Part] = []
     position, number = _leading_thought(text, tokens, found)
     while number < len(tokens) and len(found) < MAX_PARTS:
@@ -142,10 +151,10 @@ def parts(text: str, role: str = "assistant") -> list[Part]:
             number += 1
             continue
         if token.word.startswith(CHANNEL):
-            position, number = _message(text, tokens, ends, number, position, role, found)
+            position, number = _message(marked, number, position, role, found)
             continue
         _plain(text[position : token.start], found)
-        position, number = _part(text, tokens, ends, number, found)
+        position, number = _part(marked, number, found)
     _plain(text[position:], found)
     return found
 
@@ -196,10 +205,9 @@ def _leading_thought(text: str, tokens: list[Marker], found: list[Part]) -> tupl
     return 0, 0
 
 
-def _part(
-    text: str, tokens: list[Marker], ends: dict[str, list[int]], number: int, found: list[Part]
-) -> tuple[int, int]:
+def _part(marked: _MarkedText, number: int, found: list[Part]) -> tuple[int, int]:
     """Append the part that begins with a delimiter; return where the next begins, in the text and among the tokens."""
+    text, tokens, ends = marked
     token = tokens[number]
     if token.word.startswith(images.SCHEME):
         label = images.label(token.word)
@@ -231,19 +239,12 @@ def _family(word: str) -> str:
     return CHANNEL if word.startswith(CHANNEL) else START if word.startswith(START) else word
 
 
-def _message(
-    text: str,
-    tokens: list[Marker],
-    ends: dict[str, list[int]],
-    number: int,
-    position: int,
-    role: str,
-    found: list[Part],
-) -> tuple[int, int]:
+def _message(marked: _MarkedText, number: int, position: int, role: str, found: list[Part]) -> tuple[int, int]:
     """Append what a message of harmony is: a thought or a call; of any other, append its header as a marker.
 
     The header names the recipient, or the text before it does, behind the role.
     """
+    text, tokens, ends = marked
     token = tokens[number]
     before = _RECIPIENT.search(text, max(position, token.start - 130), token.start)
     begin = before.start() if before else token.start

@@ -108,18 +108,40 @@ def _write(path: Path, records: SegmentSource) -> DerivedMeta:
     stale = [metric for name, metric in text_metrics().items() if name not in kept.names]
     batches = until(records.ended, cut_rows(rows, lambda row: len(row.response), BATCH_CHARS, BATCH_ROWS))
     values, failures = _computed(rows, batches, stale, is_cut=(meta.start > 0, meta.complete))
-    with atomic.alone_in(path.parent):  # another viewer may have added values of tokens meanwhile
-        kept = _kept(path, meta).without(values)
-        return _written(path, meta, rows, kept, values, failures, kept.about.tokens if kept.about else None)
+    return add_values(path, meta, rows, values, failures=failures)
 
 
 def add_values(
-    path: Path, meta: SegmentMeta, rows: Sequence[SampleRow], values: dict[str, BatchValues], mark: TokenMark
+    path: Path,
+    meta: SegmentMeta,
+    rows: Sequence[SampleRow],
+    values: dict[str, BatchValues],
+    *,
+    failures: dict[str, str] | None = None,
+    mark: TokenMark | None = None,
 ) -> DerivedMeta:
-    """Write the values of metrics of tokens beside the others. The rows need no texts. Raises `OSError`."""
-    with atomic.alone_in(path.parent):
+    """Write the values of some metrics beside those of the others. The rows need no texts. Raises `OSError`.
+
+    Failures and the mark of the pass over tokens stay as they are unless others are given.
+    """
+    with atomic.alone_in(path.parent):  # another viewer may have added values since they were read
         kept = _kept(path, meta).without(values)
-        return _written(path, meta, rows, kept, values, dict(kept.about.failures) if kept.about else {}, mark)
+        before = kept.about
+        added = {derived_column(name): _array(METRICS[name], column) for name, column in values.items()}
+        contents = parquet_of(pa.table({**kept.columns, **added}), codec=LZ4)
+        atomic.write(derived_of(path), contents)
+        about = DerivedMeta(
+            version=VERSION,
+            fingerprint=meta.fingerprint,
+            rows=meta.rows,
+            size_bytes=contents.nbytes,
+            versions={name: METRICS[name].version for name in (*kept.names, *values)},
+            step_stats=_step_stats(rows, values, before, kept.names),
+            failures=dict(before.failures if before else {}) if failures is None else failures,
+            tokens=mark or (before.tokens if before else None),
+        )
+        atomic.write(about_of(path), encoded(about))
+        return about
 
 
 class _Kept(NamedTuple):
@@ -145,34 +167,6 @@ def _kept(path: Path, meta: SegmentMeta) -> _Kept:
     names = [name for name in about.names if about.versions[name] == METRICS[name].version]
     columns = _read(path, names)
     return _Kept() if columns is None else _Kept(about, names, columns)  # damaged since
-
-
-def _written(
-    path: Path,
-    meta: SegmentMeta,
-    rows: Sequence[SampleRow],
-    kept: _Kept,
-    values: dict[str, BatchValues],
-    failures: dict[str, str],
-    tokens: TokenMark | None,
-) -> DerivedMeta:
-    columns = {**kept.columns} | {
-        derived_column(name): _array(METRICS[name], column) for name, column in values.items()
-    }
-    contents = parquet_of(pa.table(columns), codec=LZ4)
-    atomic.write(derived_of(path), contents)
-    about = DerivedMeta(
-        version=VERSION,
-        fingerprint=meta.fingerprint,
-        rows=meta.rows,
-        size_bytes=contents.nbytes,
-        versions={name: METRICS[name].version for name in (*kept.names, *values)},
-        step_stats=_step_stats(rows, values, kept.about, kept.names),
-        failures=failures,
-        tokens=tokens,
-    )
-    atomic.write(about_of(path), encoded(about))
-    return about
 
 
 def _read(path: Path, names: Sequence[str]) -> dict[str, pa.ChunkedArray] | None:

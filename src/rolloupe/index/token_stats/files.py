@@ -214,7 +214,7 @@ def _write(path: Path, records: SegmentSource) -> DerivedMeta:
         loss=loss_stamp(job.loss),
         unread=reading.unread,
     )
-    return add_values(path, records.meta, rows, reading.values, mark)
+    return add_values(path, records.meta, rows, reading.values, mark=mark)
 
 
 def _rows_of(path: Path) -> list[SampleRow]:
