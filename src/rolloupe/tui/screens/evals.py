@@ -45,11 +45,6 @@ class EvalsScreen(BackScreen[SampleKey]):
         run = self.session.run
         self.ask("evals", lambda: query.evals(run), self._take_evals)
 
-    @property
-    def rows(self) -> RowList:
-        """The list."""
-        return self.query_one(RowList)
-
     def _take_evals(self, evals: list[EvalSummary]) -> None:
         self._evals = evals
         self._show(0)

@@ -104,11 +104,6 @@ class FindingsScreen(BackScreen[SampleKey]):
 
         self.ask(kind, answer, then, is_slow=True)
 
-    @property
-    def rows(self) -> RowList:
-        """The list."""
-        return self.query_one(RowList)
-
     def _show_progress(self) -> None:
         if self._findings is None and self.is_current:
             self.redraw("findings-title")

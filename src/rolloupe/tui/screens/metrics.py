@@ -214,11 +214,6 @@ class MetricsScreen(BackScreen[SplitStep]):
             self._version = run.version
             self.ask("catalogue", lambda: query.curve_catalogue(run, split), self._take)
 
-    @property
-    def rows(self) -> RowList:
-        """The list of curves."""
-        return self.query_one("#metrics", RowList)
-
     def _take(self, entries: list[CurveEntry]) -> None:
         before, self._entries = self._entries or [], entries
         places = {one.query: number for number, one in enumerate(entries)}

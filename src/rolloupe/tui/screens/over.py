@@ -250,6 +250,11 @@ class BackScreen(PaneKeys, OverScreen[T | None]):
         """The pane that the keys move in."""
         return self.query_one(LinePane)
 
+    @property
+    def rows(self) -> RowList:
+        """The list of a screen that has one."""
+        return self.query_one(RowList)
+
     def action_choose(self) -> None:
         """Open the row under the cursor: at once, for the next key may be for what it opens."""
         if isinstance(self.pane, RowList) and self.pane.total:

@@ -42,7 +42,7 @@ class SearchScreen(BackScreen[Hit]):
 
     def on_mount(self) -> None:
         """Begin to search."""
-        self.query_one(RowList).focus()
+        self.rows.focus()
         text, session, wanted = TextQuery(text=self._text), self.session, self.questions.wanted("search")
 
         def search() -> None:
@@ -58,8 +58,7 @@ class SearchScreen(BackScreen[Hit]):
         self._hits += found.hits
         self._progress = found
         self.query_one(LineBar).changed()
-        rows = self.query_one(RowList)
-        rows.fill(len(self._hits), self._row)
+        self.rows.fill(len(self._hits), self._row)
         self.press_kept()
 
     def _head(self, width: int) -> list[Line]:
