@@ -62,11 +62,9 @@ class FolderTarget:
         self._folder = folder
 
     def known(self) -> dict[str, int]:
-        """See `Target`."""
         return {name: one.size for name, one in files_in(self._folder).items()}
 
     def mark(self) -> str:
-        """See `Target`."""
         try:
             with (self._folder / MARK).open("rb") as file:
                 return file.read(MARK_CHARS).decode("ascii", "replace")
@@ -74,7 +72,6 @@ class FolderTarget:
             return ""
 
     def put(self, name: str, path: Path, size: int) -> None:
-        """See `Target`."""
         with atomic.replacing(self._folder / name) as file:
             for chunk in chunks(path, size):
                 file.write(chunk)
@@ -90,11 +87,9 @@ class StoreTarget:
         self._connection = connection(scheme, bucket)
 
     def known(self) -> dict[str, int]:
-        """See `Target`."""
         return {name: one.size for name, one in self._connection.below(self._key).items()}
 
     def mark(self) -> str:
-        """See `Target`."""
         key = f"{self._key}/{MARK}".lstrip("/")
         try:
             state = self._connection.state(key)
@@ -103,7 +98,6 @@ class StoreTarget:
         return str(self._connection.read(key, 0, min(state.size, MARK_CHARS), state), "ascii", "replace")
 
     def put(self, name: str, path: Path, size: int) -> None:
-        """See `Target`."""
         self._connection.write(f"{self._key}/{name}".lstrip("/"), lambda: chunks(path, size))
 
 

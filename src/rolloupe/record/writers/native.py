@@ -43,7 +43,6 @@ class NativeWriter(Writer):
         self.recorder = Copier(path, code=None, strict=True, on_full="block")
 
     def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
-        """See `Writer` in `base`."""
         tally = Tally()
         for sample in samples:
             self.recorder.sample(**{**given_of(sample), "split": split, "step": step})
@@ -51,13 +50,11 @@ class NativeWriter(Writer):
         return tally.found
 
     def metrics(self, rows: Sequence[MetricRow]) -> Left:
-        """See `Writer` in `base`."""
         for row in rows:
             self.recorder.metrics(row.step, row.values)
         return {}
 
     def keep(self, config: Mapping[str, Any], checkpoints: Sequence[Checkpoint], code_diff: str) -> Left:
-        """See `Keeper` in `base`."""
         folder = Folder(self.recorder.path)
         if config:
             folder.config(config)
@@ -69,7 +66,6 @@ class NativeWriter(Writer):
         return {"that a checkpoint has no step": without} if without else {}
 
     def close(self) -> None:
-        """See `Writer` in `base`."""
         self.recorder.close()
 
 

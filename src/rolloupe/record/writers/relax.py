@@ -262,7 +262,6 @@ class RelaxWriter(Writer):
         self._begun: set[Path] = set()
 
     def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
-        """See `Writer`."""
         from rolloupe.record.writers.comparison import Tally
 
         tally = Tally()

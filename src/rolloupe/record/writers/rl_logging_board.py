@@ -135,7 +135,6 @@ class RLLoggingBoardWriter(Writer):
         self._joined: str | None = None
 
     def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
-        """See `Writer`."""
         from rolloupe.record.writers.comparison import Tally, response_of
 
         tally = Tally()

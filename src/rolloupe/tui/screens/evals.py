@@ -34,7 +34,6 @@ class EvalsScreen(BackScreen[SampleKey]):
         self._split = ""
 
     def compose(self) -> ComposeResult:
-        """Lay it out."""
         yield self.title_bar("evals-title", self._title)
         yield RowList("evals")
         yield self.foot_bar()

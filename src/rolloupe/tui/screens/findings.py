@@ -61,7 +61,6 @@ class FindingsScreen(BackScreen[SampleKey]):
         self._rows: list[FindingRow] = []
 
     def compose(self) -> ComposeResult:
-        """Lay it out."""
         yield self.title_bar("findings-title", self._title)
         yield RowList("findings")
         yield self.foot_bar()

@@ -69,11 +69,9 @@ class GroupPane(LinePane):
         self.changed()
 
     def count(self) -> int:
-        """Return the number of lines of the longest answer."""
         return max((len(layout) for layout in self._layouts), default=0)
 
     def line_at(self, y: int) -> Line:
-        """Return a line of each column."""
         line: Line = []
         for column, layout in zip(self._columns, self._layouts, strict=True):
             part = layout.line(y, column.parting) if y < len(layout) else []
@@ -94,7 +92,6 @@ class GroupScreen(BackScreen[SampleKey]):
         """The chosen column."""
 
     def compose(self) -> ComposeResult:
-        """Lay it out."""
         yield self.title_bar("group-title", self._title)
         yield LineBar("group-head", self._heads, "surface-page")
         yield GroupPane()
@@ -194,7 +191,6 @@ class GroupScreen(BackScreen[SampleKey]):
             self._show()
 
     def action_answer(self, by: int) -> None:
-        """Choose another answer."""
         columns = self._group.columns if self._group else []
         if columns:
             self.number = max(0, min(self.number + by, len(columns) - 1))

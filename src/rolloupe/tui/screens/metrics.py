@@ -192,7 +192,6 @@ class MetricsScreen(BackScreen[SplitStep]):
         """The number of the drawn curve, and where it is."""
 
     def compose(self) -> ComposeResult:
-        """Lay it out."""
         yield self.title_bar("metrics-title", self._title)
         with Horizontal(id="curves"):
             yield RowList("metrics", opens_at_once=False)
@@ -325,7 +324,6 @@ class MetricsScreen(BackScreen[SplitStep]):
             self.dismiss(SplitStep(curve.query.source, int(curve.steps[self._place_in(curve)])))
 
     def action_step(self, by: int) -> None:
-        """Move along the curve."""
         curve = self._curves.get(self.rows.cursor)
         if curve is not None and len(curve.steps):
             at = self._place_in(curve) + by

@@ -74,15 +74,12 @@ class HelpPane(LinePane):
         self._lines: list[Line] = []
 
     def count(self) -> int:
-        """Return the number of lines."""
         return len(self._lines)
 
     def line_at(self, y: int) -> Line:
-        """Return a line."""
         return self._lines[y]
 
     def on_resize(self, _: events.Resize) -> None:
-        """Break the lines."""
         self._lines = help_lines(self._keys, self.room)
         self.changed()
 
@@ -95,7 +92,6 @@ class HelpScreen(PaneKeys, ModalScreen[None], OverScreen[None]):
         self._keys = keys
 
     def compose(self) -> ComposeResult:
-        """Lay it out."""
         with Vertical(id="help"):
             yield LineBar("help-title", lambda _: [[(" Keys  ", STRONG), (HINT, DIM)]], "surface-float")
             yield HelpPane(self._keys)
@@ -117,7 +113,6 @@ class HelpScreen(PaneKeys, ModalScreen[None], OverScreen[None]):
             await self.run_action(action)
 
     def action_back(self) -> None:
-        """Leave."""
         self.dismiss(None)
 
 
@@ -269,9 +264,7 @@ class BackScreen(PaneKeys, OverScreen[T | None]):
         """Open a row."""
 
     def action_help(self) -> None:
-        """Show the keys of this screen."""
         self.app.push_screen(HelpScreen(self.KEYS))
 
     def action_back(self) -> None:
-        """Leave."""
         self.dismiss(None)

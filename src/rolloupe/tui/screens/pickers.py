@@ -43,7 +43,6 @@ class PickScreen(ModalScreen[int | None], OverScreen[int | None]):
         self._numbers = list(range(len(choices)))
 
     def compose(self) -> ComposeResult:
-        """Lay it out."""
         with Vertical(id="pick"):
             yield LineBar("pick-title", self._head, "surface-float")
             yield TypingLine(placeholder="type to narrow", id="pick-input", compact=True)

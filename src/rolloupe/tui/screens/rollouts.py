@@ -103,7 +103,6 @@ class Rollouts(PaneKeys, Screen[None]):
     # The parts of the screen
 
     def compose(self) -> ComposeResult:
-        """Lay it out."""
         yield LineBar("header", lambda width: [self._run_line(width)])
         with Horizontal(id="middle"):
             yield Sidebar(self)
@@ -303,19 +302,15 @@ class Rollouts(PaneKeys, Screen[None]):
     # Keys that move
 
     def action_sample(self, by: int) -> None:
-        """Go to another sample of the list."""
         self.nav.to_sample(by)
 
     def action_step(self, by: int) -> None:
-        """Go to another step."""
         self.nav.to_step(by)
 
     def action_along(self, by: int) -> None:
-        """Go along the curve of the first line."""
         self.nav.along_curve(by)
 
     def action_focus_pane(self, by: int) -> None:
-        """Move the focus to another pane; in a narrow window the left one unfolds."""
         panes: list[Widget] = [
             self.reader,
             *(self.side.query_one(f"#{name}") for name in ("pickers", "list", "fields")),
@@ -326,7 +321,6 @@ class Rollouts(PaneKeys, Screen[None]):
         pane.focus()
 
     def action_follow(self) -> None:
-        """Follow the run, or stop following."""
         live = self.live
         live.is_following = not live.is_following
         self.bar("header").changed()
@@ -335,14 +329,12 @@ class Rollouts(PaneKeys, Screen[None]):
         self.tell("Following: new steps are shown as they come." if live.is_following else "Not following any more.")
 
     def action_pick(self, what: str) -> None:
-        """Choose something in a list."""
         if self.live.state is not None:
             pickers.PICKERS[what](self)
 
     # Keys that read
 
     def action_switch(self) -> None:
-        """Switch between text and table."""
         self.view = "text" if self.view == "table" else "table"
         self.tell("")
         self.show_text()
@@ -350,19 +342,16 @@ class Rollouts(PaneKeys, Screen[None]):
         self.finder.look()
 
     def action_again(self) -> None:
-        """Read the sample and the state of the run again."""
         self.side.samples.clear()
         self.nav.go(self.nav.place, self.nav.number, self.nav.key)
         self.live.ask_state()
 
     def action_discarded(self) -> None:
-        """Show only discarded samples, or all."""
         self.nav.change(is_discarded=not self.nav.place.is_discarded)
 
     # Keys that find
 
     def action_find(self) -> None:
-        """Ask what to find."""
         self.tell("")
         self.prompt.ask("find", FIND_HINT, self.finder.enter, self.finder.text, stays=True)
 
@@ -374,7 +363,6 @@ class Rollouts(PaneKeys, Screen[None]):
         self.prompt.ask("filter", FILTER_HINT, lambda text: self.nav.change(where=text.strip()), value, words=names)
 
     def action_search(self) -> None:
-        """Ask what to search the run for."""
         self.tell("")
         self.prompt.ask("search", SEARCH_HINT, self._search)
 
@@ -405,55 +393,44 @@ class Rollouts(PaneKeys, Screen[None]):
         return self.nav.key is not None
 
     def action_group(self) -> None:
-        """Show the group side by side."""
         if self._has_sample() and self.nav.key:
             self.app.push_screen(GroupScreen(self, self.nav.key), self.nav.go_to)
 
     def action_groups(self) -> None:
-        """List groups instead of samples, or samples again."""
         self.side.show_groups(not self.side.samples.is_grouped)
         self.open_side(is_open=True)
         self.side.list.focus()
 
     def action_tokens(self) -> None:
-        """Show the tokens."""
         if self._has_sample():
             self.app.push_screen(TokensScreen(self))
 
     def action_evals(self) -> None:
-        """Show the evaluations."""
         self.app.push_screen(EvalsScreen(self), self.nav.go_to)
 
     def action_findings(self) -> None:
-        """Show what the reward pays for, and the data quality."""
         self.app.push_screen(FindingsScreen(self), self.nav.go_to)
 
     def action_metrics(self) -> None:
-        """Show the curves."""
         self.app.push_screen(MetricsScreen(self), self.nav.go_to_point)
 
     def action_palette(self) -> None:
-        """Choose an action by its name."""
         pickers.pick_action(self)
 
     def action_help(self) -> None:
-        """Show all keys."""
         self.app.push_screen(HelpScreen(EVERY_KEY))
 
     def action_theme(self) -> None:
-        """Change between light and dark."""
         self.call_later(self.app.run_action, "theme")
 
     # Keys that keep
 
     def action_copy(self) -> None:
-        """Copy the id of the sample."""
         if self._has_sample():
             self.app.copy_to_clipboard(str(self.nav.key))
             self.tell(f"Sent to the clipboard: {self.nav.key}")
 
     def action_bookmark(self) -> None:
-        """Set or remove a bookmark."""
         item, run = self.nav.shown.item, self.live.session.run
         if not self._has_sample() or item is None:
             return
@@ -467,7 +444,6 @@ class Rollouts(PaneKeys, Screen[None]):
         )
 
     def action_bookmarks(self) -> None:
-        """Choose a bookmarked sample."""
         pickers.pick_bookmark(self)
 
     # What a person does in the panes

@@ -35,7 +35,6 @@ class SearchScreen(BackScreen[Hit]):
         self._progress: Found | None = None
 
     def compose(self) -> ComposeResult:
-        """Lay it out."""
         yield self.title_bar("search-head", self._head)
         yield RowList("hits", height=2)
         yield self.foot_bar()

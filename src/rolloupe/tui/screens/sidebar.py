@@ -201,7 +201,6 @@ class Sidebar(Vertical):
         self._total = 0
 
     def compose(self) -> ComposeResult:
-        """Lay it out."""
         yield RowList("pickers", keeps_cursor=False, has_own_keys=True)
         yield LineBar("list-head", self._list_head)
         yield RowList("list", has_own_keys=True)

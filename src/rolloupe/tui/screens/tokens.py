@@ -84,11 +84,9 @@ class TokenPane(LinePane):
             self.tint(names[(now + by) % len(names)])
 
     def count(self) -> int:
-        """Return the number of lines."""
         return len(self._rows)
 
     def line_at(self, y: int) -> Line:
-        """Return a line of tokens."""
         assert self.tokens is not None
         start, stop = self._rows[y]
         return [
@@ -151,7 +149,6 @@ class TokenPane(LinePane):
                 return
 
     def on_resize(self, _: events.Resize) -> None:
-        """Break the lines again."""
         self.break_lines()
 
 
@@ -167,7 +164,6 @@ class TokensScreen(BackScreen[None]):
         self._is_read = False
 
     def compose(self) -> ComposeResult:
-        """Lay it out."""
         yield self.title_bar("tokens-title", self._title)
         yield LineBar("legend", self._legend, "surface-page")
         yield TokenPane()
@@ -245,33 +241,26 @@ class TokensScreen(BackScreen[None]):
     # What its keys do
 
     def action_sample(self, by: int) -> None:
-        """Go to another sample of the list."""
         self.rollouts.action_sample(by)
 
     def action_step(self, by: int) -> None:
-        """Go to another step."""
         self.rollouts.action_step(by)
 
     def action_token(self, by: int) -> None:
-        """Go to the token before or after."""
         self.pane.token(by)
 
     def action_next_series(self) -> None:
-        """Tint by the next series."""
         self.pane.next_series()
 
     def action_furthest(self) -> None:
-        """Go to the token whose value is furthest from 0, then to the next."""
         self.pane.go_to_furthest()
 
     def action_update(self) -> None:
-        """Tint by the coefficients of the update."""
         tokens = self.pane.tokens
         if tokens is not None and UPDATE in tokens.names:
             self.pane.tint(UPDATE)
 
     def action_choose_series(self) -> None:
-        """Choose what to tint by."""
         tokens = self.pane.tokens
         if tokens is None:
             return

@@ -71,7 +71,6 @@ class LinePane(ScrollView, can_focus=True, inherit_bindings=False):
         return max(1, self.size.width - (0 if self.show_vertical_scrollbar else self.styles.scrollbar_size_vertical))
 
     def render_line(self, y: int) -> Strip:
-        """Draw one line of the window."""
         x, top = self.scroll_offset
         at, width = y + top, self.size.width
         if at >= self.count():
@@ -140,7 +139,6 @@ class LineBar(Widget):
 
         @property
         def control(self) -> "LineBar":
-            """The bar."""
             return self.bar
 
     def __init__(self, id: str, lines_of: Callable[[int], Sequence[Line]], ground: str = "surface-pane") -> None:
@@ -168,6 +166,5 @@ class LineBar(Widget):
         self.post_message(self.Clicked(self, event.x, event.y))
 
     def render_line(self, y: int) -> Strip:
-        """Draw a line."""
         line = self.lines[y] if y < len(self.lines) else []
         return strip_of(line, self.size.width, self._ground)

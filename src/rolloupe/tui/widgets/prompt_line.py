@@ -80,7 +80,6 @@ class PromptLine(Horizontal):
         self._stays = False
 
     def compose(self) -> ComposeResult:
-        """Lay it out."""
         yield LineBar("prompt-word", lambda _: [[(f" {self._word} ", ACCENT)]])
         yield TypingLine(id="prompt-input", compact=True)
 

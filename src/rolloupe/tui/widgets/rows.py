@@ -30,7 +30,6 @@ class RowList(PaneKeys, LinePane):
 
         @property
         def control(self) -> "RowList":
-            """The list."""
             return self.rows
 
     class Moved(Chosen):
@@ -72,16 +71,13 @@ class RowList(PaneKeys, LinePane):
         self.show_cursor()
 
     def count(self) -> int:
-        """Return the number of lines."""
         return self.total * self.row_height
 
     def line_at(self, y: int) -> Line:
-        """Return a line of a row."""
         lines = self._lines_of(y // self.row_height, self.size.width - 1)
         return lines[y % self.row_height] if y % self.row_height < len(lines) else []
 
     def ground_at(self, y: int) -> str:
-        """Return the colour of the selected row, or of the others."""
         is_selected = y // self.row_height == self.cursor and (self.has_focus or self.keeps_cursor)
         return "select" if is_selected else self.ground
 

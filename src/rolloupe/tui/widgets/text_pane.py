@@ -164,14 +164,11 @@ class TextPane(LinePane):
         self.refresh()
 
     def count(self) -> int:
-        """Return the number of lines."""
         return len(self.layout_)
 
     def line_at(self, y: int) -> Line:
-        """Return a line, after one blank cell."""
         return [(" ", PLAIN), *self.layout_.line(y, self._found, self._current)]
 
     def on_resize(self, _: events.Resize) -> None:
-        """Break the lines again."""
         self.changed()
         self._resized()

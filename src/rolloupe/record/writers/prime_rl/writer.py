@@ -123,11 +123,9 @@ class DisabledTokenExporter:
 
     @property
     def failures(self) -> int:
-        """See `Exporter`."""
         return 0
 
     def export(self, step: int, packed_batch: Any, *, export_step: int | None = None) -> int:
-        """See `Exporter`."""
         del step, packed_batch, export_step
         return 0
 
@@ -167,7 +165,6 @@ class TokenExporter:
 
     @property
     def failures(self) -> int:
-        """See `Exporter`."""
         return self._guard.failures
 
     def export(self, step: int, packed_batch: Any, *, export_step: int | None = None) -> int:
@@ -197,7 +194,6 @@ class TokenExporter:
             self._open = None
 
     def close(self) -> None:
-        """See `Exporter`."""
         if self._closed:
             return
         self._closed = True
@@ -277,7 +273,6 @@ class PrimeRLWriter(Writer):
         self._places: dict[int, RankFolder] = {}
 
     def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
-        """See `Writer`."""
         tally = Tally()
         used: dict[int, set[int]] = {}
         for sample in samples:

@@ -64,7 +64,6 @@ class TinkerWriter(Writer):
         return tally.found
 
     def metrics(self, rows: Sequence[MetricRow]) -> Left:
-        """See `Writer` in `base`."""
         for row in rows:
             when = {"time": row.time_s} if row.step is None and row.time_s is not None else {}
             self.log.metrics(row.step, {**when, **row.values})
@@ -81,7 +80,6 @@ class TinkerWriter(Writer):
                 place.unlink(missing_ok=True)
 
     def keep(self, config: Mapping[str, Any], checkpoints: Sequence[Checkpoint], code_diff: str) -> Left:
-        """See `Keeper` in `base`."""
         if config:
             self.log.config(config)
         if code_diff:
