@@ -249,7 +249,7 @@ class Relax(ByEnding, RelaxLines):
         return _DUMPS if source.path.endswith(SUFFIX) else _LINES
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`. `Source.split` is `train`, `eval` (the row names the data set) or None."""
+        """`Source.split` is `train`, `eval` (the row names the data set) or None."""
         if _is_of_dumps(run):
             return _DUMPS.sources(run)
         dumps = _dump_parts(run)
@@ -281,7 +281,7 @@ class Relax(ByEnding, RelaxLines):
         return found
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
-        """See `Format`. Of a dump beside lines only what cannot be joined is counted: the lines are the samples."""
+        """Scan lines or dumps. A dump beside lines yields counts alone, of what cannot be joined with the lines."""
         if source.annotates:
             return self._unjoined(run, source) if start == 0 < stop else iter(())
         return super().scan(run, source, start, stop)

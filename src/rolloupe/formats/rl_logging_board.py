@@ -110,7 +110,7 @@ class RLLoggingBoard(LineRows):
         return _with_evaluations(runs)
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`. A part beside the run's own folder is named after its folder."""
+        """A part beside the run's own folder is named after its folder."""
         found = []
         for part in run.parts:
             folder = Path(part.path)

@@ -128,7 +128,7 @@ class Verl(NamedRows, PromptRuns):
         return list(joined.values())
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`. A part beside the run's own folder is named after its folder."""
+        """A part beside the run's own folder is named after its folder."""
         found = []
         for part in run.parts:
             if is_file(part.path):

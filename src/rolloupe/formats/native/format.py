@@ -124,7 +124,7 @@ class Native(JsonlFormat):
         return folder.parent if folder.name in FOLDERS and self.detect(folder.parent) else None
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`. A file of samples that was named alone is read alone."""
+        """A file of samples that was named alone is read alone."""
         if is_file(run.root):
             return [source_at(run, Location(run.root, links_of(run)))]
         marker = _marker(Path(run.root), links_of(run))
@@ -189,7 +189,7 @@ class Native(JsonlFormat):
         return References(fields.as_text(record.get("label")), turns)
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
-        """See `JsonlFormat`. Token series follow in `annotate`, which knows the run."""
+        """Token series follow in `annotate`, which knows the run."""
         references = self.references(record)
         pieces = record.get("tokens")
         sample = fields.sample_of(row, locator, record.get("prompt"), record.get("response"))
@@ -282,7 +282,7 @@ class Native(JsonlFormat):
         return found
 
     def ending(self, run: RunInfo) -> str:
-        """See `Format`. Each producer of the last launch must have noted its end after its last attempt."""
+        """Each producer of the last launch must have noted its end after its last attempt."""
         began = {fields.as_text(row.get("producer")): row for row in trainer.records(_file(run, "attempts.jsonl"))}
         ended = {fields.as_text(row.get("producer")): row for row in trainer.records(_file(run, "ended.jsonl"))}
         newest = max((fields.integer(row.get("launch")) or 0 for row in began.values()), default=0)
@@ -298,7 +298,7 @@ class Native(JsonlFormat):
         return trainer.read_text(_file(run, "code.diff"), 4 * 2**20)
 
     def files(self, run: RunInfo) -> list[RunFile]:
-        """See `Format`. For token series, the folders alone."""
+        """List the files; for token series, the folders alone."""
         listed = [(e.path, e.name, _what(plain_name(e.name))) for e in files(run.root, links_of(run), ("",))]
         for folder, what in FOLDERS.items():
             place = os.path.join(run.root, folder)

@@ -123,7 +123,7 @@ class _ProducerLines(MetricLines):
     """The file of a producer: values of steps, and sums over its samples of a step."""
 
     def take(self, record: Record) -> None:
-        """See `MetricLines`. Of several lines with sums for one step the last counts, as when a step ran again."""
+        """Take a line. If several lines have sums for one step, as when a step ran again, the last counts."""
         step, sums = record.get("step"), record.get("sums")
         super().take({**_named(record.get("values")), "step": step, "time": record.get("time")})
         if isinstance(sums, dict):

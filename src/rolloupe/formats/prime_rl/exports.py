@@ -286,7 +286,7 @@ class PrimeRL(JsonlFormat):
         return lambda data, _: tokens_of(parse_(data))
 
     def step_states(self, run: RunInfo) -> dict[tuple[str, int], str]:
-        """See `Format`. Only versions that write `STABLE` can lack it."""
+        """Only versions that write `STABLE` can lack it."""
         found: dict[tuple[str, int], str] = {}
         for part in run.parts:
             for folder in folders(part.path, links_of(run)):

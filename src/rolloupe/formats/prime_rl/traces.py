@@ -136,7 +136,7 @@ class PrimeRLTraces(JsonlFormat):
         return self._run_at(root, reason, links, name, (RunPart(os.path.realpath(part)),))
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`. Episodes determine the split, not `Source.split`."""
+        """Episodes determine the split, not `Source.split`."""
         found = []
         for part in run.parts:
             if is_file(part.path):

@@ -199,7 +199,7 @@ class Slime(Format):
         return [Problem(source=TRAIN_DATA, reason=f"{which} samples and no train data: {named}")]
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
-        """See `Format`. A dump is scanned whole."""
+        """A dump is scanned whole."""
         if start or stop <= start:
             return
         try:
@@ -287,7 +287,7 @@ class Slime(Format):
         return None
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
-        """See `Format`. Adds what the trainer made of the sample."""
+        """Load a sample with the trainer's data about it."""
         try:
             dump, row = self._read(run, source, locator)
             sample = sample_of(dump, row, locator)
@@ -337,7 +337,7 @@ class Slime(Format):
             sample.notes.append(HIDDEN)
 
     def raw(self, source: Source, locator: Locator) -> bytes:
-        """See `Format`. Returns the sample as JSON, whatever JSON lacks named: in the file it is a part of a pickle."""
+        """Return the sample as JSON: in the file it is a part of a pickle, and objects that JSON lacks are named."""
         try:
             record = Dump.at(source.location).samples[locator.start]
             shown = as_json(record, most=MAX_RAW_VALUES)

@@ -111,7 +111,7 @@ class Miles(Slime):
         return found or CONVERSATIONS_ALONE.detect(path, link_root=link_root)
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`. The rows of a dump depend on the conversations of its step."""
+        """The rows of a dump depend on the conversations of its step."""
         if alone := CONVERSATIONS_ALONE.detect(Path(run.root), link_root=run.link_root):
             return CONVERSATIONS_ALONE.sources(alone[0])
         found = [
@@ -138,7 +138,7 @@ class Miles(Slime):
         return found
 
     def rows_in(self, run: RunInfo, source: Source, dump: Dump) -> Iterator[Scanned]:
-        """See `Slime`. Conversations that belong to no sample are counted."""
+        """Conversations that belong to no sample are counted."""
         messages, lost = _all_messages(run, source, dump)
         for row in super().rows_in(run, source, dump):
             if isinstance(row, SampleRow) and (found := messages.get(row.start)) is not None:
@@ -348,7 +348,7 @@ class MilesColumns(ParquetFormat):
         return key in self.series_keys
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
-        """See `RecordFormat`. Without a tokenizer the texts are the ids."""
+        """Without a tokenizer the texts are the ids."""
         ids = ids_of(record.get("tokens"))
         if not ids:
             raise Unusable("a row without tokens is no sample")

@@ -146,15 +146,15 @@ class Telescope(Format):
         return replace(run, reward_range=ranges.reward, env_reward_ranges=ranges.rewards, metric_ranges=ranges.metrics)
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`. `Source.depends` identifies the samples that an archive leaves to others."""
+        """`Source.depends` identifies the samples that an archive leaves to others."""
         return merged(run).sources()
 
     def step_states(self, run: RunInfo) -> dict[tuple[str, int], str]:
-        """See `Format`. The last step may have been generated in part, and never trained."""
+        """The last step may have been generated in part, and never trained."""
         return {("train", step): "incomplete" for step in merged(run).untrained}
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
-        """See `Format`. An archive is scanned whole; appended data holds no samples."""
+        """An archive is scanned whole; appended data holds no samples."""
         if start or stop <= start:
             return
         try:
@@ -187,12 +187,12 @@ class Telescope(Format):
             raise _changed(source, locator.start, str(error)) from None
 
     def raw(self, source: Source, locator: Locator) -> bytes:
-        """See `Format`. Returns the rows about a sample as JSON: in the archive they are packed into many tables."""
+        """Return the rows about a sample as JSON: in the archive they are packed into many tables."""
         (facts,) = _kind_tables(source, locator).facts(np.array([locator.start]), raw=True)
         return as_json(facts, UnpackedTexts())
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
-        """See `Format`. Metrics of the archives, and metrics that only W&B's history has."""
+        """Return the metrics of the archives, and those that only W&B's history has."""
         rows = [{**row, "step": row.get("_step")} for row in trainer.records(_file(run, HISTORY))]
         for archive in archives_of(run):
             try:
@@ -208,7 +208,7 @@ class Telescope(Format):
         return trainer.json_sources(run.root, [_file(run, name) for name in (HISTORY, CONFIG, SUMMARY)])
 
     def config(self, run: RunInfo) -> dict[str, Any]:
-        """See `Format`. Members of W&B's summary that are not numbers appear under `summary`."""
+        """Members of W&B's summary that are not numbers appear under `summary`."""
         found = trainer.read_json(_file(run, CONFIG))
         summary = trainer.read_json(_file(run, SUMMARY))
         config = found if isinstance(found, dict) else {}

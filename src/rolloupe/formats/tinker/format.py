@@ -174,7 +174,7 @@ class Tinker(TinkerFiles, JsonlFormat):
         return found
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`. Attempts are ordered by name: files that a newer layout replaced come first."""
+        """Attempts are ordered by name: files that a newer layout replaced come first."""
         found: list[StepFile] = []
         logs: dict[str, str] = {}
         for part in run.parts:
@@ -242,7 +242,7 @@ class Tinker(TinkerFiles, JsonlFormat):
         )
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
-        """See `Format`. The step's log supplies texts that a record lacks; its problems are reported once."""
+        """The step's log supplies texts that a record lacks; its problems are reported once."""
         log = StepLog(source)
         yield from self.scanned(run, source, start, stop, log.complete)
         if start == 0:
@@ -266,7 +266,7 @@ class Tinker(TinkerFiles, JsonlFormat):
         )
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
-        """See `Format`. Adds the conversation logged beside the rollouts if it belongs to this sample."""
+        """Load a sample, with the conversation logged beside the rollouts if it belongs to this sample."""
         sample = super().load(run, source, locator)
         record = self.prepared(run, parse(strip_bom(self.raw(source, locator), locator.start)))
         row = sample.row

@@ -175,7 +175,7 @@ class TinkerFiles:
     """The trainer files and reports of the cookbook."""
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
-        """See `Format`. Merges late rows of evaluations, and rows that a resumed run wrote again."""
+        """Return the metrics. Late rows of evaluations, and rows that a resumed run wrote again, are merged."""
         return metrics_of(_file(run, METRICS))
 
     def trainer_files(self, run: RunInfo) -> list[Source]:
@@ -186,11 +186,11 @@ class TinkerFiles:
         return found if isinstance(found, dict) else {}
 
     def checkpoints(self, run: RunInfo) -> list[Checkpoint]:
-        """See `Format`. The step of a checkpoint is its `batch`, with which training continues."""
+        """The step of a checkpoint is its `batch`, with which training continues."""
         return trainer.checkpoints_of(trainer.records(_file(run, CHECKPOINTS)), ("name", "batch"))
 
     def ending(self, run: RunInfo) -> str:
-        """See `Format`. The cookbook's loops end with a checkpoint named `final`."""
+        """The cookbook's loops end with a checkpoint named `final`."""
         found = self.checkpoints(run)
         return "" if not found else "ended" if found[-1].name == FINAL else "open"
 
@@ -208,7 +208,7 @@ class TinkerFiles:
         return sorted(found, key=lambda key: (key[0] != "train", *key))
 
     def logtree(self, run: RunInfo, split: str, step: int) -> LogNode | None:
-        """See `Format`. The JSON, else the page; if neither can be read, an outline with the reason."""
+        """Read the JSON, else the page; if neither can be read, return an outline with the reason."""
         logs = _logs_of(run, split, step)
         return _read(logs)[1] if logs else None
 

@@ -81,7 +81,7 @@ class TrackerSamples(NamedRows):
         return self.whole_sample(run, row, locator, placed.found)
 
     def raw(self, source: Source, locator: Locator) -> bytes:
-        """See `Format`. Returns the part of the file that is about the sample, as JSON."""
+        """Return the part of the file that is about the sample, as JSON."""
         return as_bytes(self.placed_at(source, locator).record)
 
     def first_records(self, some: Sequence[Location]) -> list[Record]:  # noqa: ARG002

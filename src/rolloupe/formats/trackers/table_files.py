@@ -165,7 +165,7 @@ class TableFiles(TrackerSamples):
         return [*super().files(run), *described_files(tables)]
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
-        """See `Format`. A table is scanned whole."""
+        """A table is scanned whole."""
         if start or stop <= start:
             return
         try:

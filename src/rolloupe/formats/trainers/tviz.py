@@ -102,7 +102,7 @@ class Tviz(NumberedFormat):
         )  # fmt: skip
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`. What is not yet in the database lies in its `-wal`."""
+        """Return the database, whose newest rows may still lie in its `-wal`."""
         place = Location(run.root, links_of(run))
         return [source_at(run, place, depends=repr(states_of(place)))]
 
