@@ -71,6 +71,11 @@ class SteppedClock(Clock):
         """Move ahead."""
         self._ahead_s += seconds
 
+    def pass_by(self, seconds: float) -> None:
+        """Move ahead by some seconds, from the end of one wait to the next."""
+        ends_s = self.now_s() + seconds
+        self.until(lambda: self.now_s() >= ends_s)
+
     def until(self, check: Callable[[], bool], within_s: float = 3600.0) -> None:
         """Move ahead from the end of one wait to the next until a check holds; fail if it does not."""
         began_s, real_s = self.now_s(), time.monotonic()

@@ -28,7 +28,7 @@ from rolloupe.query import Condition, SampleQuery
 from rolloupe.query.engine import database
 from rolloupe.query.engine.database import Question
 from tests.forks import program
-from tests.index.support import contents, eventually, lines, opened, relax_run, row
+from tests.index.support import SteppedClock, contents, eventually, lines, opened, relax_run, row
 from tests.thoroughness import amount, slow_unless
 
 
@@ -415,11 +415,12 @@ def test_a_cleared_index_has_its_packs_made_anew(tmp_path: Path) -> None:
 
 def test_where_room_is_short_no_packs_are_written_and_nothing_is_told_again_and_again(tmp_path: Path) -> None:
     relax_run(tmp_path / "run", steps=8)
-    with settled(tmp_path / "run", tmp_path / "index", budget_bytes=0, follow=True) as library:
+    clock = SteppedClock()
+    with settled(tmp_path / "run", tmp_path / "index", budget_bytes=0, follow=True, clock=clock) as library:
         told: list[str] = []
         library.subscribe(lambda kind, _: told.append(kind))
         assert query.samples(library.runs[0], SampleQuery(sort="reward")).total == 64
-        time.sleep(0.8)
+        clock.pass_by(5.0)
         assert told == [] and library.runs[0].progress().phase == "ready"
     assert files(tmp_path / "index") == []
 
@@ -501,12 +502,13 @@ def test_a_segment_that_is_no_longer_what_it_was_is_not_packed(tmp_path: Path) -
 def test_what_has_just_changed_is_not_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compaction, "YOUNG_S", 600.0)
     train = relax_run(tmp_path / "run", steps=8)
-    with settled(tmp_path / "run", tmp_path / "index", follow=True) as library:
+    clock = SteppedClock()
+    with settled(tmp_path / "run", tmp_path / "index", follow=True, clock=clock) as library:
         run = library.runs[0]
         for step in range(8, 12):
             (train / f"{step}.jsonl").write_bytes(lines([row(step, i) for i in range(8)]))
-        eventually(lambda: query.samples(run, SampleQuery(sort="reward")).total == 96)
-        time.sleep(1.0)
+        clock.until(lambda: query.samples(run, SampleQuery(sort="reward")).total == 96)
+        clock.pass_by(10.0)
         assert [pack.members for pack in used(run)] == [8]
 
 
