@@ -239,7 +239,7 @@ class Format(ABC):
         """Return what the files report as never written. Cheap: called on every poll."""
         return []
 
-    # Trainer files: read on request, within bounds; damaged files are read as far as possible.
+    # Trainer files: read on request, within bounds; damaged files are read up to the damage.
 
     def trainer_files(self, run: RunInfo) -> list[Source]:
         """List the JSON files without samples: damage in them is a problem of the run. Called on every poll."""

@@ -237,7 +237,7 @@ def kind_of(name: str) -> str:
 
 
 def stamps_of(file: CurveFile) -> list[tuple[object, ...]]:
-    """Return what changes whenever the files of some curves do."""
+    """Return the states of all files of some curves; they change with any of the files."""
     found: list[tuple[object, ...]] = []
     for location in file.locations:
         beside = [side_file(location, ending) for ending in SIDE_FILES] if file.kind in DATABASES else []
@@ -248,7 +248,7 @@ def stamps_of(file: CurveFile) -> list[tuple[object, ...]]:
 
 
 class _CurvesInMemory:
-    """What was last read of a file, and the reader that goes on from there."""
+    """The curves last read from a file, and the reader that goes on from there."""
 
     def __init__(self, kind: str) -> None:
         self.lock = threading.Lock()
@@ -262,7 +262,7 @@ _kept: Lru[tuple[str, str], _CurvesInMemory] = Lru(total=KEPT_VALUES)
 
 
 def current_curves(file: CurveFile) -> list[LoggedRun]:
-    """Return the runs of a file, of which only what is new is read. Raises `ValueError` as `read_curves` does."""
+    """Return the runs of a file, reading only its new rows. Raises `ValueError` as `read_curves` does."""
     name = file.kind, file.path
     kept = _kept.setdefault(name, _CurvesInMemory(file.kind))
     with kept.lock:
@@ -280,7 +280,7 @@ def current_curves(file: CurveFile) -> list[LoggedRun]:
 
 
 def read_curves(file: CurveFile, reader: EventFiles | JsonLines | FramedLog | None = None) -> list[LoggedRun]:
-    """Read the runs of a file, with a reader only what it has not read. Raises `ValueError` with the reason if not."""
+    """Read the runs of a file; a reader reads on from where it was. Raises `ValueError` with the reason."""
     first = file.locations[0]
     try:
         if file.kind in _GROWING:
@@ -313,7 +313,7 @@ _READERS = {"CSV": read_csv, "trainer state": read_trainer_state}
 
 
 def _noted(runs: list[LoggedRun]) -> list[LoggedRun]:
-    """Say of the runs of a file that it has an end that is not read."""
+    """Note on the runs of a long file that its end is not read."""
     note = f"only the first {MAX_BYTES:,} bytes of a file are read"
     return [replace(run, damage="; ".join(filter(None, (run.damage, note)))) for run in runs]
 

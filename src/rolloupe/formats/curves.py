@@ -202,7 +202,7 @@ def _host(run: RunInfo, folders: dict[str, RunInfo], beside: dict[tuple[str, str
 
 
 def has_more_splits(run: RunInfo, host: RunInfo) -> bool:
-    """Tell whether a run has a split that another lacks, as far as a part of each source shows."""
+    """Tell whether a run has a split that another lacks, judging by a part of each source."""
     own = _splits(run)
     return bool(own) and not own <= _splits(host)
 

@@ -401,7 +401,7 @@ class _Walk:
 
     @contextlib.contextmanager
     def _trying(self, reader: Format, path: Path) -> Iterator[None]:
-        """Do as `_failed` says of whatever is raised within."""
+        """Report exceptions through `_failed`."""
         try:
             yield
         except Interrupted:

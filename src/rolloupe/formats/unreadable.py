@@ -281,7 +281,7 @@ def _of_rows(location: Location, *, is_named: bool) -> str | None:
 
 
 def _of_another_name(location: Location, name: str) -> str | None:
-    """What to do about samples in a file whose name says nothing of its kind."""
+    """Say how to name a file of samples whose name says nothing of its kind."""
     seen = look(location).objects
     if not any(has_sample(record, roles_of(record)) for record in seen):
         return None

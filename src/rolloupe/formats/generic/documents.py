@@ -89,14 +89,14 @@ def rows_in(file: BinaryIO, ending: str, limit: int = MAX_BYTES) -> Iterator[Pla
 
 
 class Header(NamedTuple):
-    """What of the beginning of a file its rows need."""
+    """The facts at the beginning of a file that each of its rows needs."""
 
     table: "_Cells | None" = None
     columns: list[str] | None = None
 
 
 def header_of(beginning: bytes, ending: str) -> Header:
-    """Return what of the beginning of a file its rows need."""
+    """Read the header from the beginning of a file."""
     if ending not in DELIMITED:
         names, _ = _columns(beginning)
         return Header(columns=None if names is None else _numbered(names)[0])
@@ -169,12 +169,12 @@ class _TableLines:
                 return
 
     def bytes_from(self, start: int) -> bytes:
-        """Return what lies between a place and where the lines are, or the beginning of it."""
+        """Return the bytes from a place up to the last line, at most the first `HEAD_BYTES` of them."""
         self._file.seek(start)
         return self._file.read(min(self.read_to - start, HEAD_BYTES))
 
     def skip(self) -> PlacedRow | None:
-        """Go behind what ended the lines, and return it; None at the end of the file."""
+        """Go behind the hole or the long line that ended the lines, and return it; None at the end of the file."""
         start = self.read_to
         self.begin(start)
         if not (behind := self._file.read(len(HOLE))):
@@ -203,10 +203,10 @@ class _TableReader:
         self._columns: _Cells | None = None
         """None before the header was read."""
         self._torn: PlacedRow | None = None
-        """What is no row, up to where the next row begins."""
+        """Torn rows that are not yielded yet, up to where the next row begins."""
 
     def rows(self) -> Iterator[PlacedRow]:
-        """Yield the rows, and what is not read."""
+        """Yield the rows, and a problem for each place that is not read."""
         lines, is_readable = self._lines, True
         while is_readable:
             lines.begin(self._start)
@@ -255,7 +255,7 @@ class _TableReader:
         return (yield from self._skip())
 
     def _skip(self) -> Generator[PlacedRow, None, bool]:
-        """Go behind what ended the lines; return False at the end of the file."""
+        """Go on behind a hole or a line that is too long; return False at the end of the file."""
         between = self._lines.skip()
         yield from self._end_torn(self._start, may_grow=between is None)
         if between is not None:
@@ -267,7 +267,7 @@ class _TableReader:
         return True
 
     def _end_torn(self, stop: int, *, may_grow: bool = False) -> Iterator[PlacedRow]:
-        """Yield what was no row up to a place, if there was any."""
+        """Yield the torn rows before a place as one problem, if there are any."""
         if self._torn is not None and self._torn.start < stop:
             yield self._torn._replace(stop=stop, may_grow=may_grow or self._torn.may_grow)
         self._torn = None
@@ -504,7 +504,7 @@ def _resumed(characters: str, at: int, before: int, columns: list[str] | None, b
 
 
 def _looked(error: Exception, size: int) -> int:
-    """Up to where a failed parse looked, and what it took to count the lines before."""
+    """The cost of a failed parse: the place that it reached, and a share for counting the lines before it."""
     is_placed = isinstance(error, json.JSONDecodeError) and not error.msg.startswith("Unterminated")
     reached = error.pos if is_placed and isinstance(error, json.JSONDecodeError) else size
     return reached + reached // BYTES_PER_LOOK

@@ -1,4 +1,4 @@
-"""What looks as if other keys made the groups of a log: a look at some rows, which only a person can judge."""
+"""Hints that other keys may name the groups of a log, from a look at some rows; a person decides."""
 
 import re
 import shlex
@@ -57,7 +57,7 @@ Groups = list[Hashable]
 
 
 def group_doubts(rows: Sequence[GroupedRow], *, is_guessed: bool) -> list[str]:
-    """Say what looks as if the groups of some rows were others, a sentence each with the option that makes these.
+    """Name the keys that may group some rows in another way, each in a sentence with the option that does so.
 
     `rows` follow each other in their files. `is_guessed` says that the key of the group was taken for its name.
     """
@@ -222,6 +222,6 @@ def _same(some: Iterable[Hashable], others: Iterable[Hashable]) -> bool:
 
 
 def _follows(some: Iterable[Hashable], others: Iterable[Hashable]) -> bool:
-    """Whether `others` tell `some`: each of them comes with one of these alone."""
+    """Whether each value of `others` comes with a single value of `some`."""
     pairs = {*zip(some, others, strict=True)}
     return len(pairs) == len({right for _, right in pairs})

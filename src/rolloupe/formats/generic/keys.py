@@ -144,7 +144,7 @@ class Roles(NamedTuple):
     weak_step: str | None = None
 
     def with_usual(self, usual: "Roles") -> "Roles":
-        """These roles, and for facts without one of these the keys that usually have them."""
+        """Return these roles; an open role of a fact gets the key that usually has it."""
         own = {*self[:9], *self.counts.values()}
         more = {
             role: key
@@ -440,7 +440,7 @@ def _is_aside(key: str) -> bool:
 
 
 def may_be_sample(record: Record) -> bool:
-    """Whether a row has any usual name of a text or a score, whatever the type of its value."""
+    """Whether a row has a usual name of a text or a score, whatever the type of its value."""
     return candidates(tuple(record)).may_be_sample
 
 

@@ -86,7 +86,7 @@ def token_members(keys: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
 
 
 class RowTokens(NamedTuple):
-    """What a row holds about its tokens, as it is stored: lists, or arrays that a scan has read."""
+    """The tokens of a row as they are stored: lists, or arrays that a scan has read."""
 
     strings: Any = ()
     ids: Any = ()

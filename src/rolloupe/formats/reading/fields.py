@@ -113,7 +113,7 @@ class Reward(NamedTuple):
 
 
 def reason(value: object) -> str | None:
-    """Read why a sample was not trained on; None, or an empty text, means that it was, as far as is known.
+    """Read why a sample was not trained on; None, or an empty text, means that nothing says so.
 
     The start of a long reason is kept.
     """

@@ -232,7 +232,7 @@ def folders(folder: str, link_root: str) -> list[FolderEntry]:
 
 
 def stamp_of(location: Location) -> tuple[int, int, int]:
-    """Return what changes with a file. Raises OSError; whoever then opens it checks where it lies."""
+    """Return inode, size and time of a file, which change with its content. Raises OSError."""
     return stamp_of_state(path_state(location.path))
 
 

@@ -168,7 +168,7 @@ class JsonlFormat(RecordFormat):
     def reading_tokens(
         self, run: RunInfo, source: Source, annotations: Annotations,  # noqa: ARG002
     ) -> Callable[[bytes, Locator], SampleTokens]:  # fmt: skip
-        """Return what reads the tokens of the sample at a place in a line. It raises whatever it may raise."""
+        """Return a function that reads the tokens of the sample at a place in a line; it may raise any exception."""
         return lambda data, place: tokens.tokens_of(self._sample(run, source, data, place, self.annotate))
 
     def _sample(self, run: RunInfo, source: Source, data: bytes, place: Locator, annotate: Annotate) -> Sample:

@@ -186,7 +186,7 @@ def _begun(text: str) -> Any:
 
 
 def _slim(value: Any, depth: int = _KEPT_DEPTH) -> Any:
-    """Cut a value down to its type, so that many looks take little memory."""
+    """Shorten a value, so that many looks take little memory."""
     if isinstance(value, str):
         return value[:_KEPT_CHARS]
     if isinstance(value, list):

@@ -25,7 +25,7 @@ MARK_BYTES = 2**16
 
 
 class _Mark(NamedTuple):
-    """What is remembered of a line: its length, its prompt, and where its group begins."""
+    """A remembered line: its length, its prompt, and where its group begins."""
 
     length: int
     prompt: str
@@ -101,7 +101,7 @@ class PromptRuns(JsonlFormat):
             return None
 
     def group_in(self, run: RunInfo, source: Source, data: bytes, start: int) -> str | None:
-        """Return the group that `row` makes of a line, None for no sample. Raises whatever it may raise."""
+        """Return the group of the sample in a line; None without a sample. May raise any exception."""
         found = self.rows_of(run, source, self.prepared(run, parse(data)), start, len(data))
         return next((row.group for row in found if isinstance(row, SampleRow)), None)
 

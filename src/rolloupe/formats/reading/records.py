@@ -174,7 +174,7 @@ class RecordFormat(Format):
         """Return the first records of a few of many files, long values cut short."""
 
     def rows_of(self, run: RunInfo, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
-        """Convert a record to rows within the limits of the field map and the model. Raises `Unusable`."""
+        """Convert a record to rows, and apply the group and the reward that a person chose. Raises `Unusable`."""
         found = self.rows(source, record, start, length)
         for row in found:
             if not isinstance(row, SampleRow):
@@ -229,7 +229,7 @@ def _is_exact(value: float) -> bool:
 
 
 def _keep_exact(row: SampleRow, record: Record) -> None:
-    """Make integers that no float holds, such as ids, tags in place of metrics: as texts they stay exact."""
+    """Turn metrics that no float holds exactly, such as ids, into tags: texts stay exact."""
     inner = record.get("metrics")
     members = {**inner, **record} if isinstance(inner, dict) else record
     for name in [name for name, value in row.metrics.items() if not _is_exact(value)]:

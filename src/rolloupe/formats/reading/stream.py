@@ -105,7 +105,7 @@ class Contents:
         self._buffer_start = 0
         self._end: tuple[int, Block] | None = None
         self.gaps: dict[int, Gap] = {}
-        """By their starts, as far as decoding has met them."""
+        """The gaps that decoding has met, by their starts."""
         self._head = b""
         self._furthest = (0, b"")
 

@@ -203,7 +203,7 @@ class LinesSoFar(NamedTuple):
 
 
 class MetricLines:
-    """A file as far as it has been read. A subclass may turn lines into other rows in `take`, and set some apart."""
+    """The metrics read from a growing file so far. A subclass may turn lines into other rows, and set some apart."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -221,7 +221,7 @@ class MetricLines:
         self.values += len(record)
 
     def read(self, location: Location) -> LinesSoFar:
-        """Read what is new in a file, or all of it where that is another one; of an unreadable one, nothing."""
+        """Read the new lines of a file; read a replaced file again from its start, and skip an unreadable one."""
         with self._lock:
             try:
                 with open_binary(location) as file:

@@ -421,7 +421,7 @@ def _ends(location: Location) -> _FileEnds:
 
 
 def _common(ends: _FileEnds, own: bytes) -> str:
-    """What any file may be in place of one that begins with its own bytes; empty for none of these."""
+    """Say what a file is that does not begin with `own`, or that is empty or zeroed; empty if nothing is odd."""
     if not ends.size:
         return f"empty: 0 bytes. {WAIT}"
     if not any(ends.head) and not any(ends.tail):

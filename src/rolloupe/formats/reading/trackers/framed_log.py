@@ -39,7 +39,7 @@ MAX_RECORD_BYTES = 64 * 2**20
 
 
 class FramedRun(ABC):
-    """What the records of a log say, as far as they were taken."""
+    """The run that the records taken so far describe."""
 
     magics: ClassVar[tuple[bytes, ...]]
     """How a log may begin; all have the same length."""
@@ -51,7 +51,7 @@ class FramedRun(ABC):
         self.damage = ""
         self._gaps: list[int] = []
         self._last_gaps: list[int] = []
-        """Those behind what was taken, which the next look meets again."""
+        """Gaps behind the records taken so far; the next look meets them again."""
         self._taken = 0
 
     @classmethod
@@ -96,14 +96,14 @@ class FramedRun(ABC):
         """Take a record. Raises `BadMessage`."""
 
     def run(self) -> LoggedRun:
-        """The run so far; whoever gets it may keep it."""
+        """Return a copy of the run so far."""
         gaps = [*self._gaps, *self._last_gaps]
         lost = f"at byte {gaps[0]:,} it is damaged, and records after it are missing" if gaps else ""
         return replace(self.logged(), damage=self.damage or lost)
 
     @abstractmethod
     def logged(self) -> LoggedRun:
-        """The run without its damage; whoever gets it may keep it."""
+        """Return a copy of the run, without its damage."""
 
 
 class FramedLog:
