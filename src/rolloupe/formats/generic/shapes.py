@@ -116,36 +116,39 @@ def _members_by_number(keys: Names) -> dict[str, dict[int, str]]:
 
 def _in_list(record: Record, depth: int) -> list[Record] | None:
     """The samples of a list of objects, each with what they share."""
-    for key, value in _lists_of_samples(record, depth):
-        others = {name: other for name, other in record.items() if name != key}
-        first = _with_response(lift(_fullest(value), depth - 1))
-        is_answered = has_answer(first, roles_of(first))
-        answer = {"response": ""} if is_answered and "response" not in others else {}  # so that `answer` is a label
-        others = _with_prompt(lift(answer | others, depth - 1))
-        others = {name: other for name, other in others.items() if name not in answer}
-        lists = {name: other for name, other in others.items() if _is_column(name, other, len(value))}
-        left = {roles_of(others).score}
-        if is_answered:
-            above = candidates(tuple(others))
-            left |= {key for role in ("response", "messages") for key in above.by_role.get(role, ())}
-            left -= {*above.weak_responses}
-        shared = {
-            name: other
-            for name, other in others.items()
-            if name not in lists
-            and name not in left
-            and not (fields.is_messages(other) and text.conversation(other) is None)  # other samples, or sums of them
-        }
-        size = _size_of(shared)
-        _check_size(size, len(value))
-        samples: list[Record] = []
-        for number, own in enumerate(value):
-            of_lists = {name: other[number] for name, other in lists.items()}
-            members = _with_response(own) if isinstance(own, dict) else {}  # which becomes a problem
-            samples += samples_of(shared | of_lists | members, depth - 1)
-            _check_size(size, len(samples))
-        return samples
-    return None
+    key, listed = next(_lists_of_samples(record, depth), ("", []))
+    if not listed:
+        return None
+    shared, lists = _beside_list(record, key, listed, depth)
+    size = _size_of(shared)
+    _check_size(size, len(listed))
+    samples: list[Record] = []
+    for number, own in enumerate(listed):
+        of_lists = {name: other[number] for name, other in lists.items()}
+        members = _with_response(own) if isinstance(own, dict) else {}  # which becomes a problem
+        samples += samples_of(shared | of_lists | members, depth - 1)
+        _check_size(size, len(samples))
+    return samples
+
+
+def _beside_list(record: Record, key: str, listed: list[Any], depth: int) -> tuple[Record, dict[str, list[Any]]]:
+    """The members of a record that samples in a list share, and the lists that have an element for each of them."""
+    others = {name: other for name, other in record.items() if name != key}
+    first = _with_response(lift(_fullest(listed), depth - 1))
+    is_answered = has_answer(first, roles_of(first))
+    answer = {"response": ""} if is_answered and "response" not in others else {}  # so that `answer` is a label
+    others = _with_prompt(lift(answer | others, depth - 1))
+    others = {name: other for name, other in others.items() if name not in answer}
+    lists = {name: other for name, other in others.items() if _is_column(name, other, len(listed))}
+    left_out = {roles_of(others).score, *lists}
+    if is_answered:
+        above = candidates(tuple(others))
+        texts = {*above.by_role.get("response", ()), *above.by_role.get("messages", ())}
+        left_out |= texts - {*above.weak_responses}
+    for name, other in others.items():
+        if fields.is_messages(other) and text.conversation(other) is None:  # other samples, or sums of them
+            left_out.add(name)
+    return {name: other for name, other in others.items() if name not in left_out}, lists
 
 
 def _with_prompt(record: Record) -> Record:

@@ -108,7 +108,7 @@ class LineRows(AnyRows, JsonlFormat):
     def _parsed(self, run: RunInfo, source: Source, data: bytes, locator: Locator) -> tuple[Record, SampleRow]:
         if not locator.part:
             return super()._parsed(run, source, data, locator)
-        key = data, run.reading.fields  # reading many samples in order passes the same bytes object, whose hash is known
+        key = data, run.reading.fields  # samples read in order pass the same bytes object, whose hash is known
         try:
             record = _prepared.get_or_make(key, lambda: self.prepared(run, parse(data)), lambda _: len(data))
             return self.part_of(run, source, locator, record)

@@ -8,12 +8,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from io import BufferedReader
-from typing import ClassVar, TypeVar
+from typing import BinaryIO, ClassVar, TypeVar
 
 from rolloupe import tokens
 from rolloupe.formats.base import NO_ANNOTATIONS, Annotations, changed, no_sample, no_tokens
 from rolloupe.formats.reading.arrays import Cutter
-from rolloupe.formats.reading.codecs import Damage
 from rolloupe.formats.reading.files import JSONL
 from rolloupe.formats.reading.line_reader import (
     BLANK,
@@ -45,6 +44,7 @@ EDGES = (b"\n", b"\0")
 OF_ARRAY = (b"[", b"]", b"],", b",")
 """Lines that may stand around the objects of an array."""
 Reader = Callable[[bytes], Record]
+Items = Callable[[Line], list[Scanned]]
 Annotate = Callable[[RunInfo, Record, Sample], None]
 
 T = TypeVar("T")
@@ -83,22 +83,15 @@ class JsonlFormat(RecordFormat):
                     continue
                 gaps = [gap for gap in gaps_of(file) if reported_to <= gap.start < stop]
                 yield from (_missing(source, gap) for gap in gaps if gap.start < line.start)
-                yield from self._items_of_line(source, line, items, damage_of(file), gaps_of(file))
+                yield from self._items_of_line(source, file, line, items)
                 yield from (_missing(source, gap) for gap in gaps if line.start <= gap.start <= line.stop)
                 reported_to = line.stop + 1
             yield from (_missing(source, gap) for gap in gaps_of(file) if reported_to <= gap.start < stop)
 
-    def _items_of_line(
-        self,
-        source: Source,
-        line: Line,
-        items: Callable[[Line], list[Scanned]],
-        damage: Damage | None,
-        gaps: list[Gap],
-    ) -> Iterator[Scanned]:
+    def _items_of_line(self, source: Source, file: BinaryIO, line: Line, items: Items) -> Iterator[Scanned]:
         """Yield the results of a line: nothing for a blank one; for a line cut by damage, the damage."""
-        cut = None if line.ended else damage
-        torn = cut or any(gap.start == line.stop or gap.stop == line.start for gap in gaps)
+        cut = None if line.ended else damage_of(file)
+        torn = cut or any(gap.start == line.stop or gap.stop == line.start for gap in gaps_of(file))
         if not _is_blank(line):
             for item in items(line):
                 if not (torn and isinstance(item, Problem)):
@@ -118,12 +111,11 @@ class JsonlFormat(RecordFormat):
             for row in found:
                 if isinstance(row, SampleRow):
                     complete(record, row)
-        except NoObject as error:
-            pieces = pieces_in(line.data or b"")
-            if pieces.objects or (line.data or b"").strip(BLANK) in OF_ARRAY:
-                return self._pieces(run, source, complete, line, pieces, str(error))
-            reason = str(error) if line.ended else f"the last line has no end yet ({error})"
         except Unusable as error:
+            if isinstance(error, NoObject):
+                pieces = pieces_in(line.data or b"")
+                if pieces.objects or (line.data or b"").strip(BLANK) in OF_ARRAY:
+                    return self._pieces(run, source, complete, line, pieces, str(error))
             reason = str(error) if line.ended else f"the last line has no end yet ({error})"
         except Exception as error:  # a defect of ours must not cost the lines after it
             reason = self.failure(error)
