@@ -2,6 +2,10 @@
 
 Discovery asks this format last, so a folder with samples is never one of these. Its rules are strict: names and
 contents both have to fit, and tables of numbers in a folder of source code are no run.
+
+A run of a tracker that lies in the folder of another run, or beside it under its name, holds the curves of that run
+(`hosts_of`). One that has samples of a split that the other run lacks stays a run as well: verl may log its validations
+to a tracker alone.
 """
 
 import os
