@@ -32,8 +32,8 @@ from rolloupe.formats.reading.files import (
     stem,
     words_in,
 )
+from rolloupe.formats.reading.jsonl import PromptRuns
 from rolloupe.formats.reading.peek import look, look_into
-from rolloupe.formats.reading.prompt_runs import PromptRuns
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.trainer_files import read_text
 from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source

@@ -11,7 +11,7 @@ import pytest
 
 import rolloupe
 from rolloupe.formats import by_name
-from rolloupe.formats.reading import prompt_runs
+from rolloupe.formats.reading import jsonl
 from rolloupe.model import SampleRow
 from tests.formats.support import load, only_run, rows, write
 
@@ -48,11 +48,11 @@ def test_a_prompt_that_a_step_asks_twice_has_two_groups(tmp_path: Path, name: st
 
 
 @pytest.mark.parametrize("name", ["verl", "skyrl", "nemo_rl"])
-@pytest.mark.parametrize("first_bytes", [10, prompt_runs.FIRST_BYTES])
+@pytest.mark.parametrize("first_bytes", [10, jsonl.FIRST_BYTES])
 def test_scans_of_parts_and_samples_alone_say_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, first_bytes: int
 ) -> None:
-    monkeypatch.setattr(prompt_runs, "FIRST_BYTES", first_bytes)
+    monkeypatch.setattr(jsonl, "FIRST_BYTES", first_bytes)
     run = only_run(put(tmp_path, name))
     reader, (source,) = by_name(name), by_name(name).sources(run)
     whole = [row for row in reader.scan(run, source, 0, 2**62) if isinstance(row, SampleRow)]
@@ -81,14 +81,14 @@ def test_a_sample_deep_in_a_group_is_opened_without_a_look_at_all_before_it(
     reader, (source,) = by_name("verl"), by_name("verl").sources(run)
     found = [row for row in reader.scan(run, source, 0, 2**62) if isinstance(row, SampleRow)]
     asked = Counter[int]()
-    group_in = prompt_runs.PromptRuns.group_in
+    group_in = jsonl.PromptRuns.group_in
 
-    def count(reader: prompt_runs.PromptRuns, run: Any, source: Any, data: bytes, start: int) -> str | None:
+    def count(reader: jsonl.PromptRuns, run: Any, source: Any, data: bytes, start: int) -> str | None:
         asked[start] += 1
         return group_in(reader, run, source, data, start)
 
-    monkeypatch.setattr(prompt_runs.PromptRuns, "group_in", count)
-    monkeypatch.setattr(prompt_runs, "MARK_BYTES", 500)
+    monkeypatch.setattr(jsonl.PromptRuns, "group_in", count)
+    monkeypatch.setattr(jsonl, "MARK_BYTES", 500)
     if is_scanned:
         assert [*reader.scan(run, source, 0, 2**62)] == found
     else:

@@ -18,7 +18,6 @@ from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.line_reader import parse
 from rolloupe.formats.reading.numbered_samples import ByEnding
 from rolloupe.formats.reading.peek import look
-from rolloupe.formats.reading.prompt_runs import PromptRuns
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.token_texts import add_tokens, ids_of, own_tokenizer, series_of, texts_of
 from rolloupe.formats.trainers.nemo_gym import NemoGym

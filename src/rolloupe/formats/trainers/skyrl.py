@@ -24,8 +24,8 @@ from rolloupe.formats.reading.files import (
     source_at,
     stem,
 )
+from rolloupe.formats.reading.jsonl import PromptRuns
 from rolloupe.formats.reading.peek import look_into
-from rolloupe.formats.reading.prompt_runs import PromptRuns
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.trainer_files import kept_records, merged_metrics
 from rolloupe.model import Location, MetricRow, RunInfo, SampleRow, Source
