@@ -18,7 +18,7 @@ from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import alone, files, is_one_file, links_of, plain_name, stem, telling_name
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.numbered_samples import ByEnding
-from rolloupe.formats.reading.peek import Peek, look, look_into
+from rolloupe.formats.reading.peek import Peek, first_looks, look
 from rolloupe.formats.reading.pickles import UnreadablePickle
 from rolloupe.formats.reading.records import Record, References, Unusable, step_of
 from rolloupe.formats.slime.dump_files import RELAX, DumpFile, dump_of, dumps_in, kind_of, state_of
@@ -223,7 +223,7 @@ class Relax(ByEnding, RelaxLines):
         number = sum(map(len, found.values()))
         if not number:
             return None
-        looks = [seen for split in SPLITS for _, seen in look_into(found[split])]
+        looks = [seen for split in SPLITS for seen in first_looks(found[split]).values()]
         if not (forced or _fits(looks, placed=True) or (not looks and folder.name == RESULT)):
             return None
         keys = _keys_seen(looks)
@@ -235,7 +235,7 @@ class Relax(ByEnding, RelaxLines):
     def _flat_folder(self, folder: Path, links: str, *, forced: bool) -> list[RunInfo]:
         split = folder.name if folder.name in SPLITS else None
         listed = _numbered(str(folder), links)
-        looks = [seen for _, seen in look_into(listed)]
+        looks = [*first_looks(listed).values()]
         parts = [RunPart(str(folder), split)]
         named = f"{len(listed)} file{'s' if len(listed) > 1 else ''} named {{step}}.jsonl, {_keys_seen(looks)}"
         if forced and not listed:

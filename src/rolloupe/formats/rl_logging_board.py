@@ -18,7 +18,7 @@ from rolloupe.formats.generic import row_tokens
 from rolloupe.formats.generic.tables import LineRows
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import alone, files, is_one_file, links_of, stem
-from rolloupe.formats.reading.peek import Peek, look_into
+from rolloupe.formats.reading.peek import Peek, first_looks
 from rolloupe.formats.reading.records import Record, References
 from rolloupe.model import Locator, RunInfo, RunPart, Sample, SampleRow, Source, TokenSeries
 from rolloupe.storage import is_below, is_file
@@ -98,7 +98,7 @@ class RLLoggingBoard(LineRows):
         links = link_root or str(path.resolve())
         in_folder = [] if is_one_file(path) else files(str(path), links, SUFFIX)
         listed = [alone(path)] if is_one_file(path) else [entry.location for entry in in_folder]
-        looks = [seen for _, seen in look_into(listed)]
+        looks = [*first_looks(listed).values()]
         if not listed or not (forced or any(_fits(seen) for seen in looks)):
             return []
         number = f"{len(listed)} file{'s' if len(listed) > 1 else ''}"

@@ -33,7 +33,7 @@ from rolloupe.formats.reading.files import (
     words_in,
 )
 from rolloupe.formats.reading.jsonl import PromptRuns
-from rolloupe.formats.reading.peek import look, look_into
+from rolloupe.formats.reading.peek import first_records, look
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.trainer_files import read_text
 from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source
@@ -100,7 +100,7 @@ class Verl(NamedRows, PromptRuns):
         places = [alone(path)] if one_file else [entry.location for entry in listed]
         if forced and not places:
             places = [entry.location for entry in files(str(path), links, SUFFIX)]
-        records = [record for _, seen in look_into(places) for record in seen.objects]
+        records = first_records(places)
         named = bool(listed) or _STEP.fullmatch(stem(path.name)) is not None
         if not places or not (forced or any(_fits(record, named=named) for record in records)):
             return []

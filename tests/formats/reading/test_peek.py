@@ -73,9 +73,9 @@ def test_what_is_remembered_is_small(tmp_path: Path) -> None:
 
 def test_of_many_files_a_few_from_both_ends_are_looked_into(tmp_path: Path) -> None:
     paths = [alone(write(tmp_path / f"{n:04}.jsonl", {"n": n})) for n in range(40)]
-    assert [seen.objects[0]["n"] for _, seen in sniff.look_into(paths)] == [0, 1, 39, 38]
+    assert [seen.objects[0]["n"] for seen in sniff.first_looks(paths).values()] == [0, 1, 39, 38]
     (tmp_path / "0000.jsonl").write_bytes(b"")
-    assert len(sniff.look_into(paths[:3])) == 2
+    assert len(sniff.first_looks(paths[:3])) == 2
 
 
 def test_what_is_gone_is_trouble(tmp_path: Path) -> None:

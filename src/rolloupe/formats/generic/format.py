@@ -58,7 +58,7 @@ from rolloupe.formats.reading.files import (
 )
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.numbered_samples import ByEnding
-from rolloupe.formats.reading.peek import MAX_FILES, look, look_at, look_into
+from rolloupe.formats.reading.peek import MAX_FILES, first_looks, look, look_at
 from rolloupe.formats.reading.records import Record, RecordFormat, Unusable
 from rolloupe.formats.unreadable import is_foreign
 from rolloupe.lru import Lru
@@ -271,8 +271,10 @@ def _beginnings(listed: list[Location]) -> Iterator[Record]:
     whole = [place for place in listed if is_read_whole(place)]
     yield from (sample for place in whole[:MAX_FILES] for record in first_rows(place) for sample in _samples(record))
     if len(whole) < len(listed):
-        lines = look_into([place for place in listed if place not in whole] if whole else listed)
-        yield from (sample for _, seen in lines for record in seen.objects for sample in _samples(record, seen.whole))
+        lines = first_looks([place for place in listed if place not in whole] if whole else listed)
+        yield from (
+            sample for seen in lines.values() for record in seen.objects for sample in _samples(record, seen.whole)
+        )
 
 
 def _samples(

@@ -36,7 +36,7 @@ from rolloupe.formats.reading.files import (
 )
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.line_reader import parse
-from rolloupe.formats.reading.peek import Peek, look, look_into
+from rolloupe.formats.reading.peek import Peek, first_looks, first_records, look
 from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.formats.reading.trainer_files import read_bytes
 from rolloupe.formats.token_texts import add_texts, note_of, note_without_tokenizer, shown, strings_of, tokenizer_of
@@ -171,7 +171,7 @@ class PrimeRL(JsonlFormat):
             return [self._run(path, path, f"one file{ROWS}", "")] if fits else []
         for folder in (path, path / EXPORTS):
             found = _rank_files(str(folder), links)
-            looks = [seen for _, seen in look_into([location for location, _ in found])]
+            looks = [*first_looks([location for location, _ in found]).values()]
             named = folder.name == EXPORTS and (forced or not looks)
             if found and (named or _fits(looks)):
                 return [self._run(path, folder, _described(found, looks), links)]
@@ -341,7 +341,7 @@ def _state(folder: str, links: str) -> str:
     if any(entry.name == STABLE for entry in listed):
         return ""
     paths = _ranks(listed)
-    keys = {key for _, seen in look_into(paths) for record in seen.objects for key in record}
+    keys = {key for record in first_records(paths) for key in record}
     if not keys or ("training_mode" in keys and "export_step" not in keys):  # before #2641 there was no STABLE
         return ""
     quiet_s = time.time() - max((_changed_s(place.path) for place in paths), default=0.0)

@@ -32,7 +32,7 @@ from rolloupe.formats.reading.files import (
 )
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.line_reader import parse
-from rolloupe.formats.reading.peek import Peek, look, look_into
+from rolloupe.formats.reading.peek import Peek, first_looks, look
 from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.formats.reading.trainer_files import metrics_of
 from rolloupe.model import (
@@ -122,7 +122,7 @@ class PrimeRLTraces(JsonlFormat):
             return [self._run(path, path, "one file, rows have traces", "")] if fits else []
         for folder in (path / MONITORS / TRACES, path):
             found = _stream_files(str(folder), links)
-            looks = [seen for _, seen in look_into([entry.location for entry in found])]
+            looks = [*first_looks([entry.location for entry in found]).values()]
             placed = folder != path or (folder.name == TRACES and is_folder(Path(folder, ANNOTATIONS)))
             if found and (forced or placed or _fits(looks)):
                 number = f"{len(found)} chunk{'s' if len(found) > 1 else ''} of a stream of episodes"

@@ -28,7 +28,7 @@ from rolloupe.formats.reading.line_reader import (
     strip_bom,
     why_no_text,
 )
-from rolloupe.formats.reading.peek import look_into
+from rolloupe.formats.reading.peek import first_records
 from rolloupe.formats.reading.records import Completion, Record, RecordFormat, Uncut, Unusable, row_at
 from rolloupe.formats.reading.stream import Gap, damage_of, gaps_of, is_decoded, open_binary
 from rolloupe.lru import Lru
@@ -59,7 +59,7 @@ class JsonlFormat(RecordFormat):
     suffixes: ClassVar[tuple[str, ...]] = JSONL
 
     def first_records(self, some: Sequence[Location]) -> list[Record]:
-        return [record for _, seen in look_into(some) for record in seen.objects]
+        return first_records(some)
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
         return self.scanned(run, source, start, stop, lambda _record, _row: None)

@@ -68,21 +68,26 @@ def look(location: Location) -> Peek:
         return Peek(trouble=why_shut(error))
 
 
-def look_into(some: Sequence[Location]) -> list[tuple[Location, Peek]]:
+def first_looks(some: Sequence[Location]) -> dict[Location, Peek]:
     """Look into a few of many files, skipping empty ones: from both ends, as old and new files may differ."""
     half = _MAX_EMPTY // 2
     if len(some) > _MAX_EMPTY:
         some = [*some[:half], *some[-half:]]
-    looks: list[tuple[Location, Peek]] = []
+    looks: dict[Location, Peek] = {}
     in_order = [*some[: MAX_FILES // 2], *reversed(some[MAX_FILES // 2 :])]
     fetch_beginnings(in_order[:MAX_FILES], MAX_BYTES)
     for location in in_order:
         seen = look(location)
         if not seen.empty:
-            looks.append((location, seen))
+            looks[location] = seen
         if len(looks) == MAX_FILES:
             break
     return looks
+
+
+def first_records(some: Sequence[Location]) -> list[Record]:
+    """Return the first records of a few of many files: see `first_looks`."""
+    return [record for seen in first_looks(some).values() for record in seen.objects]
 
 
 @while_unchanged(512)

@@ -31,7 +31,7 @@ from rolloupe.formats.reading.files import (
 )
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.line_search import records_about
-from rolloupe.formats.reading.peek import look_into
+from rolloupe.formats.reading.peek import first_records
 from rolloupe.formats.reading.pickles import simple
 from rolloupe.formats.reading.records import Record, References, Unusable
 from rolloupe.formats.reading.tables.parquet import ParquetFormat
@@ -299,7 +299,7 @@ class Conversations(OwnNames, JsonlFormat):
         links = "" if is_one_file(path) else link_root or str(path.resolve())
         listed = [alone(path)] if is_one_file(path) else [entry.location for entry in files(str(path), links)]
         listed = [place for place in listed if plain_name(place.path).endswith(LINES)]
-        records = [record for _, seen in look_into(listed) for record in seen.objects]
+        records = first_records(listed)
         if not records or not all(map(self.fits, records)):
             return []
         reason = f"{file_count(listed)} of conversations of miles, without its dumps"

@@ -13,7 +13,7 @@ from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import alone, file_of, files, is_one_file, links_of, plain_name
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.line_reader import parse, strip_bom
-from rolloupe.formats.reading.peek import Peek, look, look_into
+from rolloupe.formats.reading.peek import Peek, first_looks, look
 from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.formats.reading.trainer_files import read_bytes
 from rolloupe.formats.registry import by_name
@@ -147,14 +147,14 @@ class Tinker(TinkerFiles, JsonlFormat):
         rollouts = [named for named in found if named.kind == "rollouts"]
         if not found or (ITERATION.fullmatch(folder.name) and not rollouts):
             return []
-        looks = [seen for _, seen in look_into([Location(named.path, named.root) for named in rollouts])]
+        looks = [*first_looks([Location(named.path, named.root) for named in rollouts]).values()]
         if not (forced or _fits(looks) or not any(seen.objects for seen in looks)):
             return []
         return [self._run_at(folder, _reason(found), links)]
 
     def _other_names(self, folder: Path, links: str, *, forced: bool) -> list[RunInfo]:
         listed = [entry.location for entry in files(str(folder), links, SUFFIX) if not entry.name.endswith(NOT_SAMPLES)]
-        if not listed or not (forced or _fits([seen for _, seen in look_into(listed)])):
+        if not listed or not (forced or _fits([*first_looks(listed).values()])):
             return []
         number = f"{len(listed)} file{'s' if len(listed) > 1 else ''}"
         reason = f"{number} of JSON lines, rows have group_idx, traj_idx and total_reward"

@@ -12,7 +12,7 @@ from rolloupe.formats.generic.rows import OwnNames
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import FolderEntry, alone, files, folders, is_one_file, links_of, source_at, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
-from rolloupe.formats.reading.peek import look_into
+from rolloupe.formats.reading.peek import first_records
 from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source, Turn
 from rolloupe.storage import is_file
@@ -74,7 +74,7 @@ class AReaL(OwnNames, JsonlFormat):
         places = (
             [alone(path)] if is_one_file(path) else [entry.location for part in parts for entry in _listed(part, links)]
         )
-        found = (record for _, seen in look_into(places) for record in seen.objects)
+        found = first_records(places)
         if not places or not (forced or any(record.keys() >= _OWN for record in found)):
             return []
         number = "one file" if len(places) == 1 else f"{len(places):,} files"

@@ -17,7 +17,7 @@ from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.fields import as_dict
 from rolloupe.formats.reading.files import files, links_of, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
-from rolloupe.formats.reading.peek import look_into
+from rolloupe.formats.reading.peek import first_looks
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.token_texts import add_tokens, ids_of, own_tokenizer, series_of
 from rolloupe.model import Location, Locator, RunInfo, Sample, SampleRow, Source
@@ -115,7 +115,7 @@ class NemoGym(NamedRows, JsonlFormat):
         """See `RecordFormat`: a first line that is too long to be seen whole begins with its input."""
         return [
             record if seen.whole or stem(place.path).endswith(INPUTS) or PARAMS not in record else {FAILURE: ""}
-            for place, seen in look_into(some)
+            for place, seen in first_looks(some).items()
             for record in seen.objects
         ]
 

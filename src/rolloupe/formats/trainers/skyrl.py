@@ -25,7 +25,7 @@ from rolloupe.formats.reading.files import (
     stem,
 )
 from rolloupe.formats.reading.jsonl import PromptRuns
-from rolloupe.formats.reading.peek import look_into
+from rolloupe.formats.reading.peek import first_records
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.trainer_files import kept_records, merged_metrics
 from rolloupe.model import Location, MetricRow, RunInfo, SampleRow, Source
@@ -76,7 +76,7 @@ class SkyRL(OwnNames, PromptRuns):
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         links = link_root or str(path.resolve())
         places = [alone(path)] if is_one_file(path) else [entry.location for entry in _listed(path, links)]
-        found = (record for _, seen in look_into(places) for record in seen.objects)
+        found = first_records(places)
         if not places or not (forced or any(record.keys() >= _OWN for record in found)):
             return []
         what = "evaluations of SkyRL; equal prompts that follow each other are inferred to be a group"
