@@ -104,9 +104,9 @@ def _counted(points: Points, series: Sequence[SeriesPoint]) -> Points:
     """Add the number of samples that each point rests on, unless every sample of each step has a value."""
     stats_by_step = {point.step: point.stats for point in series}
     stats = [stats_by_step[step] for step in points.steps.tolist() if step in stats_by_step]
-    if len(stats) < len(points.steps) or not any(one.excluded for one in stats):
+    if len(stats) < len(points.steps) or not any(stat.excluded for stat in stats):
         return points
-    counts = np.array([(one.count, one.count + one.excluded) for one in stats], dtype=np.int64)
+    counts = np.array([(stat.count, stat.count + stat.excluded) for stat in stats], dtype=np.int64)
     return points._replace(with_value=counts[:, 0], samples=counts[:, 1])
 
 
@@ -135,7 +135,7 @@ def _of_elapsed(asked: _Asked) -> Points:
 def _of_cumulative(asked: _Asked) -> Points:
     points = matching_points(asked.run, asked.name, asked.source, asked.where)
     stats = [(point.step, point.stats) for point in points]
-    steps, sums = _columns((step, one.mean * one.count) for step, one in stats if one.mean is not None)
+    steps, sums = _columns((step, stat.mean * stat.count) for step, stat in stats if stat.mean is not None)
     with np.errstate(over="ignore"):
         return Points(steps, np.cumsum(sums))
 
@@ -154,8 +154,8 @@ def _group_shares(asked: _Asked) -> Mapping[int, float]:
     if asked.name not in GROUP_SHARES:
         raise unknown("share of groups", asked.name, GROUP_SHARES)
     counts = group_counts(asked.run, asked.source, asked.where)
-    chosen = {step: getattr(one, asked.name) for step, one in counts.items()}
-    return _shares(asked, chosen, {step: one.groups for step, one in counts.items()})
+    chosen = {step: getattr(count, asked.name) for step, count in counts.items()}
+    return _shares(asked, chosen, {step: count.groups for step, count in counts.items()})
 
 
 def _sample_shares(asked: _Asked) -> Mapping[int, float]:

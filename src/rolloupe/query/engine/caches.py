@@ -94,7 +94,7 @@ class StepAnswers(Generic[T]):
             stamps[step] = None if newer is None or stamp is None else (*newer, stamp)
         old = kept.stamps if kept is not None else {}
         changed = {step for step, stamp in stamps.items() if stamp is None or old.get(step) != stamp}
-        answers = {} if kept is None else {step: one for step, one in kept.answers.items() if step in stamps}
+        answers = {} if kept is None else {step: answer for step, answer in kept.answers.items() if step in stamps}
         if changed:
             for step in changed:
                 answers.pop(step, None)

@@ -207,11 +207,11 @@ class TableReading:
     def numbers(self, places: Iterable[RowPlace]) -> pa.Table:
         """The table of `PLACE` for these rows, and `nth`, their order. Raises `KeyError` for a row of another piece."""
         first = self.firsts()
-        found = [(*first[id(piece)], row) for piece, row in places]
+        numbers = [(*first[id(piece)], row) for piece, row in places]
         return pa.table({
-            FILE: pa.array([file for file, _, _ in found], pa.int64()),
-            ROW: pa.array([begin + row for _, begin, row in found], pa.int64()),
-            "nth": pa.array(range(len(found)), pa.int64()),
+            FILE: pa.array([file for file, _, _ in numbers], pa.int64()),
+            ROW: pa.array([begin + row for _, begin, row in numbers], pa.int64()),
+            "nth": pa.array(range(len(numbers)), pa.int64()),
         })  # fmt: skip
 
     def firsts(self) -> dict[int, tuple[int, int]]:
@@ -304,7 +304,7 @@ def _scored(scores: TableReading, columns: Sequence[str], known: Collection[str]
 
 
 def _last(columns: Sequence[str]) -> str:
-    return ", ".join(f"arg_max({quote(one)}, row(source, byte_start, nth)) AS {quote(one)}" for one in columns)
+    return ", ".join(f"arg_max({quote(column)}, row(source, byte_start, nth)) AS {quote(column)}" for column in columns)
 
 
 def _merged(columns: Sequence[str], known: Collection[str], tables: Sequence[str], older: str) -> str:
@@ -315,8 +315,8 @@ def _merged(columns: Sequence[str], known: Collection[str], tables: Sequence[str
         values = [f"{table}.{name}" for table in (*tables, *([older] if column in known else []))]
         return f"coalesce({', '.join(values)}) AS {name}"
 
-    replaced = ", ".join(newest(one) for one in columns if one in known)
-    added = "".join(f", {newest(one)}" for one in columns if one not in known)
+    replaced = ", ".join(newest(column) for column in columns if column in known)
+    added = "".join(f", {newest(column)}" for column in columns if column not in known)
     return f"{older}.*{f' REPLACE ({replaced})' if replaced else ''}{added}"
 
 

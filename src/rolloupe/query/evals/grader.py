@@ -161,7 +161,8 @@ def _of_answers(run: OpenRun, step_stats: Sequence[StepStats], names: Sequence[s
     """
     declared = {name for name, _, _ in run.info.metric_ranges}
     annotated = run.snapshot().annotated()  # the sums per step do not include annotations
-    for name in sorted((name for name in names if _bare(name) in ANSWERS), key=lambda one: ANSWERS.index(_bare(one))):
+    ranks = {name: ANSWERS.index(_bare(name)) for name in names if _bare(name) in ANSWERS}
+    for name in sorted(ranks, key=ranks.__getitem__):
         pairs = [(stats.metrics.get(name, NOTHING), stats.columns.get("reward", NOTHING)) for stats in step_stats]
         if any(metric.count < reward.count for metric, reward in pairs) or not any(metric.count for metric, _ in pairs):
             continue

@@ -87,8 +87,8 @@ def tokens_of(text: str) -> list[FilterToken]:
 def place_of(text: str, column: str) -> int | None:
     """The first place of a column's name in a filter; None if the filter is invalid, or does not contain the name."""
     try:
-        found = ((getattr(one, "column", None), getattr(one, "value", None)) for one in leaves(conditions(text)))
-        if all(column not in one for one in found):
+        found = ((getattr(leaf, "column", None), getattr(leaf, "value", None)) for leaf in leaves(conditions(text)))
+        if all(column not in words for words in found):
             return None
         return next((token.place for token in tokens_of(text) if token.text == column), None)
     except BadQuery:
@@ -138,7 +138,7 @@ class _Reader:
         parts = [self._one()]
         while self._skip("and"):
             parts.append(self._one())
-        flat = [part for one in parts for part in (one.of if isinstance(one, And) else (one,))]
+        flat = [part for part in parts for part in (part.of if isinstance(part, And) else (part,))]
         return flat[0] if len(flat) == 1 else And(tuple(flat))
 
     def _one(self) -> Filter:

@@ -27,7 +27,7 @@ ALWAYS = ("reward", "step", "advantage")
 """Columns in every list, with or without values."""
 
 TEXTUAL = sorted(
-    (name for name, one in KNOWN.items() if not one.is_number), key=lambda name: KNOWN[name].group == "identity"
+    (name for name, column in KNOWN.items() if not column.is_number), key=lambda name: KNOWN[name].group == "identity"
 )
 """Facts about a sample first, then its names."""
 

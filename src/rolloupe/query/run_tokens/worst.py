@@ -64,14 +64,14 @@ def worst_tokens(
     candidates = [(row.split, row.step, row.piece, token) for row in rows for token in unpacked_tokens(row.values[0])]
     sign = -1.0 if highest else 1.0
     candidates.sort(
-        key=lambda one: (
-            sign * one[3].value,
-            one[0] != "train",
-            *one[:2],
-            one[2].source,
-            one[2].start,
-            one[3].row,
-            one[3].token,
+        key=lambda candidate: (
+            sign * candidate[3].value,
+            candidate[0] != "train",
+            *candidate[:2],
+            candidate[2].source,
+            candidate[2].start,
+            candidate[3].row,
+            candidate[3].token,
         )
     )
     worst = candidates[:limit]

@@ -112,11 +112,11 @@ def compared(
     others = [pair for pair in current if pair[0] != key] if list(only) == [key] else []
     other = members_by_key[against] if against else _best(others or current)
     limit = min(ANSWER_CHARS, ALL_CHARS // max(1, len(page) + 1))
-    read = {one.member.key: one for one in _read(run, list({p[0]: p for p in (*page, other)}.values()), limit)}
+    read = {answer.member.key: answer for answer in _read(run, list({p[0]: p for p in (*page, other)}.values()), limit)}
     reference = read[other[0]]
     members = [_placed(read[member].member, reference.member) for member, _ in page]
     first = read.get(key, reference)
-    common = min((spot for one in members if (spot := one.parts_at)), default=Spot(0, 0))
+    common = min((spot for member in members if (spot := member.parts_at)), default=Spot(0, 0))
     return Compared(
         len(chosen),
         offset,

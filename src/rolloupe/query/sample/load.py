@@ -230,8 +230,8 @@ class Keys(Sequence[SampleKey]):
         is_of = (key.split, key.step, key.group, key.attempt) == (group.split, group.step, group.group, 0)
         if not is_of:
             return -1
-        found = np.flatnonzero(self._indices.to_numpy(zero_copy_only=False) == key.index)
-        return int(found[0]) if len(found) else -1
+        places = np.flatnonzero(self._indices.to_numpy(zero_copy_only=False) == key.index)
+        return int(places[0]) if len(places) else -1
 
 
 @by_former_id
@@ -249,7 +249,7 @@ def sample_and_group(run: OpenRun, key: SampleKey) -> tuple[Sample, Sequence[Sam
     rows = _group_rows(table)
     row = _chosen(run, key, rows)
     keys = zip(group_keys(run, key, rows), rows, counted(run, key, rows), strict=True)
-    return _read(run, key, row), [one for one, of, counts in keys if counts or of is row]
+    return _read(run, key, row), [own for own, of, counts in keys if counts or of is row]
 
 
 @by_former_id
@@ -267,14 +267,14 @@ def read(run: OpenRun, file: str, start: int, length: int) -> bytes:
     source = run.source(file)
     if source is not None:
         return run.format.read(source, max(0, start), max(0, length))
-    trainer_file = next((one for one in run.format.trainer_files(run.info) if one.name == file), None)
-    if trainer_file is None:
+    by_name = {trainer_file.name: trainer_file for trainer_file in run.format.trainer_files(run.info)}
+    if file not in by_name:
         raise NotFound(f"run {run.id!r} has no file {file!r}; `rolloupe doctor` names the files that have problems")
-    return trainer_files.read(trainer_file, max(0, start), max(0, length))
+    return trainer_files.read(by_name[file], max(0, start), max(0, length))
 
 
 def neighbours(run: OpenRun, key: SampleKey) -> list[SampleKey]:
     """The samples of a sample's group, in order."""
-    found = group_keys(run, key, group_rows(run, key))
-    current = None if found else current_ids(run, [key]).get(key)
-    return found if current in (None, key) else neighbours(run, current)
+    keys = group_keys(run, key, group_rows(run, key))
+    current = None if keys else current_ids(run, [key]).get(key)
+    return keys if current in (None, key) else neighbours(run, current)

@@ -87,8 +87,8 @@ class KeyedTable:
         first = stop = int(self._hashes.searchsorted(key_hash))
         while stop < len(self._hashes) and self._hashes[stop] == key_hash:  # usually one: quicker than another search
             stop += 1
-        found = [self._row(at) for at in self._order[first:stop].tolist()]
-        return [row for row in found if tuple(row[name] for name in self._columns) == key]
+        rows = [self._row(at) for at in self._order[first:stop].tolist()]
+        return [row for row in rows if tuple(row[name] for name in self._columns) == key]
 
     def _row(self, at: int) -> dict[str, Any]:
         return {name: array[at].as_py() for name, array in self._arrays.items()}
@@ -233,7 +233,11 @@ def groups_with_texts(run: OpenRun, query: SampleQuery) -> Iterator[list[TextedS
     """
     waiting: list[list[LocatedItem]] = []
     size = 0
-    for _, members in groupby(_located(run, query), key=lambda one: (one.item.split, one.item.step, one.item.group)):
+
+    def group_of(member: LocatedItem) -> tuple[str, int, str]:
+        return member.item.split, member.item.step, member.item.group
+
+    for _, members in groupby(_located(run, query), key=group_of):
         group = list(members)
         waiting.append(group)
         size += sum(member.locator.length for member in group)

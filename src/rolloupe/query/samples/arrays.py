@@ -89,9 +89,9 @@ def whole_samples(
     Leaves out those that cannot be read, and those after the first `most_bytes` of records.
     """
     located = located_items(list_rows(run, arrays.snapshot, arrays.row_places(places), columns=()))
-    noted = annotation_places(run, [one.item.uid for one in located])
-    sizes = accumulate(one.locator.length for one in located)
-    kept = [one for one, size in zip(located, sizes, strict=True) if size <= most_bytes]
-    for nth, item, locator, _ in sorted(kept, key=lambda one: (one.locator.source, one.locator.start)):
+    noted = annotation_places(run, [sample.item.uid for sample in located])
+    sizes = accumulate(sample.locator.length for sample in located)
+    kept = [sample for sample, size in zip(located, sizes, strict=True) if size <= most_bytes]
+    for nth, item, locator, _ in sorted(kept, key=lambda sample: (sample.locator.source, sample.locator.start)):
         with suppress(RolloupeError):
             yield places[nth], read_sample(run, item.key, locator, noted.get(item.uid, []))

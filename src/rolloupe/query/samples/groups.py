@@ -19,7 +19,7 @@ from rolloupe.query.engine.caches import AnswerCache
 from rolloupe.query.engine.compile import FILE_ORDER, by_value, compile_query
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import column, is_number
-from rolloupe.query.engine.relation import PLACE, mean_of
+from rolloupe.query.engine.relation import PLACE, finite_stats, mean_of
 from rolloupe.query.records import SampleQuery, Stats
 from rolloupe.query.samples.pages import in_known_splits, pending, stamp_of
 from rolloupe.query.samples.rows import KEY, ORDER, attempts_of
@@ -28,6 +28,9 @@ MAX_MEMBERS = 1000
 """Maximum number of samples of a group that a page names; of larger groups it gives the size."""
 
 KEPT_BYTES = 64 * 2**20
+
+HASH = "hash(split, step, grp)"
+"""The name of a group in a statement."""
 
 Cell = float | int | str | None
 
@@ -103,17 +106,8 @@ def groups_page(
     page = slice(query.offset, stop)
     page_heads = Heads(heads.steps[page], heads.names[page], heads.sizes[page], heads.firsts[page])
     groups = _shown(run, snapshot, query, columns, page_heads)
-    return GroupPage(
-        len(heads.steps),
-        int(heads.sizes.sum()),
-        query.offset,
-        groups,
-        stamp_of(snapshot, query),
-        pending(snapshot, query),
-    )
-
-
-HASH = "hash(split, step, grp)"
+    stamp, waiting = stamp_of(snapshot, query), pending(snapshot, query)
+    return GroupPage(len(heads.steps), int(heads.sizes.sum()), query.offset, groups, stamp, waiting)
 
 
 def _place_of(run: OpenRun, snapshot: Snapshot, heads: Heads, key: SampleKey) -> int | None:
@@ -187,9 +181,7 @@ def _shown(run: OpenRun, snapshot: Snapshot, query: SampleQuery, columns: Sequen
     numbers = [cell if is_number(snapshot, name) else None for cell, name in zip(chosen, columns, strict=True)]
     means = "".join(f", {mean_of(f'{name}::DOUBLE')}" if name else ", NULL::DOUBLE" for name in numbers)
     sums = answer(
-        f"""SELECT nth_group, count(*), count(reward) FILTER (isfinite(reward)), {mean_of("reward")},
-        stddev_pop(reward) FILTER (isfinite(reward)), min(reward) FILTER (isfinite(reward)),
-        max(reward) FILTER (isfinite(reward)), coalesce(mode(nullif(discarded, '')), ''){means}
+        f"""SELECT nth_group, count(*), {finite_stats("reward")}, coalesce(mode(nullif(discarded, '')), ''){means}
         FROM members GROUP BY nth_group"""
     )
     rows = answer(

@@ -67,7 +67,7 @@ def pending(snapshot: Snapshot, query: SampleQuery) -> int:
     """The number of samples in scope of which the index lacks derived metrics or tokens that the query names."""
     names, has_tokens = {*derived_names(query, snapshot.metrics, snapshot.tags)}, bool(token_texts(query))
     pieces = snapshot.holding(query.splits, query.step_min, query.step_max) if names or has_tokens else []
-    lacking = (one for one in pieces if not names <= {*one.derived} or (has_tokens and not knows_words(one)))
+    lacking = (piece for piece in pieces if not names <= {*piece.derived} or (has_tokens and not knows_words(piece)))
     return sum(piece.rows for piece in lacking)
 
 

@@ -72,8 +72,8 @@ class Order(NamedTuple):
         except KeyError:  # of a step outside the list
             return None
         word = (numbers[0][0].as_py() << ROW_BITS) | numbers[1][0].as_py()
-        found = np.flatnonzero(self.rows == word)
-        return int(found[0]) if len(found) else None
+        places = np.flatnonzero(self.rows == word)
+        return int(places[0]) if len(places) else None
 
 
 def order_of(

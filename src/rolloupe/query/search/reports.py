@@ -49,7 +49,7 @@ class Reports:
             return []
         return sorted(
             filter(self._is_asked, self._run.format.reports(self._run.info)),
-            key=lambda one: (self._way * one.step, one.split != "train", one.split),
+            key=lambda report: (self._way * report.step, report.split != "train", report.split),
         )
 
     def listed(self, note: Callable[[str], None]) -> list[StepReport]:
@@ -75,16 +75,16 @@ class Reports:
 
         try:
             transcripts = report.search(TranscriptQuery(self._pattern.word, holds, check))
-            return [self._transcript(one, check) for one in transcripts]
+            return [self._transcript(transcript, check) for transcript in transcripts]
         except UnreadablePath as error:
             note(str(error))
         except SearchStopped:
             pass
         return []
 
-    def _transcript(self, one: LoggedTranscript, check: Callable[[], None]) -> Transcript:
-        snippets, more = snippets_in(self._pattern, answered(one.turns), check)
-        return Transcript(one.split, one.step, one.title, one.at, tuple(snippets), more)
+    def _transcript(self, transcript: LoggedTranscript, check: Callable[[], None]) -> Transcript:
+        snippets, more = snippets_in(self._pattern, answered(transcript.turns), check)
+        return Transcript(transcript.split, transcript.step, transcript.title, transcript.at, tuple(snippets), more)
 
     def _is_asked(self, report: StepReport) -> bool:
         low, high = self._query.step_min, self._query.step_max

@@ -316,8 +316,8 @@ def _encoded(column: pa.Array, place: int) -> bytes:
 def search_parts(parts: Sequence[SearchPart], listing: Callable[[], bool], go_on: Callable[[], bool]) -> None:
     """Search pieces until the end, or until `go_on` returns False; make snippets while `listing` returns True."""
     with contextlib.suppress(SearchStopped):
-        for some in _together((part, texts) for part in parts for texts in part.texts(go_on)):
-            for (part, texts), masks in zip(some, _masks(some, go_on), strict=True):
+        for batch in _together((part, texts) for part in parts for texts in part.texts(go_on)):
+            for (part, texts), masks in zip(batch, _masks(batch, go_on), strict=True):
                 part.look(texts, masks, listing, go_on)
         for part in parts:
             if go_on():
@@ -325,22 +325,22 @@ def search_parts(parts: Sequence[SearchPart], listing: Callable[[], bool], go_on
 
 
 def _together(batches: Iterable[tuple[SearchPart, BatchTexts]]) -> Iterator[list[tuple[SearchPart, BatchTexts]]]:
-    some: list[tuple[SearchPart, BatchTexts]] = []
+    batch: list[tuple[SearchPart, BatchTexts]] = []
     size_bytes = 0
     for part, texts in batches:
-        some.append((part, texts))
+        batch.append((part, texts))
         size_bytes += sum(column.nbytes for column in texts.columns)
         if size_bytes >= TOGETHER_BYTES:
-            yield some
-            some, size_bytes = [], 0
-    if some:
-        yield some
+            yield batch
+            batch, size_bytes = [], 0
+    if batch:
+        yield batch
 
 
-def _masks(some: Sequence[tuple[SearchPart, BatchTexts]], go_on: Callable[[], bool]) -> list[list[Mask]]:
+def _masks(batch: Sequence[tuple[SearchPart, BatchTexts]], go_on: Callable[[], bool]) -> list[list[Mask]]:
     """For each text the masks of its columns. Raises `SearchStopped` if `go_on` returns False."""
-    columns = [pa.concat_arrays(pieces) for pieces in zip(*(texts.columns for _, texts in some), strict=True)]
-    ends = np.cumsum([len(texts.numbers) for _, texts in some])[:-1]
-    part = some[0][0]
+    columns = [pa.concat_arrays(pieces) for pieces in zip(*(texts.columns for _, texts in batch), strict=True)]
+    ends = np.cumsum([len(texts.numbers) for _, texts in batch])[:-1]
+    part = batch[0][0]
     masks = [np.split(part.pace.mapped(part.mask, column, go_on), ends) for column in columns]
     return [list(pieces) for pieces in zip(*masks, strict=True)]

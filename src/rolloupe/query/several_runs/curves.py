@@ -71,12 +71,7 @@ def metric_values(
     check_curve(query)
 
     def of_run(run: OpenRun) -> MetricValues:
-        key = (*_state_of(run), repr(query))
-        values = _values.get(key)
-        if values is None:
-            values = _computed(run, query)
-            _values.put(key, values)
-        return values
+        return _values.get_or_make((*_state_of(run), repr(query)), lambda: _computed(run, query), lambda _: 0)
 
     return _in_time(runs, of_run, max_s)
 
@@ -103,12 +98,7 @@ def runs_catalogue(runs: Sequence[OpenRun], *, max_s: float = MAX_S) -> RunsCata
     """Return the curves that any of the runs has. Curves of samples are those of the first split of each run."""
 
     def of_run(run: OpenRun) -> list[CurveEntry]:
-        key = _state_of(run)
-        entries = _catalogues.get(key)
-        if entries is None:
-            entries = [_without_split(entry) for entry in curve_catalogue(run)]
-            _catalogues.put(key, entries, len(entries))
-        return entries
+        return _catalogues.get_or_make(_state_of(run), lambda: list(map(_without_split, curve_catalogue(run))), len)
 
     by_run, left = _in_time(runs, of_run, max_s)
     entries: dict[CurveQuery, CurveEntry] = {}

@@ -56,13 +56,13 @@ def _summed_again(run: OpenRun, snapshot: Snapshot, name: str) -> dict[PlaceOfSt
 
 
 def _read(run: OpenRun, snapshot: Snapshot, name: str) -> dict[PlaceOfStep, Moments]:
-    found: dict[PlaceOfStep, Moments] = defaultdict(Moments)
+    moments: dict[PlaceOfStep, Moments] = defaultdict(Moments)
     for row in indexed(run, snapshot, SampleQuery(), COLUMNS, name)[0]:
         count, total, spread, low, high = row.values
         if spread is not None:
             place = (row.piece.path, (row.split, row.step))
-            found[place] = found[place].merge(Moments(count, total, spread, low, high))
-    return found
+            moments[place] = moments[place].merge(Moments(count, total, spread, low, high))
+    return moments
 
 
 def _scanned(snapshot: Snapshot, piece: Piece, key: StepKey, name: str) -> Moments:

@@ -91,7 +91,7 @@ def _place_turn(spans: TokenSpans, sample: Sample, number: int, turn: Turn) -> N
     if first >= stop:
         return
     spans.turn[first:stop] = number
-    words = [str(one) for one in sample.token_ids[first:stop]]
+    words = [str(token) for token in sample.token_ids[first:stop]]
     if len(words) == stop - first and len(turn.parts) == 1 and turn.parts[0].text == " ".join(words):
         ends = np.fromiter(accumulate(len(word) + 1 for word in words), dtype=np.int32, count=len(words)) - 1
         spans.part[first:stop] = 0

@@ -117,10 +117,9 @@ def rule_of(choice: UpdateChoice) -> tokens.UpdateRule:
 def aggregation_of(name: str) -> Aggregation:
     """Return the aggregation of this name. Raises `BadQuery` for an unknown one."""
     known: tuple[Aggregation, ...] = get_args(Aggregation)
-    found = next((one for one in known if one == name), None)
-    if found is None:
+    if name not in known:
         raise BadQuery(f"weights={name[:40]!r} is neither {' nor '.join(known)}")
-    return found
+    return known[known.index(name)]
 
 
 class Names(NamedTuple):
@@ -163,7 +162,7 @@ def _inputs_of(sample: Sample) -> UpdateInputs | str:
     series = series_of(sample, total)
     loss = tokens.loss_inputs(series)
     if loss is None:
-        return "no advantage" if any(one.name in tokens.POLICY for one in series) else "no logprobs"
+        return "no advantage" if any(each.name in tokens.POLICY for each in series) else "no logprobs"
     roles = roles_of(sample, spans_of(sample, total, loss.loss_mask).turn, loss.loss_mask)
     return UpdateInputs(sample.key, loss, _names(roles.fill_null("")), _names(_array(_strings(sample, total))))
 
@@ -173,7 +172,7 @@ def _array(strings: Sequence[str]) -> pa.Array:
     try:
         return pa.array(strings, pa.string())
     except UnicodeEncodeError:
-        return pa.array([one.encode("utf-8", "replace").decode() for one in strings], pa.string())
+        return pa.array([string.encode("utf-8", "replace").decode() for string in strings], pa.string())
 
 
 def _names(names: pa.Array) -> Names:
@@ -250,7 +249,7 @@ def _table_of(inputs: tokens.LossInputs, choice: UpdateChoice) -> _Table | str:
     ).astype(np.int32)
     pushes, lost = np.where(is_trained, coefficients, 0.0), np.where(effects == TAKEN_OUT, np.abs(full), 0.0)
     is_summed = tokens.is_summed(pushes) & tokens.is_summed(lost)
-    pushes, lost = (np.where(tokens.is_summed(one), one, 0.0) for one in (pushes, lost))
+    pushes, lost = (np.where(tokens.is_summed(values), values, 0.0) for values in (pushes, lost))
     columns = [
         is_trained, np.maximum(pushes, 0.0), np.maximum(-pushes, 0.0), effects == TAKEN_OUT, lost, effects == NOTHING,
         ~is_summed,
