@@ -6,12 +6,18 @@ from typing import Any, NamedTuple, TypeAlias
 from numpy.typing import NDArray
 
 from rolloupe.derive.batch import SampleBatch, SampleView
+from rolloupe.model import SampleRow
 from rolloupe.tokens import Floats, TokenBatch
 
 Value: TypeAlias = float | str | None
 """A number, the text of a tag, or None where the metric says nothing about a sample."""
 
 BatchValues: TypeAlias = NDArray[Any] | Sequence[Value]
+
+
+def of_rows(value: Callable[[SampleRow], Value]) -> Callable[[SampleBatch], list[Value]]:
+    """Make the `of_batch` of a metric from a function of one row."""
+    return lambda batch: [value(row) for row in batch.rows]
 
 
 class DerivedMetric(NamedTuple):

@@ -13,31 +13,35 @@ SEPARATOR = "\0"
 
 
 class Matcher:
-    """An expression that is counted regardless of case. It must not match the empty text, nor a NUL."""
+    """An expression that is counted regardless of case. It must not match the empty text, nor a NUL.
 
-    def __init__(self, *alternatives: str) -> None:
+    `first_chars` is how much of the beginning of each response `of_batch` looks at; None for all.
+    """
+
+    def __init__(self, *alternatives: str, first_chars: int | None = None) -> None:
+        self._first_chars = first_chars
         self.expression = "|".join(alternatives)
         self._pattern = re2.compile(f"(?i)(?:{self.expression})".encode())
 
     def counts(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """How many matches each text has."""
-        numbers, _ = self._found(texts)
+        numbers, _ = self._matches(texts)
         return np.bincount(numbers, minlength=len(texts)).astype(np.float64)
 
     def of_batch(self, batch: SampleBatch) -> NDArray[np.float64]:
         """How many matches the response of each sample has."""
-        return self.counts([row.response for row in batch.rows])
+        return self.counts([row.response[: self._first_chars] for row in batch.rows])
 
     def lengths(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """How many characters the matches of each text have together."""
-        numbers, found = self._found(texts)
-        lengths = [len(one.decode("utf-8", "replace")) for one in found]
+        numbers, matches = self._matches(texts)
+        lengths = [len(match.decode("utf-8", "replace")) for match in matches]
         return np.bincount(numbers, lengths, len(texts)).astype(np.float64)
 
-    def _found(self, texts: Sequence[str]) -> tuple[NDArray[np.int64], Sequence[bytes]]:
+    def _matches(self, texts: Sequence[str]) -> tuple[NDArray[np.int64], Sequence[bytes]]:
         """The matches, and the number of the text of each."""
         encoded = [text.replace(SEPARATOR, " ").encode("utf-8", "replace") for text in texts]
-        ends = np.cumsum([len(one) + 1 for one in encoded])
-        found = [(match.start(), match[0]) for match in self._pattern.finditer(SEPARATOR.encode().join(encoded))]
-        numbers = np.searchsorted(ends, np.array([at for at, _ in found], np.int64), "right")
-        return numbers, [one for _, one in found]
+        ends = np.cumsum([len(text) + 1 for text in encoded])
+        matches = [(match.start(), match[0]) for match in self._pattern.finditer(SEPARATOR.encode().join(encoded))]
+        numbers = np.searchsorted(ends, np.array([at for at, _ in matches], np.int64), "right")
+        return numbers, [match for _, match in matches]

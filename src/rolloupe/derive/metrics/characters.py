@@ -1,13 +1,8 @@
 """How many characters the response has."""
 
-from rolloupe.derive.base import BatchValues, DerivedMetric
-from rolloupe.derive.batch import SampleBatch
-
-
-def _of_batch(batch: SampleBatch) -> BatchValues:
-    return [len(row.response) for row in batch.rows]
-
+from rolloupe.derive.base import DerivedMetric, of_rows
 
 METRIC = DerivedMetric(
-    "characters", 1, "Response characters", unit="characters", of_batch=_of_batch, behaviour="length",
+    "characters", 1, "Response characters", unit="characters", of_batch=of_rows(lambda row: len(row.response)),
+    behaviour="length",
 )  # fmt: skip

@@ -3,8 +3,7 @@
 Most trainers drop the marker when they decode, so that nothing is known of a completed response without any.
 """
 
-from rolloupe.derive.base import BatchValues, DerivedMetric
-from rolloupe.derive.batch import SampleBatch
+from rolloupe.derive.base import DerivedMetric, of_rows
 from rolloupe.model import SampleRow
 
 END_MARKERS = (
@@ -15,10 +14,6 @@ _TAIL_CHARS = 64
 """More than the longest marker, and white space behind it."""
 
 
-def _of_batch(batch: SampleBatch) -> BatchValues:
-    return [_of_row(row) for row in batch.rows]
-
-
 def _of_row(row: SampleRow) -> float | None:
     tail = row.response[-_TAIL_CHARS:].rstrip()
     if tail[-1:] == ">" and tail.endswith(END_MARKERS):
@@ -26,4 +21,4 @@ def _of_row(row: SampleRow) -> float | None:
     return 0.0 if row.status == "truncated" else None
 
 
-METRIC = DerivedMetric("ends_with_eos", 1, "Ends with EOS", of_batch=_of_batch)
+METRIC = DerivedMetric("ends_with_eos", 1, "Ends with EOS", of_batch=of_rows(_of_row))

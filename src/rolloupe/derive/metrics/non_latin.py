@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rolloupe.derive.base import BatchValues, DerivedMetric
-from rolloupe.derive.batch import SampleBatch
+from rolloupe.derive.base import DerivedMetric, of_rows
+from rolloupe.model import SampleRow
 
 LATIN = (
     (0x41, 0x5A), (0x61, 0x7A), (0xAA, 0xAA), (0xBA, 0xBA), (0xC0, 0xD6), (0xD8, 0xF6), (0xF8, 0x24F),
@@ -31,14 +31,12 @@ def _classes() -> NDArray[np.uint8]:
 _known: list[NDArray[np.uint8]] = []
 
 
-def _of_batch(batch: SampleBatch) -> BatchValues:
-    return [0.0 if row.response.isascii() else _share(row.response) for row in batch.rows]
-
-
-def _share(response: str) -> float:
+def _of_row(row: SampleRow) -> float:
+    if row.response.isascii():
+        return 0.0
     if not _known:
         _known.append(_classes())
-    points = np.frombuffer(response.encode("utf-32-le", "replace"), np.uint32)
+    points = np.frombuffer(row.response.encode("utf-32-le", "replace"), np.uint32)
     classes = _known[0].take(points, mode="clip")
     if points.max() >= BEYOND:
         beyond = points >= BEYOND
@@ -48,6 +46,6 @@ def _share(response: str) -> float:
 
 
 METRIC = DerivedMetric(
-    "non_latin", 1, "Non-Latin letters", of_batch=_of_batch, behaviour="another script than Latin",
+    "non_latin", 1, "Non-Latin letters", of_batch=of_rows(_of_row), behaviour="another script than Latin",
     pattern=r"[^\P{L}\p{Latin}]+",
 )  # fmt: skip

@@ -4,9 +4,9 @@ import re
 
 from rolloupe import text
 from rolloupe.derive.base import BatchValues, DerivedMetric
-from rolloupe.derive.batch import SampleBatch, SampleView
+from rolloupe.derive.batch import SampleBatch
 from rolloupe.derive.blocks import TOOL_TEXT
-from rolloupe.model import Part, Turn
+from rolloupe.model import Turn
 
 FIRST_CHARS = 400
 """So much of a result is looked at."""
@@ -19,21 +19,13 @@ _ERROR = re.compile(
 )
 
 
-def _of_sample(sample: SampleView) -> float:
-    return sum(map(_errors, sample.turns))
-
-
 def _errors(turn: Turn) -> int:
     calls = sum(part.call is not None and bool(part.call.error) for part in turn.parts if part.kind == "tool_call")
     results = [part for part in turn.parts if part.kind == "tool_result"]
     if turn.role == "tool" and not results:
         is_error = bool(turn.logs.get("is_error") or turn.logs.get("error"))
-        return calls + (is_error or reports_error("".join(map(_text, turn.parts))))
+        return calls + (is_error or reports_error("".join(part.text for part in turn.parts if part.kind == "text")))
     return calls + sum(reports_error(part.text) for part in results)
-
-
-def _text(part: Part) -> str:
-    return part.text if part.kind == "text" else ""
 
 
 def reports_error(result: str) -> bool:
@@ -55,6 +47,6 @@ def _of_batch(batch: SampleBatch) -> BatchValues:
 
 
 METRIC = DerivedMetric(
-    "tool_errors", 2, "Tool errors", unit="errors", of_sample=_of_sample, of_batch=_of_batch, reads_turns=True,
-    behaviour="tool calls that go wrong",
+    "tool_errors", 2, "Tool errors", unit="errors", reads_turns=True, behaviour="tool calls that go wrong",
+    of_sample=lambda sample: sum(map(_errors, sample.turns)), of_batch=_of_batch,
 )  # fmt: skip

@@ -128,15 +128,11 @@ def step_values(
     counts = [*(_histogram(array, edges) for array in arrays), *[np.zeros(0, np.int64)] * len(also)]
     query = SampleQuery(splits=(split,), step_min=step, step_max=step, trained=True, limit=most)
     page = samples(run, query, columns=list(names))
-    metrics = [_metric(run, split, name, step, before, own) for name, own in zip([*names, *also], counts, strict=True)]
+    metrics = []
+    for name, own in zip([*names, *also], counts, strict=True):
+        by_step = {point.step: point.stats for point in sample_points(run, name, split)}
+        metrics.append(MetricAtStep(name, by_step[step], None if before is None else by_step.get(before), own))
     return StepValues(split, step, before, edges, metrics, page.samples, page.total)
-
-
-def _metric(
-    run: OpenRun, split: str, name: str, step: int, before: int | None, counts: NDArray[np.int64]
-) -> MetricAtStep:
-    by_step = {point.step: point.stats for point in sample_points(run, name, split)}
-    return MetricAtStep(name, by_step[step], None if before is None else by_step.get(before), counts)
 
 
 def _finite(run: OpenRun, split: str, step: int, name: str) -> NDArray[np.float64]:

@@ -99,7 +99,10 @@ def catalogue(run: OpenRun, split: str | None = None) -> Catalogue:
         number(qualified(name, "metric"), "metric", of_metrics, name, annotated_metrics) for name in snapshot.metrics
     ]
     columns += [ColumnInfo(qualified(name, "tag", snapshot.metrics), "text", "tag") for name in snapshot.tags]
-    columns = [_labelled(info) for info in columns] + _derived(step_stats)
+    for place, info in enumerate(columns):
+        if info.source == "fixed" and info.name in KNOWN:
+            columns[place] = replace(info, label=KNOWN[info.name].label, unit=KNOWN[info.name].unit)
+    columns += _derived(step_stats)
     sizes = [round(stats.rows / stats.groups) for stats in step_stats if stats.groups > 0]
     return Catalogue(columns, max(sizes, default=0))
 
@@ -119,12 +122,6 @@ def columns_answer(run: OpenRun, asked: ColumnQuery) -> RunColumns:
     """Return the columns of a split."""
     known = catalogue(run, asked.split)
     return RunColumns(asked.split, known.columns, token_series_names(run), known.group_size)
-
-
-def _labelled(info: ColumnInfo) -> ColumnInfo:
-    """A column with its label and its unit, if the table of columns has it."""
-    column = KNOWN.get(info.name) if info.source == "fixed" else None
-    return info if column is None else replace(info, label=column.label, unit=column.unit)
 
 
 def _derived(step_stats: Sequence[StepStats]) -> list[ColumnInfo]:

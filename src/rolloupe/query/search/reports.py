@@ -13,7 +13,7 @@ from rolloupe import text
 from rolloupe.errors import UnreadablePath, defect
 from rolloupe.formats.base import StepReport, TranscriptQuery
 from rolloupe.index import OpenRun
-from rolloupe.model import LoggedTranscript, Turn
+from rolloupe.model import Turn
 from rolloupe.query.engine.names import is_asked
 from rolloupe.query.records import SampleQuery
 from rolloupe.query.search.pattern import Pattern
@@ -47,10 +47,14 @@ class Reports:
         query = self._query
         if query.where or query.group is not None or query.trained is not None:
             return []
-        return sorted(
-            filter(self._is_asked, self._run.format.reports(self._run.info)),
-            key=lambda report: (self._way * report.step, report.split != "train", report.split),
-        )
+        low, high, splits = query.step_min, query.step_max, query.splits
+        due = [
+            report
+            for report in self._run.format.reports(self._run.info)
+            if (low is None or report.step >= low) and (high is None or report.step <= high)
+            if not splits or any(is_asked(report.split, split) for split in splits)
+        ]
+        return sorted(due, key=lambda report: (self._way * report.step, report.split != "train", report.split))
 
     def listed(self, note: Callable[[str], None]) -> list[StepReport]:
         """List them as `due` does; a failure is noted and leaves none."""
@@ -75,24 +79,17 @@ class Reports:
 
         try:
             transcripts = report.search(TranscriptQuery(self._pattern.word, holds, check))
-            return [self._transcript(transcript, check) for transcript in transcripts]
+            hits = []
+            for transcript in transcripts:
+                snippets, more = snippets_in(self._pattern, answered(transcript.turns), check)
+                place = transcript.split, transcript.step, transcript.title, transcript.at
+                hits.append(Transcript(*place, tuple(snippets), more))
+            return hits
         except UnreadablePath as error:
             note(str(error))
         except SearchStopped:
             pass
         return []
-
-    def _transcript(self, transcript: LoggedTranscript, check: Callable[[], None]) -> Transcript:
-        snippets, more = snippets_in(self._pattern, answered(transcript.turns), check)
-        return Transcript(transcript.split, transcript.step, transcript.title, transcript.at, tuple(snippets), more)
-
-    def _is_asked(self, report: StepReport) -> bool:
-        low, high = self._query.step_min, self._query.step_max
-        return (
-            (not self._query.splits or any(is_asked(report.split, split) for split in self._query.splits))
-            and (low is None or report.step >= low)
-            and (high is None or report.step <= high)
-        )
 
 
 def answered(turns: Sequence[Turn]) -> Iterator[Turn]:

@@ -168,6 +168,7 @@ def group_curve(
     spread = np.sqrt(_ratio((np.where(is_finite, values - mean, 0.0) ** 2).sum(axis=0), counts))
     low = np.where(counts > 0, np.where(is_finite, values, np.inf).min(axis=0), np.nan)
     high = np.where(counts > 0, np.where(is_finite, values, -np.inf).max(axis=0), np.nan)
+    ends = [whole.reach for whole in curves if whole.reach is not None]
     whole = Curve(
         query=query,
         steps=steps,
@@ -178,7 +179,7 @@ def group_curve(
         smooth=average(steps, mean, query.options.smooth),
         points=len(steps),
         left_out=sum(whole.left_out for whole in curves),
-        reach=_reach(curves),
+        reach=(min(low for low, _ in ends), max(high for _, high in ends)) if ends else None,
         x=None if query.x is None else _mean(_by_step(curves, steps, lambda whole: whole.x)),
         x_start_s=next((whole.x_start_s for whole in curves if whole.x_start_s is not None), None),
     )
@@ -199,11 +200,6 @@ def _whole_curves(runs: Sequence[OpenRun], query: CurveQuery) -> list[Curve]:
     if not curves:
         raise error
     return curves
-
-
-def _reach(curves: Sequence[Curve]) -> tuple[float, float] | None:
-    ends = [whole.reach for whole in curves if whole.reach is not None]
-    return (min(low for low, _ in ends), max(high for _, high in ends)) if ends else None
 
 
 def _by_step(curves: Sequence[Curve], steps: Ints, of: Callable[[Curve], Floats | None]) -> Floats:

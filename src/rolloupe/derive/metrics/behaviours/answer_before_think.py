@@ -1,21 +1,22 @@
 """1 where an answer (`<answer>`, a box, `####`) stands before the first think block, else 0."""
 
-from rolloupe.derive.base import BatchValues, DerivedMetric
-from rolloupe.derive.batch import SampleBatch
+from rolloupe.derive.base import DerivedMetric, of_rows
+from rolloupe.model import SampleRow
 
 ANSWERS = ("<answer>", "\\boxed", "####")
 THOUGHTS = ("<think>", "[THINK]", "◁think▷")
 
 
-def _is_early(response: str) -> bool:
-    first = min((at for one in THOUGHTS if (at := response.find(one)) >= 0), default=0)
-    return first > 0 and any(0 <= response.find(one) < first for one in ANSWERS)
-
-
-def _of_batch(batch: SampleBatch) -> BatchValues:
-    return [float(_is_early(row.response)) for row in batch.rows]
+def _of_row(row: SampleRow) -> float:
+    first_thought = min((at for thought in THOUGHTS if (at := row.response.find(thought)) >= 0), default=0)
+    is_early = (0 <= row.response.find(answer) < first_thought for answer in ANSWERS)
+    return float(first_thought > 0 and any(is_early))
 
 
 METRIC = DerivedMetric(
-    "answer_before_think", 1, "Answer before thinking", of_batch=_of_batch, behaviour="an answer before the thinking"
+    "answer_before_think",
+    1,
+    "Answer before thinking",
+    of_batch=of_rows(_of_row),
+    behaviour="an answer before the thinking",
 )

@@ -1,23 +1,19 @@
 """How many sentences or lines of the response the prompt has too, word for word; short ones do not count."""
 
-from rolloupe.derive.base import BatchValues, DerivedMetric
-from rolloupe.derive.batch import SampleBatch
+from rolloupe.derive.base import DerivedMetric, of_rows
 from rolloupe.derive.sentences import sentences_of
+from rolloupe.model import SampleRow
 
 LONG = 20
 """A copied sentence has so many characters at least."""
 
 
-def _copies(prompt: str, response: str) -> float:
-    known = {one for one in sentences_of(prompt) if len(one) >= LONG}
-    return sum(one in known for one in sentences_of(response)) if known else 0.0
-
-
-def _of_batch(batch: SampleBatch) -> BatchValues:
-    return [_copies(row.prompt, row.response) for row in batch.rows]
+def _of_row(row: SampleRow) -> float:
+    known = {sentence for sentence in sentences_of(row.prompt) if len(sentence) >= LONG}
+    return sum(sentence in known for sentence in sentences_of(row.response)) if known else 0.0
 
 
 METRIC = DerivedMetric(
-    "copied_sentences", 1, "Sentences of the prompt", unit="sentences", of_batch=_of_batch,
+    "copied_sentences", 1, "Sentences of the prompt", unit="sentences", of_batch=of_rows(_of_row),
     behaviour="copying sentences of the prompt",
 )  # fmt: skip

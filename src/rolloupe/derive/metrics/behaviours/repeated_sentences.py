@@ -1,20 +1,16 @@
 """How many sentences or lines of the response stood there before, word for word."""
 
-from rolloupe.derive.base import BatchValues, DerivedMetric
-from rolloupe.derive.batch import SampleBatch
+from rolloupe.derive.base import DerivedMetric, of_rows
 from rolloupe.derive.sentences import sentences_of
+from rolloupe.model import SampleRow
 
 
-def _repeats(response: str) -> float:
-    sentences = sentences_of(response)
+def _of_row(row: SampleRow) -> float:
+    sentences = sentences_of(row.response)
     return len(sentences) - len({*sentences})
 
 
-def _of_batch(batch: SampleBatch) -> BatchValues:
-    return [_repeats(row.response) for row in batch.rows]
-
-
 METRIC = DerivedMetric(
-    "repeated_sentences", 1, "Repeated sentences", unit="sentences", of_batch=_of_batch,
+    "repeated_sentences", 1, "Repeated sentences", unit="sentences", of_batch=of_rows(_of_row),
     behaviour="the same sentence repeated",
 )  # fmt: skip
