@@ -77,19 +77,18 @@ class Reports:
             check()
             return bool(snippets_in(self._pattern, answered(turns), check)[0])
 
+        hits = []
         try:
-            transcripts = report.search(TranscriptQuery(self._pattern.word, holds, check))
-            hits = []
-            for transcript in transcripts:
+            for transcript in report.search(TranscriptQuery(self._pattern.word, holds, check)):
                 snippets, more = snippets_in(self._pattern, answered(transcript.turns), check)
                 place = transcript.split, transcript.step, transcript.title, transcript.at
                 hits.append(Transcript(*place, tuple(snippets), more))
-            return hits
         except UnreadablePath as error:
             note(str(error))
+            return []
         except SearchStopped:
-            pass
-        return []
+            return []
+        return hits
 
 
 def answered(turns: Sequence[Turn]) -> Iterator[Turn]:
