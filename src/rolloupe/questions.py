@@ -152,6 +152,15 @@ class SameQuery(Query, frozen=True, kw_only=True):
     prompt: Annotated[str, Meta(description="The name of the prompt, instead of a sample.")] = ""
 
 
+class StepValueQuery(Query, frozen=True, kw_only=True):
+    """Sample metrics at a step."""
+
+    split: Split
+    step: Annotated[Step, Meta(description="The step.")]
+    names: Annotated[tuple[str, ...], Meta(description="Metrics with a histogram and a value for each sample.")] = ()
+    also: Annotated[tuple[str, ...], Meta(description="Metrics of which only the statistics are wanted.")] = ()
+
+
 class TokenScope(StepWindow, frozen=True, kw_only=True):
     """The samples whose tokens count."""
 
@@ -382,6 +391,12 @@ QUESTIONS: dict[str, Question] = {
             about="Where a run answers one prompt, by split and step.",
             query=SameQuery,
             place="rolloupe.query.sample.same_prompt:same_prompt_answer",
+        ),
+        Question(
+            name="step-values",
+            about="Sample metrics at one step, with histograms and the values of its samples.",
+            query=StepValueQuery,
+            place="rolloupe.query.curves.distribution:step_values_answer",
         ),
         Question(
             name="token-series",

@@ -103,7 +103,7 @@ def compare_curves(runs: Sequence[Run], curve: "CurveQuery | str", *, group_by: 
     if group_by is None:
         return _each(opened, asked)
     found = CurveComparison()
-    for value, members in query.run_groups(opened, group_by):
+    for value, members in query.run_groups(opened, group_by).items():
         found.append(_grouped(value, members, query.group_curve(members, asked)))
     return found
 

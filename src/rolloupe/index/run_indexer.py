@@ -9,7 +9,9 @@ import random
 import threading
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from typing import TYPE_CHECKING, get_args
+
+from msgspec import Struct
 
 from rolloupe.errors import words_of
 from rolloupe.formats import by_name
@@ -34,7 +36,7 @@ TURN_S = 1.0
 """After this time, a run that is being indexed gives way to others, if they wait for a thread."""
 
 
-class IndexProgress(NamedTuple):
+class IndexProgress(Struct, frozen=True):
     """How many bytes of the sources are indexed, how many there are in total, and the current phase."""
 
     done_bytes: int

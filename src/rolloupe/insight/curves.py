@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from rolloupe import query
@@ -14,7 +15,7 @@ from rolloupe.query import CurveOptions, CurveQuery
 from rolloupe.tokens import Floats
 
 
-class CurveName(NamedTuple):
+class CurveName(Struct, frozen=True):
     """A curve that an alarm is about; see `CurveQuery`."""
 
     kind: str

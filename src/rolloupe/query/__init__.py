@@ -182,13 +182,11 @@ from rolloupe.query.samples.pages import with_length as with_length
 from rolloupe.query.several_runs.configs import ConfigDifferences as ConfigDifferences
 from rolloupe.query.several_runs.configs import ConfigRow as ConfigRow
 from rolloupe.query.several_runs.configs import ConfigTable as ConfigTable
-from rolloupe.query.several_runs.configs import RunGroup as RunGroup
 from rolloupe.query.several_runs.configs import config_differences as config_differences
 from rolloupe.query.several_runs.configs import config_table as config_table
 from rolloupe.query.several_runs.configs import run_groups as run_groups
 from rolloupe.query.several_runs.curves import GroupCurve as GroupCurve
 from rolloupe.query.several_runs.curves import MetricValues as MetricValues
-from rolloupe.query.several_runs.curves import RunsCatalogue as RunsCatalogue
 from rolloupe.query.several_runs.curves import group_curve as group_curve
 from rolloupe.query.several_runs.curves import metric_values as metric_values
 from rolloupe.query.several_runs.curves import runs_catalogue as runs_catalogue

@@ -63,7 +63,6 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/catalogue", curves.catalogue),
     (f"{RUN}/alarms", curves.alarms),
     (f"{RUN}/distribution", distributions.distribution),
-    (f"{RUN}/step-values", distributions.step_values),
     (f"{RUN}/problems", runs.problems),
     (f"{RUN}/problems/raw", runs.problem_raw),
     (f"{RUN}/about", trainer_files.about),

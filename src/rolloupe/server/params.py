@@ -99,6 +99,9 @@ def query_of(params: QueryParams, query: type[Query]) -> Query:
         raise BadQuery(f"no parameter {unknown[0][:40]!r}; there are: {', '.join(query.__struct_fields__)}")
     given: dict[str, Any] = {}
     for field in structs.fields(query):
+        if _is_list(field.type):
+            given[field.name] = tuple(params.getlist(field.name))
+            continue
         value = params.get(field.name)
         if value:
             try:
@@ -108,6 +111,12 @@ def query_of(params: QueryParams, query: type[Query]) -> Query:
         elif field.required:
             raise BadQuery(f"missing query parameter: {field.name}")
     return query(**given)
+
+
+def _is_list(kind: Any) -> bool:
+    """True for texts that repeat their name."""
+    info = inspect.type_info(kind)
+    return isinstance(info.type if isinstance(info, inspect.Metadata) else info, inspect.VarTupleType)
 
 
 def _is_text(kind: Any) -> bool:

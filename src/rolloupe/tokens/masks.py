@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from msgspec import Struct
 
 from rolloupe.model import RunLoss
 from rolloupe.tokens.arrays import ADVANTAGES, GROUP_ADVANTAGES, Flags, Floats
@@ -100,7 +101,7 @@ class MaskFlags(NamedTuple):
     """Those taken out because they moved down too far."""
 
 
-class Limit(NamedTuple):
+class Limit(Struct, frozen=True):
     """Takes out the tokens whose value is beyond `base + factor * value`, if their advantage has one of the signs."""
 
     threshold: str

@@ -22,7 +22,7 @@ from msgspec import structs as structs_of
 
 from rolloupe import wire
 from rolloupe.columns import COLUMNS
-from rolloupe.query import records
+from rolloupe.query import ConfigTable, Progress, records
 from rolloupe.query.records import SampleItem
 from rolloupe.questions import QUESTIONS
 
@@ -35,6 +35,9 @@ import type { %s } from "./types.gen";
 /** What a question leaves out, or leaves empty, has its default. */
 export type Asked<T> = { [field in keyof T]: Exclude<T[field], null> | string };
 """
+
+WHOLE = (SampleItem, ConfigTable, Progress)
+"""Records of queries that are answers of routes as they are."""
 
 NUMBER = frozenset([types.FloatType, types.IntType, types.StrType, types.NoneType])
 """What `wire.Number` is made of: an alias leaves no other trace in an annotation."""
@@ -88,7 +91,7 @@ def structs() -> list[tuple[str, types.StructType]]:
     """Return all records, in the order in which `wire` and its modules name them."""
     views = [member for part in wire.PARTS for member in vars(part).values() if _is_record_of(part, member)]
     declared = [kind for one in QUESTIONS.values() for kind in _records_in(one.query, one.record)]
-    found = [types.type_info(one) for one in dict.fromkeys((SampleItem, *_records_in(*views), *declared))]
+    found = [types.type_info(one) for one in dict.fromkeys((*_records_in(*WHOLE, *views), *declared))]
     named = [(one.cls.__name__, one) for one in found if isinstance(one, types.StructType)]
     twice = [name for name, count in Counter(name for name, _ in named).items() if count > 1]
     if twice:

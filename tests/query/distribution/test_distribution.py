@@ -135,8 +135,8 @@ def test_metrics_at_a_step(tmp_path: Path) -> None:
         assert reward.before is not None and reward.before.mean == pytest.approx(np.mean(rewards[2][:-1]))
         for one, values in ((reward, rewards[5][:-1]), (score, [index % 3 for index in range(12)])):
             expected, _ = np.histogram(values, [*found.edges[:-1], np.inf])
-            assert one.counts.tolist() == expected.tolist()
-        by_index = {int(sample.index): sample.values for sample in found.samples}
+            assert one.counts == expected.tolist()
+        by_index = {int(query.sample_key(sample.id).index): sample.values for sample in found.samples}
         assert all(values == [rewards[5][index], index % 3] for index, values in by_index.items())
         assert query.step_values(run, "train", 2, ["reward"]).metrics[0].before is None
         with pytest.raises(NotFound, match="no samples at step 3"):

@@ -21,7 +21,18 @@ from rolloupe.index.segments.text_budget import Budget
 from rolloupe.index.segments.texts import text_of
 from rolloupe.model import SampleKey
 from rolloupe.query import Condition, SampleQuery
-from rolloupe.query.search import Found, Hit, Pattern, SearchProgress, TextQuery, marked, places_in, search, worker
+from rolloupe.query.search import (
+    Found,
+    Hit,
+    Pattern,
+    SearchProgress,
+    Snippet,
+    TextQuery,
+    marked,
+    places_in,
+    search,
+    worker,
+)  # fmt: skip
 from rolloupe.text.blocks import parts as text_parts
 from tests.index.support import eventually, lines, opened, relax_run, row
 
@@ -209,7 +220,7 @@ def test_a_snippet_holds_the_hit_and_what_is_around_it(tmp_path: Path) -> None:
     assert one.snippets[0].pieces[0].endswith("x first ") and len(one.snippets[0].pieces[0]) == 60
     assert one.snippets[1].pieces[2] == " and " and not one.more
     assert [(s.is_start, s.is_end) for s in one.snippets] == [(False, False), (False, False), (False, True)]
-    assert two.snippets == (("prompt", ("", "needle", ""), True, True),)
+    assert two.snippets == (Snippet("prompt", ("", "needle", ""), True, True),)
 
 
 @pytest.mark.parametrize("how", ["never written", "gone", "gone while it is searched", "damaged"])

@@ -204,12 +204,10 @@ def test_a_question_that_runs_out_of_time_says_how_many_runs_are_left(library: L
     found, left = query.metric_values(library.runs, curve, max_s=-1)
     assert (len(found), left) == (1, 2)
     assert set(found.items()) < set(query.metric_values(library.runs, curve)[0].items())
-    entries = query.runs_catalogue(library.runs)
-    assert entries.left == 0 and query.runs_catalogue(library.runs, max_s=-1).left == 2
-    counts = {
-        (one.query.kind, one.query.name): many for one, many in zip(entries.entries, entries.runs_with, strict=True)
-    }
-    assert counts["sample", "reward"] == 3 and {one.query.source for one in entries.entries} == {""}
+    runs_with, left = query.runs_catalogue(library.runs)
+    assert left == 0 and query.runs_catalogue(library.runs, max_s=-1)[1] == 2
+    counts = {(entry.query.kind, entry.query.name): count for entry, count in runs_with.items()}
+    assert counts["sample", "reward"] == 3 and {entry.query.source for entry in runs_with} == {""}
 
 
 def test_routes_of_several_runs_answer_what_the_queries_do(library: Library) -> None:
@@ -245,6 +243,6 @@ def test_each_k_of_an_evaluation_is_a_curve_of_its_own(tmp_path: Path) -> None:
             ]
             run.samples(tries, step=0, split="eval/m")
     with opened(tmp_path / "runs", tmp_path / "index") as library:
-        found = query.runs_catalogue(library.runs)
-    counts = zip(found.entries, found.runs_with, strict=True)
+        runs_with, _ = query.runs_catalogue(library.runs)
+    counts = runs_with.items()
     assert [(one.query.options.k, runs) for one, runs in counts if one.query.stat == "pass_at"] == [(2, 2), (4, 2)]

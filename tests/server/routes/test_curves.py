@@ -119,7 +119,7 @@ ONE: list[dict[str, Any]] = [{"kind": "sample", "name": "reward"}]
         ({"curves": [{"kind": "sample", "colour": "red"}]}, "colour"),
         ({"curves": [{"kind": "eval", "options": {"threshold": 1e999}}]}, "the body is not a CurvesRequest"),
         ({"curves": [{"kind": "sample", "options": {"last_step": 10**30}}]}, "last_step is 1000"),
-        ({"curves": [{"kind": "sample", "x": {"kind": "sample", "x": None}}]}, "unknown field `x`"),
+        ({"curves": [{"kind": "sample", "x": {"kind": "sample", "colour": "red"}}]}, "unknown field `colour`"),
         ({"step_min": "one"}, "step_min"),
         ({"step_max": 10**30}, "step_max is 1000"),
     ],

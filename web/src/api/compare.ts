@@ -2,7 +2,7 @@
 
 import { get, post } from "./client";
 import type {
-  ConfigTableReply,
+  ConfigTable,
   RunMetricsReply,
   RunMetricsRequest,
   RunsCatalogueReply,
@@ -18,7 +18,7 @@ interface Page {
 export const getConfigTable = (
   runs: readonly string[],
   query: Page & { all: boolean; find: string },
-): Promise<ConfigTableReply> => get(["compare", "configs"], { run: runs, ...query });
+): Promise<ConfigTable> => get(["compare", "configs"], { run: runs, ...query });
 
 /** The prompts that at least two of the runs answered at a step. */
 export const getSharedPrompts = (

@@ -1,7 +1,7 @@
 /** Curves: one request has all curves of one turn, except trainer metrics, whose files are slow to read. */
 
 import { getCurves } from "./index";
-import type { CurveData, CurveRecord } from "./types.gen";
+import type { CurveData, CurveQuery } from "./types.gen";
 
 /** More points than a chart has pixels; a longer curve keeps its extremes. */
 const POINTS = 4000;
@@ -9,7 +9,7 @@ const POINTS = 4000;
 const MOST_CURVES = 250;
 
 interface Wish {
-  curve: CurveRecord;
+  curve: CurveQuery;
   give: (curves: CurveData[]) => void;
   fail: (error: unknown) => void;
 }
@@ -17,7 +17,7 @@ interface Wish {
 const waiting = new Map<string, Wish[]>();
 
 /** The curve of each run, in order. The `error` of a curve says why its run has none. */
-export async function getCurve(runs: readonly string[], curve: CurveRecord): Promise<CurveData[]> {
+export async function getCurve(runs: readonly string[], curve: CurveQuery): Promise<CurveData[]> {
   return new Promise((give, fail) => {
     const key = JSON.stringify([curve.kind === "trainer", ...runs]);
     const wishes = waiting.get(key) ?? [];

@@ -1,7 +1,7 @@
-/** How a sample metric is distributed over the steps, and the values of several at one step. */
+/** How a sample metric is distributed over the steps. */
 
 import { get } from "./client";
-import type { DistributionReply, StepValuesReply } from "./types.gen";
+import type { DistributionReply } from "./types.gen";
 
 type DistributionAsk = {
   name: string;
@@ -16,9 +16,3 @@ type DistributionAsk = {
 /** Counts of samples by step and range of values. With more steps than columns, neighbours share one. */
 export const getDistribution = (run: string, ask: DistributionAsk) =>
   get<DistributionReply>(["runs", run, "distribution"], ask);
-
-/** Of the metrics in `also`, which follow the others, the statistics alone. */
-export const getStepValues = (
-  run: string,
-  ask: { split: string; step: number; names: readonly string[]; also: readonly string[] },
-) => get<StepValuesReply>(["runs", run, "step-values"], ask);

@@ -10,7 +10,7 @@ import type {
   CurvesRequest,
   FindReply,
   GroupsReply,
-  ListProgress,
+  Progress,
   LoginReply,
   MarkedReply,
   ProblemsReply,
@@ -27,7 +27,7 @@ import type {
   StateItem,
   StateReply,
   StepsReply,
-  TextSearch,
+  TextQuery,
   TextReply,
   TurnsReply,
 } from "./types.gen";
@@ -75,7 +75,7 @@ export const getSamples = (run: string, query: SamplesQuery): Promise<SamplesRep
   get(["runs", run, "samples"], { ...query });
 
 /** How far such an answer is. */
-export const getProgress = (run: string, of: "groups" | "samples", query: SamplesQuery): Promise<ListProgress> =>
+export const getProgress = (run: string, of: "groups" | "samples", query: SamplesQuery): Promise<Progress> =>
   get(["runs", run, of, "progress"], { ...query });
 
 /** The address of all samples of a list as CSV. */
@@ -170,5 +170,5 @@ export const getHits = (searchId: string, offset: number, limit: number): Promis
   get(["search", "hits"], { search: searchId, offset, limit });
 
 /** The places of a text in a sample, in the parts on the page. */
-export const getSpans = (run: string, id: string, what: TextSearch): Promise<SpansReply> =>
+export const getSpans = (run: string, id: string, what: TextQuery): Promise<SpansReply> =>
   post(["runs", run, "sample", "spans"], { id, search: what });

@@ -1,7 +1,7 @@
 // Generated from src/rolloupe: `python -m rolloupe.wire.typescript`. Do not edit.
 
 import { get } from "./client";
-import type { AnswerQuery, CellAnswers, ColumnQuery, Completion, CompletionQuery, DiscardQuery, EvalQuery, FindingQuery, GradientQuery, GridQuery, LandmarkQuery, Landmarks, LintQuery, MetricNameQuery, MetricNames, PartQuery, PromptGrid, PromptSampleQuery, PromptSamples, RunColumns, RunDiscards, RunEvals, RunFindings, RunGradient, RunLint, RunParts, RunTokenChanges, RunTokenMasks, RunTokenPositions, RunTokenSeries, RunTokenSteps, RunTokenWords, RunWorstTokens, SamePrompt, SameQuery, TokenChangeQuery, TokenMaskQuery, TokenPositionQuery, TokenSeriesQuery, TokenStepQuery, TokenWordQuery, WorstTokenQuery } from "./types.gen";
+import type { AnswerQuery, CellAnswers, ColumnQuery, Completion, CompletionQuery, DiscardQuery, EvalQuery, FindingQuery, GradientQuery, GridQuery, LandmarkQuery, Landmarks, LintQuery, MetricNameQuery, MetricNames, PartQuery, PromptGrid, PromptSampleQuery, PromptSamples, RunColumns, RunDiscards, RunEvals, RunFindings, RunGradient, RunLint, RunParts, RunTokenChanges, RunTokenMasks, RunTokenPositions, RunTokenSeries, RunTokenSteps, RunTokenWords, RunWorstTokens, SamePrompt, SameQuery, StepValueQuery, StepValues, TokenChangeQuery, TokenMaskQuery, TokenPositionQuery, TokenSeriesQuery, TokenStepQuery, TokenWordQuery, WorstTokenQuery } from "./types.gen";
 
 /** What a question leaves out, or leaves empty, has its default. */
 export type Asked<T> = { [field in keyof T]: Exclude<T[field], null> | string };
@@ -61,6 +61,10 @@ export const askPromptSamples = (run: string, asked: Asked<PromptSampleQuery>): 
 /** Where a run answers one prompt, by split and step. */
 export const askSame = (run: string, asked: Asked<SameQuery> = {}): Promise<SamePrompt> =>
   get(["runs", run, "same"], asked);
+
+/** Sample metrics at one step, with histograms and the values of its samples. */
+export const askStepValues = (run: string, asked: Asked<StepValueQuery>): Promise<StepValues> =>
+  get(["runs", run, "step-values"], asked);
 
 /** The token series that samples of a run have. */
 export const askTokenSeries = (run: string, asked: Asked<TokenSeriesQuery> = {}): Promise<RunTokenSeries> =>

@@ -39,6 +39,40 @@ export interface SampleItem {
   attempt?: number;
 }
 
+/** Some rows of `total` that match, from `offset`; of `keys` keys, `differing` differ. */
+export interface ConfigTable {
+  /** The ids of the runs, in the order of the values. */
+  runs: string[];
+  keys: number;
+  differing: number;
+  total: number;
+  offset: number;
+  rows: ConfigRow[];
+  /** The runs without a configuration: they differ from the others in no key. */
+  without: string[];
+  /** Runs whose configuration was not read, for lack of time. */
+  left: number;
+}
+
+/** A key, and its value as text in each run; None for a missing key. */
+export interface ConfigRow {
+  key: string;
+  differs: boolean;
+  values: (string | null)[];
+  /** The places in `values` of those that are cut: none, unless the reader can take no more. */
+  cut: number[];
+}
+
+/** How far a list is that someone waits for. All are 0 before the first look, and once the list is there. */
+export interface Progress {
+  /** The number of samples looked at. */
+  done: number;
+  /** The number to look at; 0 until a question about a large run begins. */
+  of: number;
+  /** The number of samples or groups found among them. */
+  found: number;
+}
+
 /** A split of a run, as far as it is indexed. */
 export interface SplitItem {
   name: string;
@@ -56,14 +90,6 @@ export interface SplitItem {
   /** Mean length of the responses at the newest step that has one. */
   last_response_tokens: WireNumber;
   last_response_chars: WireNumber;
-}
-
-/** The progress of a run's index, in bytes of its sources. */
-export interface ProgressView {
-  done_bytes: number;
-  total_bytes: number;
-  /** `scalars`, `text` or `ready`. */
-  phase: string;
 }
 
 /** A sample metric with a declared worst and best value; the worst is the greater one if less is better. */
@@ -86,7 +112,7 @@ export interface RunItem {
   may_report: boolean;
   /** True if its files are read, and hold no sample but the trainer's metrics. */
   has_metrics_alone: boolean;
-  progress: ProgressView;
+  progress: IndexProgress;
   version: string;
   /** True while the run is known to continue: its files changed within `quiet_s` seconds, or its marker is `open`. */
   live: boolean;
@@ -101,6 +127,13 @@ export interface RunItem {
   /** The lowest and the highest possible reward, if a person or the run declares them. */
   reward_range: [number, number] | null;
   metric_ranges: MetricRange[];
+}
+
+/** How many bytes of the sources are indexed, how many there are in total, and the current phase. */
+export interface IndexProgress {
+  done_bytes: number;
+  total_bytes: number;
+  phase: string;
 }
 
 /** A run's value of each differing key, as text, cut if long; None for a missing key. */
@@ -157,107 +190,88 @@ export interface StepsReply {
   stamps: number[];
 }
 
-/** A key of configurations, and its value in each run as text, cut if long; null for a missing key. */
-export interface ConfigKeyItem {
-  key: string;
-  differs: boolean;
-  values: (string | null)[];
-  /** The places in `values` of those that are cut. */
-  cut: number[];
-}
-
-/** `GET /api/compare/configs?run=&run=&all=&find=&offset=&limit=`: the keys that differ, or all of them. */
-export interface ConfigTableReply {
-  runs: string[];
-  keys: number;
-  differing: number;
-  /** Number of keys that match. */
-  total: number;
-  offset: number;
-  rows: ConfigKeyItem[];
-  /** The runs without a configuration, which differ in no key. */
-  without: string[];
-  /** Number of runs whose configuration was not read, for lack of time. */
-  left: number;
-}
-
-/** Options of a curve, each for some kinds. */
-export interface CurveOptionsView {
-  /** For a mean: also return the standard deviation of each point. */
-  spread: boolean;
-  /** Span in steps of a bias-corrected moving average of the values; 0 for none, -1 for the usual one. */
-  smooth: number;
-  /** For an evaluation: the value at which an answer counts as correct; null leaves it to the run. */
-  threshold: number | null;
-  /** For an evaluation: the k of pass@k and pass^k. */
-  k: number;
-  /** For the share `discarded`: count only this reason. */
-  reason: string;
-  /** Leave out the first step of the curve. */
-  skip_first: boolean;
-  /** Leave out values further beyond the quartiles of the range than so many times their distance; 0 keeps all. */
-  outliers: number;
-  /** Subtract the first finite value of the range from all values. */
-  from_zero: boolean;
-  /** Leave out the steps after this one. */
-  last_step: number | null;
-  /** A filter: only samples that match it count. */
-  where: string;
-  /** For a sample metric: also return two quantiles of each step, `p5-p95` or `p25-p75`. */
-  band: string;
-  /** Answer only points from this x on, and the one before it. */
-  x_min: number | null;
-  /** Answer only points up to this x, and the one after it. */
-  x_max: number | null;
-}
-
-/** The curve whose values stand across a chart; its fields are those of `CurveRecord`. */
-export interface CurveAxis {
-  kind: string;
-  name: string;
-  source: string;
-  stat: string;
-}
-
-/**
- * One curve. `kind` says what `name` names.
- *
- * - `sample`: a numeric column or sample metric; `mean`, `std`, `min`, `max` or `count` over trained samples
- * - `token`: a token series; the same statistics over the tokens of a step
- * - `trainer`: a metric that the trainer logged; `value`
- * - `eval`: the metric that grades an evaluation, empty for the one that the run suggests; `score`, `correct`,
- *   `pass_at`, `pass_all`, `prompts` or `samples`
- * - `share`: `discarded` or a status; `share` of all samples of a step, or their `count`
- * - `group`: `all_best`, `all_worst`, `without_spread` or `mixed`; `share` of groups with several rewards, or their
- *   `count`
- * - `outcome`: `length_right` or `length_wrong`, mean response tokens; `right` or `wrong`, numbers of answers; `value`
- * - `correlation`: a numeric column or sample metric; Pearson's r of it and the reward, `value`
- * - `samples`: no name; `count`
- * - `elapsed`: no name; seconds since the first point with a time, `value`
- * - `cumulative`: a numeric column or sample metric, summed over all trained samples so far; `value`
- */
-export interface CurveRecord {
-  kind: string;
-  name: string;
-  /** The split, `eval` for all evaluations together; empty for the first split. Trainer metrics have none. */
-  source: string;
-  /** Empty for the first statistic of the kind. */
-  stat: string;
-  options: CurveOptionsView | null;
-  /** What stands across; null for the step. */
-  x: CurveAxis | null;
-}
-
 /** `POST /api/curves`: several curves, each for every run. */
 export interface CurvesRequest {
   runs: string[];
-  curves: CurveRecord[];
+  curves: CurveQuery[];
   /** The maximum number of points of one curve. A longer curve keeps its extremes and its gaps. */
   points: number;
   step_min: number | null;
   step_max: number | null;
   /** A key of configurations: the mean over the runs that share its value, in the place of each run. */
   group_by: string;
+}
+
+/**
+ * One curve of a run.
+ *
+ * `kind` says what `name` is a name of:
+ *
+ * - `sample`: a numeric column or sample metric, over the samples that were trained on;
+ * - `token`: a token series, over the tokens of a step;
+ * - `trainer`: a metric that the trainer logged;
+ * - `eval`: the metric that grades an evaluation, or empty for the metric that the run suggests;
+ * - `share`: `discarded`, or a status such as `truncated`, as a share of all samples of a step; `zero_advantage`, as a
+ *   share of the trained samples with an advantage;
+ * - `mask`: a rule that masks or clips tokens, such as `ppo`, or `recorded` for the trainer's own flags: the share of
+ *   the update of the recorded tokens that is lost to it, or of these tokens;
+ * - `group`: `all_best`, `all_worst`, `without_spread` or `mixed`, as a share of the groups with several rewards;
+ * - `outcome`: `length_right` and `length_wrong`, mean response tokens, or `right` and `wrong`, numbers of answers;
+ * - `correlation`: a numeric column or sample metric; Pearson's r of it and the reward, over the same samples;
+ * - `samples`: the number of samples; its name is empty;
+ * - `elapsed`: seconds since the first point with a time that the trainer logged; its name is empty;
+ * - `cumulative`: the sum of a numeric column over the trained samples of a step and of all steps before it.
+ */
+export interface CurveQuery {
+  kind: string;
+  name: string;
+  /** The split, `eval` for all evaluations together; empty for the first split. Trainer metrics have none. */
+  source: string;
+  /** One of `STATS`; empty for the default. */
+  stat: string;
+  options: CurveOptions;
+  /**
+   * The curve whose value at a step is the x of the step's point; None for the step itself.
+   * Its options that smooth it or leave out points do not count.
+   */
+  x: CurveQuery | null;
+}
+
+/** Options that some curves need beside a name. */
+export interface CurveOptions {
+  /** For a mean: also return the standard deviation of each point. */
+  spread: boolean;
+  /**
+   * Span in steps of a bias-corrected moving average of the values; 0 turns it off. -1 is the usual one: 10, but none
+   * for a curve of fewer than 30 points.
+   */
+  smooth: number;
+  /** For an evaluation: the minimum value of a correct answer; None takes the run's own. */
+  threshold: number | null;
+  /** For an evaluation: the k of pass@k and pass^k. */
+  k: number;
+  /** For the share `discarded`: count this reason only. */
+  reason: string;
+  /** Leave out the first step of the curve. */
+  skip_first: boolean;
+  /**
+   * Leave out values that are further below the first or above the third quartile of the curve than so many times
+   * their distance (Tukey's rule, usually 1.5), but not those that the curve begins with, where a run learns; 0 keeps
+   * all.
+   */
+  outliers: number;
+  /** Subtract the first finite value of the curve from all values. */
+  from_zero: boolean;
+  /** Leave out the steps after this one. */
+  last_step: number | null;
+  /** A filter: only samples that match it count. Curves of tokens and of the trainer have no samples to filter. */
+  where: string;
+  /** For a sample metric: also return two quantiles of each step, one of `BANDS`. */
+  band: string;
+  /** Return only points from this x on, and the one before it, so that a line enters the range where it does. */
+  x_min: number | null;
+  /** Return only points up to this x, and the one after it. */
+  x_max: number | null;
 }
 
 /** Runs that share a value of a key of their configurations; null for runs without the key. */
@@ -299,7 +313,7 @@ export interface CurveData {
   error: string;
 }
 
-/** A curve that a run has; `kind`, `name`, `source` and `stat` are those of `CurveRecord`. */
+/** A curve that a run has; `kind`, `name`, `source` and `stat` are those of `CurveQuery`. */
 export interface CatalogueEntry {
   kind: string;
   name: string;
@@ -327,13 +341,6 @@ export interface CatalogueReply {
   left_out: number;
 }
 
-/** A curve that an alarm is about; its fields are those of `CurveRecord`. */
-export interface AlarmCurve {
-  kind: string;
-  name: string;
-  source: string;
-}
-
 /** What a rule found, with the samples that show it: `where`, `sort` and `descending` are those of a list. */
 export interface AlarmItem {
   rule: string;
@@ -350,15 +357,17 @@ export interface AlarmItem {
   sort: string;
   descending: boolean;
   /** The curves that show it; empty for an alarm about the samples themselves. */
-  curves: AlarmCurve[];
+  curves: CurveName[];
   /** True if the samples that show it were discarded. */
   discarded: boolean;
 }
 
-/** A rule that could not be checked. */
-export interface UncheckedItem {
-  rule: string;
-  reason: string;
+/** A curve that an alarm is about; see `CurveQuery`. */
+export interface CurveName {
+  kind: string;
+  name: string;
+  /** The evaluation; empty for all other curves. */
+  source: string;
 }
 
 /** `GET /api/runs/{run}/alarms`: what looks wrong in the curves of a run, errors first. */
@@ -370,7 +379,13 @@ export interface AlarmsReply {
   /** Number of further alarms, which are not in the list. */
   left_out: number;
   /** The rules that the run has too little for. */
-  unchecked: UncheckedItem[];
+  unchecked: UncheckedRule[];
+}
+
+/** A rule that could not be checked. */
+export interface UncheckedRule {
+  rule: string;
+  reason: string;
 }
 
 /** The answer: for each run, in the order of the request, every curve in that order. */
@@ -400,52 +415,6 @@ export interface DistributionReply {
   counts: number[][];
 }
 
-/** Statistics of the finite values of some samples. */
-export interface MetricStats {
-  count: number;
-  mean: WireNumber;
-  std: WireNumber;
-  min: WireNumber;
-  max: WireNumber;
-}
-
-/** A sample metric at a step; `counts` has the number of samples in each bin, for a metric with a histogram. */
-export interface StepMetric {
-  name: string;
-  stats: MetricStats;
-  /** At the step before; null if that has no value. */
-  before: MetricStats | null;
-  counts: number[];
-}
-
-/** A sample of the step, with its values of the requested metrics in their order. */
-export interface StepSample {
-  id: string;
-  group: string;
-  values: WireNumber[];
-}
-
-/**
- * `GET /api/runs/{run}/step-values?split=&step=&names=&also=`: sample metrics at one step.
- *
- * Those of `names` have histograms and a value for each sample; those of `also` follow. All histograms have the same
- * bins: bin `i` holds the values from `edges[i]` up to, not including, `edges[i + 1]`.
- */
-export interface StepValuesReply {
-  run: string;
-  version: string;
-  split: string;
-  step: number;
-  /** The step before; null for the first one. */
-  before: number | null;
-  edges: number[];
-  metrics: StepMetric[];
-  /** The first samples that were trained on; those of a group stand together. */
-  samples: StepSample[];
-  /** The number of all samples that were trained on. */
-  total: number;
-}
-
 /** The values of a metric in a run, of the finite ones; null for a run without the metric. */
 export interface RunMetricItem {
   run: string;
@@ -462,7 +431,7 @@ export interface RunMetricItem {
 /** `POST /api/run-metrics`: a metric of some runs, or of all without any. */
 export interface RunMetricsRequest {
   runs: string[];
-  curve: CurveRecord;
+  curve: CurveQuery;
 }
 
 /** The metric of each run, as far as there was time: `left` runs wait for the next request. */
@@ -562,39 +531,26 @@ export interface SamplesReply {
   samples: SampleItem[];
 }
 
-/**
- * `GET /api/runs/{run}/samples/progress?...`, and `groups/progress`: how far an answer is that someone waits for.
- *
- * The rest of the address is that of the list. All are 0 before the first look, and once the list is there.
- */
-export interface ListProgress {
-  /** The number of samples looked at. */
-  done: number;
-  /** The number to look at. */
-  of: number;
-  /** The number of samples, or groups, that match among them. */
-  found: number;
-}
-
-/** A tool call: `arguments` is formatted JSON if it parses. */
-export interface CallView {
-  name: string;
-  arguments: string;
-  id: string;
-  error: string;
-}
-
 /** A part of a turn: `text` to read, and `raw` if the verbatim text differs. */
 export interface PartView {
   kind: string;
   text: string;
   raw: string | null;
-  call: CallView | null;
+  /** Its arguments are formatted if they parse. */
+  call: ToolCall | null;
   closed: boolean;
   /** True if `/sample/image` returns an image from the record; `text` describes it. */
   image: boolean;
   /** Number of further characters, which only the raw record holds. */
   cut: number;
+}
+
+/** One call of a tool. `arguments` is JSON text if it parsed, otherwise as the model wrote it. */
+export interface ToolCall {
+  name: string;
+  arguments: string;
+  id: string;
+  error: string;
 }
 
 /** A message of the transcript. */
@@ -851,31 +807,27 @@ export interface TokenArray {
   scale: "linear" | "log" | "symmetric";
 }
 
-/**
- * Takes a token out of the loss if its value is beyond `base + factor * value`.
- *
- * That is above it for the side `high` and below it for `low`, of the tokens under the loss mask whose advantage has
- * one of the signs: `up` above 0, `down` below 0, `zero` otherwise. NaN is beyond nothing.
- */
-export interface MaskLimit {
-  /** The threshold of the rule that `value` is; several limits may share one. */
-  threshold: string;
-  value: number;
-  side: "high" | "low";
-  signs: ("down" | "up" | "zero")[];
-  base: number;
-  factor: number;
-}
-
 /** A rule that takes tokens out of the loss: those beyond one of its limits. */
 export interface MaskRuleInfo {
   name: string;
   title: string;
   /** The series that the rule compares. */
   series: string;
-  limits: MaskLimit[];
+  limits: Limit[];
   /** True if the run was trained with it. */
   is_of_run: boolean;
+}
+
+/** Takes out the tokens whose value is beyond `base + factor * value`, if their advantage has one of the signs. */
+export interface Limit {
+  /** The field of the rule that `value` is. */
+  threshold: string;
+  value: number;
+  /** `high`: values above the limit are taken out; `low`: values below it. */
+  side: "high" | "low";
+  signs: ("down" | "up" | "zero")[];
+  base: number;
+  factor: number;
 }
 
 /** A rule that says what a step of training does to each token. */
@@ -960,18 +912,19 @@ export interface UpdateReply {
   differing_samples: number;
 }
 
-/** A token that the model could have sampled: its string as in the record, or its id as text. */
-export interface TokenAlternative {
-  text: string;
-  logprob: number;
-  is_chosen: boolean;
-}
-
 /** `GET /api/runs/{run}/sample/top-logprobs`: the recorded alternatives of one token, the token among them. */
 export interface TopLogprobsReply {
   id: string;
   token: number;
-  alternatives: TokenAlternative[];
+  alternatives: Alternative[];
+}
+
+/** A token that the model could have sampled: its string, or its id as text. */
+export interface Alternative {
+  text: string;
+  logprob: number;
+  /** True for the token that the model did sample. */
+  is_chosen: boolean;
 }
 
 /** Tokens `start` to `start + count` of the `total` that sample `id` has. */
@@ -1013,23 +966,6 @@ export interface ProblemsReply {
   problems: ProblemItem[];
 }
 
-/** A checkpoint that a run lists; it may no longer be loadable. */
-export interface CheckpointItem {
-  name: string;
-  step: number | null;
-  paths: Record<string, string>;
-  extra: unknown;
-}
-
-/** A file of the run's folder. */
-export interface FileItem {
-  name: string;
-  size_bytes: number;
-  /** Seconds since the epoch. */
-  changed_s: number;
-  what: string;
-}
-
 /** Curves that a tracker keeps of the run. */
 export interface TrackerItem {
   /** What wrote them: `TensorBoard`, `trackio`, ... */
@@ -1060,9 +996,9 @@ export interface AboutReply {
   reason: string;
   /** As the trainer wrote it; non-finite numbers encoded as in `number`. */
   config: unknown;
-  checkpoints: CheckpointItem[];
+  checkpoints: Checkpoint[];
   code_diff: string;
-  files: FileItem[];
+  files: RunFile[];
   /** Number of files left out of the list. */
   files_left: number;
   reports: ReportSteps[];
@@ -1071,18 +1007,35 @@ export interface AboutReply {
   superseded: number;
 }
 
-/** A piece of a step's logged outline; all of it is plain text. */
+/** A saved state of training, with the loop state saved beside it. */
+export interface Checkpoint {
+  name: string;
+  step: number | null;
+  paths: Record<string, string>;
+  extra: Record<string, unknown>;
+}
+
+/** A file in the folder of a run: `name` is its path below it, and `what` its contents, if known. */
+export interface RunFile {
+  name: string;
+  size_bytes: number;
+  /** Seconds since the epoch. */
+  changed_s: number;
+  what: string;
+}
+
+/** A piece of a step's logged outline, with its turns as the page reads them. */
 export interface ReportNode {
-  /** `root`, `section`, `text`, `code`, `table`, `details`, `conversation` or `exception`. */
-  kind: string;
+  kind: "code" | "conversation" | "details" | "exception" | "root" | "section" | "table" | "text";
   title: string;
   text: string;
   header: string[];
   rows: string[][];
   turns: TurnView[];
   children: ReportNode[];
+  /** Attributes of the node, such as its group and its trajectory. */
   attrs: Record<string, string>;
-  /** The element that the trainer logged; empty for bare text. */
+  /** Its element, such as `section` or `table`; empty for bare text. */
   tag: string;
 }
 
@@ -1094,16 +1047,6 @@ export interface ReportReply {
   root: ReportNode;
 }
 
-/** A text to find. `roles`: any of `prompt`, `response`, `system`, `user`, `assistant`, `tool`; empty for all. */
-export interface TextSearch {
-  text: string;
-  regex: boolean;
-  /** True to match case. */
-  case: boolean;
-  word: boolean;
-  roles: string[];
-}
-
 /**
  * `POST /api/search`: the answer is one `SearchEvent` on each line until the search is over.
  *
@@ -1112,7 +1055,7 @@ export interface TextSearch {
 export interface SearchRequest {
   /** A name that the tab generates for itself. */
   tab: string;
-  search: TextSearch;
+  search: TextQuery;
   /** Empty: all open runs. */
   runs: string[];
   /** Empty: all. */
@@ -1124,13 +1067,16 @@ export interface SearchRequest {
   oldest_first: boolean;
 }
 
-/** A piece of a text: `pieces` alternate between context and hit; the first and the last are context or empty. */
-export interface SnippetView {
-  role: string;
-  pieces: string[];
-  /** True if the text begins with it. */
-  is_start: boolean;
-  is_end: boolean;
+/** A text or an expression to find in samples; an empty `roles` means prompts and responses. */
+export interface TextQuery {
+  text: string;
+  regex: boolean;
+  /** True for a case-sensitive search. */
+  case: boolean;
+  /** True if a hit must not lie within a longer word. */
+  word: boolean;
+  /** Some of `ROLES`: the whole prompt or response, or the messages of one role. */
+  roles: string[];
 }
 
 /** A sample that contains the text. */
@@ -1145,9 +1091,18 @@ export interface SearchHit {
   status: string;
   /** Why it was discarded; empty if it was not. */
   discarded: string;
-  snippets: SnippetView[];
+  snippets: Snippet[];
   /** True if it has more hits than the snippets show. */
   more: boolean;
+}
+
+/** A piece of a text: `pieces` alternate between context and hit, and begin and end with (maybe empty) context. */
+export interface Snippet {
+  role: string;
+  pieces: string[];
+  /** True if the text begins with it. */
+  is_start: boolean;
+  is_end: boolean;
 }
 
 /** A conversation that contains the text: a trainer logged it for a step, and no sample shows it. */
@@ -1159,7 +1114,7 @@ export interface TranscriptHit {
   title: string;
   /** Its path in the step's report: child numbers, `0.3.1`. */
   at: string;
-  snippets: SnippetView[];
+  snippets: Snippet[];
   /** True if it has more hits than the snippets show. */
   more: boolean;
 }
@@ -1217,7 +1172,7 @@ export interface SearchHitsReply {
 /** `POST /api/runs/{run}/sample/spans`. */
 export interface SpansRequest {
   id: string;
-  search: TextSearch;
+  search: TextQuery;
 }
 
 /** The places of the text in a sample, in order. */
@@ -1226,23 +1181,6 @@ export interface SpansReply {
   spans: Span[];
   /** True if not all places are listed. */
   more: boolean;
-}
-
-/** A person's marks on a run. An empty name keeps the run's own; `colour` is 1 to 10, or 0 for the page's choice. */
-export interface RunMarkView {
-  name: string;
-  colour: number;
-  hidden: boolean;
-  note: string;
-}
-
-/** A person's marks on a sample. The server fills in `uid` and `excerpt`, whatever a client sends. */
-export interface SampleMarkView {
-  bookmarked: boolean;
-  note: string;
-  uid: string;
-  /** The start of its response. */
-  excerpt: string;
 }
 
 /** One item of a person's own data. A removed item has neither mark nor setting. */
@@ -1256,13 +1194,30 @@ export interface StateItem {
   version: number;
   /** Seconds since the epoch. */
   changed_s: number;
-  run_mark: RunMarkView | null;
-  sample_mark: SampleMarkView | null;
+  run_mark: RunMark | null;
+  sample_mark: SampleMark | null;
   setting: unknown;
   /** Who of a team added it; empty without a team. */
   by: string;
   /** True if the team may see it. */
   shared: boolean;
+}
+
+/** A person's name, colour and note for a run. An empty name keeps the run's own. */
+export interface RunMark {
+  name: string;
+  colour: number;
+  hidden: boolean;
+  note: string;
+}
+
+/** A person's bookmark and note on a sample, and what identifies the sample if its id changes. */
+export interface SampleMark {
+  bookmarked: boolean;
+  note: string;
+  uid: string;
+  /** Start of its response, for lists while the run is missing. */
+  excerpt: string;
 }
 
 /** A run that a person marked; `run` is its id in this server, empty if it is not open. */
@@ -1311,8 +1266,8 @@ export interface StateChange {
   run: string;
   owner: string;
   name: string;
-  run_mark: RunMarkView | null;
-  sample_mark: SampleMarkView | null;
+  run_mark: RunMark | null;
+  sample_mark: SampleMark | null;
   setting: unknown;
   /** True to change what the team sees, separate from a private item of the same name. */
   shared: boolean;
@@ -1713,12 +1668,6 @@ export interface BrokenRule {
   samples: string[];
 }
 
-/** A rule that could not be checked. */
-export interface UncheckedRule {
-  rule: string;
-  reason: string;
-}
-
 /** Of which split discarded samples are counted. */
 export interface DiscardQuery {
   /** The split, such as train. */
@@ -2045,6 +1994,62 @@ export interface SameStep {
   reward_std: WireNumber;
   /** Mean over the samples that have one. */
   response_tokens: WireNumber;
+}
+
+/** Sample metrics at a step. */
+export interface StepValueQuery {
+  /** The split, such as train. */
+  split: string;
+  /** The step. */
+  step: number;
+  /** Metrics with a histogram and a value for each sample. */
+  names?: string[] | undefined;
+  /** Metrics of which only the statistics are wanted. */
+  also?: string[] | undefined;
+}
+
+/** Sample metrics at one step of one split. */
+export interface StepValues {
+  run: string;
+  version: string;
+  split: string;
+  step: number;
+  /** The step before, of those with samples. */
+  before: number | null;
+  /** The bins of all histograms: bin `i` holds the values from `edges[i]` up to, not including, `edges[i + 1]`. */
+  edges: number[];
+  metrics: MetricAtStep[];
+  /** The first samples that were trained on; those of a group stand together. */
+  samples: StepSample[];
+  /** The number of all samples that were trained on. */
+  total: number;
+}
+
+/** A sample metric at a step, over the trained samples with a finite value. */
+export interface MetricAtStep {
+  name: string;
+  stats: Stats;
+  /** At the step before; None at the first step that has values. */
+  before: Stats | null;
+  /** The number of samples in each bin; empty for a metric without a histogram. */
+  counts: number[];
+}
+
+/** Statistics of the finite values: count, mean, population standard deviation, extremes; `excluded` had none. */
+export interface Stats {
+  count: number;
+  mean: WireNumber;
+  std: WireNumber;
+  min: WireNumber;
+  max: WireNumber;
+  excluded: number;
+}
+
+/** A sample of the step, with its values of the requested metrics in their order; None for a text. */
+export interface StepSample {
+  id: string;
+  group: string;
+  values: WireNumber[];
 }
 
 /** The samples whose series are named. */

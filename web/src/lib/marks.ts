@@ -1,10 +1,10 @@
 /** Marks that a person added, as the page holds them: names, items by key, and the effect of a change. */
 
-import type { ConflictReply, RunMarkView, SampleMarkView, StateItem, StateOwner } from "../api/types.gen";
+import type { ConflictReply, RunMark, SampleMark, StateItem, StateOwner } from "../api/types.gen";
 import { isRecord } from "./data/record";
 
-export const NO_RUN_MARK: RunMarkView = { name: "", colour: 0, hidden: false, note: "" };
-export const NO_SAMPLE_MARK: SampleMarkView = { bookmarked: false, note: "", uid: "", excerpt: "" };
+export const NO_RUN_MARK: RunMark = { name: "", colour: 0, hidden: false, note: "" };
+export const NO_SAMPLE_MARK: SampleMark = { bookmarked: false, note: "", uid: "", excerpt: "" };
 
 export type Kind = "run" | "sample" | "layout" | "setting";
 
@@ -17,7 +17,7 @@ export interface Subject {
 }
 
 /** The value of an item; null if it was removed. */
-export type MarkValue = RunMarkView | SampleMarkView | Record<string, unknown> | null;
+export type MarkValue = RunMark | SampleMark | Record<string, unknown> | null;
 
 /** A change that came after another one to the same item. */
 export interface Conflict {
@@ -34,9 +34,9 @@ export function valueOf(item: StateItem): MarkValue {
   return isRecord(item.setting) ? item.setting : null;
 }
 
-export const isSampleMark = (value: MarkValue): value is SampleMarkView => value !== null && "bookmarked" in value;
+export const isSampleMark = (value: MarkValue): value is SampleMark => value !== null && "bookmarked" in value;
 
-export const isRunMark = (value: MarkValue): value is RunMarkView =>
+export const isRunMark = (value: MarkValue): value is RunMark =>
   value !== null && "colour" in value && "hidden" in value;
 
 /** The items updated by newer ones; older versions and removed items are left out. */

@@ -1,7 +1,7 @@
 /** The samples in the file, as answers to the questions that the page asks its server elsewhere. */
 
 import { answerWith } from "../api/client";
-import type { SampleReply, TokenAlternative, TurnView, WireNumber } from "../api/types.gen";
+import type { SampleReply, Alternative, TurnView, WireNumber } from "../api/types.gen";
 
 /** A sample of the report. What belongs to tokens is base64 of compressed bytes. */
 export interface ReportSample {
@@ -146,7 +146,7 @@ function answer(record: unknown): Response {
 /** Those of the sample that was asked about last. */
 const last: { sample: ReportSample | null; all: Promise<Alternatives> | null } = { sample: null, all: null };
 
-async function alternativesOf(sample: ReportSample, token: number): Promise<TokenAlternative[]> {
+async function alternativesOf(sample: ReportSample, token: number): Promise<Alternative[]> {
   if (last.sample !== sample || last.all === null) {
     last.sample = sample;
     last.all = new Response(inflated(sample.alternatives ?? "")).json();

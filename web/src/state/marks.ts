@@ -8,7 +8,7 @@
 
 import { batch, computed, signal } from "@preact/signals";
 import { type ApiError, changeState, getState } from "../api";
-import type { RunItem, RunMarkView, SampleMarkView, StateItem, StateOwner } from "../api/types.gen";
+import type { RunItem, RunMark, SampleMark, StateItem, StateOwner } from "../api/types.gen";
 import { isRecord } from "../lib/data/record";
 import {
   changes,
@@ -97,12 +97,12 @@ export const ofSample = (run: string, id: string): Subject => ({ kind: "sample",
 export const ofLayout = (run: string, page: string): Subject => ({ kind: "layout", run, owner: "", name: page });
 const ofSetting = (name: string): Subject => ({ kind: "setting", run: "", owner: "", name });
 
-export function runMark(run: string): RunMarkView {
+export function runMark(run: string): RunMark {
   const value = markValue(ofRun(run));
   return isRunMark(value) ? value : NO_RUN_MARK;
 }
 
-export function sampleMark(run: string, id: string): SampleMarkView {
+export function sampleMark(run: string, id: string): SampleMark {
   const value = markValue(ofSample(run, id));
   return isSampleMark(value) ? value : NO_SAMPLE_MARK;
 }
@@ -113,9 +113,9 @@ export function recordAt(subject: Subject): Record<string, unknown> | null {
   return isRecord(value) ? value : null;
 }
 
-export const changeRun = async (run: string, change: Partial<RunMarkView>): Promise<void> =>
+export const changeRun = async (run: string, change: Partial<RunMark>): Promise<void> =>
   put(ofRun(run), { ...runMark(run), ...change });
-export const changeSample = async (run: string, id: string, change: Partial<SampleMarkView>): Promise<void> =>
+export const changeSample = async (run: string, id: string, change: Partial<SampleMark>): Promise<void> =>
   put(ofSample(run, id), { ...sampleMark(run, id), ...change });
 /**
  * Change a text after some time of writing: `before` is its value at the start of the writing. If another change came

@@ -8,7 +8,7 @@ import type {
   SearchRequest,
   Span,
   StepFound,
-  TextSearch,
+  TextQuery,
   TranscriptHit,
 } from "../api/types.gen";
 import type { Place } from "../lib/address/address";
@@ -50,7 +50,7 @@ export const returnPoint = { scrollTop: 0, hit: "" };
 export function requestAt({ search: what, run: runId, split, step, extent, where }: Place): SearchRequest | null {
   if (what.text === "") return null;
   const { text, regex, case: isCased, word, role } = what;
-  const textSearch: TextSearch = { text, regex, case: isCased, word, roles: role === "" ? [] : [role] };
+  const textSearch: TextQuery = { text, regex, case: isCased, word, roles: role === "" ? [] : [role] };
   const request: SearchRequest = {
     tab: TAB,
     search: textSearch,

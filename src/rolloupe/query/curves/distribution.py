@@ -6,17 +6,20 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from rolloupe.columns import KNOWN
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
+from rolloupe.model import Real
 from rolloupe.query.engine import database
 from rolloupe.query.engine.caches import StepAnswers
-from rolloupe.query.records import SampleItem, SampleQuery, Stats
+from rolloupe.query.records import SampleQuery, Stats
 from rolloupe.query.samples.pages import samples
 from rolloupe.query.steps.moments import sample_points, trained_column
 from rolloupe.query.steps.summaries import first_split
+from rolloupe.questions import StepValueQuery
 
 MOST_BINS = 48
 """More rows of a heat map than this are hard to tell apart."""
@@ -81,18 +84,26 @@ def _round_up(width: float) -> float:
     return next(rounded for rounded in round_widths if rounded >= width * (1 - 1e-12))
 
 
-class MetricAtStep(NamedTuple):
+class MetricAtStep(Struct, frozen=True):
     """A sample metric at a step, over the trained samples with a finite value."""
 
     name: str
     stats: Stats
     before: Stats | None
     """At the step before; None at the first step that has values."""
-    counts: NDArray[np.int64]
+    counts: list[int]
     """The number of samples in each bin; empty for a metric without a histogram."""
 
 
-class StepValues(NamedTuple):
+class StepSample(Struct, frozen=True):
+    """A sample of the step, with its values of the requested metrics in their order; None for a text."""
+
+    id: str
+    group: str
+    values: list[Real | None]
+
+
+class StepValues(Struct, frozen=True):
     """Sample metrics at one step of one split."""
 
     split: str
@@ -102,10 +113,16 @@ class StepValues(NamedTuple):
     edges: list[float]
     """The bins of all histograms: bin `i` holds the values from `edges[i]` up to, not including, `edges[i + 1]`."""
     metrics: list[MetricAtStep]
-    samples: Sequence[SampleItem]
-    """The first samples that were trained on, with the values of the metrics; those of a group stand together."""
+    samples: list[StepSample]
+    """The first samples that were trained on; those of a group stand together."""
     total: int
     """The number of all samples that were trained on."""
+
+
+def step_values_answer(run: OpenRun, asked: StepValueQuery) -> StepValues:
+    """Return sample metrics at a step. Raises as `step_values` does."""
+    names, also = (list(dict.fromkeys(chosen)) for chosen in (asked.names, asked.also))
+    return step_values(run, asked.split, asked.step, names, also)
 
 
 def step_values(
@@ -131,8 +148,13 @@ def step_values(
     metrics = []
     for name, own in zip([*names, *also], counts, strict=True):
         by_step = {point.step: point.stats for point in sample_points(run, name, split)}
-        metrics.append(MetricAtStep(name, by_step[step], None if before is None else by_step.get(before), own))
-    return StepValues(split, step, before, edges, metrics, page.samples, page.total)
+        earlier = None if before is None else by_step.get(before)
+        metrics.append(MetricAtStep(name, by_step[step], earlier, own.tolist()))
+    listed = [
+        StepSample(item.id, item.group, [None if isinstance(value, str) else value for value in item.values])
+        for item in page.samples
+    ]
+    return StepValues(split, step, before, edges, metrics, listed, page.total)
 
 
 def _finite(run: OpenRun, split: str, step: int, name: str) -> NDArray[np.float64]:

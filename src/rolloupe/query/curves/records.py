@@ -32,7 +32,7 @@ BANDS = {"p5-p95": ("p5", "p95"), "p25-p75": ("p25", "p75")}
 """The bands of quantiles around a curve: their lower and upper ends."""
 
 
-class CurveOptions(Struct, frozen=True, kw_only=True):
+class CurveOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Options that some curves need beside a name."""
 
     spread: bool = False
@@ -66,7 +66,7 @@ class CurveOptions(Struct, frozen=True, kw_only=True):
     """Return only points up to this x, and the one after it."""
 
 
-class CurveQuery(Struct, frozen=True, kw_only=True):
+class CurveQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One curve of a run.
 
     `kind` says what `name` is a name of:

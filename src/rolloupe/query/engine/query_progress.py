@@ -24,7 +24,7 @@ FILE_ROWS = 2**10
 
 
 class Progress(Struct):
-    """How far a list is that someone waits for."""
+    """How far a list is that someone waits for. All are 0 before the first look, and once the list is there."""
 
     done: int = 0
     """The number of samples looked at."""

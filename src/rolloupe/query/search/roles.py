@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, islice
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from rolloupe import text as texts
 from rolloupe.errors import SourceChanged
 from rolloupe.index import OpenRun, Piece
@@ -31,7 +33,7 @@ SAME = {"human": "user", "ai": "assistant", "model": "assistant", "developer": "
 PLACED = "split, step, grp, idx, source, byte_start, byte_length, part"
 
 
-class Snippet(NamedTuple):
+class Snippet(Struct, frozen=True):
     """A piece of a text: `pieces` alternate between context and hit, and begin and end with (maybe empty) context."""
 
     role: str

@@ -14,6 +14,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+from msgspec import Struct
+
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
 from rolloupe.query.run.trainer_files import config
@@ -182,15 +184,17 @@ def _is_number(text: str) -> bool:
     return True
 
 
-class ConfigRow(NamedTuple):
+class ConfigRow(Struct, frozen=True):
     """A key, and its value as text in each run; None for a missing key."""
 
     key: str
     differs: bool
     values: list[str | None]
+    cut: list[int] = []
+    """The places in `values` of those that are cut: none, unless the reader can take no more."""
 
 
-class ConfigTable(NamedTuple):
+class ConfigTable(Struct, frozen=True):
     """Some rows of `total` that match, from `offset`; of `keys` keys, `differing` differ."""
 
     runs: list[str]
@@ -244,15 +248,8 @@ def _matches(key: str, needle: str, configs: Mapping[str, Mapping[str, str]]) ->
     return needle in key.casefold() or any(needle in values.get(key, "").casefold() for values in configs.values())
 
 
-class RunGroup(NamedTuple):
-    """Runs with the same value of a key; None for runs without the key."""
-
-    value: str | None
-    runs: list[OpenRun]
-
-
-def run_groups(runs: Sequence[OpenRun], key: str) -> list[RunGroup]:
-    """Divide runs by the value of a key of their configurations: in ascending order, runs without the key last.
+def run_groups(runs: Sequence[OpenRun], key: str) -> dict[str | None, list[OpenRun]]:
+    """Divide runs by the value of a key of their configurations: in ascending order, runs without the key last (None).
 
     Raises `BadQuery` for a key that none of them has.
     """
@@ -261,7 +258,7 @@ def run_groups(runs: Sequence[OpenRun], key: str) -> list[RunGroup]:
         by_value.setdefault(flat(config(run), WHOLE).get(key), []).append(run)
     if by_value.keys() <= {None}:
         raise BadQuery(f"none of the runs has {key!r} in its configuration")
-    return [RunGroup(value, by_value[value]) for value in sorted(by_value, key=_order)]
+    return {value: by_value[value] for value in sorted(by_value, key=_order)}
 
 
 def _order(value: str | None) -> tuple[bool, bool, float, str]:

@@ -51,15 +51,6 @@ class MetricValues(NamedTuple):
     smooth: float | None = None
 
 
-class RunsCatalogue(NamedTuple):
-    """The curves that any of some runs has, in the order of their catalogues."""
-
-    entries: list[CurveEntry]
-    runs_with: list[int]
-    """The number of runs that have each."""
-    left: int
-
-
 _values: Lru[tuple[str, ...], MetricValues] = Lru(KEPT)
 _catalogues: Lru[tuple[str, ...], list[CurveEntry]] = Lru(total=KEPT_ENTRIES, least=1)
 
@@ -94,8 +85,11 @@ def _computed(run: OpenRun, query: CurveQuery) -> MetricValues:
     return MetricValues(at(last), at(int(places[np.argmax(values)])), at(int(places[np.argmin(values)])), float(smooth))
 
 
-def runs_catalogue(runs: Sequence[OpenRun], *, max_s: float = MAX_S) -> RunsCatalogue:
-    """Return the curves that any of the runs has. Curves of samples are those of the first split of each run."""
+def runs_catalogue(runs: Sequence[OpenRun], *, max_s: float = MAX_S) -> tuple[dict[CurveEntry, int], int]:
+    """Return the curves that any run has, each with the number of runs that have it, and the number of runs left.
+
+    They are in the order of the catalogues. Curves of samples are those of the first split of each run.
+    """
 
     def of_run(run: OpenRun) -> list[CurveEntry]:
         return _catalogues.get_or_make(_state_of(run), lambda: list(map(_without_split, curve_catalogue(run))), len)
@@ -107,7 +101,7 @@ def runs_catalogue(runs: Sequence[OpenRun], *, max_s: float = MAX_S) -> RunsCata
         for entry in catalogue:
             entries.setdefault(entry.query, entry)
             count[entry.query] += 1
-    return RunsCatalogue(list(entries.values()), [count[query] for query in entries], left)
+    return {entry: count[query] for query, entry in entries.items()}, left
 
 
 def _without_split(entry: CurveEntry) -> CurveEntry:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from rolloupe import tokens
@@ -167,7 +168,7 @@ def roles_of(sample: Sample, turns: Places, mask: Flags | None) -> pa.Array:
     return pa.array([*roles, ASSISTANT, PROMPT], pa.string()).take(pa.array(places, mask=places < 0))
 
 
-class Alternative(NamedTuple):
+class Alternative(Struct, frozen=True):
     """A token that the model could have sampled: its string, or its id as text."""
 
     text: str

@@ -1,5 +1,6 @@
 """Routes for several runs side by side: configurations, prompts at a step, and a metric in each."""
 
+from msgspec.structs import replace
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
@@ -10,7 +11,7 @@ from rolloupe.index import OpenRun
 from rolloupe.query import MetricValues
 from rolloupe.server import params
 from rolloupe.server.context import context_of
-from rolloupe.server.routes.charts.curves import MAX_ENTRIES, catalogue_entry, curve_query
+from rolloupe.server.routes.charts.curves import MAX_ENTRIES, catalogue_entry
 from rolloupe.server.visible_runs import Runs
 from rolloupe.wire import number
 
@@ -36,27 +37,17 @@ async def configs(request: Request) -> Response:
     offset = params.integer(parameters, "offset", 0, low=0)
     limit = params.integer(parameters, "limit", LIMIT, low=1, high=MAX_LIMIT)
 
-    def make() -> wire.ConfigTableReply:
+    def make() -> query.ConfigTable:
         find = parameters.get("find", "")
         table = query.config_table(runs, all_keys=all_keys, find=find, offset=offset, limit=limit)
-        return wire.ConfigTableReply(
-            runs=table.runs,
-            keys=table.keys,
-            differing=table.differing,
-            total=table.total,
-            offset=table.offset,
-            rows=[_config_key(row) for row in table.rows],
-            without=table.without,
-            left=table.left,
-        )
+        return replace(table, rows=[_shortened(row) for row in table.rows])
 
     return await context.replies.fresh(request, make)
 
 
-def _config_key(row: query.ConfigRow) -> wire.ConfigKeyItem:
+def _shortened(row: query.ConfigRow) -> query.ConfigRow:
     cut = [place for place, value in enumerate(row.values) if value is not None and len(value) > VALUE_CHARS]
-    values = [None if value is None else value[:VALUE_CHARS] for value in row.values]
-    return wire.ConfigKeyItem(key=row.key, differs=row.differs, values=values, cut=cut)
+    return replace(row, values=[value and value[:VALUE_CHARS] for value in row.values], cut=cut)
 
 
 async def prompts(request: Request) -> Response:
@@ -98,7 +89,7 @@ async def run_metrics(request: Request) -> Response:
     context, body = context_of(request), await params.body_of(request, wire.RunMetricsRequest)
     library = await context.runs(request)
     ids = params.run_ids(body.runs) or [run.id for run in library.runs[: params.MAX_RUNS]]
-    runs, curve = [library.run(run_id) for run_id in ids], curve_query(body.curve)
+    runs, curve = [library.run(run_id) for run_id in ids], body.curve
 
     def make() -> wire.RunMetricsReply:
         found, left = query.metric_values(runs, curve)
@@ -127,8 +118,12 @@ async def catalogue(request: Request) -> Response:
     library = await context.runs(request)
 
     def make() -> wire.RunsCatalogueReply:
-        found = query.runs_catalogue(library.runs[: params.MAX_RUNS])
-        entries = [catalogue_entry(one) for one in found.entries[:MAX_ENTRIES]]
-        return wire.RunsCatalogueReply(entries=entries, runs_with=found.runs_with[:MAX_ENTRIES], left=found.left)
+        runs_with, left = query.runs_catalogue(library.runs[: params.MAX_RUNS])
+        entries = [*runs_with][:MAX_ENTRIES]
+        return wire.RunsCatalogueReply(
+            entries=[catalogue_entry(entry) for entry in entries],
+            runs_with=[runs_with[entry] for entry in entries],
+            left=left,
+        )
 
     return await context.replies.fresh(request, make)

@@ -68,12 +68,12 @@ def followed(request: Request, make: Callable[[], T]) -> Callable[[], T]:
 
 
 async def progress(request: Request) -> Response:
-    """`GET /api/runs/{run}/samples/progress`, and of groups: see `wire.ListProgress`."""
+    """`GET /api/runs/{run}/samples/progress`, and of groups: see `query.Progress`."""
     context = context_of(request)
     await context.run(request)  # whoever may not see the run learns nothing
     path = request.scope["path"].removesuffix("/progress")
     now = context.lists.get((path, request.url.query), query.Progress())
-    body = encoding.encode(wire.ListProgress(done=now.done, of=now.of, found=now.found))
+    body = encoding.encode(now)
     return Response(body, headers={"cache-control": "no-store"}, media_type=replies.JSON)
 
 

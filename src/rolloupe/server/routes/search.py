@@ -14,7 +14,7 @@ from rolloupe.index import OpenRun
 from rolloupe.model import Turn
 from rolloupe.query import SampleQuery, sample_key
 from rolloupe.query.filter.parser import conditions
-from rolloupe.query.search import MAX_SPANS, Pattern, Search, SearchOptions, TextQuery, places_in, speaks, utf16_length
+from rolloupe.query.search import MAX_SPANS, Pattern, Search, SearchOptions, places_in, speaks, utf16_length
 from rolloupe.server import params
 from rolloupe.server.context import PERSON, context_of, name_of
 from rolloupe.server.replies import error_reply
@@ -60,7 +60,7 @@ def _begun(runs: list[OpenRun], body: wire.SearchRequest, person: str = "") -> R
         where=conditions(body.where),
         typed=body.where,
     )
-    text, stop = text_query(body.search), threading.Event()
+    text, stop = body.search, threading.Event()
     options = SearchOptions(TOLD, LISTED - TOLD, body.oldest_first, by_step=len(runs) == 1, transcripts=TOLD)
     searches: list[tuple[OpenRun, Search]] = []
     notes: list[str] = []
@@ -96,7 +96,7 @@ async def spans(request: Request) -> Response:
     """`POST /api/runs/{run}/sample/spans`."""
     context, run = context_of(request), await context_of(request).run(request)
     body = await params.body_of(request, wire.SpansRequest)
-    key, pattern = sample_key(body.id), Pattern(text_query(body.search))
+    key, pattern = sample_key(body.id), Pattern(body.search)
 
     def make() -> wire.SpansReply:
         found = list(islice(_spans(pattern, loaded(request, run, key).turns), MAX_SPANS + 1))
@@ -112,14 +112,3 @@ def _spans(pattern: Pattern, turns: Sequence[Turn]) -> Iterator[wire.Span]:
             shown = [shown_text(part) for part in turn.parts]
             for part, start, stop in places_in(pattern, turn.parts, shown, utf16_length):
                 yield wire.Span(at=f"{number}.{part}", start=start, stop=stop)
-
-
-def text_query(text_search: wire.TextSearch) -> TextQuery:
-    """Convert the requested text to a query."""
-    return TextQuery(
-        text=text_search.text,
-        regex=text_search.regex,
-        case=text_search.case,
-        word=text_search.word,
-        roles=tuple(dict.fromkeys(text_search.roles)),
-    )

@@ -156,15 +156,14 @@ def sees(person: "Person", owner: Owner) -> bool:
 def state_item(item: Mark) -> wire.StateItem:
     """Convert an item to the browser's record."""
     value = item.value
-    fields = {} if value is None or isinstance(value, dict) else msgspec.structs.asdict(value)
     return wire.StateItem(
         kind=item.kind,
         owner=item.owner,
         name=item.name,
         version=item.version,
         changed_s=item.changed_s,
-        run_mark=wire.RunMarkView(**fields) if isinstance(value, RunMark) else None,
-        sample_mark=wire.SampleMarkView(**fields) if isinstance(value, SampleMark) else None,
+        run_mark=value if isinstance(value, RunMark) else None,
+        sample_mark=value if isinstance(value, SampleMark) else None,
         setting=encoding.plain(value) if isinstance(value, dict) else None,
         by=item.person,
         shared=item.shared,
@@ -178,7 +177,7 @@ def write(store: State, run: OpenRun | None, body: wire.StateChange) -> Written:
         raise BadQuery("a change concerns a run, a sample or a setting: send only one of them")
     value: RunMark | SampleMark | dict[str, object] | None = None
     if body.run_mark is not None:
-        value = RunMark(**msgspec.structs.asdict(body.run_mark))
+        value = body.run_mark
     elif body.sample_mark is not None:
         value = sample_mark(run, body.name, body.sample_mark)
     elif body.setting is not None:
@@ -189,10 +188,10 @@ def write(store: State, run: OpenRun | None, body: wire.StateChange) -> Written:
     return store.write(change, run, body.owner)
 
 
-def sample_mark(run: OpenRun | None, sample: str, view: wire.SampleMarkView) -> SampleMark:
+def sample_mark(run: OpenRun | None, sample: str, view: SampleMark) -> SampleMark:
     """Return a mark with the data that identifies its sample. If the run is not open, the mark stays as sent."""
     if run is None:
-        return SampleMark(**msgspec.structs.asdict(view))
+        return view
     key = query.sample_key(sample)
     try:
         item = query.named(run, [key]).get(key)
@@ -201,5 +200,5 @@ def sample_mark(run: OpenRun | None, sample: str, view: wire.SampleMarkView) -> 
     if item is None:
         if not (view.uid or view.excerpt):
             raise NotFound(f"no sample {key} in run {run.id!r}")
-        return SampleMark(**msgspec.structs.asdict(view))
+        return view
     return SampleMark(bookmarked=view.bookmarked, note=view.note, uid=item.uid, excerpt=item.response[:240])

@@ -3,6 +3,7 @@
 import os
 from collections import defaultdict
 
+from msgspec.structs import asdict, replace
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -62,15 +63,9 @@ def about_reply(run: OpenRun) -> wire.AboutReply:
         format=run.info.format,
         reason=run.info.reason,
         config=plain(query.config(run)),
-        checkpoints=[
-            wire.CheckpointItem(name=one.name, step=one.step, paths=one.paths, extra=plain(one.extra))
-            for one in query.checkpoints(run)
-        ],
+        checkpoints=[replace(saved, extra=plain(saved.extra)) for saved in query.checkpoints(run)],
         code_diff=query.code_diff(run)[:MAX_DIFF_CHARS],
-        files=[
-            wire.FileItem(name=one.name, size_bytes=one.size_bytes, changed_s=one.changed_s, what=one.what)
-            for one in files[:MAX_FILES]
-        ],
+        files=files[:MAX_FILES],
         files_left=max(0, len(files) - MAX_FILES),
         reports=[wire.ReportSteps(split=split, steps=sorted(steps)) for split, steps in reports.items()],
         trackers=[
@@ -90,14 +85,6 @@ def about_reply(run: OpenRun) -> wire.AboutReply:
 
 def report_node(node: LogNode) -> wire.ReportNode:
     """Convert a piece of a report to the browser's record."""
-    return wire.ReportNode(
-        kind=node.kind,
-        title=node.title,
-        text=node.text,
-        header=node.header,
-        rows=node.rows,
-        turns=[transcripts.turn_view(turn) for turn in node.turns],
-        children=[report_node(child) for child in node.children],
-        attrs=node.attrs,
-        tag=node.tag,
-    )
+    turns = [transcripts.turn_view(turn) for turn in node.turns]
+    children = [report_node(child) for child in node.children]
+    return wire.ReportNode(**{**asdict(node), "turns": turns, "children": children})

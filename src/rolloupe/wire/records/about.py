@@ -4,6 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from rolloupe.model import Checkpoint, LogNode, RunFile
 from rolloupe.wire.records.sample import TurnView
 
 
@@ -25,25 +26,6 @@ class ProblemsReply(Struct, kw_only=True):
     total: int
     offset: int
     problems: list[ProblemItem]
-
-
-class CheckpointItem(Struct, kw_only=True):
-    """A checkpoint that a run lists; it may no longer be loadable."""
-
-    name: str
-    step: int | None
-    paths: dict[str, str]
-    extra: Any
-
-
-class FileItem(Struct, kw_only=True):
-    """A file of the run's folder."""
-
-    name: str
-    size_bytes: int
-    changed_s: float
-    """Seconds since the epoch."""
-    what: str
 
 
 class TrackerItem(Struct, kw_only=True):
@@ -79,9 +61,9 @@ class AboutReply(Struct, kw_only=True):
     reason: str
     config: Any
     """As the trainer wrote it; non-finite numbers encoded as in `number`."""
-    checkpoints: list[CheckpointItem]
+    checkpoints: list[Checkpoint]
     code_diff: str
-    files: list[FileItem]
+    files: list[RunFile]
     files_left: int
     """Number of files left out of the list."""
     reports: list[ReportSteps]
@@ -90,20 +72,11 @@ class AboutReply(Struct, kw_only=True):
     """Samples of steps that a later launch recorded again: no statistic counts them."""
 
 
-class ReportNode(Struct, kw_only=True):
-    """A piece of a step's logged outline; all of it is plain text."""
+class ReportNode(LogNode, kw_only=True):
+    """A piece of a step's logged outline, with its turns as the page reads them."""
 
-    kind: str
-    """`root`, `section`, `text`, `code`, `table`, `details`, `conversation` or `exception`."""
-    title: str
-    text: str
-    header: list[str]
-    rows: list[list[str]]
-    turns: list[TurnView]
-    children: "list[ReportNode]"
-    attrs: dict[str, str]
-    tag: str
-    """The element that the trainer logged; empty for bare text."""
+    turns: list[TurnView]  # type: ignore[assignment]
+    children: "list[ReportNode]"  # type: ignore[assignment]
 
 
 class ReportReply(Struct, kw_only=True):

@@ -2,83 +2,17 @@
 
 from msgspec import Struct
 
+from rolloupe.insight.alarm import UncheckedRule
+from rolloupe.insight.curves import CurveName
+from rolloupe.query import CurveQuery
 from rolloupe.wire.records.numbers import Number
-
-
-class CurveOptionsView(Struct, kw_only=True, forbid_unknown_fields=True):
-    """Options of a curve, each for some kinds."""
-
-    spread: bool = False
-    """For a mean: also return the standard deviation of each point."""
-    smooth: int = 0
-    """Span in steps of a bias-corrected moving average of the values; 0 for none, -1 for the usual one."""
-    threshold: float | None = None
-    """For an evaluation: the value at which an answer counts as correct; null leaves it to the run."""
-    k: int = 1
-    """For an evaluation: the k of pass@k and pass^k."""
-    reason: str = ""
-    """For the share `discarded`: count only this reason."""
-    skip_first: bool = False
-    """Leave out the first step of the curve."""
-    outliers: float = 0.0
-    """Leave out values further beyond the quartiles of the range than so many times their distance; 0 keeps all."""
-    from_zero: bool = False
-    """Subtract the first finite value of the range from all values."""
-    last_step: int | None = None
-    """Leave out the steps after this one."""
-    where: str = ""
-    """A filter: only samples that match it count."""
-    band: str = ""
-    """For a sample metric: also return two quantiles of each step, `p5-p95` or `p25-p75`."""
-    x_min: float | None = None
-    """Answer only points from this x on, and the one before it."""
-    x_max: float | None = None
-    """Answer only points up to this x, and the one after it."""
-
-
-class CurveAxis(Struct, kw_only=True, forbid_unknown_fields=True):
-    """The curve whose values stand across a chart; its fields are those of `CurveRecord`."""
-
-    kind: str
-    name: str = ""
-    source: str = ""
-    stat: str = ""
-
-
-class CurveRecord(Struct, kw_only=True, forbid_unknown_fields=True):
-    """One curve. `kind` says what `name` names.
-
-    - `sample`: a numeric column or sample metric; `mean`, `std`, `min`, `max` or `count` over trained samples
-    - `token`: a token series; the same statistics over the tokens of a step
-    - `trainer`: a metric that the trainer logged; `value`
-    - `eval`: the metric that grades an evaluation, empty for the one that the run suggests; `score`, `correct`,
-      `pass_at`, `pass_all`, `prompts` or `samples`
-    - `share`: `discarded` or a status; `share` of all samples of a step, or their `count`
-    - `group`: `all_best`, `all_worst`, `without_spread` or `mixed`; `share` of groups with several rewards, or their
-      `count`
-    - `outcome`: `length_right` or `length_wrong`, mean response tokens; `right` or `wrong`, numbers of answers; `value`
-    - `correlation`: a numeric column or sample metric; Pearson's r of it and the reward, `value`
-    - `samples`: no name; `count`
-    - `elapsed`: no name; seconds since the first point with a time, `value`
-    - `cumulative`: a numeric column or sample metric, summed over all trained samples so far; `value`
-    """
-
-    kind: str
-    name: str = ""
-    source: str = ""
-    """The split, `eval` for all evaluations together; empty for the first split. Trainer metrics have none."""
-    stat: str = ""
-    """Empty for the first statistic of the kind."""
-    options: CurveOptionsView | None = None
-    x: CurveAxis | None = None
-    """What stands across; null for the step."""
 
 
 class CurvesRequest(Struct, kw_only=True, forbid_unknown_fields=True):
     """`POST /api/curves`: several curves, each for every run."""
 
     runs: list[str]
-    curves: list[CurveRecord]
+    curves: list[CurveQuery]
     points: int = 2000
     """The maximum number of points of one curve. A longer curve keeps its extremes and its gaps."""
     step_min: int | None = None
@@ -129,7 +63,7 @@ class CurveData(Struct, kw_only=True):
 
 
 class CatalogueEntry(Struct, kw_only=True):
-    """A curve that a run has; `kind`, `name`, `source` and `stat` are those of `CurveRecord`."""
+    """A curve that a run has; `kind`, `name`, `source` and `stat` are those of `CurveQuery`."""
 
     kind: str
     name: str
@@ -158,14 +92,6 @@ class CatalogueReply(Struct, kw_only=True):
     """Number of entries left out of the list."""
 
 
-class AlarmCurve(Struct, kw_only=True):
-    """A curve that an alarm is about; its fields are those of `CurveRecord`."""
-
-    kind: str
-    name: str
-    source: str
-
-
 class AlarmItem(Struct, kw_only=True):
     """What a rule found, with the samples that show it: `where`, `sort` and `descending` are those of a list."""
 
@@ -182,17 +108,10 @@ class AlarmItem(Struct, kw_only=True):
     where: str
     sort: str
     descending: bool
-    curves: list[AlarmCurve]
+    curves: list[CurveName]
     """The curves that show it; empty for an alarm about the samples themselves."""
     discarded: bool
     """True if the samples that show it were discarded."""
-
-
-class UncheckedItem(Struct, kw_only=True):
-    """A rule that could not be checked."""
-
-    rule: str
-    reason: str
 
 
 class AlarmsReply(Struct, kw_only=True):
@@ -204,7 +123,7 @@ class AlarmsReply(Struct, kw_only=True):
     alarms: list[AlarmItem]
     left_out: int
     """Number of further alarms, which are not in the list."""
-    unchecked: list[UncheckedItem]
+    unchecked: list[UncheckedRule]
     """The rules that the run has too little for."""
 
 
@@ -236,55 +155,6 @@ class DistributionReply(Struct, kw_only=True):
     """By column, then by bin."""
 
 
-class MetricStats(Struct, kw_only=True):
-    """Statistics of the finite values of some samples."""
-
-    count: int
-    mean: Number
-    std: Number
-    min: Number
-    max: Number
-
-
-class StepMetric(Struct, kw_only=True):
-    """A sample metric at a step; `counts` has the number of samples in each bin, for a metric with a histogram."""
-
-    name: str
-    stats: MetricStats
-    before: MetricStats | None
-    """At the step before; null if that has no value."""
-    counts: list[int]
-
-
-class StepSample(Struct, kw_only=True):
-    """A sample of the step, with its values of the requested metrics in their order."""
-
-    id: str
-    group: str
-    values: list[Number]
-
-
-class StepValuesReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/step-values?split=&step=&names=&also=`: sample metrics at one step.
-
-    Those of `names` have histograms and a value for each sample; those of `also` follow. All histograms have the same
-    bins: bin `i` holds the values from `edges[i]` up to, not including, `edges[i + 1]`.
-    """
-
-    run: str
-    version: str
-    split: str
-    step: int
-    before: int | None
-    """The step before; null for the first one."""
-    edges: list[float]
-    metrics: list[StepMetric]
-    samples: list[StepSample]
-    """The first samples that were trained on; those of a group stand together."""
-    total: int
-    """The number of all samples that were trained on."""
-
-
 class RunMetricItem(Struct, kw_only=True):
     """The values of a metric in a run, of the finite ones; null for a run without the metric."""
 
@@ -303,7 +173,7 @@ class RunMetricsRequest(Struct, kw_only=True, forbid_unknown_fields=True):
     """`POST /api/run-metrics`: a metric of some runs, or of all without any."""
 
     runs: list[str]
-    curve: CurveRecord
+    curve: CurveQuery
 
 
 class RunMetricsReply(Struct, kw_only=True):

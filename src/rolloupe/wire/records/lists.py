@@ -32,17 +32,3 @@ class SamplesReply(Struct, kw_only=True):
     columns: list[str]
     """The requested columns, whose values each sample has."""
     samples: list[SampleItem]
-
-
-class ListProgress(Struct, kw_only=True):
-    """`GET /api/runs/{run}/samples/progress?...`, and `groups/progress`: how far an answer is that someone waits for.
-
-    The rest of the address is that of the list. All are 0 before the first look, and once the list is there.
-    """
-
-    done: int
-    """The number of samples looked at."""
-    of: int
-    """The number to look at."""
-    found: int
-    """The number of samples, or groups, that match among them."""

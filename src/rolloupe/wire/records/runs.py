@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from rolloupe.index.run_indexer import IndexProgress
 from rolloupe.wire.records.numbers import Number
 
 
@@ -23,15 +24,6 @@ class SplitItem(Struct, kw_only=True):
     last_response_tokens: Number
     """Mean length of the responses at the newest step that has one."""
     last_response_chars: Number
-
-
-class ProgressView(Struct, kw_only=True):
-    """The progress of a run's index, in bytes of its sources."""
-
-    done_bytes: int
-    total_bytes: int
-    phase: str
-    """`scalars`, `text` or `ready`."""
 
 
 class MetricRange(Struct, kw_only=True):
@@ -56,7 +48,7 @@ class RunItem(Struct, kw_only=True):
     """False if no step has a report."""
     has_metrics_alone: bool
     """True if its files are read, and hold no sample but the trainer's metrics."""
-    progress: ProgressView
+    progress: IndexProgress
     version: str
     live: bool
     """True while the run is known to continue: its files changed within `quiet_s` seconds, or its marker is `open`."""
@@ -130,29 +122,3 @@ class StepsReply(Struct, kw_only=True):
     """Unfinished steps, by number: `being written` or `incomplete`."""
     stamps: list[int]
     """A stamp for each step, which changes when its samples do."""
-
-
-class ConfigKeyItem(Struct, kw_only=True):
-    """A key of configurations, and its value in each run as text, cut if long; null for a missing key."""
-
-    key: str
-    differs: bool
-    values: list[str | None]
-    cut: list[int]
-    """The places in `values` of those that are cut."""
-
-
-class ConfigTableReply(Struct, kw_only=True):
-    """`GET /api/compare/configs?run=&run=&all=&find=&offset=&limit=`: the keys that differ, or all of them."""
-
-    runs: list[str]
-    keys: int
-    differing: int
-    total: int
-    """Number of keys that match."""
-    offset: int
-    rows: list[ConfigKeyItem]
-    without: list[str]
-    """The runs without a configuration, which differ in no key."""
-    left: int
-    """Number of runs whose configuration was not read, for lack of time."""

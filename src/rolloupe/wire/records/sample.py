@@ -4,16 +4,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from rolloupe.model import ToolCall
 from rolloupe.wire.records.numbers import Number
-
-
-class CallView(Struct, kw_only=True):
-    """A tool call: `arguments` is formatted JSON if it parses."""
-
-    name: str
-    arguments: str
-    id: str
-    error: str
 
 
 class PartView(Struct, kw_only=True):
@@ -22,7 +14,8 @@ class PartView(Struct, kw_only=True):
     kind: str
     text: str
     raw: str | None
-    call: CallView | None
+    call: ToolCall | None
+    """Its arguments are formatted if they parse."""
     closed: bool
     image: bool
     """True if `/sample/image` returns an image from the record; `text` describes it."""

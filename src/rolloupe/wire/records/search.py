@@ -2,19 +2,9 @@
 
 from msgspec import Struct
 
+from rolloupe.query.search import Snippet, TextQuery
 from rolloupe.wire.records.numbers import Number
 from rolloupe.wire.records.texts import Span
-
-
-class TextSearch(Struct, kw_only=True):
-    """A text to find. `roles`: any of `prompt`, `response`, `system`, `user`, `assistant`, `tool`; empty for all."""
-
-    text: str
-    regex: bool = False
-    case: bool = False
-    """True to match case."""
-    word: bool = False
-    roles: list[str] = []
 
 
 class SearchRequest(Struct, kw_only=True):
@@ -25,7 +15,7 @@ class SearchRequest(Struct, kw_only=True):
 
     tab: str
     """A name that the tab generates for itself."""
-    search: TextSearch
+    search: TextQuery
     runs: list[str] = []
     """Empty: all open runs."""
     split: str = ""
@@ -35,16 +25,6 @@ class SearchRequest(Struct, kw_only=True):
     where: str = ""
     oldest_first: bool = False
     """Start with the oldest steps, instead of the newest."""
-
-
-class SnippetView(Struct, kw_only=True):
-    """A piece of a text: `pieces` alternate between context and hit; the first and the last are context or empty."""
-
-    role: str
-    pieces: list[str]
-    is_start: bool
-    """True if the text begins with it."""
-    is_end: bool
 
 
 class SearchHit(Struct, kw_only=True):
@@ -60,7 +40,7 @@ class SearchHit(Struct, kw_only=True):
     status: str
     discarded: str
     """Why it was discarded; empty if it was not."""
-    snippets: list[SnippetView]
+    snippets: list[Snippet]
     more: bool
     """True if it has more hits than the snippets show."""
 
@@ -75,7 +55,7 @@ class TranscriptHit(Struct, kw_only=True):
     """The titles of the sections that contain it."""
     at: str
     """Its path in the step's report: child numbers, `0.3.1`."""
-    snippets: list[SnippetView]
+    snippets: list[Snippet]
     more: bool
     """True if it has more hits than the snippets show."""
 
@@ -137,7 +117,7 @@ class SpansRequest(Struct, kw_only=True):
     """`POST /api/runs/{run}/sample/spans`."""
 
     id: str
-    search: TextSearch
+    search: TextQuery
 
 
 class SpansReply(Struct, kw_only=True):

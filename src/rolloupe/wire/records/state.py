@@ -5,25 +5,7 @@ from typing import Any
 from msgspec import Struct
 
 from rolloupe.query import SampleItem
-
-
-class RunMarkView(Struct, kw_only=True):
-    """A person's marks on a run. An empty name keeps the run's own; `colour` is 1 to 10, or 0 for the page's choice."""
-
-    name: str = ""
-    colour: int = 0
-    hidden: bool = False
-    note: str = ""
-
-
-class SampleMarkView(Struct, kw_only=True):
-    """A person's marks on a sample. The server fills in `uid` and `excerpt`, whatever a client sends."""
-
-    bookmarked: bool = False
-    note: str = ""
-    uid: str = ""
-    excerpt: str = ""
-    """The start of its response."""
+from rolloupe.state import RunMark, SampleMark
 
 
 class StateItem(Struct, kw_only=True):
@@ -38,8 +20,8 @@ class StateItem(Struct, kw_only=True):
     version: int
     changed_s: float
     """Seconds since the epoch."""
-    run_mark: RunMarkView | None = None
-    sample_mark: SampleMarkView | None = None
+    run_mark: RunMark | None = None
+    sample_mark: SampleMark | None = None
     setting: Any = None
     by: str = ""
     """Who of a team added it; empty without a team."""
@@ -94,8 +76,8 @@ class StateChange(Struct, kw_only=True):
     run: str = ""
     owner: str = ""
     name: str = ""
-    run_mark: RunMarkView | None = None
-    sample_mark: SampleMarkView | None = None
+    run_mark: RunMark | None = None
+    sample_mark: SampleMark | None = None
     setting: Any = None
     shared: bool = False
     """True to change what the team sees, separate from a private item of the same name."""

@@ -5,6 +5,8 @@ from typing import Literal
 from msgspec import Struct
 
 from rolloupe.model import Aggregation
+from rolloupe.query import Alternative
+from rolloupe.tokens.masks import Limit
 from rolloupe.wire.records.numbers import Number
 
 
@@ -32,22 +34,6 @@ class TokenArray(Struct, kw_only=True):
     """How to colour the series unless the reader chooses; `symmetric` has two hues around 0."""
 
 
-class MaskLimit(Struct, kw_only=True):
-    """Takes a token out of the loss if its value is beyond `base + factor * value`.
-
-    That is above it for the side `high` and below it for `low`, of the tokens under the loss mask whose advantage has
-    one of the signs: `up` above 0, `down` below 0, `zero` otherwise. NaN is beyond nothing.
-    """
-
-    threshold: str
-    """The threshold of the rule that `value` is; several limits may share one."""
-    value: float
-    side: Literal["low", "high"]
-    signs: list[Literal["up", "zero", "down"]]
-    base: float
-    factor: float
-
-
 class MaskRuleInfo(Struct, kw_only=True):
     """A rule that takes tokens out of the loss: those beyond one of its limits."""
 
@@ -55,7 +41,7 @@ class MaskRuleInfo(Struct, kw_only=True):
     title: str
     series: str
     """The series that the rule compares."""
-    limits: list[MaskLimit]
+    limits: list[Limit]
     is_of_run: bool
     """True if the run was trained with it."""
 
@@ -146,20 +132,12 @@ class UpdateReply(Struct, kw_only=True):
     """How many such samples there are: `differing` lists at most 500."""
 
 
-class TokenAlternative(Struct, kw_only=True):
-    """A token that the model could have sampled: its string as in the record, or its id as text."""
-
-    text: str
-    logprob: float
-    is_chosen: bool
-
-
 class TopLogprobsReply(Struct, kw_only=True):
     """`GET /api/runs/{run}/sample/top-logprobs`: the recorded alternatives of one token, the token among them."""
 
     id: str
     token: int
-    alternatives: list[TokenAlternative]
+    alternatives: list[Alternative]
 
 
 class TokensHeader(Struct, kw_only=True):

@@ -1,12 +1,12 @@
 """The common model for the browser: turns records of `model` and `query` into records of `wire`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from rolloupe import text, wire
 from rolloupe.derive import METRICS, PREFIX, values_of_sample
 from rolloupe.model import Locator, Sample, SampleKey
 from rolloupe.query import Group, policy
-from rolloupe.query.search import Hit, Snippet, Transcript
+from rolloupe.query.search import Hit, Transcript
 from rolloupe.text import images
 from rolloupe.wire import number
 from rolloupe.wire.encoding import is_finite, plain
@@ -54,7 +54,7 @@ def search_hit(run_id: str, hit: Hit) -> wire.SearchHit:
         reward=number(item.reward),
         status=item.status,
         discarded=item.discarded,
-        snippets=snippet_views(hit.snippets),
+        snippets=[*hit.snippets],
         more=hit.more,
     )
 
@@ -67,17 +67,9 @@ def transcript_hit(run_id: str, hit: Transcript) -> wire.TranscriptHit:
         step=hit.step,
         title=hit.title,
         at=hit.at,
-        snippets=snippet_views(hit.snippets),
+        snippets=[*hit.snippets],
         more=hit.more,
     )
-
-
-def snippet_views(snippets: Iterable[Snippet]) -> list[wire.SnippetView]:
-    """Return the text around the hits."""
-    return [
-        wire.SnippetView(role=one.role, pieces=list(one.pieces), is_start=one.is_start, is_end=one.is_end)
-        for one in snippets
-    ]
 
 
 def sample_reply(run_id: str, sample: Sample, members: Sequence[SampleKey]) -> wire.SampleReply:

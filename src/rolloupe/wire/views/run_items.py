@@ -9,6 +9,7 @@ import msgspec
 
 from rolloupe import query, wire
 from rolloupe.index import OpenRun
+from rolloupe.index.run_indexer import IndexProgress
 from rolloupe.storage import address_of
 from rolloupe.wire import number
 from rolloupe.wire.encoding import is_finite
@@ -110,7 +111,7 @@ def _looked(run: OpenRun, *, of_files: bool = True) -> RunDescription:
         problems=query.problem_count(run, of_files=of_files),
         may_report=query.may_report(run),
         has_metrics_alone=not run.format.has_samples or (not splits and phase == "ready" and query.has_metrics(run)),
-        progress=wire.ProgressView(done_bytes=0, total_bytes=0, phase=phase),
+        progress=IndexProgress(0, 0, phase),
         version=version,
         live=False,
         has_grown=False,
@@ -130,12 +131,10 @@ def _looked(run: OpenRun, *, of_files: bool = True) -> RunDescription:
 
 def _now(run: OpenRun, item: wire.RunItem) -> wire.RunItem:
     """The description with what changes by itself."""
-    progress, changed_s, quiet_s = run.progress(), run.changed_s(), run.quiet_s()
+    changed_s, quiet_s = run.changed_s(), run.quiet_s()
     return msgspec.structs.replace(
         item,
-        progress=wire.ProgressView(
-            done_bytes=progress.done_bytes, total_bytes=progress.total_bytes, phase=progress.phase
-        ),
+        progress=run.progress(),
         live=is_live(run, changed_s, quiet_s),
         has_grown=run.has_grown,
         ending=run.ending,

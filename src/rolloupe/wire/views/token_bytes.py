@@ -78,7 +78,7 @@ def _rules(page: TokenPage) -> list[wire.MaskRuleInfo]:
             name=rule.name,
             title=rule.title,
             series=series,
-            limits=[wire.MaskLimit(**{**limit._asdict(), "signs": list(limit.signs)}) for limit in rule.limits],
+            limits=[*rule.limits],
             is_of_run=page.loss is not None and rule.name == page.loss.rule,
         )
         for rule, series in page.rules

@@ -7,8 +7,10 @@ part of the reference response, `label` the golden answer, `extra.2` the third i
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from rolloupe import text, wire
-from rolloupe.model import Part, Sample, ToolCall, Turn
+from rolloupe.model import Part, Sample, Turn
 from rolloupe.text import images
 from rolloupe.wire import number
 from rolloupe.wire.encoding import plain
@@ -81,16 +83,11 @@ def part_view(part: Part) -> wire.PartView:
         kind=part.kind,
         text=shown,
         raw=None if part.media or is_cut or part.raw == part.text else part.raw,
-        call=call_view(part.call) if part.call else None,
+        call=part.call and replace(part.call, arguments=text.readable(part.call.arguments)),
         closed=part.closed,
         image=bool(part.media),
         cut=len(part.text) - len(shown),
     )
-
-
-def call_view(call: ToolCall) -> wire.CallView:
-    """A tool call."""
-    return wire.CallView(name=call.name, arguments=text.readable(call.arguments), id=call.id, error=call.error)
 
 
 def shown_text(part: Part) -> str:

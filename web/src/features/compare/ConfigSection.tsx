@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { getConfigTable } from "../../api/compare";
-import type { ConfigKeyItem, ConfigTableReply, RunItem } from "../../api/types.gen";
+import type { ConfigRow, ConfigTable, RunItem } from "../../api/types.gen";
 import { count, figure } from "../../lib/numbers/numbers";
 import { useSession } from "../../state/useSession";
 import { Segments } from "../../ui/controls/Segments";
@@ -76,7 +76,7 @@ export function ConfigSection({ compared }: { compared: readonly RunItem[] }) {
 }
 
 interface TableProps {
-  reply: ConfigTableReply;
+  reply: ConfigTable;
   compared: readonly RunItem[];
   find: string;
 }
@@ -115,7 +115,7 @@ function Table({ reply, compared, find }: TableProps) {
   );
 }
 
-function summary({ keys, total, differing, runs, without, left }: ConfigTableReply, find: string): string {
+function summary({ keys, total, differing, runs, without, left }: ConfigTable, find: string): string {
   const rest = left === 0 ? "" : ` The configurations of ${count(left, "run")} were not read, for lack of time.`;
   if (without.length === runs.length) return `None of these runs has a configuration that Rolloupe can read.${rest}`;
   if (find.trim() !== "")
@@ -128,8 +128,8 @@ const isLong = (value: string | null | undefined): boolean =>
   value !== null && value !== undefined && (value.length > SHORT_CHARS || value.split("\n").length > SHORT_LINES);
 
 interface RowProps {
-  row: ConfigKeyItem;
-  reply: ConfigTableReply;
+  row: ConfigRow;
+  reply: ConfigTable;
   shown: readonly RunItem[];
 }
 

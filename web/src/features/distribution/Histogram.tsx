@@ -1,6 +1,6 @@
 /** The number of samples of a step by value: a bar for each range, the normal curve, and a line for each sample. */
 
-import type { MetricStats, StepMetric } from "../../api/types.gen";
+import type { Stats, MetricAtStep } from "../../api/types.gen";
 import {
   normalCurve,
   paddedCounts,
@@ -16,7 +16,7 @@ import style from "./Distribution.module.css";
 
 interface Props {
   edges: readonly number[];
-  metrics: readonly StepMetric[];
+  metrics: readonly MetricAtStep[];
   title: (name: string) => string;
   /** The values of the first metric, for the lines at the foot. */
   values: readonly (number | null)[];
@@ -90,9 +90,9 @@ export function Histogram({ edges: counted, metrics: given, title, values, link 
   );
 }
 
-const samplesIn = ({ counts }: StepMetric, bin: number): string => count(counts[bin] ?? 0, "sample");
+const samplesIn = ({ counts }: MetricAtStep, bin: number): string => count(counts[bin] ?? 0, "sample");
 
-const momentsOf = ({ mean, std, count: samples }: MetricStats) => ({
+const momentsOf = ({ mean, std, count: samples }: Stats) => ({
   mean: finite(mean) ?? 0,
   std: finite(std) ?? 0,
   count: samples,

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it, vi } from "vitest";
-import * as api from "../../api/distributions";
-import type { MetricStats, RunItem, StepMetric, StepValuesReply } from "../../api/types.gen";
+import * as api from "../../api";
+import type { Stats, RunItem, MetricAtStep, StepValues } from "../../api/types.gen";
 import { START } from "../../lib/address/address";
 import { runs } from "../../state/runs";
 import { createSession } from "../../state/session";
@@ -8,17 +8,20 @@ import { catalogueEntry } from "../../testing/catalogue";
 import { drawn } from "../../testing/page";
 import { StepView } from "./StepView";
 
-vi.mock("../../api/distributions", () => ({ getStepValues: vi.fn<typeof api.getStepValues>() }));
+vi.mock(import("../../api"), async (original) => ({
+  ...(await original()),
+  askStepValues: vi.fn<typeof api.askStepValues>(),
+}));
 
-const stats = (count: number, mean: number): MetricStats => ({ count, mean, std: 0.1, min: 0, max: 1 });
-const metric = (name: string, count: number, counts: number[]): StepMetric => ({
+const stats = (count: number, mean: number): Stats => ({ count, mean, std: 0.1, min: 0, max: 1, excluded: 0 });
+const metric = (name: string, count: number, counts: number[]): MetricAtStep => ({
   name,
   stats: stats(count, 0.5),
   before: stats(count, 0.25),
   counts,
 });
 
-const REPLY: StepValuesReply = {
+const REPLY: StepValues = {
   run: "r",
   version: "1",
   split: "train",
@@ -42,7 +45,7 @@ const view = async (of = "derived.mean_kl", beside = ""): Promise<HTMLElement> =
 
 beforeEach(() => {
   runs.value = [{ id: "r", name: "r", version: "1", splits: [{ name: "train" }] } as RunItem];
-  vi.mocked(api.getStepValues).mockResolvedValue(REPLY);
+  vi.mocked(api.askStepValues).mockResolvedValue(REPLY);
 });
 
 it("says of how many samples a figure is, where some have none, and how it was computed", async () => {
@@ -58,9 +61,9 @@ it("draws metrics of other units or sizes apart, each with axes of its own and w
     ...REPLY,
     metrics: [...REPLY.metrics.slice(0, 1), { ...tokens, stats: { ...stats(4, 30), max: 60 } }],
   };
-  vi.mocked(api.getStepValues).mockImplementation(async (_, { names }) => ({
+  vi.mocked(api.askStepValues).mockImplementation(async (_, { names }) => ({
     ...both,
-    metrics: both.metrics.filter(({ name }) => names.includes(name)),
+    metrics: both.metrics.filter(({ name }) => names?.includes(name)),
   }));
   const page = await view("derived.mean_kl", "response_tokens");
   const headings = [...page.querySelectorAll("h3")].map((one) => one.textContent.trim());

@@ -1,7 +1,7 @@
 /** One step: how a metric is distributed, its value for each sample, and what changed since the step before. */
 
-import { getStepValues } from "../../api/distributions";
-import type { CatalogueEntry, StepMetric, StepValuesReply } from "../../api/types.gen";
+import { askStepValues } from "../../api";
+import type { CatalogueEntry, MetricAtStep, StepValues } from "../../api/types.gen";
 import { definitionOf, samplesWith } from "../../lib/charts/words/basis";
 import { areAlike, filterOf } from "../../lib/distribution/distribution";
 import { count, figure, finite, score } from "../../lib/numbers/numbers";
@@ -54,13 +54,13 @@ export function StepView({ entries, of, beside, choose }: Props) {
     run?.version ?? "",
     async () => {
       const ask = { split: split ?? "", step: step ?? 0 };
-      const both = await getStepValues(run?.id ?? "", { ...ask, names: drawn, also: lengths });
+      const both = await askStepValues(run?.id ?? "", { ...ask, names: drawn, also: lengths });
       const [a, b] = both.metrics.slice(0, drawn.length).map(({ name, stats: { min, max } }) => {
         const unit = entries.find((one) => one.kind === "sample" && one.name === name)?.unit ?? "";
         return { name, unit, min, max };
       });
       if (a === undefined || b === undefined || areAlike(a, b)) return { both, each: [both] };
-      const alone = drawn.map(async (name) => getStepValues(run?.id ?? "", { ...ask, names: [name], also: [] }));
+      const alone = drawn.map(async (name) => askStepValues(run?.id ?? "", { ...ask, names: [name], also: [] }));
       return { both, each: await Promise.all(alone) };
     },
     JSON.stringify([step, drawn]),
@@ -115,9 +115,9 @@ function Options({ names, title }: { names: readonly string[]; title: (name: str
 
 interface ShownProps {
   /** The numbers of all metrics. */
-  both: StepValuesReply;
+  both: StepValues;
   /** What has axes of its own: both metrics together, or each. */
-  each: readonly StepValuesReply[];
+  each: readonly StepValues[];
   title: (name: string) => string;
 }
 
@@ -143,7 +143,7 @@ function Shown({ both, each, title }: ShownProps) {
 }
 
 interface PlotsProps {
-  reply: StepValuesReply;
+  reply: StepValues;
   title: (name: string) => string;
   /** One of several plots, which says what it is of. */
   isAlone: boolean;
@@ -217,7 +217,7 @@ function Key({ names }: { names: readonly string[] }) {
   );
 }
 
-function Fact({ metric, title, reply }: { metric: StepMetric; title: string; reply: StepValuesReply }) {
+function Fact({ metric, title, reply }: { metric: MetricAtStep; title: string; reply: StepValues }) {
   const { stats } = metric;
   const basis = samplesWith(stats.count, reply.total);
   const definition = definitionOf({ kind: "sample", name: metric.name });
@@ -246,7 +246,7 @@ function Fact({ metric, title, reply }: { metric: StepMetric; title: string; rep
 /** A link to the samples of a filter, or to one sample. */
 function linkTo(
   { place }: Session,
-  { split, step }: StepValuesReply,
+  { split, step }: StepValues,
   { where = "", id = null }: { where?: string; id?: string | null },
 ) {
   const to = { page: "rollouts" as const, discarded: false, split, step, where, sample: id };

@@ -3,7 +3,7 @@
  * beside the rollouts ask the same.
  */
 
-import type { CurveAxis, CurveRecord } from "../../api/types.gen";
+import type { CurveQuery } from "../../api/types.gen";
 import { type Chart, chartOf, recordOf } from "../../lib/charts/chart";
 import type { Session } from "../../state/session";
 import { bandOf } from "./band/band";
@@ -15,11 +15,10 @@ import { pointsOf } from "./points/points";
 const SPLITLESS: ReadonlySet<string> = new Set(["trainer", "elapsed", "cumulative"]);
 
 /** The curve that stands across, of the split of the page; tokens are those of the first split, whatever is read. */
-function axisOf(x: string, split: string): CurveAxis | null {
+function axisOf(x: string, split: string): CurveQuery | null {
   const chart = x === "" ? null : chartOf(x);
   if (chart === null) return null;
-  const { kind, name, source, stat } = recordOf(chart, SPLITLESS.has(chart.kind) ? "" : split);
-  return { kind, name, source, stat };
+  return recordOf({ ...chart, options: null }, SPLITLESS.has(chart.kind) ? "" : split);
 }
 
 /** The record of a curve `of` a chart, which may have several; `isFile`: all that a person takes away. */
@@ -29,7 +28,7 @@ export function chartRecord(
   of: Chart,
   isGrouped: boolean,
   isFile: boolean,
-): CurveRecord {
+): CurveQuery {
   const split = session.place.field.split.value ?? "";
   const asked = askedOf(session, chart);
   const { last: last_step, ...which } = pointsOf(asked);

@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { ApiError } from "../../api";
 import { curveCsv, getCurves } from "../../api";
-import type { CurveData, CurveGroup, CurveRecord, CurvesRequest } from "../../api/types.gen";
+import type { CurveData, CurveGroup, CurveQuery, CurvesRequest } from "../../api/types.gen";
 import { spanFor } from "../../lib/charts/chart";
 import { idOf, type Placed } from "../../lib/charts/layout";
 import { useSession } from "../../state/useSession";
@@ -50,9 +50,9 @@ interface Curves {
 
 /** Ask for all curves, in one request unless the server refuses so many; for each curve those of the runs. */
 async function inParts(
-  records: readonly CurveRecord[],
+  records: readonly CurveQuery[],
   most: number,
-  requestOf: (records: CurveRecord[]) => CurvesRequest,
+  requestOf: (records: CurveQuery[]) => CurvesRequest,
 ): Promise<{ curves: CurveData[][]; groups: readonly CurveGroup[] | null }> {
   const parts = Array.from({ length: Math.ceil(records.length / most) }, (_, i) =>
     records.slice(i * most, (i + 1) * most),
@@ -87,10 +87,10 @@ export function useCurves(shown: readonly Placed[]): Curves {
   const runs = [...(session.run.now.value === null ? [] : [session.run.now.value]), ...session.overlays.runs.value];
   const ids = runs.map(({ id }) => id);
   const group = ids.length > 1 ? groupOf(pageAsked(session)) : "";
-  const recordsFor = ({ chart, series }: Placed, isFile: boolean): CurveRecord[] =>
+  const recordsFor = ({ chart, series }: Placed, isFile: boolean): CurveQuery[] =>
     [chart, ...series.map((one) => one.chart)].map((of) => chartRecord(session, chart, of, group !== "", isFile));
   const most = Math.max(LEAST_POINTS, Math.min(POINTS, Math.floor(POINTS_OF_ALL / ids.length)));
-  const requestOf = (curves: CurveRecord[], points = most): CurvesRequest => ({
+  const requestOf = (curves: CurveQuery[], points = most): CurvesRequest => ({
     runs: ids,
     curves,
     points,

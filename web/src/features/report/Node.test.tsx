@@ -8,7 +8,7 @@ import { Children, hasGoal, isLarge, Node, OPEN_DEPTH, tagsShown } from "./Node"
 
 const session = createSession();
 
-const node = (kind: string, more: Partial<ReportNode> = {}): ReportNode => ({
+const node = (kind: ReportNode["kind"], more: Partial<ReportNode> = {}): ReportNode => ({
   kind,
   title: "",
   text: "",

@@ -3,7 +3,7 @@
 import { useSession } from "../../state/useSession";
 import { useMemo, useState } from "preact/hooks";
 import { getAbout } from "../../api";
-import type { CheckpointItem, FileItem, TrackerItem } from "../../api/types.gen";
+import type { Checkpoint, RunFile, TrackerItem } from "../../api/types.gen";
 import { shown } from "../../lib/data/json";
 import { count, figure, size } from "../../lib/numbers/numbers";
 import { Copy } from "../../ui/controls/Copy";
@@ -71,7 +71,7 @@ export function RunPage() {
   );
 }
 
-function Checkpoints({ checkpoints }: { checkpoints: readonly CheckpointItem[] }) {
+function Checkpoints({ checkpoints }: { checkpoints: readonly Checkpoint[] }) {
   const newest = checkpoints.at(-1);
   return (
     <Part
@@ -169,7 +169,7 @@ function Diff({ diff }: { diff: string }) {
   );
 }
 
-function Files({ files, unlisted }: { files: readonly FileItem[]; unlisted: number }) {
+function Files({ files, unlisted }: { files: readonly RunFile[]; unlisted: number }) {
   const [most, more] = useState(ROWS);
   const total = files.reduce((sum, file) => sum + file.size_bytes, 0);
   return (

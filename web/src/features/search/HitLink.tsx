@@ -2,7 +2,7 @@
 
 import { useSession } from "../../state/useSession";
 import type { ComponentChildren } from "preact";
-import type { SnippetView } from "../../api/types.gen";
+import type { Snippet as SnippetRecord } from "../../api/types.gen";
 import type { Place } from "../../lib/address/address";
 import { colourOf, nameOf } from "../../state/marks";
 import { runOf } from "../../state/runs";
@@ -15,7 +15,7 @@ interface Props {
   name: string;
   to: Partial<Place>;
   isFirst: boolean;
-  snippets: readonly SnippetView[];
+  snippets: readonly SnippetRecord[];
   /** True if it has more places than snippets. */
   more: boolean;
   onKey: (event: KeyboardEvent) => void;
@@ -63,7 +63,7 @@ export function OfRun({ id }: { id: string }) {
 }
 
 /** The text around a place, which is marked. */
-function Snippet({ snippet: { role, pieces, is_start: isStart, is_end: isEnd } }: { snippet: SnippetView }) {
+function Snippet({ snippet: { role, pieces, is_start: isStart, is_end: isEnd } }: { snippet: SnippetRecord }) {
   return (
     <span class={style["snippet"]}>
       <span class={style["role"]}>

@@ -1,8 +1,8 @@
 /** A chart as a record: the curve that it draws. Addresses and this browser's storage hold it as a short text. */
 
-import type { CurveAxis, CurveOptionsView, CurveRecord } from "../../api/types.gen";
+import type { CurveOptions, CurveQuery } from "../../api/types.gen";
 
-export type Options = Partial<CurveOptionsView>;
+export type Options = Partial<CurveOptions>;
 
 /** How a chart of the page of metrics differs from the page: values under the names of the address. */
 export type Look = Readonly<Record<string, string>>;
@@ -24,7 +24,7 @@ export const LOOKS = [
   "zero",
 ] as const;
 
-/** As `CurveRecord`: `name` belongs to `kind`; an empty field means the default of the kind or of the page. */
+/** As `CurveQuery`: `name` belongs to `kind`; an empty field means the default of the kind or of the page. */
 export interface Chart {
   readonly kind: string;
   readonly name: string;
@@ -207,7 +207,7 @@ export const LEAST_SMOOTHED = 30;
 export const spanFor = (span: number, points: number): number =>
   span !== USUAL_SPAN ? span : points < LEAST_SMOOTHED ? 0 : SPAN;
 
-const USUAL: CurveOptionsView = {
+const USUAL: CurveOptions = {
   spread: true,
   smooth: USUAL_SPAN,
   threshold: null,
@@ -227,8 +227,8 @@ const USUAL: CurveOptionsView = {
 export const recordOf = (
   { kind, name, source, stat, options }: Chart,
   split: string,
-  x: CurveAxis | null = null,
-): CurveRecord => ({
+  x: CurveQuery | null = null,
+): CurveQuery => ({
   kind,
   name,
   source: source === "" ? split : source,

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { MaskLimit, MaskRuleInfo } from "../../api/types.gen";
+import type { Limit, MaskRuleInfo } from "../../api/types.gen";
 import { agreement, boundsOf, countOf, exceeded, mostOf, recordedFlags, stepOf, takenOut, thresholdsOf } from "./masks";
 
-const ALL: MaskLimit["signs"] = ["up", "zero", "down"];
-const limit = (threshold: string, value: number, side: "low" | "high", more: Partial<MaskLimit> = {}): MaskLimit => ({
+const ALL: Limit["signs"] = ["up", "zero", "down"];
+const limit = (threshold: string, value: number, side: "low" | "high", more: Partial<Limit> = {}): Limit => ({
   threshold,
   value,
   side,
@@ -12,7 +12,7 @@ const limit = (threshold: string, value: number, side: "low" | "high", more: Par
   factor: 1,
   ...more,
 });
-const rule = (...limits: MaskLimit[]): MaskRuleInfo => ({
+const rule = (...limits: Limit[]): MaskRuleInfo => ({
   name: "r",
   title: "R",
   series: "s",

@@ -1,6 +1,6 @@
 /** Rules that take tokens out of the loss, computed from their thresholds, which the reader may move. */
 
-import type { MaskLimit, MaskRuleInfo } from "../../api/types.gen";
+import type { Limit, MaskRuleInfo } from "../../api/types.gen";
 
 export interface Threshold {
   name: string;
@@ -9,7 +9,7 @@ export interface Threshold {
   usual: number;
 }
 
-type Sign = MaskLimit["signs"][number];
+type Sign = Limit["signs"][number];
 
 /** The thresholds of a rule, each once: several limits may share one. */
 export function thresholdsOf({ limits }: MaskRuleInfo, moved: (name: string) => number | undefined): Threshold[] {
@@ -23,7 +23,7 @@ export function thresholdsOf({ limits }: MaskRuleInfo, moved: (name: string) => 
 /** The ends of a rule with thresholds: a token beyond one of them is taken out. */
 export interface Bound {
   threshold: string;
-  side: MaskLimit["side"];
+  side: Limit["side"];
   signs: ReadonlySet<Sign>;
   end: number;
 }

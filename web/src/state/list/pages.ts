@@ -2,7 +2,7 @@
 
 import { signal } from "@preact/signals";
 import { getGroups, getProgress, getSamples } from "../../api";
-import type { GroupsReply, ListProgress, SamplesReply } from "../../api/types.gen";
+import type { GroupsReply, Progress, SamplesReply } from "../../api/types.gen";
 import type { Mode } from "../../lib/address/address";
 import { queryOf, type Scope } from "../../lib/list/scope";
 import { Store } from "../store";
@@ -16,7 +16,7 @@ export type Page = { kind: "groups"; reply: GroupsReply } | { kind: "samples"; r
 
 export class PagesStore extends Store {
   /** How far the list is that the reader waits for; null while nobody waits for long. */
-  readonly counting = signal<ListProgress | null>(null);
+  readonly counting = signal<Progress | null>(null);
 
   /** One page of rows; with `around`, the page with that sample. */
   async ask(of: Scope, mode: Mode, page: number, around?: string): Promise<Page> {

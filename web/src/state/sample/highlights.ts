@@ -4,7 +4,7 @@
  * A place is `{ at, start, stop }`, as the server names it (`Span` in wire/records/texts.py). `at` is a part of the
  * sample: `12.3` is part 3 of turn 12, counted from 0 over all turns of the sample; `ref0.1` one of the reference
  * response; `label` the golden answer. `start` and `stop` are places in the text of that part as shown
- * (`PartView.text`, and `CallView.arguments` for a tool call), counted in units of UTF-16 as in JavaScript. Spans of
+ * (`PartView.text`, and `ToolCall.arguments` for a tool call), counted in units of UTF-16 as in JavaScript. Spans of
  * one part are in ascending order.
  *
  * A search sets `searched`, and `goTo` shows a place: it goes to the page of turns, unfolds sections, and scrolls. A

@@ -2,7 +2,7 @@
 
 import { computed, signal } from "@preact/signals";
 import { type ApiError, getTopLogprobs } from "../../api";
-import type { TokenAlternative } from "../../api/types.gen";
+import type { Alternative } from "../../api/types.gen";
 import { asApiError } from "../browser/login";
 import { promptAfter } from "../browser/textOptions";
 import { Store } from "../store";
@@ -19,7 +19,7 @@ interface Wanted {
 
 interface Loaded {
   wanted: Wanted;
-  alternatives: readonly TokenAlternative[];
+  alternatives: readonly Alternative[];
   error: ApiError | null;
 }
 

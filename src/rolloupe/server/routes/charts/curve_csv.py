@@ -42,7 +42,9 @@ async def curve_csv(request: Request) -> Response:
                 [(run.id, _table(_found([run], asked, body, is_only=len(runs) == 1), is_group=False)) for run in runs]
             )
         groups = query.run_groups(runs, body.group_by)
-        tables = [(value or "", _table(_found(of, asked, body, is_only=False), is_group=True)) for value, of in groups]
+        tables = [
+            (value or "", _table(_found(of, asked, body, is_only=False), is_group=True)) for value, of in groups.items()
+        ]
         return _lines(tables, body.group_by)
 
     name = f"{runs[0].info.name} {_name(asked[0])}.csv"

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from rolloupe import insight, query, wire
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
-from rolloupe.query import Curve, CurveEntry, CurveOptions, CurveQuery
+from rolloupe.query import Curve, CurveEntry, CurveQuery
 from rolloupe.query.curves.records import Floats
 from rolloupe.server import params
 from rolloupe.server.context import context_of
@@ -77,14 +77,13 @@ async def alarms(request: Request) -> Response:
                 rule=rule.name, severity=rule.severity, title=alarm.title, text=alarm.text, words=rule.words,
                 split=alarm.split, first_step=alarm.first_step, last_step=alarm.last_step, where=alarm.where,
                 sort=alarm.sort, descending=alarm.descending, discarded=alarm.discarded,
-                curves=[wire.AlarmCurve(kind=one.kind, name=one.name, source=one.source) for one in alarm.curves],
+                curves=[*alarm.curves],
             )
             for rule, alarm in raised[:MAX_ALARMS]
         ]  # fmt: skip
         left_out = max(0, len(raised) - MAX_ALARMS)
-        without = [wire.UncheckedItem(rule=one.rule, reason=one.reason) for one in unchecked]
         rules = len(insight.RULES)
-        return wire.AlarmsReply(run=run.id, rules=rules, alarms=found, left_out=left_out, unchecked=without)
+        return wire.AlarmsReply(run=run.id, rules=rules, alarms=found, left_out=left_out, unchecked=unchecked)
 
     version = await context.in_thread(lambda: version_of(run))
     return await context.replies.remembered(request, ("alarms", run.id, version), make)
@@ -98,18 +97,14 @@ async def curves(request: Request) -> Response:
     queries = checked(body, len(runs))
 
     def make() -> wire.CurvesReply:
-        groups = query.run_groups(runs, body.group_by) if body.group_by else None
+        groups = query.run_groups(runs, body.group_by) if body.group_by else {}
         found = [
             answered(of, place, one, body)
-            for of in ([[run] for run in runs] if groups is None else [group.runs for group in groups])
+            for of in (groups.values() if body.group_by else [[run] for run in runs])
             for place, one in enumerate(queries)
         ]
-        drawn = (
-            None
-            if groups is None
-            else [wire.CurveGroup(value=value, runs=[run.id for run in of]) for value, of in groups]
-        )
-        return wire.CurvesReply(versions=versions, curves=found, groups=drawn)
+        drawn = [wire.CurveGroup(value=value, runs=[run.id for run in of]) for value, of in groups.items()]
+        return wire.CurvesReply(versions=versions, curves=found, groups=drawn if body.group_by else None)
 
     with query.listing_once():  # the versions and each curve ask which files hold the trainer's metrics
         versions = await context.in_thread(lambda: versions_of(runs))
@@ -133,38 +128,10 @@ def checked(body: wire.CurvesRequest, runs: int) -> list[CurveQuery]:
             f"{count:,} curves of {body.points:,} points are too many: one answer has at most {MAX_CURVES} curves"
             f" and {MAX_TOTAL_POINTS:,} points. Ask for fewer at once"
         )
-    queries = [curve_query(one) for one in body.curves]
-    for one in queries:
+    for one in body.curves:
         if one.options.last_step is not None and not -params.INT64 <= one.options.last_step < params.INT64:
             raise BadQuery(f"last_step is {one.options.last_step}; steps are integers of 64 bits")
-    return queries
-
-
-def curve_query(record: wire.CurveRecord) -> CurveQuery:
-    """Convert a requested curve to a query."""
-    options, x = record.options or wire.CurveOptionsView(), record.x
-    return CurveQuery(
-        kind=record.kind,
-        name=record.name,
-        source=record.source,
-        stat=record.stat,
-        options=CurveOptions(
-            spread=options.spread,
-            smooth=options.smooth,
-            threshold=options.threshold,
-            k=options.k,
-            reason=options.reason,
-            skip_first=options.skip_first,
-            outliers=options.outliers,
-            from_zero=options.from_zero,
-            last_step=options.last_step,
-            where=options.where,
-            band=options.band,
-            x_min=options.x_min,
-            x_max=options.x_max,
-        ),
-        x=None if x is None else CurveQuery(kind=x.kind, name=x.name, source=x.source, stat=x.stat),
-    )
+    return body.curves
 
 
 def version_of(run: OpenRun) -> str:

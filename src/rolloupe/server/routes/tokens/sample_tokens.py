@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from threading import Event
 from typing import TypeVar
 
+from msgspec.structs import replace
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
@@ -60,10 +61,7 @@ async def top_logprobs(request: Request) -> Response:
         return wire.TopLogprobsReply(
             id=str(key),
             token=token,
-            alternatives=[
-                wire.TokenAlternative(text=one.text[:MAX_TEXT], logprob=one.logprob, is_chosen=one.is_chosen)
-                for one in found
-            ],
+            alternatives=[replace(alternative, text=alternative.text[:MAX_TEXT]) for alternative in found],
         )
 
     return await answered(request, make)

@@ -1,13 +1,13 @@
 /** The rules that a run has too little for, each with what is missing. */
 
-import type { UncheckedItem } from "../../../api/types.gen";
+import type { UncheckedRule } from "../../../api/types.gen";
 import { count } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
 import style from "../Metrics.module.css";
 
 interface Props {
   /** `of` names the run; empty for a run alone. */
-  runs: readonly { of: string; rules: readonly UncheckedItem[] }[];
+  runs: readonly { of: string; rules: readonly UncheckedRule[] }[];
 }
 
 export function Unchecked({ runs }: Props) {

@@ -1,6 +1,6 @@
 /** Landmarks of a run: checkpoints and resumes at the foot of its charts, alarms above; close ones are one mark. */
 
-import type { AlarmCurve, AlarmItem, Landmarks } from "../../../api/types.gen";
+import type { CurveName, AlarmItem, Landmarks } from "../../../api/types.gen";
 import { count, figure } from "../../../lib/numbers/numbers";
 import { nearest } from "../../../lib/numbers/nearest";
 import type { Curve, Frame } from "../../charts";
@@ -58,7 +58,7 @@ export function landmarksOf(found: Landmarks | null, alarms: readonly AlarmItem[
 }
 
 /** Names a curve, whatever the chart: the split of all but evaluations is that of the page. */
-export const keyOfCurve = ({ kind, name, source }: AlarmCurve): string =>
+export const keyOfCurve = ({ kind, name, source }: CurveName): string =>
   JSON.stringify([kind, name, kind === "eval" ? source : ""]);
 
 /** The landmarks of charts with these curves: an alarm marks its curves alone, all others are of the whole run. */

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import type { ConfigTableReply } from "../../../api/types.gen";
+import type { ConfigTable } from "../../../api/types.gen";
 import { differencesOf } from "./differences";
 
 const row = (key: string, ...values: (string | null)[]) => ({ key, differs: true, values, cut: [] });
 
-function table(rows: ConfigTableReply["rows"], without: string[] = []): ConfigTableReply {
+function table(rows: ConfigTable["rows"], without: string[] = []): ConfigTable {
   const count = { keys: rows.length, differing: rows.length, total: rows.length, offset: 0, left: 0 };
   return { ...count, runs: ["a", "b"], rows, without };
 }

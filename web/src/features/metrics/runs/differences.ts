@@ -1,6 +1,6 @@
 /** What tells the configuration of a run from those of the others, in a line. */
 
-import type { ConfigTableReply } from "../../../api/types.gen";
+import type { ConfigTable } from "../../../api/types.gen";
 import { harmless } from "../../../lib/text/invisible";
 
 /** So many of the keys that differ are in the line; all of them are in its words on hover. */
@@ -18,7 +18,7 @@ interface Differences {
 }
 
 /** Of one of the runs; null where it has no configuration, or none differs. */
-export function differencesOf({ runs, rows, without }: ConfigTableReply, run: string): Differences | null {
+export function differencesOf({ runs, rows, without }: ConfigTable, run: string): Differences | null {
   const at = runs.indexOf(run);
   const differing = rows.filter(({ key, differs }) => differs && key !== "");
   if (without.includes(run)) return { short: "no configuration", whole: "Rolloupe can read no configuration of it" };

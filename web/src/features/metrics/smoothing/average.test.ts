@@ -69,12 +69,7 @@ describe("the average of the shown points", () => {
   });
   it("needs what is drawn, of the same samples, from the first step on", () => {
     const options = { where: "reward > 0", last_step: 9, band: "p5-p95", x_min: 2, x_max: 3 };
-    const asked = recordOf(chart("sample", "reward", { options }), "train", {
-      kind: "elapsed",
-      name: "",
-      source: "",
-      stat: "",
-    });
+    const asked = recordOf(chart("sample", "reward", { options }), "train", recordOf(chart("elapsed", ""), ""));
     expect(wholeOf(asked)).toMatchObject({
       name: "reward",
       source: "train",

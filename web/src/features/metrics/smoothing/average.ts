@@ -1,6 +1,6 @@
 /** The moving average of the shown points of a curve: of all its points, as the server computes it. */
 
-import type { CurveData, CurveRecord, WireNumber } from "../../../api/types.gen";
+import type { CurveData, CurveQuery, WireNumber } from "../../../api/types.gen";
 import { spanFor } from "../../../lib/charts/chart";
 import { averages, placeOf } from "../../../lib/numbers/curves";
 import { toNumber } from "../../../lib/numbers/numbers";
@@ -27,10 +27,10 @@ export function arrayOf(values: readonly WireNumber[]): Float64Array {
 }
 
 /** What asks for every point of a curve. */
-export const wholeOf = (record: CurveRecord): CurveRecord => ({
+export const wholeOf = (record: CurveQuery): CurveQuery => ({
   ...record,
   x: null,
-  options: record.options === null ? null : { ...record.options, smooth: 0, x_min: null, x_max: null },
+  options: { ...record.options, smooth: 0, x_min: null, x_max: null },
 });
 
 const known = new WeakMap<AllPoints, { span: number; means: Float64Array }>();

@@ -1,7 +1,7 @@
 /** The person's marks on a run: its name, its colour, whether it is listed, a note. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { RunItem, RunMarkView } from "../../../api/types.gen";
+import type { RunItem, RunMark } from "../../../api/types.gen";
 import { changeRun, changeText, colourOf, ofRun, runMark, storageProblem } from "../../../state/marks";
 import { mayWrite } from "../../../state/team/people";
 import { Icon } from "../../../ui/controls/Icon";
@@ -30,7 +30,7 @@ export function RunEditor({ item, done }: { item: RunItem; done: () => void }) {
 
 function Own({ item }: { item: RunItem }) {
   const { name, colour, hidden, note } = runMark(item.id);
-  const set = (change: Partial<RunMarkView>): void => void changeRun(item.id, change);
+  const set = (change: Partial<RunMark>): void => void changeRun(item.id, change);
   return (
     <>
       <Field

@@ -1,6 +1,6 @@
 /** All that is known about one token. */
 
-import type { TokenAlternative } from "../../../api/types.gen";
+import type { Alternative } from "../../../api/types.gen";
 import { useSession } from "../../../state/useSession";
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -168,7 +168,7 @@ function UpdateLine({ tokens, token }: { tokens: TokenSample; token: number }) {
 }
 
 /** What the model could have sampled here, and how likely it was. */
-function Alternatives({ tokens, alternatives }: { tokens: TokenSample; alternatives: readonly TokenAlternative[] }) {
+function Alternatives({ tokens, alternatives }: { tokens: TokenSample; alternatives: readonly Alternative[] }) {
   return (
     <dl class={style["alternatives"]} aria-label="Alternatives of the token">
       {alternatives.map(({ text, logprob, is_chosen: isChosen }, place) => {
