@@ -37,7 +37,7 @@ EXCEPTIONS = {
     "cli/frame.py": "the standard output, and the file that --to names",
     "export/convert.py": "the folder that it writes",
     "server/process/serve.py": "asks whether a path exists before the rooms that read are imported",
-    "server/team/access.py": "the file of a person that says who may see what",
+    "server/access.py": "the file of a person that says who may see what",
     "server/team/listen.py": "the socket that it makes",
     "server/team/metrics.py": "what the system says of the memory of the process",
     "server/process/token_file.py": "the file with the server's token",

@@ -22,7 +22,9 @@ from rolloupe.errors import (
     UnreadablePath,
 )
 from rolloupe.index import Library
-from rolloupe.server.context import PERSON, Context, Forbidden, Gone, Stopping, TooMany, reason_for
+from rolloupe.server.context import Context, Gone
+from rolloupe.server.downloads import TooMany
+from rolloupe.server.people import PERSON, Forbidden, reason_for
 from rolloupe.server.process.console import say_failure
 from rolloupe.server.replies import error_reply
 from rolloupe.server.routes import (
@@ -46,6 +48,7 @@ from rolloupe.server.routes.tokens import sample_tokens
 from rolloupe.server.security import guarded
 from rolloupe.server.security.auth import LOGIN
 from rolloupe.server.settings import Settings
+from rolloupe.server.threads import Stopping
 
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 

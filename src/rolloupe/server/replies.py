@@ -19,7 +19,7 @@ from starlette.responses import Response
 
 from rolloupe import wire
 from rolloupe.lru import Lru
-from rolloupe.server.shares import shares
+from rolloupe.server.quotas import quotas
 from rolloupe.wire import encoding
 
 JSON = "application/json"
@@ -167,13 +167,13 @@ class Replies:
             return reply
         made = self._sealing(request, make)
         if in_thread is not None:
-            async with shares().looks:
+            async with quotas().looks:
                 reply = self._cache.get(key)
                 if reply is None:
                     reply = await in_thread(made)
                     self._cache.put(key, reply)
                 return reply
-        async with shares().questions:
+        async with quotas().questions:
             return self._cache.get(key) or await self._made_once(key, made, size_bytes)
 
     async def _made_once(
@@ -210,7 +210,7 @@ class Replies:
         made = self._sealing(request, make)
         if is_quick:
             return sent(await self._in_quick_thread(made), UNKEPT)
-        async with shares().questions:
+        async with quotas().questions:
             return sent(await self._in_thread(made), UNKEPT)
 
     async def fresh_for_all(self, request: Request, who: tuple[str, ...], make: Callable[[], Made]) -> Response:

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from rolloupe.errors import BadQuery
 
 if TYPE_CHECKING:
-    from rolloupe.server.team.people import Team
+    from rolloupe.server.people import Team
 
 BASE_PATH = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*")
 """No segment may begin with a dot, so none is `..`, and no character has a meaning in HTML or in a header."""

@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 import pytest
 
-from rolloupe.server.context import FILES
 from rolloupe.server.process.uvicorn_server import MAX_CONNECTIONS, MAX_UNSENT_BYTES
+from rolloupe.server.threads import FILES
 from tests.server.routes.test_search_ends import cpu_s
 from tests.server.server_process import Process
 from tests.server.support import lines, relax_run, row

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import pytest
 
 from rolloupe.index import Library, OpenRun
-from rolloupe.server import hub as hubs
+from rolloupe.server import event_broadcaster
 from rolloupe.server.context import Context
 from rolloupe.wire.views import run_items
 from tests.server.server_process import Process
@@ -57,9 +57,9 @@ async def heads_of(stream: AsyncIterator[bytes]) -> list[bytes]:
     return [message async for message in stream]
 
 
-async def heads(hub: hubs.Hub, count: int) -> list[bytes]:
+async def heads(broadcaster: event_broadcaster.EventBroadcaster, count: int) -> list[bytes]:
     found = []
-    async for message in hub.messages():
+    async for message in broadcaster.messages():
         found.append(message)
         if len(found) == count:
             break
@@ -76,8 +76,8 @@ def test_it_listens_only_while_somebody_reads(library: Library, monkeypatch: pyt
     monkeypatch.setattr(library, "subscribe", subscribe)
 
     async def scene() -> None:
-        hub = Context(library, settings()).hub
-        first, second = hub.messages(), hub.messages()
+        broadcaster = Context(library, settings()).events
+        first, second = broadcaster.messages(), broadcaster.messages()
         for stream in (first, second):
             assert b"hello" in await anext(stream)
             assert b'"kind":"run"' in await anext(stream)
@@ -91,28 +91,28 @@ def test_it_listens_only_while_somebody_reads(library: Library, monkeypatch: pyt
 
 
 def test_a_slow_client_is_told_the_newest_state_once(library: Library) -> None:
-    client = hubs.Client()
+    client = event_broadcaster.Client()
     for _ in range(10_000):
         client.tell(library.runs[0])
         client.tell(None)
-    assert asyncio.run(client.take(1)) == [(library.runs[0].id, library.runs[0]), (hubs.RUNS, None)]
+    assert asyncio.run(client.take(1)) == [(library.runs[0].id, library.runs[0]), (event_broadcaster.RUNS, None)]
     assert asyncio.run(client.take(0.01)) == []
 
 
 def test_silence_is_broken_by_a_comment(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hubs, "KEEP_ALIVE_S", 0.01)
+    monkeypatch.setattr(event_broadcaster, "KEEP_ALIVE_S", 0.01)
 
     async def scene() -> list[bytes]:
-        return await heads(Context(library, settings()).hub, 8)
+        return await heads(Context(library, settings()).events, 8)
 
     assert b": still here\n\n" in asyncio.run(scene())
 
 
 def test_of_many_runs_only_the_change_is_told(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hubs, "FEW", 0)
+    monkeypatch.setattr(event_broadcaster, "FEW", 0)
 
     async def scene() -> list[bytes]:
-        return await heads(Context(library, settings()).hub, 2)
+        return await heads(Context(library, settings()).events, 2)
 
     assert asyncio.run(scene())[1] == b'data: {"kind":"runs","run":null}\n\n'
 
@@ -127,13 +127,13 @@ def test_changes_of_many_runs_are_told_at_once_and_wait_for_no_look_at_files(
         looks.append(of_files)
         return describe(run, of_files=of_files)
 
-    monkeypatch.setattr(hubs, "FEW", 2)
+    monkeypatch.setattr(event_broadcaster, "FEW", 2)
     monkeypatch.setattr(run_items, "run_item", noted)
     for name in ("a", "b", "c"):
         relax_run(tmp_path / "runs" / name)
 
     async def scene(library: Library) -> None:
-        stream = Context(library, settings()).hub.messages()
+        stream = Context(library, settings()).events.messages()
         assert b"hello" in await anext(stream) and b'"kind":"runs"' in await anext(stream)
         for run in library.runs:
             library._tell("run", run)
@@ -149,7 +149,7 @@ def test_changes_of_many_runs_are_told_at_once_and_wait_for_no_look_at_files(
 def test_what_is_found_in_files_that_a_list_did_not_wait_for_is_told(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hubs, "FEW", 0)
+    monkeypatch.setattr(event_broadcaster, "FEW", 0)
     monkeypatch.setattr(run_items, "FIRST_S", -1.0)
     monkeypatch.setattr(run_items, "LOOK_S", -1.0)
     monkeypatch.setattr(run_items, "_kept", WeakKeyDictionary())
@@ -157,12 +157,12 @@ def test_what_is_found_in_files_that_a_list_did_not_wait_for_is_told(
     told = b'data: {"kind":"runs","run":null}\n\n'
 
     async def scene() -> None:
-        hub = Context(library, settings()).hub
-        stream = hub.messages()
+        broadcaster = Context(library, settings()).events
+        stream = broadcaster.messages()
         assert b"hello" in await anext(stream) and await anext(stream) == told
         assert sum(item.problems for item in run_items.run_items(library.runs)) == 0
         monkeypatch.setattr(run_items, "LOOK_S", 30.0)
-        hub.look_on()
+        broadcaster.look_on()
         assert b'"problems":1' in await anext(stream)
         assert sum(item.problems for item in run_items.run_items(library.runs)) == 1
         await stream.aclose()  # type: ignore[attr-defined]
@@ -182,20 +182,20 @@ def test_lists_in_quick_succession_look_once_at_the_files(library: Library, monk
 
 
 def test_the_end_tells_nothing_that_a_page_would_ask_for(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    take = hubs.Client.take
+    take = event_broadcaster.Client.take
 
     async def scene() -> list[bytes]:
         waits = asyncio.Event()
 
-        async def waiting(client: hubs.Client, timeout_s: float) -> Any:
+        async def waiting(client: event_broadcaster.Client, timeout_s: float) -> Any:
             waits.set()
             return await take(client, timeout_s)
 
         context = Context(library, settings())
-        stream = context.hub.messages()
+        stream = context.events.messages()
         assert b"hello" in await anext(stream)
         assert b'"kind":"run"' in await anext(stream)
-        monkeypatch.setattr(hubs.Client, "take", waiting)
+        monkeypatch.setattr(event_broadcaster.Client, "take", waiting)
         last = asyncio.create_task(heads_of(stream))
         await waits.wait()
         context.close()
@@ -207,12 +207,12 @@ def test_the_end_tells_nothing_that_a_page_would_ask_for(library: Library, monke
 def test_closing_ends_every_stream_at_once(library: Library) -> None:
     async def scene() -> float:
         context = Context(library, settings())
-        readers = [asyncio.create_task(heads(context.hub, 1000)) for _ in range(3)]
+        readers = [asyncio.create_task(heads(context.events, 1000)) for _ in range(3)]
         await asyncio.sleep(0.3)
         began = time.monotonic()
         context.close()
         await asyncio.gather(*readers)
-        assert context.hub.is_full
+        assert context.events.is_full
         return time.monotonic() - began
 
     assert asyncio.run(scene()) < 0.2
@@ -229,7 +229,7 @@ def test_a_change_after_the_end_of_the_loop_is_dropped(folder: Path, tmp_path: P
         return original(callback)
 
     library.subscribe = subscribe  # type: ignore[method-assign]
-    asyncio.run(heads(Context(library, settings()).hub, 2))
+    asyncio.run(heads(Context(library, settings()).events, 2))
     run: OpenRun = library.runs[0]
     kept[0]("run", run)
 
@@ -237,5 +237,5 @@ def test_a_change_after_the_end_of_the_loop_is_dropped(folder: Path, tmp_path: P
 def test_more_streams_than_any_browser_needs_are_refused(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.server.support import get, served
 
-    monkeypatch.setattr(hubs, "MAX_CLIENTS", 0)
+    monkeypatch.setattr(event_broadcaster, "MAX_CLIENTS", 0)
     assert get(served(library), "/api/events").status == 503

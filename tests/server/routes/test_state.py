@@ -12,8 +12,8 @@ from urllib.parse import quote
 import pytest
 
 from rolloupe.server.app import App
-from rolloupe.server.context import FILES
 from rolloupe.server.routes import state
+from rolloupe.server.threads import FILES
 from tests.server.server_process import Process
 from tests.server.support import BEARER, WRITE, Answer, ask, get, lines, opened, relax_run, row, run_path, served
 

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from rolloupe.index import Library
+from rolloupe.server.access import AccessFile
 from rolloupe.server.app import App, create_app
+from rolloupe.server.people import RATE, Team
 from rolloupe.server.settings import Settings
-from rolloupe.server.team.access import AccessFile
-from rolloupe.server.team.people import RATE, Team
 from rolloupe.server.team.proxy_header import ProxyHeader, proxies_of
 from tests.server.support import WRITE, Answer, ask, relax_run
 

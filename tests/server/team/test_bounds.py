@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 from starlette.requests import Request
 
+from rolloupe.server.access import AccessFile
 from rolloupe.server.app import App, create_app
-from rolloupe.server.context import FILES, FILES_OF_ONE, PERSON, TooMany
+from rolloupe.server.downloads import FILES_OF_ONE, TooMany
+from rolloupe.server.people import PERSON, Person, Team
 from rolloupe.server.settings import Settings
 from rolloupe.server.team import bounds
-from rolloupe.server.team.access import AccessFile
 from rolloupe.server.team.bounds import Bounds
-from rolloupe.server.team.people import Person, Team
 from rolloupe.server.team.proxy_header import ProxyHeader, proxies_of
+from rolloupe.server.threads import FILES
 from tests.server.support import ask
 from tests.server.team.conftest import Runs
 from tests.server.team.support import HEADER, get_as
@@ -96,7 +97,7 @@ def test_the_downloads_of_one_person_leave_room_for_others(app: App) -> None:
     async def begin(name: str) -> AsyncIterator[bytes]:
         person = Person(name, AccessFile(None))
         request = Request({"type": "http", "method": "GET", "path": "/", "headers": [], PERSON: person})
-        file = await app.context.file(request, lambda: iter([b"a", b"b"]))
+        file = await app.context.downloads.send(request, lambda: iter([b"a", b"b"]))
         assert await anext(file) == b"a"
         return file
 

@@ -6,11 +6,11 @@ from weakref import WeakKeyDictionary
 
 import pytest
 
-from rolloupe.server import hub as hubs
+from rolloupe.server import event_broadcaster
+from rolloupe.server.access import AccessFile
 from rolloupe.server.app import App
-from rolloupe.server.hub import Client, Hub
-from rolloupe.server.team.access import AccessFile
-from rolloupe.server.team.people import Person
+from rolloupe.server.event_broadcaster import Client, EventBroadcaster
+from rolloupe.server.people import Person
 from rolloupe.wire.views import run_items
 from tests.server.team.conftest import Runs
 from tests.server.team.support import ask_as
@@ -18,29 +18,29 @@ from tests.server.team.support import ask_as
 RUN, SAMPLE = "first", "train/0/0/0"
 
 
-def readers(hub: Hub) -> dict[str, Client]:
+def readers(broadcaster: EventBroadcaster) -> dict[str, Client]:
     people = {name: Client(Person(name, AccessFile(None))) for name in ("ada", "bob")}
-    hub._clients.update(people.values())
+    broadcaster._clients.update(people.values())
     return people
 
 
 @pytest.mark.parametrize(("shared", "told"), [(False, ["ada"]), (True, ["ada", "bob"])])
 def test_only_those_are_told_of_a_note_who_may_read_it(app: App, *, shared: bool, told: list[str]) -> None:
-    people = readers(app.context.hub)
+    people = readers(app.context.events)
     body = {"kind": "run", "run": RUN, "seen": 0, "shared": shared, "run_mark": {"name": "mine"}}
     assert ask_as(app, "ada", "POST", "/api/state", body).status == 200
-    assert [name for name, client in people.items() if hubs.STATE in client.changed] == told
+    assert [name for name, client in people.items() if event_broadcaster.STATE in client.changed] == told
 
 
 def test_what_many_are_told_at_once_is_described_once(app: App, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_items, "_kept", WeakKeyDictionary())
     describe = mock.Mock(wraps=run_items._looked)
     monkeypatch.setattr(run_items, "_looked", describe)
-    run, people = runs.library.runs[0], readers(app.context.hub)
+    run, people = runs.library.runs[0], readers(app.context.events)
 
     async def scene() -> None:
         for one in people.values():
-            assert b'"id":"first"' in await app.context.hub._told([(run.id, run)], one.person)
+            assert b'"id":"first"' in await app.context.events.messages_about([(run.id, run)], one.person)
 
     monkeypatch.setattr(run_items, "SAME_S", 60.0)
     asyncio.run(scene())

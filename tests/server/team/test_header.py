@@ -4,10 +4,10 @@ import pytest
 
 from rolloupe.errors import BadQuery
 from rolloupe.index import Library
+from rolloupe.server.access import AccessFile
 from rolloupe.server.app import App, create_app
+from rolloupe.server.people import Team
 from rolloupe.server.settings import Settings
-from rolloupe.server.team.access import AccessFile
-from rolloupe.server.team.people import Team
 from rolloupe.server.team.proxy_header import ProxyHeader, header_of, proxies_of
 from tests.server.support import ask
 from tests.server.team.conftest import Runs

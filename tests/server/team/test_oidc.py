@@ -10,9 +10,9 @@ import pytest
 from itsdangerous import URLSafeTimedSerializer
 
 from rolloupe.errors import BadQuery, UnreadablePath
+from rolloupe.server.people import Refused
 from rolloupe.server.team import oidc
 from rolloupe.server.team.oidc import OidcClient, OidcLogin, client_of, local_place
-from rolloupe.server.team.people import Refused
 from rolloupe.server.team.serve import secret_in
 from tests.server.support import relax_run
 from tests.server.team.provider import LoginBrowser, free_port, providing

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from rolloupe.server.access import AccessFile
 from rolloupe.server.app import POST, App
-from rolloupe.server.team.access import AccessFile
 from tests.server.support import WRITE, ask
 from tests.server.team.support import HEADER, ask_as, get_as, note_as
 

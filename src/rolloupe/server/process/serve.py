@@ -194,7 +194,7 @@ def run(library: "Future[Library]", settings: Settings, listener: socket.socket)
     if library.done() and (error := library.exception()) is not None:
         raise error
     app.context.close()
-    if not closed(library) or app.context.is_busy:
+    if not closed(library) or app.context.threads.running:
         # a query or a scan is in a long call that nothing can interrupt, and its result is not needed
         sys.stdout.flush()
         sys.stderr.flush()

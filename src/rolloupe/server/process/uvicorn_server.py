@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from rolloupe.server.app import App
-from rolloupe.server.context import IS_FILE
+from rolloupe.server.downloads import IS_FILE
 from rolloupe.server.process.console import say, say_failure
 from rolloupe.server.security.limits import MAX_ADDRESS_BYTES
 

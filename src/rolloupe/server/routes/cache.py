@@ -5,7 +5,7 @@ from starlette.responses import Response
 
 from rolloupe import wire
 from rolloupe.server.context import Context, context_of
-from rolloupe.server.visible_runs import Runs
+from rolloupe.server.people import Runs
 
 
 async def stats(request: Request) -> Response:

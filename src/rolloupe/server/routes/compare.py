@@ -11,8 +11,8 @@ from rolloupe.index import OpenRun
 from rolloupe.query import MetricValues
 from rolloupe.server import params
 from rolloupe.server.context import context_of
+from rolloupe.server.people import Runs
 from rolloupe.server.routes.charts.curves import MAX_ENTRIES, catalogue_entry
-from rolloupe.server.visible_runs import Runs
 from rolloupe.wire import number
 
 LIMIT, MAX_LIMIT = 100, 500

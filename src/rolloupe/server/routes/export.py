@@ -77,7 +77,7 @@ async def export(request: Request) -> Response:
         read = query.Reader(run).texts if texts == "whole" else None
         return tables.written(kind, columns, tables.rows(run.id, selection.items, columns, read, selection.notes))
 
-    found = await context.file(request, begin)
+    found = await context.downloads.send(request, begin)
     headers = replies.attachment(f"{run.id}.{of}.{kind}")
     return StreamingResponse(found, media_type=tables.KINDS.get(kind, "text/html; charset=utf-8"), headers=headers)
 

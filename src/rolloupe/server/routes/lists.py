@@ -159,6 +159,6 @@ async def as_csv(request: Request) -> Response:
         rows = ([item.id, *item.values] for item in items)
         return export.csv_lines(["id", *names], rows)
 
-    found = await context.file(request, begin)
+    found = await context.downloads.send(request, begin)
     headers = replies.attachment(f"{run.info.name}.csv")
     return StreamingResponse(found, media_type=export.KINDS["csv"], headers=headers)

@@ -28,7 +28,9 @@ def route_of(question: Question) -> Endpoint:
         context, run = context_of(request), await context_of(request).run(request)
         asked = params.query_of(request.query_params, question.query)
 
-        version = await context.in_thread(lambda: question.version_of(run, asked)) if question.version else run.version
+        version = (
+            await context.threads.query(lambda: question.version_of(run, asked)) if question.version else run.version
+        )
 
         def make() -> Reply:
             answer = msgspec.to_builtins(question.answer(run, asked))
@@ -36,7 +38,7 @@ def route_of(question: Question) -> Endpoint:
 
         if not question.is_cached:
             return await context.replies.fresh(request, make)
-        in_thread = context.in_look_thread if question.pool == "looks" else None
+        in_thread = context.threads.look if question.pool == "looks" else None
         return await context.replies.answer(request, version, make, in_thread=in_thread)
 
     return endpoint

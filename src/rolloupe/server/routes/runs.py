@@ -12,8 +12,8 @@ from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.model import Problem
 from rolloupe.server import params, replies
-from rolloupe.server.context import PERSON, context_of
-from rolloupe.server.visible_runs import who_sees_alike
+from rolloupe.server.context import context_of
+from rolloupe.server.people import PERSON, who_sees_alike
 from rolloupe.wire import number
 from rolloupe.wire.views import run_items
 
@@ -37,7 +37,7 @@ async def runs(request: Request) -> Response:
         return wire.RunsReply(runs=found, notes=notes, searching=is_searching, program=PROGRAM)
 
     reply = await context.replies.fresh_for_all(request, who_sees_alike(request.scope.get(PERSON)), make)
-    context.hub.look_on()
+    context.events.look_on()
     return reply
 
 
@@ -106,7 +106,7 @@ async def problem_raw(request: Request) -> Response:
     parameters = request.query_params
     file, start = params.word(parameters, "file"), params.integer(parameters, "start", low=0, high=MAX_BYTE)
     stop = params.integer(parameters, "stop", low=start, high=MAX_BYTE)
-    first = await context.in_thread(lambda: query.read(run, file, start, min(BLOCK_BYTES, stop - start)))
+    first = await context.threads.query(lambda: query.read(run, file, start, min(BLOCK_BYTES, stop - start)))
 
     def blocks() -> Iterator[bytes]:
         block, at = first, start

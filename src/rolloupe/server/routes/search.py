@@ -16,11 +16,11 @@ from rolloupe.query import SampleQuery, sample_key
 from rolloupe.query.filter.parser import conditions
 from rolloupe.query.search import MAX_SPANS, Pattern, Search, SearchOptions, places_in, speaks, utf16_length
 from rolloupe.server import params
-from rolloupe.server.context import PERSON, context_of, name_of
+from rolloupe.server.context import context_of
+from rolloupe.server.people import PERSON, name_of, still_sees
 from rolloupe.server.replies import error_reply
 from rolloupe.server.routes.sample import loaded
 from rolloupe.server.searches import LISTED, TOLD, Running
-from rolloupe.server.visible_runs import still_sees
 from rolloupe.wire.views.transcripts import shown_text
 
 MAX_PAGE = 500
@@ -35,7 +35,7 @@ async def search(request: Request) -> Response:
         return error_reply(503, "too many searches are running", "Wait for some of them.")
     library = await context.runs(request)
     runs = [library.run(run_id) for run_id in params.run_ids(body.runs)] or list(library.runs)
-    running = await context.in_thread(lambda: _begun(runs, body, name_of(request)))
+    running = await context.threads.query(lambda: _begun(runs, body, name_of(request)))
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
     stream = context.searches.stream(body.tab, running)
     may_go_on = still_sees(request.scope.get(PERSON), runs)

@@ -1,7 +1,6 @@
 """Routes for a person's own data: all of it, the changes since a version, and single changes."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 from starlette.requests import Request
@@ -11,14 +10,11 @@ from rolloupe import query, wire
 from rolloupe.errors import BadQuery, NotFound, SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.server import params, replies
-from rolloupe.server.context import PERSON, Forbidden, context_of, reason_for
-from rolloupe.server.visible_runs import Runs
+from rolloupe.server.context import context_of
+from rolloupe.server.people import PERSON, Forbidden, Person, Runs, reason_for
 from rolloupe.state import Change, LocatedMark, Mark, Owner, RunMark, SampleMark, State, Written, found, marks_of
 from rolloupe.storage import both_places
 from rolloupe.wire import encoding
-
-if TYPE_CHECKING:
-    from rolloupe.server.team.people import Person
 
 CONFLICT = "somebody changed this meanwhile: another tab, or another viewer"
 KEEP = "Compare both versions, and keep one."
@@ -52,16 +48,16 @@ async def change(request: Request) -> Response:
     if person is not None:
         check_may(person, store, library, state_change)
     run = library.run(state_change.run) if state_change.run and state_change.kind != "setting" else None
-    written = await context.in_quick_thread(lambda: write(store, run, state_change))
+    written = await context.threads.quick(lambda: write(store, run, state_change))
     item = state_item(written.item)
     if written.is_conflict:
         body = encoding.encode(wire.ConflictReply(error=CONFLICT, next=KEEP, item=item))
         return Response(body, 409, media_type=replies.JSON)
-    context.hub.state_changed(None if item.shared else item.by)
+    context.events.state_changed(None if item.shared else item.by)
     return Response(encoding.encode(item), headers={"cache-control": "no-store"}, media_type=replies.JSON)
 
 
-def check_may(person: "Person", store: State, library: Runs, body: wire.StateChange) -> None:
+def check_may(person: Person, store: State, library: Runs, body: wire.StateChange) -> None:
     """Raise `Forbidden` for a change that takes more than this role, `NotFound` for one of a run that is hidden."""
     if body.by not in ("", person.name) and not person.is_admin:
         raise Forbidden(f"only an admin removes what {body.by} shares")
@@ -120,7 +116,7 @@ def with_samples(run: OpenRun, marks: Sequence[LocatedMark]) -> list[tuple[Locat
     return found(marks, lambda keys: query.named(run, keys), lambda uids: query.by_uid(run, uids))
 
 
-def state_reply(library: Runs, store: State, since: int, person: "Person | None" = None) -> wire.StateReply:
+def state_reply(library: Runs, store: State, since: int, person: Person | None = None) -> wire.StateReply:
     """Return the changes since a version, and their runs: for somebody of a team, of visible runs alone."""
     known, page = store.owners(), store.items(since, STATE_CHARS)
     owners = {store.owner(run): run.id for run in library.runs} if known else {}
@@ -144,7 +140,7 @@ def state_reply(library: Runs, store: State, since: int, person: "Person | None"
     )
 
 
-def sees(person: "Person", owner: Owner) -> bool:
+def sees(person: Person, owner: Owner) -> bool:
     """True if a person may see a run with marks that is not open: what is kept of it says where it was.
 
     What follows a `#` may be the run's name within a file, or belong to the path.

@@ -9,9 +9,9 @@ import time
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rolloupe.lru import Lru
-from rolloupe.server.context import PERSON
+from rolloupe.server.people import PERSON
+from rolloupe.server.quotas import Quotas, set_quotas
 from rolloupe.server.security.refusal import refuse
-from rolloupe.server.shares import Shares, set_shares
 
 EVENTS = "/api/events"
 BURST_S = 6.0
@@ -37,7 +37,7 @@ class Use:
         self._counted_s = time.monotonic()
         self.open = [0, 0]
         """Requests under way, and streams of events."""
-        self.shares = Shares(asyncio.Semaphore(QUESTIONS), asyncio.Semaphore(LOOKS))
+        self.quotas = Quotas(asyncio.Semaphore(QUESTIONS), asyncio.Semaphore(LOOKS))
 
     def wait_s(self, rate: float) -> float:
         """Count a request; return the seconds until there is room for it, 0 for now."""
@@ -73,7 +73,7 @@ class Bounds:
             await self._refuse(scope, receive, send, f"more than {most} {what}", again_s)
         else:
             use.open[is_stream] += 1
-            set_shares(use.shares)
+            set_quotas(use.quotas)
             try:
                 await self.app(scope, receive, send)
             finally:

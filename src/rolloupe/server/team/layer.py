@@ -5,17 +5,17 @@ from collections.abc import Callable
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rolloupe.server.context import PERSON, Context
+from rolloupe.server.access import Role
+from rolloupe.server.context import Context
+from rolloupe.server.people import PERSON, Refused, Team
 from rolloupe.server.security.hosts import Hosts
 from rolloupe.server.security.limits import Limits
 from rolloupe.server.security.origins import Origins
 from rolloupe.server.security.refusal import refuse
 from rolloupe.server.settings import Settings
-from rolloupe.server.team.access import Role
 from rolloupe.server.team.bounds import Bounds
 from rolloupe.server.team.metrics import Metrics
 from rolloupe.server.team.oidc import LoginPages, OidcLogin
-from rolloupe.server.team.people import Refused, Team
 
 ALIVE, READY = "/healthz", "/readyz"
 

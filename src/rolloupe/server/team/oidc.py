@@ -15,10 +15,10 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rolloupe.errors import BadQuery
+from rolloupe.server.people import Refused, checked_name
 from rolloupe.server.security.auth import cookies
 from rolloupe.server.security.origins import is_api
 from rolloupe.server.security.refusal import accepts_pages, plain_page
-from rolloupe.server.team.people import Refused, checked_name
 
 LOGIN, CALLBACK, LOGOUT = "/auth/login", "/auth/callback", "/auth/logout"
 SESSION_COOKIE, FLOW_COOKIE = "rolloupe-person", "rolloupe-login"

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from starlette.types import Scope
 
 from rolloupe.errors import BadQuery
-from rolloupe.server.team.people import Refused, checked_name
+from rolloupe.server.people import Refused, checked_name
 
 HEADER = re.compile(r"header:([A-Za-z0-9-]{1,100})")
 UNIX = "unix"

@@ -9,14 +9,14 @@ import msgspec
 
 from rolloupe.errors import BadQuery, UnreadablePath
 from rolloupe.model import AS_FOUND, Reading
+from rolloupe.server.access import AccessFile
+from rolloupe.server.people import RATE, Senders, Team
 from rolloupe.server.process.console import say, tell
 from rolloupe.server.process.serve import check_places, opening, run
 from rolloupe.server.process.token_file import MIN_CHARS
 from rolloupe.server.settings import Settings, base_path_of, hosts_of, is_loopback
-from rolloupe.server.team.access import AccessFile
 from rolloupe.server.team.listen import Listening, listening_at
 from rolloupe.server.team.oidc import OidcLogin, client_of
-from rolloupe.server.team.people import RATE, Senders, Team
 from rolloupe.server.team.proxy_header import UNIX, ProxyHeader, header_of, proxies_of
 from rolloupe.state import State
 from rolloupe.storage import open_named

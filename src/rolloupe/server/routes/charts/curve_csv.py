@@ -49,7 +49,9 @@ async def curve_csv(request: Request) -> Response:
 
     name = f"{runs[0].info.name} {_name(asked[0])}.csv"
     headers = replies.attachment(name.replace("/", "_"))
-    return StreamingResponse(await context.file(request, begin), media_type=export.KINDS["csv"], headers=headers)
+    return StreamingResponse(
+        await context.downloads.send(request, begin), media_type=export.KINDS["csv"], headers=headers
+    )
 
 
 def _name(of: CurveQuery) -> str:

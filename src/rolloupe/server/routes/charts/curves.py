@@ -85,7 +85,7 @@ async def alarms(request: Request) -> Response:
         rules = len(insight.RULES)
         return wire.AlarmsReply(run=run.id, rules=rules, alarms=found, left_out=left_out, unchecked=unchecked)
 
-    version = await context.in_thread(lambda: version_of(run))
+    version = await context.threads.query(lambda: version_of(run))
     return await context.replies.remembered(request, ("alarms", run.id, version), make)
 
 
@@ -107,7 +107,7 @@ async def curves(request: Request) -> Response:
         return wire.CurvesReply(versions=versions, curves=found, groups=drawn if body.group_by else None)
 
     with query.listing_once():  # the versions and each curve ask which files hold the trainer's metrics
-        versions = await context.in_thread(lambda: versions_of(runs))
+        versions = await context.threads.query(lambda: versions_of(runs))
         digest = hashlib.blake2b(await request.body(), digest_size=16).hexdigest()
         key = ("curves", digest, *(f"{run} {version}" for run, version in versions.items()))
         return await context.replies.remembered(request, key, make)

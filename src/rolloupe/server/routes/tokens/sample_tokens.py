@@ -102,7 +102,7 @@ async def update(request: Request) -> Response:
         )
 
     async with watched(request) as stop:
-        in_thread = context.in_step_thread
+        in_thread = context.threads.step
         return await context.replies.answer(request, run.version, lambda: make(stop), in_thread=in_thread)
 
 

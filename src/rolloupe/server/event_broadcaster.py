@@ -1,7 +1,7 @@
 """The open event streams of a server, and the messages that each has yet to send.
 
 Background threads report changes to the event loop. A client has no queue of messages but a set of changed runs, so a
-slow client is never behind by more than one message for each run, and that message is the newest state. The hub
+slow client is never behind by more than one message for each run, and that message is the newest state. The broadcaster
 describes a run at most five times a second, and less often if a description takes long.
 """
 
@@ -10,29 +10,25 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from rolloupe import wire
 from rolloupe.errors import RolloupeError
 from rolloupe.index import Library, OpenRun
+from rolloupe.server.people import Person, may_see
 from rolloupe.server.replies import InThread
-from rolloupe.server.visible_runs import may_see
 from rolloupe.state import State
 from rolloupe.wire import encoding
 from rolloupe.wire.views import run_items
 
-if TYPE_CHECKING:
-    from rolloupe.server.team.people import Person
-
 PAUSE_S = 0.2
 PAUSE_SHARE = 4
-"""After describing runs for t seconds, the hub pauses for at least this many times t."""
+"""After describing runs for t seconds, the broadcaster pauses for at least this many times t."""
 KEEP_ALIVE_S = 15.0
 RETRY = b"retry: 1000\n"
 """A browser reconnects a broken stream after this many milliseconds."""
 MAX_CLIENTS = 100
 PAUSE_A_RUN_S = 0.002
-"""While many runs change, the hub pauses for at least so long for each: the list grows calm, and most news is old."""
+"""While many runs change, it pauses for at least so long for each: the list grows calm, and most news is old."""
 FEW = 8
 """A new client gets one message for each of this many runs; with more, it is asked to load the list. A message about
 one of more runs does not wait for a look at their files."""
@@ -41,7 +37,7 @@ LOOK_PAUSE_S = 0.1
 """Between two looks at files of runs that a list did not wait for."""
 
 STATE_S = 1.0
-"""How often the hub checks whether another viewer changed the state, while a client listens."""
+"""How often the broadcaster checks whether another viewer changed the state, while a client listens."""
 
 RUNS, STATE = "", "\0"
 """Stand among the ids of changed runs, for "the list of runs" and for the state."""
@@ -50,7 +46,7 @@ RUNS, STATE = "", "\0"
 class Client:
     """An open stream, and its pending changes. `person` is who of a team reads it, if there is a team."""
 
-    def __init__(self, person: "Person | None" = None) -> None:
+    def __init__(self, person: Person | None = None) -> None:
         self.person = person
         self.changed: dict[str, OpenRun | None] = {}
         self.woken = asyncio.Event()
@@ -77,7 +73,7 @@ class Client:
         return changes
 
 
-class Hub:
+class EventBroadcaster:
     """The open streams of a server. Listens to the library while it has clients."""
 
     def __init__(
@@ -109,10 +105,10 @@ class Hub:
 
     @property
     def is_full(self) -> bool:
-        """True if the hub accepts no further stream."""
+        """True if the broadcaster accepts no further stream."""
         return self._closed or len(self._clients) >= (MAX_CLIENTS if self._most is None else self._most)
 
-    async def messages(self, person: "Person | None" = None) -> AsyncIterator[bytes]:
+    async def messages(self, person: Person | None = None) -> AsyncIterator[bytes]:
         """Yield the messages of one client: of a person, about the runs that it may see, while it has a role."""
         if self.is_full:  # other clients may have connected since the check
             return
@@ -132,8 +128,8 @@ class Hub:
                 began = time.monotonic()
                 if not self._closed:  # the last wake-up only ends the loop: a page would query a stopping server
                     with contextlib.suppress(RolloupeError):  # the server is stopping, and the stream with it
-                        if told := await self._told(changed, person):
-                            yield told
+                        if news := await self.messages_about(changed, person):
+                            yield news
                 pause_s = max(PAUSE_S, PAUSE_A_RUN_S * len(changed), PAUSE_SHARE * (time.monotonic() - began))
                 await self._pause(pause_s)
         finally:
@@ -211,9 +207,9 @@ class Hub:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._closing.wait(), pause_s)
 
-    async def _told(self, changed: Sequence[tuple[str, OpenRun | None]], person: "Person | None") -> bytes:
+    async def messages_about(self, changed: Sequence[tuple[str, OpenRun | None]], person: Person | None) -> bytes:
         """The messages about changes, those about runs last."""
-        told = [message(wire.Event(kind="state" if what == STATE else "runs")) for what, run in changed if run is None]
+        news = [message(wire.Event(kind="state" if what == STATE else "runs")) for what, run in changed if run is None]
         runs = [run for _, run in changed if run is not None]
 
         def describe() -> list[bytes]:
@@ -222,10 +218,10 @@ class Hub:
             return [message(wire.Event(kind="run", run=item)) for item in items]
 
         if runs:
-            told += await self._in_thread(describe)
+            news += await self._in_thread(describe)
         if len(runs) > FEW:
             self.look_on()
-        return b"".join(told)
+        return b"".join(news)
 
 
 def message(event: wire.Event) -> bytes:

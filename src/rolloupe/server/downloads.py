@@ -1,0 +1,77 @@
+"""Files that are sent: few at once, and no faster than their clients read."""
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+
+from starlette.requests import Request
+
+from rolloupe.errors import RolloupeError
+from rolloupe.server.people import name_of
+from rolloupe.server.threads import FILES, Stopping, Threads
+
+FILES_OF_ONE = 2
+"""The same as `FILES` for one person of a team: others can download as well."""
+
+PIECE_BYTES = 64 * 1024
+
+IS_FILE = "is_file"
+"""Key in the state of a request whose answer is a file."""
+
+
+class TooMany(RolloupeError):
+    """Raised for a requested file while the maximum number of files is being sent."""
+
+    def __init__(self, files: int, name: str = "") -> None:
+        super().__init__(f"{files} files are already being downloaded{f' by {name}' if name else ''}")
+
+
+class Downloads:
+    """The files that a server sends."""
+
+    def __init__(self, threads: Threads) -> None:
+        self._threads = threads
+        self._files = asyncio.Semaphore(FILES)
+        self._beginning = 0
+        self._files_of: Counter[str] = Counter()
+        """Files being sent, by person."""
+
+    async def send(self, request: Request, begin: Callable[[], Iterator[bytes]]) -> AsyncIterator[bytes]:
+        """Yield a file to send: few files at once, and no faster than the client reads.
+
+        `begin` raises its errors before the reply starts. Raises those, and `TooMany`.
+        """
+        name = name_of(request)
+        if name and self._files_of[name] >= FILES_OF_ONE:
+            raise TooMany(FILES_OF_ONE, name)
+        if self._files.locked() or self._beginning >= FILES:
+            raise TooMany(FILES)
+        self._beginning += 1
+        try:
+            with self._one_more(name):
+                pieces = await self._threads.file(begin)
+        finally:
+            self._beginning -= 1
+        request.scope.setdefault("state", {})[IS_FILE] = True
+        return self._sent(pieces, name)
+
+    @contextlib.contextmanager
+    def _one_more(self, name: str) -> Iterator[None]:
+        """Count a file of a person."""
+        self._files_of[name] += 1
+        try:
+            yield
+        finally:
+            self._files_of[name] -= 1
+            if not self._files_of[name]:
+                del self._files_of[name]
+
+    async def _sent(self, pieces: Iterator[bytes], name: str) -> AsyncIterator[bytes]:
+        # when the server stops, it drops the connection, so that the file does not look complete
+        with self._one_more(name), contextlib.suppress(Stopping):
+            async with self._files:
+                while (piece := await self._threads.file(lambda: next(pieces, None))) is not None:
+                    for start in range(0, len(piece), PIECE_BYTES):
+                        yield piece[start : start + PIECE_BYTES]
+                        await asyncio.sleep(0)  # the loop notices that a client has gone

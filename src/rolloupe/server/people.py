@@ -1,0 +1,222 @@
+"""The people of a team: who sends a request, what that person may do, and the runs that it may see.
+
+To a person, there are no other runs. Without a team, nobody has a name, and everybody sees everything.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple, Protocol, TypeAlias
+
+from starlette.requests import Request
+from starlette.types import Scope
+
+from rolloupe.errors import NotFound, RolloupeError
+from rolloupe.formats import Note
+from rolloupe.index import Library, OpenRun, plain_id
+from rolloupe.lru import Lru
+from rolloupe.server.access import ROLES, AccessFile, Role, composed, has_unseen
+from rolloupe.storage import both_places
+
+PERSON = "rolloupe.person"
+"""Key in the scope of a request, for who of a team sends it."""
+
+MAX_NAME_CHARS = 200
+RATE = 50.0
+
+MAX_PLACES = 100_000
+PLACES_S = 30.0
+"""For lists, the places of a run are looked up again after this time; to open a run, each time."""
+
+_places: Lru[tuple[str, ...], tuple[float, tuple[str, ...]]] = Lru(MAX_PLACES)
+
+
+class Forbidden(RolloupeError):
+    """Raised for what the role of whoever asks does not allow."""
+
+
+class Person(NamedTuple):
+    """Somebody of a team."""
+
+    name: str
+    access: AccessFile
+    logout: str = ""
+    """The address that ends the login; empty where another program knows who people are."""
+
+    @property
+    def role(self) -> Role:
+        """What the person may do now."""
+        return self.access.now.role(self.name)
+
+    @property
+    def is_admin(self) -> bool:
+        """True for an admin."""
+        return self.role is Role.ADMIN
+
+    def require(self, role: str) -> None:
+        """Raise `Forbidden` without this role."""
+        if self.role < ROLES[role]:
+            raise Forbidden(f"this takes the role {role}; {self.name} is {self.role.name.lower()}")
+
+    def may_see(self, paths: Iterable[str]) -> bool:
+        """True if the person may see what lies at these places."""
+        return self.access.now.may_see(self.name, paths)
+
+
+class Refused(Exception):
+    """Raised for a request that does not say, in the agreed way, who sends it."""
+
+    def __init__(self, status: int, error: str, what_next: str) -> None:
+        super().__init__(error)
+        self.status, self.what_next = status, what_next
+
+
+class Senders(Protocol):
+    """Knows who sends requests."""
+
+    logout: str
+    """See `Person`."""
+
+    def name(self, scope: Scope) -> str:
+        """Return the name of whoever sends a request. Raises `Refused` if it does not say so in the agreed way."""
+
+
+class Team:
+    """The people of a server, and what each of them may do."""
+
+    def __init__(self, senders: Senders, access: AccessFile, *, rate: float = RATE, metrics_token: str = "") -> None:
+        self.senders = senders
+        self.access = access
+        self.rate = rate
+        """Requests a second that one person may send."""
+        self.metrics_token = metrics_token
+        """What Prometheus sends for /metrics; empty: there is no such address."""
+
+    def person(self, scope: Scope) -> Person:
+        """Return who sends a request. Raises `Refused`."""
+        return Person(self.senders.name(scope), self.access, self.senders.logout)
+
+
+def checked_name(value: bytes) -> str:
+    """Return a person's name. Raises `Refused` if it could be another in disguise, or several."""
+    try:
+        name = value.decode()
+    except UnicodeDecodeError:
+        name = ""
+    if not name or len(name) > MAX_NAME_CHARS or has_unseen(name) or set(name) & set(',;"'):
+        raise Refused(
+            400,
+            "the name of the sender cannot be used",
+            f"Names have up to {MAX_NAME_CHARS} letters, no commas, and no space that cannot be seen.",
+        )
+    return composed(name)
+
+
+class VisibleRuns:
+    """What a library holds for a person."""
+
+    def __init__(self, library: Library, person: Person) -> None:
+        self._library, self._person = library, person
+
+    @cached_property
+    def runs(self) -> list[OpenRun]:
+        """The runs that the person may see."""
+        return [run for run in self._library.runs if may_see(self._person, run)]
+
+    @property
+    def notes(self) -> list[Note]:
+        """Notes about places that the person may see."""
+        return [note for note in self._library.notes if self._person.may_see(both_places(str(note.path)))]
+
+    @property
+    def is_searching(self) -> bool:
+        """True until the first search for runs has ended."""
+        return self._library.is_searching
+
+    @property
+    def index_dir(self) -> Path:
+        """The folder of the index."""
+        return self._library.index_dir
+
+    def run(self, run_id: str) -> OpenRun:
+        """The run with this id. Raises `NotFound`, which lists the visible runs, for a hidden one too."""
+        run = self.find(run_id)
+        if run is not None and may_see(self._person, run, is_fresh=True):
+            run.asked()
+            return run
+        visible = (run.id for run in self._library.runs if may_see(self._person, run))
+        ids = ", ".join(islice(visible, 10)) or "none"
+        raise NotFound(f"no run {run_id!r} is open; open runs: {ids}")
+
+    def find(self, run_id: str) -> OpenRun | None:
+        """The run with this id, if it is open, and visible when its places were looked up last.
+
+        The name of a run is enough as long as the person sees no other of that name.
+        """
+        run = self._library.find(run_id)
+        if run is not None and may_see(self._person, run):
+            return run
+        alike = (run for run in self._library.runs if plain_id(run.info) == run_id)
+        of_name = [run for run in alike if may_see(self._person, run)]
+        return of_name[0] if len(of_name) == 1 else None
+
+    def index_bytes(self) -> int:
+        """The size of the index on disk, of the visible runs."""
+        return self._library.index_bytes(self.runs)
+
+
+Runs: TypeAlias = Library | VisibleRuns
+
+
+def who_sees_alike(person: Person | None) -> tuple[str, ...]:
+    """Stands for all people who see the same runs as this one: each alone, if there are rules."""
+    return (person.name,) if person is not None and person.access.now.has_rules else ()
+
+
+def may_see(person: Person, run: OpenRun, *, is_fresh: bool = False) -> bool:
+    """True if a person may see a run: every place where it lies, by its name and behind links."""
+    if not person.access.now.has_rules:
+        return True
+    named = tuple(_named(run))
+    now = time.monotonic()
+    looked_s, places = _places.get(named) or (0.0, ())
+    if is_fresh or not places or now - looked_s > PLACES_S:
+        places = tuple(place for path in named for place in both_places(path))
+        _places.put(named, (now, places))
+    return person.may_see(places)
+
+
+def still_sees(person: Person | None, runs: Sequence[OpenRun]) -> Callable[[], bool]:
+    """Return what tells whether a person still may see some runs: at once, while roles and rules stay as they are."""
+    access = None if person is None else person.access.now
+
+    def check() -> bool:
+        nonlocal access
+        if person is None or person.access.now is access:
+            return True
+        access = person.access.now
+        return bool(person.role) and all(may_see(person, run) for run in runs)
+
+    return check
+
+
+def _named(run: OpenRun) -> Iterator[str]:
+    yield run.info.root
+    for part in run.info.parts:
+        yield part.path
+
+
+NOT_KEPT = "bookmarks and notes cannot be kept now; an administrator of this server sees here why"
+
+
+def reason_for(person: Person | None, reason: str) -> str:
+    """Return why the state cannot be used: to a team's admins alone, as it names folders, hosts and users."""
+    return reason if not reason or person is None or person.is_admin else NOT_KEPT
+
+
+def name_of(request: Request) -> str:
+    """Return the name of who of a team sends a request; empty without a team."""
+    person = request.scope.get(PERSON)
+    return "" if person is None else str(person.name)
