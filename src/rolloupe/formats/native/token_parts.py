@@ -38,6 +38,9 @@ MAX_KEPT_BYTES = 2**27
 """Decoded row groups to keep: samples follow each other in the order of their rows, but for those of several ranks."""
 
 
+_NO_IDS = np.zeros(0)
+
+
 class PartUnreadable(Exception):
     """Raised if a part does not hold the row that a line names; its text is the reason."""
 
@@ -76,7 +79,7 @@ class DecodedGroup:
         named = zip(table.column_names, table.columns, strict=True)
         columns = {name: column.combine_chunks() for name, column in named}
         uids = columns.pop("uid", None)
-        self._uids = [""] * len(table) if uids is None else uids.to_pylist()
+        self._uids = [""] * len(table) if uids is None else [*map(str, uids.to_pylist())]
         self._lists = {name: ListColumn(column) for name, column in columns.items() if _is_series(name, column.type)}
         self._others = {name: column for name, column in columns.items() if name not in self._lists}
 
@@ -90,15 +93,15 @@ class DecodedGroup:
         lists = {name: values for name, column in self._lists.items() if (values := column.row(row)) is not None}
         unread = [name or "(a column without a name)" for name, column in self._others.items() if column[row].is_valid]
         total = max(map(len, lists.values()), default=0)
-        own = lists.pop("token_ids", np.zeros(0))
-        most = most_tokens(len(lists))
+        own = lists.pop("token_ids", _NO_IDS)
+        count, most = len(own), most_tokens(len(lists))
         with np.errstate(all="ignore"):  # a signalling NaN
-            series = {name: first_of(values, len(own), most) for name, values in lists.items()}
-            ids = first_of(own, len(own), most)
-        if not (np.abs(ids) < 2**53).all():
-            ids = np.zeros(0)
+            series = {name: first_of(values, count, most) for name, values in lists.items()}
+            ids = first_of(own, count, most)
+        if count and not (np.abs(ids) < 2**53).all():
+            ids = _NO_IDS
             unread.append("token_ids")
-        return TokenRow(str(self._uids[row]), ids.astype(np.int64), series, unread, total)
+        return TokenRow(self._uids[row], ids.astype(np.int64), series, unread, total)
 
 
 _groups: Lru[tuple[_Stamp, int], DecodedGroup] = Lru(entries=4, total=2**24)
@@ -235,10 +238,10 @@ class NativeTokens:
         rows = [self._row(source, place, uid) for source, place in places if place is not None]
         stored: dict[str, tokens.Floats] = {}
         for row in rows:
-            stored |= row.series if row else {}
-        all_ids = [row.ids if row and len(row.ids) else None for row in rows]
-        ids = all_ids[0] if all_ids and line.series is not None else None
-        if any(other is not None and other is not ids for other in all_ids):
+            if row is not None:
+                stored |= row.series
+        ids = rows[0].ids if rows and rows[0] is not None and len(rows[0].ids) and line.series is not None else None
+        if any(row is not None and len(row.ids) and row.ids is not ids for row in rows):
             return None  # ids that came later place older series
         mask = tokens.mask_of(stored)
         shown = {
