@@ -18,14 +18,14 @@ def test_without_the_extra_a_message_says_what_to_install(run: Path, monkeypatch
 
 
 def test_the_options_reach_the_terminal(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-    monkeypatch.setattr(start, "show", lambda paths, **how: asked.append((paths, how)))
+    asked: list[tuple[start.RunChoice, str]] = []
+    monkeypatch.setattr(start, "show", lambda *how: asked.append(how))
     assert rolloupe("tui", run, "--mask-str", "", "--theme", "light", "--split", "eval/gsm8k").code == 0
     assert rolloupe("view", run, "--tui", "--state-dir", tmp_path, "--reward-key", "acc").code == 0
-    (paths, first), (_, second) = asked
-    assert paths == (str(run),) and (first["mask"], first["theme"], first["split"]) == ("", "light", "eval/gsm8k")
-    assert "image_pad" in second["mask"] and second["state_dir"] == str(tmp_path)
-    assert second["reading"].reward_key == "acc"
+    (first, theme), (second, _) = asked
+    assert first.paths == (str(run),) and (first.mask, theme, first.split) == ("", "light", "eval/gsm8k")
+    assert "image_pad" in second.mask and second.state_dir == str(tmp_path)
+    assert second.reading.reward_key == "acc"
 
 
 def test_a_mask_that_cannot_be_read_is_refused(run: Path) -> None:
@@ -41,10 +41,10 @@ def test_a_missing_path_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_demo_can_be_seen_in_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-    monkeypatch.setattr(start, "show", lambda paths, **how: asked.append(paths))
+    asked: list[start.RunChoice] = []
+    monkeypatch.setattr(start, "show", lambda choice, _: asked.append(choice))
     assert rolloupe("demo", "--tui").code == 0
-    assert [Path(path).name for path in asked[0]] == ["tiny_grpo", "runs"]
+    assert [Path(path).name for path in asked[0].paths] == ["tiny_grpo", "runs"]
 
 
 @pytest.mark.parametrize(

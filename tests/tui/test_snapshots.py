@@ -128,6 +128,7 @@ async def outlives_one_cell(me: Driver) -> bool:
     for _ in range(100):  # what lies under a list is drawn later
         if me.text == shown:
             return True
+        await asyncio.sleep(0.05)
         await me.settle()
     return False
 
