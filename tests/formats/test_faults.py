@@ -58,6 +58,9 @@ def keys_of(name: str) -> list[str]:
 
 KEYS = {name: keys_of(name) for name in LINES}
 
+COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
+"""How files of gzip and zstd begin, which no file of lines is taken for."""
+
 by_format = pytest.mark.parametrize("name", LINES)
 by_loose_format = pytest.mark.parametrize("name", LOOSE)
 
@@ -117,7 +120,8 @@ def test_every_line_is_rows_or_a_problem_in_its_place(name: str, path: Path, dat
             is_step = is_step or "for one response" in item.reason or "responses, but" in item.reason
             if name in LOOSE and lines[start, stop] and not is_step:
                 record = line_reader.parse(line_reader.strip_bom(content[start:stop], start))
-                assert "no sample" in item.reason and not NEEDED[name] & record.keys()
+                is_prompt = "a prompt without a response" in item.reason
+                assert "no sample" in item.reason and (is_prompt or not NEEDED[name] & record.keys())
         else:
             line = line_reader.strip_bom(content[start:stop], start)
             assert lines[start, stop] or line_reader.pieces_in(line).objects or line_reader.parse(line) is not None
@@ -139,7 +143,8 @@ def test_no_good_line_is_lost_among_bad_ones(name: str, path: Path, data: st.Dat
     good = [json.dumps(record).encode() for record in GOOD[name]]
     path.write_bytes(b"\n".join(good) + b"\n")
     alone = [content_of(item) for item in scan(name, path)]
-    bad = data.draw(st.lists(garbage.filter(lambda line: b"\n" not in line), min_size=len(good), max_size=len(good)))
+    lines = garbage.filter(lambda line: b"\n" not in line and not line.startswith(COMPRESSED))
+    bad = data.draw(st.lists(lines, min_size=len(good), max_size=len(good)))
     path.write_bytes(b"".join(b"%b\n%b\n" % pair for pair in zip(bad, good, strict=True)))
     rows = [content_of(item) for item in scan(name, path) if isinstance(item, SampleRow)]
     assert [row for row in rows if row in alone] == alone and alone

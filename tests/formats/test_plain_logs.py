@@ -317,6 +317,17 @@ def test_torn_objects_take_time_linear_in_their_line(torn: bytes) -> None:
     assert time.process_time() - began < 10
 
 
+@pytest.mark.parametrize("line", [b'{"a": {"b": 1}', b'{"a": {"b": 1}, ', b'{"a": [{"b": 1}]'])
+def test_what_lies_in_an_object_that_is_being_written_is_no_object(line: bytes) -> None:
+    assert pieces_in(line, is_ended=False).objects == []
+    assert len(pieces_in(line).objects) == 1
+
+
+def test_objects_behind_a_byte_order_mark_are_read(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_bytes(b"\xef\xbb\xbf" + LINES[0].encode() * 2 + b"\n")
+    assert [type(item).__name__ for item in items(only_run(tmp_path))] == ["SampleRow"] * 2
+
+
 def test_a_map_may_be_longer_than_the_name_of_a_file() -> None:
     assert fields_in(f"response={'a' * 300}") == (("response", "a" * 300),)
 

@@ -23,6 +23,7 @@ def test_advantages_have_no_mean_and_a_deviation_of_one(values: tokens.Floats) -
 
 def test_a_group_without_spread_teaches_nothing() -> None:
     assert tokens.group_advantages(np.array([3.0, 3.0])).tolist() == [0.0, 0.0]
+    assert tokens.group_advantages(np.array([699051.3780084] * 3)).tolist() == [0.0] * 3
     assert tokens.group_advantages(np.array([3.0])).tolist() == [0.0]
     assert np.isnan(tokens.group_advantages(np.array([np.nan]))).all()
 

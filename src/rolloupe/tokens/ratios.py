@@ -126,7 +126,8 @@ def group_advantages(rewards: Floats, *, by_std: bool = True, ddof: int = 1, eps
     if not known.size:
         return rewards.copy()
     with np.errstate(over="ignore", invalid="ignore"):
-        centred: Floats = rewards - known.mean()
+        mean = known[0] if (known == known[0]).all() else known.mean()  # which may be off by a rounding error
+        centred: Floats = rewards - mean
         if not by_std:
             return centred
         std = float(known.std(ddof=ddof)) if known.size > ddof else 0.0

@@ -115,7 +115,7 @@ class JsonlFormat(RecordFormat):
                     complete(record, row)
         except Unusable as error:
             if isinstance(error, NoObject):
-                pieces = pieces_in(line.data or b"")
+                pieces = pieces_in(line.data or b"", is_ended=line.ended)
                 if pieces.objects or (line.data or b"").strip(BLANK) in OF_ARRAY:
                     return self._pieces(run, source, complete, line, pieces, str(error))
             reason = str(error) if line.ended else f"the last line has no end yet ({error})"

@@ -333,12 +333,17 @@ class LinePieces(NamedTuple):
     torn: tuple[int, int] | None
 
 
-def pieces_in(data: bytes) -> LinePieces:
-    """Find the objects of a line: of an array, one behind the other, before a comma, or behind the rest of another."""
+def pieces_in(data: bytes, *, is_ended: bool = True) -> LinePieces:
+    """Find the objects of a line: of an array, one behind the other, before a comma, or behind the rest of another.
+
+    Of a line that has no end yet, whole objects behind the beginning of another one lie within that.
+    """
     text = data.decode("latin-1")  # a character for each byte
-    objects, at, _ = _objects_from(text, 0)
+    objects, at, reached = _objects_from(text, len(BOM) if data.startswith(BOM) else 0)
     if at == len(text):
         return LinePieces(objects, None)
+    if not is_ended and reached >= len(text.rstrip()):  # nothing is wrong but that it ends
+        return LinePieces(objects, (at, len(text)))
     begun, budget = at, MOST_LOOKS * len(text) + FREE_LOOKS
     while (at := text.find('{"', at + 1)) >= 0 and budget > 0:
         behind, stop, reached = _objects_from(text, at)
