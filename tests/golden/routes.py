@@ -45,7 +45,7 @@ class Asked:
         if kind.startswith("application/json"):
             found = plain(answer.json, self.folder)
         elif kind.startswith("application/x-ndjson"):
-            found = [plain(json.loads(line), self.folder) for line in answer.body.splitlines()]
+            found = whole_search([plain(json.loads(line), self.folder) for line in answer.body.splitlines()])
         elif kind.startswith("text/html"):
             found = plain(report_data(answer.body), self.folder)
         elif kind.startswith("text/"):
@@ -54,6 +54,12 @@ class Asked:
             found = digest(answer.body) if kind != "application/vnd.apache.parquet" else "a table"
         self.answers[asked] = [answer.status, kind, found]
         return answer.json if kind.startswith("application/json") else None
+
+
+def whole_search(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """Join the events of a search: how many there are, and what each of them brings, depends on the clock."""
+    joined = {name: [hit for event in events for hit in event[name]] for name in ("hits", "transcripts")}
+    return {**events[-1], **joined, "found_since": "volatile"}
 
 
 def answers_of(library: Library, folder: Path, *, is_whole: bool) -> Answers:

@@ -43,7 +43,7 @@ from rolloupe.server.routes import (
     static_app,
     trainer_files,
 )
-from rolloupe.server.routes.charts import curve_csv, curves, distributions
+from rolloupe.server.routes.charts import curve_csv, curves
 from rolloupe.server.routes.tokens import sample_tokens
 from rolloupe.server.security import guarded
 from rolloupe.server.security.auth import LOGIN
@@ -65,7 +65,7 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/groups/progress", lists.progress),
     (f"{RUN}/catalogue", curves.catalogue),
     (f"{RUN}/alarms", curves.alarms),
-    (f"{RUN}/distribution", distributions.distribution),
+    (f"{RUN}/distribution", curves.distribution),
     (f"{RUN}/problems", runs.problems),
     (f"{RUN}/problems/raw", runs.problem_raw),
     (f"{RUN}/about", trainer_files.about),

@@ -1,6 +1,4 @@
-"""Curves: what a run has (`catalogue`), many of many runs in one answer (`curves`), what stands
-at their foot (`alarms`, `landmarks`).
-"""
+"""Curves of runs: the catalogue, many curves in one answer, the alarms about them, and the distribution of a metric."""
 
 import hashlib
 from collections.abc import Sequence
@@ -33,6 +31,9 @@ MAX_ENTRIES = 10_000
 MAX_ALARMS = 200
 
 OF_K = ("pass_at", "pass_all")
+
+COLUMNS, MAX_COLUMNS = 200, 1000
+"""Columns of a distribution, unless a request names a number, and the most that it may name."""
 
 
 async def catalogue(request: Request) -> Response:
@@ -209,3 +210,22 @@ def curve_data(run_id: str, place: int, curve: Curve) -> wire.CurveData:
         samples=None if curve.samples is None else curve.samples.tolist(),
         error="",
     )
+
+
+async def distribution(request: Request) -> Response:
+    """`GET /api/runs/{run}/distribution?name=&split=&where=&columns=&step_min=&step_max=`."""
+    context, run = context_of(request), await context_of(request).run(request)
+    parameters, version = request.query_params, run.version
+    name, split = params.word(parameters, "name"), parameters.get("split", "")
+    columns = params.integer(parameters, "columns", COLUMNS, 1, MAX_COLUMNS)
+    where = parameters.get("where", "")
+    low, high = params.optional(parameters, "step_min"), params.optional(parameters, "step_max")
+
+    def make() -> wire.DistributionReply:
+        found = query.distribution(run, name, split, where=where, most=columns, step_min=low, step_max=high)
+        return wire.DistributionReply(
+            run=run.id, version=version, name=name, split=found.split, edges=found.edges,
+            first_steps=found.first_steps.tolist(), last_steps=found.last_steps.tolist(), counts=found.counts.tolist(),
+        )  # fmt: skip
+
+    return await context.replies.answer(request, version, make)
