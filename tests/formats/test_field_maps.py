@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rolloupe.formats import fields_in
+from rolloupe.formats import discover, fields_in
 from rolloupe.formats.reading.field_map import MISSING, member
 from rolloupe.model import Problem
 from tests.formats.support import items, only_run, rows, samples
@@ -96,9 +96,9 @@ def test_a_line_about_several_scores_is_true(tmp_path: Path) -> None:
     (row,) = rows(only_run(tmp_path, fields=fields_in(problem.reason.partition("--map ")[2])))
     assert (row.response, row.reward) == ("a", 2)
     (tmp_path / "log.jsonl").write_text(json.dumps(line).replace('"a"', '""') + "\n")
-    (problem,) = items(only_run(tmp_path))
-    assert isinstance(problem, Problem) and "its texts are question" in problem.reason
-    assert "reward=scores.0" not in problem.reason
+    found = discover([tmp_path])
+    assert found.runs == [] and "(keys: question, checks)" in found.notes[0].reason, found.notes
+    assert "reward=scores.0" not in found.notes[0].reason
 
 
 def test_a_row_without_the_key_is_not_read_from_an_object_in_it(tmp_path: Path) -> None:
