@@ -45,7 +45,7 @@ class Asked:
         if kind.startswith("application/json"):
             found = plain(answer.json, self.folder)
         elif kind.startswith("application/x-ndjson"):
-            found = whole_search([plain(json.loads(line), self.folder) for line in answer.body.splitlines()])
+            found = plain(_searched([json.loads(line) for line in answer.body.splitlines()]), self.folder)
         elif kind.startswith("text/html"):
             found = plain(report_data(answer.body), self.folder)
         elif kind.startswith("text/"):
@@ -56,10 +56,12 @@ class Asked:
         return answer.json if kind.startswith("application/json") else None
 
 
-def whole_search(events: list[dict[str, Any]]) -> dict[str, Any]:
-    """Join the events of a search: how many there are, and what each of them brings, depends on the clock."""
-    joined = {name: [hit for event in events for hit in event[name]] for name in ("hits", "transcripts")}
-    return {**events[-1], **joined, "found_since": "volatile"}
+def _searched(events: list[Any]) -> Any:
+    """What a search found in the end: how many events it took depends on the time that each took. Else all lines."""
+    if not events or "found_since" not in events[-1]:
+        return events
+    hits = [hit for event in events for hit in event["hits"]]
+    return {"hits": hits, "end": events[-1] | {"hits": [], "found_since": []}}
 
 
 def answers_of(library: Library, folder: Path, *, is_whole: bool) -> Answers:
