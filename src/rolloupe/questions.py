@@ -29,8 +29,8 @@ class Query(Struct, frozen=True, kw_only=True):
 class StepWindow(Query, frozen=True, kw_only=True):
     """Some of the steps of a run; both ends belong to it."""
 
-    step_min: Annotated[Step | None, Meta(description="The first step.")] = None
-    step_max: Annotated[Step | None, Meta(description="The last step, inclusive.")] = None
+    step_min: Annotated[int | None, Meta(description="The first step.")] = None
+    step_max: Annotated[int | None, Meta(description="The last step, inclusive.")] = None
 
 
 class Window(StepWindow, frozen=True, kw_only=True):
@@ -47,7 +47,7 @@ Split = Annotated[str, Meta(min_length=1, description="The split, such as train.
 AnySplit = Annotated[str, Meta(description="One split. Default: all.")]
 Prompt = Annotated[str, Meta(min_length=1, description="The prompt, by the name that other answers have for it.")]
 Judge = Annotated[str, Meta(description="The sample metric that grades answers. Default: the run's own.")]
-Bar = Annotated[float | None, Meta(description="The least value of a correct answer. Default: the run's own.")]
+Bar = Annotated[float | None, Meta(description="The threshold of a correct answer. Default: the run's own.")]
 Series = Annotated[str, Meta(min_length=1, description="The token series, such as logprobs.")]
 
 

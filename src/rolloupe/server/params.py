@@ -1,5 +1,6 @@
 """Reads the query part of an address. A `BadQuery` names the wrong parameter and its bounds."""
 
+import math
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
@@ -104,23 +105,45 @@ def query_of(params: QueryParams, query: type[Query]) -> Query:
             continue
         value = params.get(field.name)
         if value:
-            try:
-                given[field.name] = msgspec.convert(value, field.type, strict=_is_text(field.type))
-            except msgspec.ValidationError as error:
-                raise BadQuery(f"{field.name}={value[:40]!r} is wrong: {error}") from None
+            given[field.name] = _value(field, value)
         elif field.required:
             raise BadQuery(f"missing query parameter: {field.name}")
     return query(**given)
 
 
+def _value(field: structs.FieldInfo, value: str) -> Any:
+    """Read a parameter. Raises `BadQuery`, which says what the field means."""
+    kinds = {type(member) for member in _members(field.type)}
+    try:
+        found = msgspec.convert(value, field.type, strict=inspect.StrType in kinds)
+    except msgspec.ValidationError as error:
+        limits = str(error).partition("Expected ")[2].partition(" - at")[0]
+        bounds = f" {limits.replace('`', '').partition(' ')[2]}" if "=" in limits else ""
+        words = {inspect.FloatType: "a number", inspect.IntType: "a whole number", inspect.BoolType: "1 or 0"}
+        kind = next((word for one, word in words.items() if one in kinds), "one of its values")
+        raise BadQuery(f"{field.name}={value[:40]!r} is not {kind}{bounds}: {_meaning(field.type)}") from None
+    if isinstance(found, float) and not math.isfinite(found):
+        raise BadQuery(f"{field.name}={value[:40]!r} is not a finite number: {_meaning(field.type)}")
+    if isinstance(found, int) and not -INT64 <= found < INT64:
+        raise BadQuery(f"{field.name}={value[:40]!r} is not a whole number from {-INT64} to {INT64 - 1}")
+    return found
+
+
+def _members(kind: Any) -> tuple[inspect.Type, ...]:
+    """The types that a field may have, without what describes them."""
+    info = inspect.type_info(kind)
+    while isinstance(info, inspect.Metadata):
+        info = info.type
+    return tuple(info.types) if isinstance(info, inspect.UnionType) else (info,)
+
+
+def _meaning(kind: Any) -> str:
+    """The description of a field, within a sentence."""
+    info = inspect.type_info(kind)
+    described = (info.extra_json_schema or {}).get("description", "") if isinstance(info, inspect.Metadata) else ""
+    return str(described)[:1].lower() + str(described)[1:].rstrip(".")
+
+
 def _is_list(kind: Any) -> bool:
     """True for texts that repeat their name."""
-    info = inspect.type_info(kind)
-    return isinstance(info.type if isinstance(info, inspect.Metadata) else info, inspect.VarTupleType)
-
-
-def _is_text(kind: Any) -> bool:
-    """Whether a field holds a text: "null" and "1" are texts there."""
-    info = inspect.type_info(kind)
-    members = info.types if isinstance(info, inspect.UnionType) else (info,)
-    return any(isinstance(member, inspect.StrType) for member in members)
+    return isinstance(_members(kind)[0], inspect.VarTupleType)

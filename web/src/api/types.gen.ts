@@ -1801,7 +1801,7 @@ export interface Suggestion {
 export interface EvalQuery {
   /** The sample metric that grades answers. Default: the run's own. */
   metric?: string | undefined;
-  /** The least value of a correct answer. Default: the run's own. */
+  /** The threshold of a correct answer. Default: the run's own. */
   bar?: number | null | undefined;
   /** The k of pass@k and pass^k, such as 1,4,8. Default: powers of two. */
   k?: string | undefined;
@@ -1854,7 +1854,7 @@ export interface GridQuery {
   split: string;
   /** The sample metric that grades answers. Default: the run's own. */
   metric?: string | undefined;
-  /** The least value of a correct answer. Default: the run's own. */
+  /** The threshold of a correct answer. Default: the run's own. */
   bar?: number | null | undefined;
   /** Only prompts of this verdict, or `unbeaten` ones. */
   only?: string | undefined;
@@ -1911,7 +1911,7 @@ export interface AnswerQuery {
   prompt: string;
   /** The sample metric that grades answers. Default: the run's own. */
   metric?: string | undefined;
-  /** The least value of a correct answer. Default: the run's own. */
+  /** The threshold of a correct answer. Default: the run's own. */
   bar?: number | null | undefined;
 }
 
