@@ -23,6 +23,11 @@ from rolloupe.formats.reading.records import TOO_LARGE, Unusable
 from rolloupe.formats.telescope.archives import UNDISPATCHED, Facts, Kind, KindTables, Row, name_of, stamp_of
 from rolloupe.model import Locator, Part, RunInfo, Sample, SampleRow, Source, Status, ToolCall, Turn
 
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
 NUMBERS = (
     "off_policy_steps", "num_generations", "compute_reward_time", "compute_eval_metrics_time", "inference_step",
     "model_step",
@@ -41,6 +46,12 @@ _AFTERWARDS = "_after_training"
 """The suffix of the split of an evaluation after training, absent from the evaluation's name during training."""
 _LAST = 2**40
 """Samples without a number of their own come after all others."""
+
+MAX_TEXT_BYTES = 64 * 2**20
+"""Maximum amount of text for one sample."""
+
+_FRAME = b"\x28\xb5\x2f\xfd"
+_WINDOW: dict[int, int] = {zstd.DecompressionParameter.window_log_max: MAX_WINDOW_LOG}
 
 Place = tuple[int, int]
 """Agent and generation."""
@@ -447,43 +458,3 @@ def _tie(turn: Turn, results: Sequence[Result]) -> None:
         turn.logs |= {f"{name}{behind}": call[name] for name in CALL_FACTS if call.get(name) not in (None, "", -1)}
         if call.get("error"):
             turn.logs[f"error{behind}"] = call["error"]
-
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
-
-NUMBERS = (
-    "off_policy_steps", "num_generations", "compute_reward_time", "compute_eval_metrics_time", "inference_step",
-    "model_step",
-)  # fmt: skip
-_PLACED = {
-    *NUMBERS, "step", "trainer_step", "group_id", "sample_id", "reward", "advantage", "total_tokens", "stop_reason",
-    "discard_reason", "eval_name", "sample_idx", "completion_idx", "env", "tail_idx",
-}  # fmt: skip
-_OF_PROMPT = {
-    "timestamp", "discard_reason", "trainer_step", "inference_step", "step", "group_id", "env", "prompt",
-    "tokens_prompt", "system_prompt", "tokens_system_prompt", "tail_idx", "eval_name", "model_step", "sample_idx",
-    "sample_id",
-}  # fmt: skip
-_FINISHED = ("final_answer",)
-_AFTERWARDS = "_after_training"
-"""The suffix of the split of an evaluation after training, absent from the evaluation's name during training."""
-_LAST = 2**40
-"""Samples without a number of their own come after all others."""
-
-TIMINGS = ("queue_time", "ttft", "prefill_time", "decode_time", "inference_time", "e2e_latency")
-
-CALL_FACTS = ("success", "exit_code", "truncated", "result_tokens", "sandbox_id")
-TOOL_RESULT = "tool_result"
-"""The `turn_type` of a message that answers tool calls."""
-
-NEAR = 32
-"""Number of messages to search for a result, before and after its own place."""
-
-MAX_TEXT_BYTES = 64 * 2**20
-"""Maximum amount of text for one sample."""
-
-_FRAME = b"\x28\xb5\x2f\xfd"
-_WINDOW: dict[int, int] = {zstd.DecompressionParameter.window_log_max: MAX_WINDOW_LOG}

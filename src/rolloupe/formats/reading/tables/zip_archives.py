@@ -29,6 +29,11 @@ from rolloupe.formats.reading.tables.parquet_files import reason_of
 from rolloupe.model import Location
 from rolloupe.storage import open_file
 
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
 MAX_MEMBERS = 1000
 MAX_DIRECTORY_BYTES = 2**22
 """Maximum size of a directory with this many members: no table has longer names."""
@@ -332,11 +337,6 @@ def _as_python(batch: pa.RecordBatch) -> list[dict[str, object]]:
 def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
 
 MAX_MEMBERS_DIRECTORY_BYTES = 64 * 2**20
 MAX_UNPACKED_BYTES = 256 * 2**20
