@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tools import house_figures
 
 import rolloupe
 from rolloupe.errors import defect
@@ -121,6 +122,17 @@ def test_variables_are_named_for_what_they_hold() -> None:
 def test_the_check_of_variables_sees_each_kind() -> None:
     code = "def f(told, *said, **held):\n    for gone in told: lambda come: (there := come)"
     assert variables_in(code) == VAGUE
+
+
+def test_no_name_is_bound_twice_and_no_modules_import_each_other() -> None:
+    parsed = house_figures.modules()
+    assert house_figures.bound_twice(parsed) == [] and house_figures.circles(parsed) == []
+    twice = ast.parse("LIMIT = 1\nLIMIT = 2\n")
+    first, second = (house_figures.SOURCES / name for name in ("one.py", "two.py"))
+    lazy = "def f():\n    from rolloupe.two import g\n"
+    planted = {first: ast.parse(lazy), second: ast.parse("from rolloupe import one\n")}
+    assert house_figures.bound_twice({first: twice}) == ["one.py:LIMIT"]
+    assert house_figures.circles(planted) == [["rolloupe.one", "rolloupe.two"], ["rolloupe.two", "rolloupe.one"]]
 
 
 def test_the_readme_lists_the_formats() -> None:

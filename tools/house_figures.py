@@ -2,7 +2,8 @@
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 SOURCES = Path(__file__).parents[1] / "src" / "rolloupe"
@@ -56,6 +57,52 @@ def tiny_private_functions(parsed: dict[Path, ast.Module]) -> list[str]:
             if is_private and lines <= MOST_LINES and text.count(function.name) == 2:
                 found.append(f"{path.relative_to(SOURCES)}:{function.name}")
     return found
+
+
+def bound_twice(parsed: dict[Path, ast.Module]) -> list[str]:
+    """Return the names that a module binds twice at its top: the second hides the first."""
+    found = []
+    for path, tree in parsed.items():
+        names = Counter[str]()
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                names[node.name] += not node.decorator_list  # of several overloads, the last has none
+            elif isinstance(node, ast.Assign | ast.AnnAssign):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                parts = (part for target in targets for part in ast.walk(target))
+                names.update(
+                    part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+                )
+        found += [f"{path.relative_to(SOURCES)}:{name}" for name, times in names.items() if times > 1]
+    return found
+
+
+def circles(parsed: dict[Path, ast.Module]) -> list[list[str]]:
+    """Return the modules that import each other, also by imports within functions; not those for types alone."""
+    names = {path: ".".join(path.relative_to(SOURCES.parent).with_suffix("").parts) for path in parsed}
+    modules = {name.removesuffix(".__init__"): parsed[path] for path, name in names.items()}
+    graph = {name: {*_imported(tree, modules)} - {name} for name, tree in modules.items()}
+    while leaves := {name for name, others in graph.items() if not others}:
+        graph = {name: others - leaves for name, others in graph.items() if name not in leaves}
+    while roots := graph.keys() - {other for others in graph.values() for other in others}:
+        graph = {name: others for name, others in graph.items() if name not in roots}
+    return [[name, *sorted(others)] for name, others in graph.items()]
+
+
+def _imported(tree: ast.Module, modules: Collection[str]) -> Iterator[str]:
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            waiting += node.orelse
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                yield from (name for name in (full if full in modules else node.module,) if name in modules)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in modules)
+        waiting += ast.iter_child_nodes(node)
 
 
 def main(arguments: list[str]) -> None:

@@ -32,7 +32,7 @@ class RunPart(Struct, frozen=True):
 
 
 class Reading(Struct, frozen=True, kw_only=True):
-    """How a person wants files to be read, as far as the files do not say it."""
+    """How a person wants files to be read where these do not say it."""
 
     format: str = ""
     """Read everything as this format; empty: recognise the format."""
@@ -296,7 +296,7 @@ class SampleRow(Struct, kw_only=True):
     """Sample metrics by name."""
     tags: dict[str, str] = {}
     series: dict[str, SeriesFacts] = {}
-    """Facts of the token series that `Sample.series` holds, by name, as far as a scan has them."""
+    """Facts of the token series that `Sample.series` holds, by name; those that a scan does not have are missing."""
     has_series: bool = False
     """True if the sample has token series of which a scan has no facts."""
     prompt: str = ""
@@ -445,7 +445,7 @@ length (Dr. GRPO) does; `sequence_mean` so that each sequence weighs the same, h
 
 
 class RunLoss(Struct, frozen=True, kw_only=True):
-    """The loss that a run was trained with, as far as its configuration says."""
+    """The loss that a run was trained with, by its configuration."""
 
     rule: str
     """A name of `rolloupe.tokens.UPDATES`."""

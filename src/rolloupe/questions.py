@@ -20,29 +20,30 @@ from rolloupe.errors import BadQuery
 
 INT64 = 2**63
 Step = Annotated[int, Meta(ge=-INT64, le=INT64 - 1)]
+FirstStep = Annotated[int | None, Meta(description="The first step.")]
+LastStep = Annotated[int | None, Meta(description="The last step, inclusive.")]
+UsualSplit = Annotated[str, Meta(description="A split, such as train. Default: train, or the first one.")]
 
 
 class Query(Struct, frozen=True, kw_only=True):
-    """What is asked of a run. Every field has a default, and a description for the people and agents who ask."""
+    """What is asked of a run. Every field has a description for the people and agents who ask."""
 
 
 class StepWindow(Query, frozen=True, kw_only=True):
     """Some of the steps of a run; both ends belong to it."""
 
-    step_min: Annotated[int | None, Meta(description="The first step.")] = None
-    step_max: Annotated[int | None, Meta(description="The last step, inclusive.")] = None
+    step_min: FirstStep = None
+    step_max: LastStep = None
 
 
 class Window(StepWindow, frozen=True, kw_only=True):
     """Some of the steps of a split."""
 
-    split: Annotated[str, Meta(description="A split, such as train. Default: train, or the first one.")] = ""
+    split: UsualSplit = ""
 
 
 Env = Annotated[str | None, Meta(description="Only samples of this environment.")]
 Correct = Annotated[str, Meta(description="The sample metric that says what is correct, if its name does not say so.")]
-
-
 Split = Annotated[str, Meta(min_length=1, description="The split, such as train.")]
 AnySplit = Annotated[str, Meta(description="One split. Default: all.")]
 Prompt = Annotated[str, Meta(min_length=1, description="The prompt, by the name that other answers have for it.")]

@@ -99,6 +99,9 @@ def test_a_line_about_several_scores_is_true(tmp_path: Path) -> None:
     found = discover([tmp_path])
     assert found.runs == [] and "(keys: question, checks)" in found.notes[0].reason, found.notes
     assert "reward=scores.0" not in found.notes[0].reason
+    (problem,) = items(only_run(tmp_path, format="generic"))
+    assert isinstance(problem, Problem) and "its texts are question" in problem.reason
+    assert "reward=scores.0" not in problem.reason
 
 
 def test_a_row_without_the_key_is_not_read_from_an_object_in_it(tmp_path: Path) -> None:

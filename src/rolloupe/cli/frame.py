@@ -14,7 +14,6 @@ import click
 
 from rolloupe.cli.terminal import complain
 from rolloupe.errors import BadQuery, IncompleteIndex, NotWritable, RolloupeError, SourceChanged, UnreadablePath
-from rolloupe.questions import QUESTIONS
 
 ELSEWHERE = "rolloupe.elsewhere"
 """Where a context keeps the command that runs on another machine."""
@@ -79,14 +78,13 @@ class Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
         del ctx
-        return sorted({*self.modules, *(name for name in QUESTIONS if QUESTIONS[name].has_command)})
+        return sorted(self.modules)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of a name, or None."""
         del ctx
         if cmd_name not in self.modules:
-            question = QUESTIONS.get(cmd_name)
-            return _asking(cmd_name) if question and question.has_command else None
+            return None
         command: click.Command = getattr(import_module(self.modules[cmd_name]), cmd_name)
         return command
 
@@ -121,12 +119,6 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except BrokenPipeError as error:
             raise ReaderGone from error
-
-
-def _asking(name: str) -> click.Command:
-    from rolloupe.cli.questions import plain_command
-
-    return plain_command(name)
 
 
 class ReaderGone(Exception):

@@ -88,8 +88,8 @@ class Format(ABC):
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """Return the runs *at* `path` (a folder or one file), without looking deeper than the layout itself.
 
-        With `forced`, a person named this format: names must match as far as necessary, contents need not. Links may
-        lead to places below `link_root` (empty: below `path`), and the runs record that.
+        With `forced`, a person named this format: only the names that it cannot do without must match, contents need
+        not. Links may lead to places below `link_root` (empty: below `path`), and the runs record that.
         """
 
     def _run_at(self, path: Path, reason: str, links: str, name: str = "", parts: tuple[RunPart, ...] = ()) -> RunInfo:

@@ -67,7 +67,7 @@ class Stats(Struct, frozen=True):
 
 
 class SplitSummary(NamedTuple):
-    """One split, as far as it is indexed. `groups` sums the groups of all steps."""
+    """The indexed part of a split. `groups` sums the groups of all steps."""
 
     name: str
     steps: int

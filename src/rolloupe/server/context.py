@@ -46,7 +46,7 @@ class Gone(RolloupeError):
 
 
 class StepInputs(NamedTuple):
-    """What the update of a step depends on, as far as it has been read."""
+    """What has been read of the inputs that the update of a step depends on."""
 
     found: Sequence[query.UpdateInputs | str]
     size_bytes: int

@@ -56,7 +56,7 @@ def hide_masked(series: Sequence[TokenSeries], masks: Sequence[str] = MASKS) -> 
 
 
 def token_count(sample: Sample) -> int:
-    """Return the number of tokens of a sample, as far as its ids, its strings and its series show it."""
+    """Return the number of tokens that the ids, the strings and the series of a sample show."""
     ends = (one.offset + len(one.values) for one in sample.series)
     return max(len(sample.token_ids), len(sample.token_strings), *ends, 0)
 

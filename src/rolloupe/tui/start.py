@@ -139,7 +139,7 @@ class Opener:
 
 
 def palette_name(theme: str) -> str:
-    """Return the colours for a terminal, as far as its environment names them."""
+    """Return the name of the colours: the theme itself or, for `auto`, what the terminal's environment suggests."""
     if theme != "auto":
         return theme
     from rich.console import Console

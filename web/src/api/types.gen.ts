@@ -73,7 +73,7 @@ export interface Progress {
   found: number;
 }
 
-/** A split of a run, as far as it is indexed. */
+/** The indexed part of a split. */
 export interface SplitItem {
   name: string;
   steps: number;
@@ -434,13 +434,13 @@ export interface RunMetricsRequest {
   curve: CurveQuery;
 }
 
-/** The metric of each run, as far as there was time: `left` runs wait for the next request. */
+/** The metric of the runs that were looked at in time; `left` runs wait for the next request. */
 export interface RunMetricsReply {
   runs: RunMetricItem[];
   left: number;
 }
 
-/** `GET /api/catalogue`: the curves that any run has, as far as there was time for all runs. */
+/** `GET /api/catalogue`: the curves of all runs that were looked at in time. */
 export interface RunsCatalogueReply {
   entries: CatalogueEntry[];
   /** The number of runs that have each of `entries`. */
@@ -683,7 +683,7 @@ export interface MemberText {
   skipped: number;
   /** Characters at the end that are not sent. */
   cut: number;
-  /** `parts`, `ends` (where the other goes on), `same`, `alike` (as far as compared), `self`, `none`, `error`. */
+  /** `parts`, `ends` (where the other goes on), `same`, `alike` (in what was compared), `self`, `none`, `error`. */
   verdict: string;
   /** Characters before the place where it diverges from the compared answer; -1 if it does not. */
   parts_at: number;
@@ -1452,7 +1452,7 @@ export interface Prevalence {
 export interface ReadingList {
   /**
    * Two siblings: the first has more of the feature, or less where it is punished, and the better reward, though it
-   * is no more correct as far as that is known.
+   * is no more correct, if the run says what is correct.
    */
   pairs: [string, string][];
   /** The first sample that has the feature. */

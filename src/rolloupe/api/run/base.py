@@ -79,7 +79,7 @@ class OpenedRun:
         return f"<Run {self.id!r} ({self.format}) at {self.path!r}>"
 
     def _ready(self, *, derived: bool = False) -> "OpenRun":
-        """Return the run once it is indexed as far as `wait` demands, with `derived` metrics if needed."""
+        """Return the run, once its numbers are indexed unless `wait` is false, with `derived` metrics if needed."""
         run = self._opened()
         if self._wait:
             wait = run.wait_all if derived else run.wait

@@ -59,12 +59,12 @@ class RunTokens(OpenedRun):
         against: str | None = None,
         **thresholds: float,
     ) -> "GroupedUpdate":
-        """Return what a step does to the tokens of its samples under a rule, as far as they hold logprobs.
+        """Return what a step does to the tokens of its samples under a rule; samples without logprobs are left out.
 
         `whole`, `by_sample`, `by_group`, `by_role`, `by_string` and `by_position` hold sums of absolute coefficients:
         `up`, `down`, and what is `lost` to the rule; `shares(whole)` of each are their shares of the update, of which
         all three together are 1. Reads all samples of the step, or of one group of it. What is not given is as in the
-        run's configuration. A KL penalty of the loss is in the sums only as far as `kl_weight` says. Raises `BadQuery`
+        run's configuration. The sums have a KL penalty only with the weight `kl_weight`. Raises `BadQuery`
         for an unknown rule or threshold, and without a rule, and `NotFound` for a step or a group without samples.
 
         Args:

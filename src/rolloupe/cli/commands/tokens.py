@@ -79,7 +79,7 @@ def tokens(
     """List the tokens of one sample, a line each, with their token series.
 
     A table has position, id, text, role, mask (whether the token counts) and, of the series, logprobs, entropy, kl_k3,
-    mismatch_kl and advantages, as far as the sample has them. --columns chooses among all columns: these, every other
+    mismatch_kl and advantages, those that the sample has. --columns chooses among all columns: these, every other
     series, and top_logprobs, what the model could have sampled instead. A line below the table names the series that it
     leaves out.
 

@@ -144,7 +144,7 @@ def _words(shown: Sequence[str], passage: Sequence[_Run], place: _Run) -> tuple[
 
 
 def pattern_of(words: Sequence[str], counted: slice) -> str:
-    """An expression of RE2 that finds the counted ones of some words, and the others as far as they stand around them.
+    """An expression of RE2 that finds the counted words, with those of the others that stand around them.
 
     Beyond words that vary, it takes what follows whole or not at all.
 

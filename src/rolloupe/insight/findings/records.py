@@ -37,7 +37,7 @@ class ReadingList(Struct, frozen=True):
 
     pairs: list[tuple[str, str]] = []
     """Two siblings: the first has more of the feature, or less where it is punished, and the better reward, though it
-    is no more correct as far as that is known."""
+    is no more correct, if the run says what is correct."""
     earliest: str = ""
     """The first sample that has the feature."""
     counterexample: str = ""

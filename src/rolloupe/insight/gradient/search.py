@@ -81,7 +81,7 @@ class Pulls:
         return self._arrays.ids(self._run, self._own[self.grouping.starts[groups]].tolist())
 
     def share(self, name: str, some: Mask, where: str = "") -> GradientShare:
-        """The share of some samples, as far as they were trained on."""
+        """The share of those of some samples that were trained on."""
         some = some & self.trained
         return GradientShare(
             name=name, where=where, samples=int(some.sum()), groups=int((self.sums(some) > 0).sum()),
@@ -133,7 +133,7 @@ def by_length(pulls: Pulls) -> list[GradientShare]:
 
 
 class Correctness(NamedTuple):
-    """Which samples are right, as far as a metric says so: masks of shape (N,)."""
+    """Which samples a metric rates, and which of these are right: masks of shape (N,)."""
 
     is_known: Mask
     is_right: Mask
@@ -143,7 +143,7 @@ class Correctness(NamedTuple):
 
 
 def by_outcome(pulls: Pulls, correct: Correctness | None) -> list[GradientShare]:
-    """Truncated samples, and of the others the right and the wrong ones as far as the run says so."""
+    """Truncated samples; then the right and the wrong ones of the others, if the run says which are right."""
     is_cut = pulls.words("status") == "truncated"
     parts = [("truncated", is_cut, "status = truncated")]
     rest = "status != truncated"

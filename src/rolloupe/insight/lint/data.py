@@ -72,7 +72,7 @@ class LintData:
 
     @property
     def has_tokens(self) -> Mask:
-        """Which samples have token series, as far as derived metrics of them tell."""
+        """Which samples have token series: those with a derived metric of them."""
         found: Mask = np.any([self.has_value(name) for name in self._tokens], axis=0)
         return found
 

@@ -36,7 +36,7 @@ class WholeSample:
 
     @cached_property
     def token_texts(self) -> list[str]:
-        """The texts of the tokens of the response, as far as the record or a tokenizer has them."""
+        """The texts of the tokens of the response, from the record or a tokenizer."""
         return query.texts_of_response(self.of)
 
 

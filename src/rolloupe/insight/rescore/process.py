@@ -73,7 +73,7 @@ class GraderProcess:
         self._lock = threading.Lock()
 
     def verdicts(self, samples: Sequence[dict[str, Any]]) -> list[Verdict]:
-        """Grade the samples of a group, as far as the grader does not hang.
+        """Grade the samples of a group: all, unless the grader hangs at `MOST_LATE` in a row or is closed.
 
         Raises `BadQuery` if the grader cannot be loaded.
         """

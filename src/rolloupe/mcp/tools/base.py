@@ -31,14 +31,6 @@ class RunArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     cursor: Annotated[str, Meta(description="Where to go on, as the last answer to the same question says.")] = ""
 
 
-class WindowArguments(RunArguments, frozen=True, kw_only=True):
-    """A part of a run."""
-
-    split: Annotated[str, Meta(description="A split, such as train. Default: train, or the first one.")] = ""
-    step_min: Annotated[int | None, Meta(description="The first step.")] = None
-    step_max: Annotated[int | None, Meta(description="The last step, inclusive.")] = None
-
-
 class Tool(NamedTuple):
     """One tool."""
 

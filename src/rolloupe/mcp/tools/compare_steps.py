@@ -12,6 +12,7 @@ from rolloupe.errors import BadQuery
 from rolloupe.mcp.answer import Page, start_of
 from rolloupe.mcp.bins import bounds_of
 from rolloupe.mcp.tools.base import RunArguments, Tool, run_of, split_of
+from rolloupe.questions import UsualSplit
 
 if TYPE_CHECKING:
     from rolloupe.api import Run, Runs
@@ -23,7 +24,7 @@ MOST_SERIES = 3
 class CompareArguments(RunArguments, frozen=True, kw_only=True):
     """Two windows of steps, and curves."""
 
-    split: Annotated[str, Meta(description="A split, such as train. Default: train, or the first one.")] = ""
+    split: UsualSplit = ""
     before: Annotated[
         tuple[int, int] | None, Meta(description="The first and the last step. Default: the first third of all.")
     ] = None

@@ -9,7 +9,8 @@ from msgspec import Meta
 from rolloupe.api.arguments import sample_query
 from rolloupe.errors import BadQuery
 from rolloupe.mcp.answer import Page, start_of
-from rolloupe.mcp.tools.base import Tool, WindowArguments, run_of
+from rolloupe.mcp.tools.base import RunArguments, Tool, run_of
+from rolloupe.questions import FirstStep, LastStep, UsualSplit
 
 if TYPE_CHECKING:
     from rolloupe.api import Run, Runs
@@ -22,9 +23,12 @@ MOST_ROWS = 100
 MOST_COLUMNS = 20
 
 
-class QueryArguments(WindowArguments, frozen=True, kw_only=True):
+class QueryArguments(RunArguments, frozen=True, kw_only=True):
     """Which samples, in which order, with which columns."""
 
+    split: UsualSplit = ""
+    step_min: FirstStep = None
+    step_max: LastStep = None
     where: Annotated[
         str,
         Meta(

@@ -135,7 +135,7 @@ def secret_in(place: Path) -> str:
 
 
 def allow_many_files() -> None:
-    """Raise the number of files that this process may open as far as the system allows."""
+    """Raise the number of files that this process may open to what the system allows."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 

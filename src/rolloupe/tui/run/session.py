@@ -295,12 +295,12 @@ class Session:
         return steps
 
     def columns(self, split: str) -> list[str]:
-        """Return the columns of a list beside the preview: reward, advantage, length, as far as they vary."""
+        """Return the columns of a list beside the preview: those of reward, advantage and length that vary."""
         return query.usual_columns(self.run, split)
 
 
 def near(steps: Sequence[int], step: int, by: int) -> int:
-    """Return the step that stands `by` steps after another one, or before it, as far as there are any."""
+    """Return the step that stands `by` steps after another one, or before it, or the last on that side."""
     if not steps:
         return step
     after = [one for one in steps if one > step] if by > 0 else [one for one in reversed(steps) if one < step]

@@ -48,7 +48,7 @@ class LiveRun:
 
     @property
     def newest_step(self) -> int:
-        """The newest step of the split, as far as it is known."""
+        """The newest step of the split that is known."""
         state = self.split_state
         return state.steps[-1].step if state and state.steps else self._screen.nav.place.step
 

@@ -294,7 +294,7 @@ def foot_line(message: str, is_alarm: bool, keys: Sequence[KeyHelp], share: int 
 
 
 def keys_line(words: Sequence[str], width: int, right: Line | None = None) -> Line:
-    """Return keys and what they do, as far as there is room; the last two, for help and for leaving, are always there.
+    """Return the keys that fit, with what they do; the last two, for help and for leaving, are always there.
 
     Each is a key, a blank, and a word.
     """

@@ -20,7 +20,7 @@ from rolloupe.tui.draw.numbers import figure, score
 from rolloupe.tui.run.masks import Mask
 
 FIRST = ("kl_k3", "kl", "mismatch_kl", "importance_ratio", "entropy", "log_ratio", "advantages", "logprobs")
-"""Series to begin with, as far as a sample has them."""
+"""Series to begin with, of those that a sample has."""
 FLAGS = ("loss_mask", "attention_mask", "is_masked", "is_masked_high", "is_masked_low")
 """Flags that a trainer recorded: numbers, but no values to compare."""
 

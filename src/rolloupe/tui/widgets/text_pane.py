@@ -54,7 +54,7 @@ class Layout:
             self._add(number)
 
     def _table_margin(self) -> int:
-        """Return the cells of the names in a table: as many as they need, as far as there is room."""
+        """Return the cells of the names in a table: as many as they need, within the room."""
         longest = max((width_of(block.margin[0]) for block in self.blocks), default=0)
         return min(max(TABLE_MARGIN, longest + 2), self.width * 2 // 5)
 

@@ -177,14 +177,14 @@ class RunMetricsRequest(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class RunMetricsReply(Struct, kw_only=True):
-    """The metric of each run, as far as there was time: `left` runs wait for the next request."""
+    """The metric of the runs that were looked at in time; `left` runs wait for the next request."""
 
     runs: list[RunMetricItem]
     left: int
 
 
 class RunsCatalogueReply(Struct, kw_only=True):
-    """`GET /api/catalogue`: the curves that any run has, as far as there was time for all runs."""
+    """`GET /api/catalogue`: the curves of all runs that were looked at in time."""
 
     entries: list[CatalogueEntry]
     runs_with: list[int]

@@ -30,7 +30,7 @@ class MemberText(Struct, kw_only=True):
     cut: int
     """Characters at the end that are not sent."""
     verdict: str
-    """`parts`, `ends` (where the other goes on), `same`, `alike` (as far as compared), `self`, `none`, `error`."""
+    """`parts`, `ends` (where the other goes on), `same`, `alike` (in what was compared), `self`, `none`, `error`."""
     parts_at: int
     """Characters before the place where it diverges from the compared answer; -1 if it does not."""
     error: str

@@ -7,7 +7,7 @@ from rolloupe.wire.records.numbers import Number
 
 
 class SplitItem(Struct, kw_only=True):
-    """A split of a run, as far as it is indexed."""
+    """The indexed part of a split."""
 
     name: str
     steps: int

@@ -150,7 +150,7 @@ def is_live(run: OpenRun, changed_s: float | None, quiet_s: float) -> bool:
 
 
 def split_items(run: OpenRun) -> list[wire.SplitItem]:
-    """Return the splits, as far as they are indexed."""
+    """Return the indexed parts of the splits."""
     newest, unknown = query.newest(run), query.Newest()
     return [
         wire.SplitItem(

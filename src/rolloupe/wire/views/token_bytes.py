@@ -126,7 +126,7 @@ def _sample_update(update: tuple[str, TokenUpdate] | None) -> wire.SampleUpdate 
 
 
 def pushed_by_position(by_position: Mapping[int, UpdateMass]) -> list[wire.UpdatePush]:
-    """Return the sums of positions 0 to 7, 8 to 15, 16 to 31 and so on, as far as there are tokens."""
+    """Return the sums of positions 0 to 7, 8 to 15, 16 to 31 and so on, to the last token."""
     rows: dict[int, list[UpdateMass]] = {}
     for position, push in sorted(by_position.items()):
         first = 1 << position.bit_length() >> 1

@@ -1,7 +1,7 @@
 """PyTorch's `.pt` files: an archive of a pickle and the storages of its tensors, or the older form without one.
 
 Source: `torch/serialization.py`. Members are stored, not packed, so each is a range of bytes of the file: the pickle is
-read block by block, a storage only as far as somebody asks for its values.
+read block by block, of a storage only the values that somebody asks for.
 """
 
 import encodings.cp437  # noqa: F401 - or zipfile imports it while it reads a name that is not UTF-8

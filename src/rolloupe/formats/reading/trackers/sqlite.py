@@ -173,7 +173,7 @@ def _read(location: Location, read: Callable[[apsw.Connection], T], seconds: flo
 
 
 def _copied(location: Location) -> BinaryIO:
-    """Copy a `-wal` as far as SQLite reads it; the copy of none is empty. Rows written meanwhile may be missing."""
+    """Copy the part of a `-wal` that SQLite reads; the copy of none is empty. Rows written meanwhile may be missing."""
     copy = TemporaryFile(prefix="rolloupe-")  # noqa: SIM115 - closed with the file system
     try:
         with open_file(location) as source:
