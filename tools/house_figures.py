@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 SOURCES = Path(__file__).parents[1] / "src" / "rolloupe"
+TESTS = Path(__file__).parents[1] / "tests"
 MOST_LINES = 3
 """Lines of a function that are not its docstring: shorter ones that are named once are looked at."""
 
@@ -105,6 +106,45 @@ def _imported(tree: ast.Module, modules: Collection[str]) -> Iterator[str]:
         waiting += ast.iter_child_nodes(node)
 
 
+def private_names(tree: ast.Module) -> set[str]:
+    """Return the private names that a module gives to functions, classes, variables and attributes."""
+    names = {
+        node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            names.add(node.id if isinstance(node, ast.Name) else node.attr)
+        elif isinstance(node, ast.arg):
+            names.add(node.arg)
+    return {name for name in names if name.startswith("_") and not name.endswith("_")}
+
+
+def reads_of_private_names(test: ast.Module, private: set[str]) -> list[str]:
+    """Return the private names of the package that a test imports, reads or replaces, each with its line."""
+    reads = []
+    private = private - private_names(test) - {"_replace"}  # of a named tuple, documented
+    for node in ast.walk(test):
+        line, names = getattr(node, "lineno", 0), list[str]()
+        if isinstance(node, ast.ImportFrom):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.Attribute):
+            names = [node.attr]
+        elif isinstance(node, ast.Call) and "setattr" in ast.unparse(node.func):
+            names = [str(given.value).rpartition(".")[2] for given in node.args if isinstance(given, ast.Constant)]
+        reads += [f"{line} {name}" for name in names if name in private]
+    return reads
+
+
+def tests_with_private_names(parsed: dict[Path, ast.Module]) -> list[str]:
+    """Return where tests reach for private names of the package."""
+    private = {name for tree in parsed.values() for name in private_names(tree)}
+    return [
+        f"{path.relative_to(TESTS)}:{read}"
+        for path in sorted(TESTS.rglob("*.py"))
+        for read in reads_of_private_names(ast.parse(path.read_text(encoding="utf-8")), private)
+    ]
+
+
 def main(arguments: list[str]) -> None:
     """Print the figures; with `--list`, what they count."""
     parsed = modules()
@@ -120,7 +160,12 @@ def main(arguments: list[str]) -> None:
         if len([one for one in function.args.args if one.arg not in ("self", "cls")] + function.args.kwonlyargs) > 6
     ]
     lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in parsed)
-    lists = {"twins in wire": twins(parsed), "tiny private functions": tiny_private_functions(parsed), "wide": wide}
+    lists = {
+        "twins in wire": twins(parsed),
+        "tiny private functions": tiny_private_functions(parsed),
+        "wide": wide,
+        "private names in tests": tests_with_private_names(parsed),
+    }
     print(f"{lines:,} lines in {len(parsed)} modules; p99 of functions: {lengths[len(lengths) * 99 // 100]} lines")
     for name, counted in lists.items():
         print(f"{len(counted)} {name}", *(counted if "--list" in arguments else ()), sep="\n  ")
