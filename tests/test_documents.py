@@ -90,8 +90,8 @@ def test_each_decision_is_numbered_dated_and_in_the_index() -> None:
     assert index.count("\n| ") == len(records) + index.count("\n## ")  # each table has a line of names
 
 
-def test_a_reward_passes_few_files_from_the_index_to_the_page() -> None:
-    assert len(walk.files_of_request()) + len(walk.files_of_page()) <= MOST_FILES
+def test_a_reward_passes_few_files_from_the_index_to_the_page(tmp_path: Path) -> None:
+    assert len(walk.files_of_request(tmp_path)) + len(walk.files_of_page()) <= MOST_FILES
 
 
 def test_the_walk_of_one_reward_names_files_that_there_are() -> None:

@@ -5,7 +5,6 @@ as a part of a record or a list, while one page of a list is answered; and the m
 type of the row.
 """
 
-import re
 import sys
 import tempfile
 import threading
@@ -49,17 +48,18 @@ def parts_of(value: Any) -> Iterator[Any]:
         yield from list(value.values())[:20]
 
 
-def files_of_request() -> list[str]:
-    """Return the modules of the package that hold a row while a page of a list is answered, sorted."""
+def files_of_request(folder: Path) -> list[str]:
+    """Return the modules of the package that hold a row while a page of a list is answered, sorted. Writes a run."""
     files: set[str] = set()
 
     def left(frame: FrameType, event: str, returned: Any) -> None:
         name = frame.f_code.co_filename
-        if event == "return" and name.startswith(str(SOURCES)) and name not in files:
-            if any(holds_row(value) for value in (returned, *frame.f_locals.values())):
-                files.add(name)
+        if event != "return" or name in files or not name.startswith(str(SOURCES)):
+            return
+        if any(holds_row(value) for value in (returned, *frame.f_locals.values())):
+            files.add(name)
 
-    with tempfile.TemporaryDirectory() as folder, opened(relax_run(Path(folder)), Path(folder) / "index") as library:
+    with opened(relax_run(folder), folder / "index") as library:
         threading.setprofile(left)  # before the threads start that answer
         app = served(library)
         address = f"{run_path(app)}/samples?split=train&step=2"
@@ -76,17 +76,13 @@ def files_of_request() -> list[str]:
 
 def files_of_page() -> list[str]:
     """Return the modules of the browser app that name the type of the row, sorted."""
-    modules = (
-        path
-        for end in ("*.ts", "*.tsx")
-        for path in PAGE.rglob(end)
-        if ".test." not in path.name and path.parent.name != "testing"
-    )
-    return sorted(
-        str(path.relative_to(PAGE)) for path in modules if re.search(r"\bSampleItem\b", path.read_text("utf-8"))
-    )
+    modules = [path for end in ("*.ts", "*.tsx") for path in PAGE.rglob(end)]
+    own = [path for path in modules if ".test." not in path.name and path.parent.name != "testing"]
+    return sorted(str(path.relative_to(PAGE)) for path in own if "SampleItem" in path.read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":
-    walk = [f"src/rolloupe/{file}" for file in files_of_request()] + [f"web/src/{file}" for file in files_of_page()]
-    print("\n".join([*walk, f"{len(walk)} files"]))
+    with tempfile.TemporaryDirectory() as scratch:
+        of_request = files_of_request(Path(scratch))
+    counted = [f"src/rolloupe/{file}" for file in of_request] + [f"web/src/{file}" for file in files_of_page()]
+    print("\n".join([*counted, f"{len(counted)} files"]))
