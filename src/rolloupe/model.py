@@ -262,36 +262,87 @@ class SeriesFacts(Struct, frozen=True):
     max_at: int
 
 
-class SampleRow(Struct, kw_only=True):
-    """A sample from a scan: everything that a list, a filter or a chart needs, and where the rest lies."""
+ColumnType = Literal["integer", "short", "number", "text", "word"]
+"""Integers of 64 and 32 bits, a float, a text, and a text with few different values."""
 
-    split: str
-    step: int
-    group: str
-    index: str
-    ordinal: int
-    """Order within the step and source: the framework's own sample number, else the byte offset."""
-    start: int
-    length: int
-    part: str = ""
-    reward: float | None = None
-    advantage: float | None = None
-    status: Status = "unknown"
-    status_raw: str = ""
-    turns: int = 1
-    prompt_tokens: int | None = None
-    response_tokens: int | None = None
-    total_tokens: int | None = None
-    launch: int = 0
-    """Of the samples of a step, those of the greatest launch and of launch 0 are current; others are attempts."""
-    env: str = ""
-    """Environment or data set; without one, the tag of this name, which a filter could not name otherwise."""
-    uid: str = ""
+ColumnGroup = Literal["identity", "outcome", "size", "context", "text", "place"]
+
+
+class Column(NamedTuple):
+    """What lists, filters, files and charts do with a field of `SampleRow`: the note of a column in its type."""
+
+    group: ColumnGroup
+    uses: str = ""
+    """A letter for each use: f, people filter and sort by it, so that no sample metric or tag may take its name; l,
+    `SampleItem` has a field of this name; e, tables and files of samples have it; c, the index keeps its moments for
+    each step; a, annotations may hold a newer value in a field of this name."""
+    label: str = ""
+    """What the page calls it."""
+    short: str = ""
+    """A short label for narrow places."""
+    unit: str = ""
+    stored: str = ""
+    """Its name in the index, if that is another: `group` and `index` are words of SQL."""
+    aliases: tuple[str, ...] = ()
+    """What trainers call it, unless a sample metric or a tag of the run has that name."""
+    type: ColumnType | None = None
+    """None: an integer, a number or a text, as its Python type says."""
+
+
+class SampleRow(Struct, kw_only=True):
+    """A sample from a scan: everything that a list, a filter or a chart needs, and where the rest lies.
+
+    A field with a `Column` is a column of the index, in this order; a new one needs nothing else.
+    """
+
+    split: Annotated[str, Column("identity", "fle", "Split", type="word")]
+    step: Annotated[int, Column("identity", "fle", "Step")]
+    group: Annotated[str, Column("identity", "fle", "Group", stored="grp")]
+    index: Annotated[str, Column("identity", "fle", "Index", stored="idx")]
+    uid: Annotated[str, Column("identity", "fle", "Id")] = ""
     """The framework's name for the sample, which annotations use."""
-    trace_id: str = ""
-    """The framework's name for the trace that the sample is a branch of: annotations of it apply to each branch."""
-    discarded: str = ""
+    reward: Annotated[float | None, Column("outcome", "flec", "Reward")] = None
+    advantage: Annotated[float | None, Column("outcome", "fleca", "Advantage")] = None
+    status: Annotated[Status, Column("outcome", "fle", "Status", type="word")] = "unknown"
+    turns: Annotated[int, Column("size", "flec", "Turns")] = 1
+    prompt_tokens: Annotated[
+        int | None,
+        Column("size", "flec", "Prompt tokens", "prompt", "tokens", aliases=("prompt_length", "prompt_token_count")),
+    ] = None
+    response_tokens: Annotated[
+        int | None,
+        Column(
+            "size", "flec", "Response tokens", "tokens", "tokens",
+            aliases=("length", "response_length", "response_token_count", "completion_tokens"),
+        ),
+    ] = None  # fmt: skip
+    total_tokens: Annotated[
+        int | None, Column("size", "flec", "Tokens", "in all", "tokens", aliases=("total_length", "total_token_count"))
+    ] = None
+    response_chars: Annotated[int, Column("size", "flec", "Characters", "characters", "characters")] = 0
+    """The index sets this field."""
+    env: Annotated[str, Column("context", "fle", "Environment", type="word")] = ""
+    """Environment or data set; without one, the tag of this name, which a filter could not name otherwise."""
+    discarded: Annotated[str, Column("outcome", "flea", "Discarded", type="word")] = ""
     """Why the sample was not trained on; empty if it was."""
+    prompt: Annotated[str, Column("text", "le", "Prompt", stored="prompt_preview")] = ""
+    """The whole prompt as text (messages are joined), for search and preview; in the index only its beginning."""
+    response: Annotated[str, Column("text", "le", "Response", stored="response_preview")] = ""
+    response_end: Annotated[str, Column("text", "l")] = ""
+    """The end of the response if `response` holds only its beginning. The index sets this field."""
+    trace_id: Annotated[str, Column("identity")] = ""
+    """The framework's name for the trace that the sample is a branch of: annotations of it apply to each branch."""
+    status_raw: Annotated[str, Column("outcome", type="word")] = ""
+    prompt_hash: Annotated[int, Column("identity")] = 0
+    """A hash of the prompt, the same at every step; of the group's name for a sample without a prompt. The index sets
+    this field."""
+    launch: Annotated[int, Column("place", type="short")] = 0
+    """Of the samples of a step, those of the greatest launch and of launch 0 are current; others are attempts."""
+    ordinal: Annotated[int, Column("place")]
+    """Order within the step and source: the framework's own sample number, else the byte offset."""
+    start: Annotated[int, Column("place", stored="byte_start")]
+    length: Annotated[int, Column("place", stored="byte_length")]
+    part: Annotated[str, Column("place")] = ""
     metrics: dict[str, float] = {}
     """Sample metrics by name."""
     tags: dict[str, str] = {}
@@ -299,18 +350,11 @@ class SampleRow(Struct, kw_only=True):
     """Facts of the token series that `Sample.series` holds, by name; those that a scan does not have are missing."""
     has_series: bool = False
     """True if the sample has token series of which a scan has no facts."""
-    prompt: str = ""
-    """The whole prompt as text (messages are joined), for search and preview; in the index only its beginning."""
-    response: str = ""
     messages: list[Any] | None = None
     """The response as the record has it, if that is a list of chat messages or turns."""
-    response_end: str = ""
-    """The end of the response if `response` holds only its beginning. The index sets this field and those below."""
-    response_chars: int = 0
-    prompt_hash: int = 0
-    """A hash of the prompt, the same at every step; of the group's name for a sample without a prompt."""
     stamp: int = 0
-    """A checksum of its numbers and the ends of its texts: it differs if another sample took the place of this one."""
+    """A checksum of its numbers and the ends of its texts: it differs if another sample took the place of this one. The
+    index sets this field."""
 
     def __post_init__(self) -> None:
         self.env = self.env or self.tags.get("env", "")

@@ -56,6 +56,7 @@ def sample_record(run_id: str, item: "SampleItem") -> dict[str, Any]:
         item.turns, item.response_tokens,
     )  # fmt: skip
     record: dict[str, Any] = dict(zip(FIXED, fixed, strict=True))
+    record |= item.columns
     record |= {_free(name): value for name, value in (*item.tags.items(), *item.metrics.items())}
     return record | {f"derived.{name}": value for name, value in item.derived.items()}
 

@@ -195,6 +195,8 @@ class SampleItem(Struct, frozen=True, omit_defaults=True):
     """Derived metrics in the query, by their names without `derived.`, unless columns were requested."""
     attempt: int = 0
     """As in `SampleKey`."""
+    columns: dict[str, float | int | str] = {}
+    """Columns of all samples that have no field here, unless columns were requested."""
 
     @property
     def key(self) -> SampleKey:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from rolloupe import Recorder, query
-from rolloupe.columns import CHARTED, COLUMNS, EXPORTED, KNOWN, LISTED
+from rolloupe.columns import CHARTED, COLUMNS, EXPORTED, KNOWN
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun, column_of
 from rolloupe.index.segments.columns import FIXED
@@ -113,8 +113,8 @@ def test_the_table_of_columns_is_sound() -> None:
     assert len({*aliases}) == len(aliases) and {*aliases}.isdisjoint(KNOWN)
     assert all(one.is_number for one in COLUMNS if one.is_charted)
     assert all(one.label for one in COLUMNS if one.is_filtered or one.is_exported)
-    more = {"id", "values", "metrics", "tags", "derived", "attempt"}
-    assert {*query.SampleItem.__struct_fields__} - more == {one.name for one in LISTED}
+    more = {"id", "values", "columns", "metrics", "tags", "derived", "attempt"}
+    assert {*query.SampleItem.__struct_fields__} - more == {one.name for one in COLUMNS if one.is_listed}
 
 
 def test_tables_have_the_columns_that_the_table_of_columns_says(run: OpenRun) -> None:

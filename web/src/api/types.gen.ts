@@ -37,6 +37,8 @@ export interface SampleItem {
   derived?: Record<string, number | string>;
   /** As in `SampleKey`. */
   attempt?: number;
+  /** Columns of all samples that have no field here, unless columns were requested. */
+  columns?: Record<string, number | string>;
 }
 
 /** Some rows of `total` that match, from `offset`; of `keys` keys, `differing` differ. */

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from rolloupe.columns import ANNOTATED, LISTED
+from rolloupe.columns import ANNOTATED, COLUMNS
 from rolloupe.derive import PREFIX
 from rolloupe.index import OpenRun, Piece, Snapshot, metric_column, tag_column
 from rolloupe.index.segments.columns import NUMBER, ColumnRef, derived_column, sql_type
@@ -26,12 +26,16 @@ from rolloupe.query.records import LargeInteger, NonFinite, SampleItem
 KEY = ("split", "step", "grp", "idx")
 ORDER = tuple(ATTEMPT_ORDER.split(", "))
 
-ITEM = tuple(column.column for column in LISTED)
-FIELDS = {column.column: column.name for column in LISTED}
+FIELDS = {column.column: column.name for column in COLUMNS if column.is_listed}
 """The fields of `SampleItem` by the columns of the index."""
 
-NAMES = {column.column: column.name for column in LISTED if column.is_exported}
+NAMES = {column.column: column.name for column in COLUMNS if column.is_exported}
 """The names of columns in tables."""
+
+OTHERS = {column: name for column, name in NAMES.items() if column not in FIELDS}
+"""Columns of tables that are no fields of `SampleItem`."""
+
+ITEM = (*FIELDS, *OTHERS)
 
 PLACED = ("source", "byte_start", "byte_length", "part")
 """The columns of the place of a sample."""
@@ -170,6 +174,7 @@ def _items(part: ListRows) -> Iterator[tuple[int, SampleItem]]:
     fields["id"] = list(map(str, keys))
     fields["attempt"] = [key.attempt for key in keys]
     fields["values"] = _requested(rows, names.values)
+    fields["columns"] = _present(rows, {} if names.values else OTHERS)
     fields["metrics"] = _present(rows, {} if names.values else {metric_column(n): n for n in names.metrics})
     fields["tags"] = _present(rows, {} if names.values else {tag_column(n): n for n in names.tags})
     fields["derived"] = _present(rows, {} if names.values else {derived_column(n): n for n in names.derived})
