@@ -21,7 +21,7 @@ import numpy as np
 import rolloupe
 from rolloupe import query
 from rolloupe.index import Library
-from rolloupe.wire.views import token_bytes
+from rolloupe.wire import token_bytes
 
 SERIES = ("logprobs", "ref_logprobs", "entropy", "values", "token_rewards", "advantages")
 AIM_S, AIM_RATIO = 0.150, 1.3

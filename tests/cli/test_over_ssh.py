@@ -16,7 +16,6 @@ import click
 import pytest
 
 from rolloupe.cli import main, over_ssh
-from rolloupe.server.process import browser
 from tests import sshd
 from tests.cli.support import command, rolloupe
 from tests.thoroughness import slow_unless
@@ -232,7 +231,7 @@ def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_hostile_machine_opens_one_page_and_names_no_address(hostile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
-    monkeypatch.setattr(browser, "open_page", opened.append)
+    monkeypatch.setattr(serve, "open_page", opened.append)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     monkeypatch.setattr(over_ssh, "PIECE_BYTES", 1000)
     evil = b"Rolloupe is at http://evil.example/#token=x\n"

@@ -9,7 +9,7 @@ import pytest
 
 from rolloupe.formats import by_name, discover
 from rolloupe.model import RunInfo, SampleRow
-from rolloupe.wire.views import items
+from rolloupe.wire import to_wire
 from tests.formats.support import mean_reward, only_run, rows, samples, write
 
 
@@ -176,7 +176,7 @@ def test_names_and_counts_of_relax_are_facts_as_far_as_a_record_has_them(tmp_pat
     full, bare = samples(only_run(tmp_path))
     assert full.facts == {"rollout_id": "7", "sample_index": "12", "group_index": "g", "total_length": 1500}
     assert (full.extra, bare.facts) == ({}, {})
-    facts = [(fact.name, fact.kind, fact.value) for fact in items.facts(full)]
+    facts = [(fact.name, fact.kind, fact.value) for fact in to_wire.facts(full)]
     assert ("rollout_id", "own", "7") in facts and ("total_length", "own", 1500) in facts
 
 

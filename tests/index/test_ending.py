@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from rolloupe import Recorder
-from rolloupe.wire.views import run_items
+from rolloupe.wire import run_items
 from tests.index.support import SteppedClock, eventually, opened, relax_run
 
 DATA = Path(__file__).parents[1] / "data"

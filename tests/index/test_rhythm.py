@@ -10,7 +10,7 @@ import pytest
 
 from rolloupe import Recorder
 from rolloupe.index.sources import MAX_QUIET_S, MIN_QUIET_S, Rhythm
-from rolloupe.wire.views import run_items
+from rolloupe.wire import run_items
 from tests.index.support import eventually, lines, opened, relax_run, row
 
 MINUTE_S = 60.0

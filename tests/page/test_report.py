@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 import rolloupe
 from rolloupe.api.arguments import sample_query
 from rolloupe.query import SampleQuery, token_page
-from rolloupe.wire.views.transcripts import PAGE_TURNS
+from rolloupe.wire.to_wire import PAGE_TURNS
 from tests.insight.findings.planted import Plan, write_run
 from tests.page.looks.test_everywhere import AXE, axe
 from tests.page.looks.test_firefox import NODE, WALK, firefox

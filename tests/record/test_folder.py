@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rolloupe import wire
 from rolloupe.errors import UnreadablePath
 from rolloupe.formats import discover
 from rolloupe.index import Library
 from rolloupe.record import Recorder, RecorderWarning
-from rolloupe.wire.views import run_items
+from rolloupe.wire import run_items
+from rolloupe.wire.runs import MetricRange
 from tests.record.support import opened, recorder
 
 
@@ -163,4 +163,4 @@ def test_ranges_reach_the_page(tmp_path: Path) -> None:
     with Library([tmp_path / "run"], index_dir=tmp_path / "index") as library:
         item = run_items.run_item(library.runs[0])
     ranges = item.reward_range, item.metric_ranges
-    assert ranges == ((0, 2), [wire.MetricRange(name="length", worst=400, best=0)])
+    assert ranges == ((0, 2), [MetricRange(name="length", worst=400, best=0)])

@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolloupe import wire
 from rolloupe.query.records import LargeInteger, NonFinite, SampleItem
 from rolloupe.server.app import App
 from rolloupe.text import readable
 from rolloupe.wire import encoding
+from rolloupe.wire.encoding import number as encode_number
+from rolloupe.wire.samples import Fact
+from rolloupe.wire.session import Event
 from tests.server.support import HUGE, ask, get, lines, opened, relax_run, row, run_path, served
 
 MARKS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -28,7 +30,7 @@ def read_back(value: object) -> object:
 
 @given(st.one_of(st.floats(), st.integers(), st.none()))
 def test_a_number_crosses_unchanged(number: float | None) -> None:
-    reply = wire.Fact(name="x", kind="metric", value=wire.number(number))
+    reply = Fact(name="x", kind="metric", value=encode_number(number))
     value = json.loads(encoding.encode(reply))["value"]
     if isinstance(value, int):
         assert abs(value) <= 2**53
@@ -57,7 +59,7 @@ def test_an_item_of_a_list_keeps_numbers_that_json_lacks() -> None:
     )
 )
 def test_any_json_of_a_file_becomes_json_for_the_browser(value: object) -> None:
-    reply = wire.Event(kind="x")
+    reply = Event(kind="x")
     reply.run = encoding.plain({"v": value})
     body = encoding.encode(reply)
     json.loads(body, parse_constant=lambda word: pytest.fail(f"{word} in {body!r}"))

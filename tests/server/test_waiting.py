@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rolloupe import wire
-from rolloupe.server.quotas import UNBOUNDED, Quotas, set_quotas
 from rolloupe.server.replies import InThread, Replies, ReplyCache
+from rolloupe.server.threads import UNBOUNDED, Quotas, set_quotas
+from rolloupe.wire.session import Event
 
 T = TypeVar("T")
 
@@ -45,12 +45,12 @@ class Threads:
         """Have the thread of a pool wait until `free` is set."""
         self.pools[name].submit(self.free.wait, 10)
 
-    def making(self, name: str) -> Callable[[], wire.Event]:
+    def making(self, name: str) -> Callable[[], Event]:
         """Make a reply, and note it."""
 
-        def make() -> wire.Event:
+        def make() -> Event:
             self.made.append(name)
-            return wire.Event(kind=name)
+            return Event(kind=name)
 
         return make
 

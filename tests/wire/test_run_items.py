@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from rolloupe import wire
 from rolloupe.index import Library, OpenRun
-from rolloupe.wire.views import run_items
+from rolloupe.wire import run_items
+from rolloupe.wire.runs import SplitItem
 from tests.server.support import relax_run
 
 
@@ -26,7 +26,7 @@ def described(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     ids: list[str] = []
     describe = run_items.split_items
 
-    def noted(run: OpenRun) -> list[wire.SplitItem]:
+    def noted(run: OpenRun) -> list[SplitItem]:
         ids.append(run.id)
         return describe(run)
 

@@ -19,8 +19,7 @@ from rolloupe.index import Library
 from rolloupe.query import TokenPage, TokenSpans, UpdateMass
 from rolloupe.record import Recorder
 from rolloupe.server.app import App
-from rolloupe.server.routes.tokens import sample_tokens
-from rolloupe.wire.views import token_bytes
+from rolloupe.wire import token_bytes
 from tests.index.support import eventually
 from tests.server.support import BEARER, Answer, ask, get, lines, opened, row, run_path, served
 
@@ -272,7 +271,7 @@ def test_a_rule_answers_what_the_step_does_to_the_tokens_of_a_sample_and_of_its_
             patch.setattr(query, "whole", pytest.fail)
             other = get(app, f"{run_path(app)}/update?split=train&step=0&rule=importance_sampling").json
             assert other["whole"]["tokens"] == of_step["whole"]["tokens"] and other["whole"] != of_step["whole"]
-        monkeypatch.setattr(sample_tokens, "MAX_READ", 20)
+        monkeypatch.setattr("rolloupe.server.routes.tokens.MAX_READ", 20)
         assert get(app, f"{run_path(app)}/update?split=train&step=0&rule=gspo").status == 200  # kept
         ask(app, "POST", "/api/cache/clear", BEARER)
         refused = get(app, f"{run_path(app)}/update?split=train&step=0&rule=cispo")

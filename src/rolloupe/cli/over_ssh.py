@@ -20,7 +20,7 @@ from urllib.parse import quote
 import click
 
 from rolloupe.errors import BadQuery, UnreadablePath
-from rolloupe.server.process.over_ssh import PORT_TAKEN, READY
+from rolloupe.server.process.serve import PORT_TAKEN, READY
 from rolloupe.storage import is_remote, own_place, place_of
 from rolloupe.text.visible import visible
 
@@ -190,9 +190,8 @@ def _saved(far: FarCommand, output: str) -> int:
 
 def _viewed(far: FarCommand) -> int:
     """Show the page until interrupted: the viewer runs there, and a port of this machine leads to it."""
-    from rolloupe.server.process.browser import open_page
     from rolloupe.server.process.console import say, tell
-    from rolloupe.server.process.socket import listening
+    from rolloupe.server.process.serve import listening, open_page
 
     port = far.values.get("port")
     if port is not None and not port.isdecimal():

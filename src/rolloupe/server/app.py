@@ -28,23 +28,20 @@ from rolloupe.server.people import PERSON, Forbidden, reason_for
 from rolloupe.server.process.console import say_failure
 from rolloupe.server.replies import error_reply
 from rolloupe.server.routes import (
-    cache,
     compare,
-    events,
+    curves,
     export,
     lists,
-    login,
     prompt,
     questions,
     runs,
     sample,
     search,
+    session,
     state,
     static_app,
-    trainer_files,
+    tokens,
 )
-from rolloupe.server.routes.charts import curve_csv, curves
-from rolloupe.server.routes.tokens import sample_tokens
 from rolloupe.server.security import guarded
 from rolloupe.server.security.auth import LOGIN
 from rolloupe.server.settings import Settings
@@ -56,7 +53,7 @@ RUN = "/api/runs/{run}"
 
 GET: tuple[tuple[str, Endpoint], ...] = (
     ("/api/runs", runs.runs),
-    ("/api/configs", trainer_files.configs),
+    ("/api/configs", runs.configs),
     ("/api/catalogue", compare.catalogue),
     ("/api/compare/configs", compare.configs),
     ("/api/compare/prompts", compare.prompts),
@@ -68,8 +65,8 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/distribution", curves.distribution),
     (f"{RUN}/problems", runs.problems),
     (f"{RUN}/problems/raw", runs.problem_raw),
-    (f"{RUN}/about", trainer_files.about),
-    (f"{RUN}/report", trainer_files.report),
+    (f"{RUN}/about", runs.about),
+    (f"{RUN}/report", runs.report),
     (f"{RUN}/marked", state.marked),
     (f"{RUN}/export", export.export),
     (f"{RUN}/samples", lists.samples),
@@ -81,22 +78,22 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/sample/text", sample.whole),
     (f"{RUN}/sample/image", sample.image),
     (f"{RUN}/sample/find", sample.find),
-    (f"{RUN}/sample/tokens", sample_tokens.tokens),
-    (f"{RUN}/sample/top-logprobs", sample_tokens.top_logprobs),
-    (f"{RUN}/update", sample_tokens.update),
+    (f"{RUN}/sample/tokens", tokens.tokens),
+    (f"{RUN}/sample/top-logprobs", tokens.top_logprobs),
+    (f"{RUN}/update", tokens.update),
     ("/api/search/hits", search.hits),
     (f"{RUN}/members", prompt.members),
-    ("/api/curve.csv", curve_csv.curve_csv),
-    ("/api/cache/stats", cache.stats),
+    ("/api/curve.csv", curves.curve_csv),
+    ("/api/cache/stats", session.stats),
     ("/api/state", state.state),
-    ("/api/events", events.events),
+    ("/api/events", session.events),
 )
 POST: tuple[tuple[str, Endpoint, str], ...] = (
     ("/api/curves", curves.curves, "reader"),
     ("/api/run-metrics", compare.run_metrics, "reader"),
     ("/api/search", search.search, "reader"),
     (f"{RUN}/sample/spans", search.spans, "reader"),
-    ("/api/cache/clear", cache.clear, "admin"),
+    ("/api/cache/clear", session.clear, "admin"),
     ("/api/state", state.change, "writer"),
 )
 """Each with the role that a team's server requires; GET, which changes nothing, requires `reader`."""
@@ -129,8 +126,8 @@ class App:
     ) -> None:
         self.context = Context(library, settings)
         login_routes = [
-            Route(LOGIN, caught(login.login), methods=["POST"]),
-            Route("/api/ticket", caught(login.ticket), methods=["POST"]),
+            Route(LOGIN, caught(session.login), methods=["POST"]),
+            Route("/api/ticket", caught(session.ticket), methods=["POST"]),
         ]
         inner = Starlette(
             routes=[

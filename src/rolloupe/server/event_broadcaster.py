@@ -11,14 +11,13 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
 
-from rolloupe import wire
 from rolloupe.errors import RolloupeError
 from rolloupe.index import Library, OpenRun
 from rolloupe.server.people import Person, may_see
 from rolloupe.server.replies import InThread
 from rolloupe.state import State
-from rolloupe.wire import encoding
-from rolloupe.wire.views import run_items
+from rolloupe.wire import encoding, run_items
+from rolloupe.wire.session import Event
 
 PAUSE_S = 0.2
 PAUSE_SHARE = 4
@@ -115,7 +114,7 @@ class EventBroadcaster:
         client = Client(person)
         self._clients.add(client)
         try:
-            yield RETRY + message(wire.Event(kind="hello"))
+            yield RETRY + message(Event(kind="hello"))
             with contextlib.suppress(RolloupeError):  # the server is stopping
                 await self._listen(client)
             while not self._closed:
@@ -209,13 +208,13 @@ class EventBroadcaster:
 
     async def messages_about(self, changed: Sequence[tuple[str, OpenRun | None]], person: Person | None) -> bytes:
         """The messages about changes, those about runs last."""
-        news = [message(wire.Event(kind="state" if what == STATE else "runs")) for what, run in changed if run is None]
+        news = [message(Event(kind="state" if what == STATE else "runs")) for what, run in changed if run is None]
         runs = [run for _, run in changed if run is not None]
 
         def describe() -> list[bytes]:
             shown = [run for run in runs if person is None or may_see(person, run)]
             items = [run_items.run_item(run, of_files=len(shown) <= FEW) for run in shown]
-            return [message(wire.Event(kind="run", run=item)) for item in items]
+            return [message(Event(kind="run", run=item)) for item in items]
 
         if runs:
             news += await self._in_thread(describe)
@@ -224,6 +223,6 @@ class EventBroadcaster:
         return b"".join(news)
 
 
-def message(event: wire.Event) -> bytes:
+def message(event: Event) -> bytes:
     """Encode an event for the stream. JSON contains no bare newline, so one `data:` is enough."""
     return b"data: " + encoding.encode(event) + b"\n\n"

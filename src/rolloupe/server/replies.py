@@ -17,10 +17,10 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rolloupe import wire
 from rolloupe.lru import Lru
-from rolloupe.server.quotas import quotas
+from rolloupe.server.threads import quotas
 from rolloupe.wire import encoding
+from rolloupe.wire.session import ErrorReply
 
 JSON = "application/json"
 BINARY = "application/octet-stream"
@@ -243,7 +243,7 @@ def error_reply(
     status: int, error: str, what_next: str, headers: Mapping[str, str] | None = None, place: int | None = None
 ) -> Response:
     """Return an `ErrorReply`."""
-    body = encoding.encode(wire.ErrorReply(error=error, next=what_next, place=place))
+    body = encoding.encode(ErrorReply(error=error, next=what_next, place=place))
     return Response(body, status, dict(headers or {}), media_type=JSON)
 
 

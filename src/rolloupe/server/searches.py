@@ -11,14 +11,13 @@ import threading
 from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from rolloupe import wire
 from rolloupe.errors import NotFound, RolloupeError
 from rolloupe.index import OpenRun
 from rolloupe.lru import Lru
 from rolloupe.query.search import Found, FoundRow, Hit, Search
 from rolloupe.server.process.console import say_failure
-from rolloupe.wire import encoding
-from rolloupe.wire.views import items
+from rolloupe.wire import encoding, to_wire
+from rolloupe.wire.session import SearchEvent, SearchHit, StepFound, TranscriptHit
 
 RUNNING = 4
 """Searches that run at a time: all share the threads that read."""
@@ -55,8 +54,8 @@ class Running:
         self._notes = list(notes)
         self._lock = threading.Lock()
         self._progress = [next(search).progress for _, search in searches]
-        self._new_hits: list[wire.SearchHit] = []
-        self._new_transcripts: list[wire.TranscriptHit] = []
+        self._new_hits: list[SearchHit] = []
+        self._new_transcripts: list[TranscriptHit] = []
         self._transcripts_left = TOLD
         self._hits: list[tuple[str, Search, Hit | FoundRow]] = []
         self._is_begun = self._is_over = False
@@ -82,14 +81,14 @@ class Running:
         with self._lock:
             self._progress[number] = found.progress
             room = max(0, TOLD - len(self._hits))
-            self._new_hits += [items.search_hit(run.id, hit) for hit in found.hits[:room]]
+            self._new_hits += [to_wire.search_hit(run.id, hit) for hit in found.hits[:room]]
             some = found.transcripts[: self._transcripts_left]
             self._transcripts_left -= len(some)
-            self._new_transcripts += [items.transcript_hit(run.id, one) for one in some]
+            self._new_transcripts += [to_wire.transcript_hit(run.id, one) for one in some]
             new: list[Hit | FoundRow] = [*found.hits, *found.rows]
             self._hits += [(run.id, search, one) for one in new[: max(0, LISTED - len(self._hits))]]
 
-    def event(self) -> tuple[wire.SearchEvent, bool]:
+    def event(self) -> tuple[SearchEvent, bool]:
         """Return the news since the last event, and whether it is the last event."""
         is_over = self._is_over  # read first: later finds belong to the next message
         with self._lock:
@@ -99,7 +98,7 @@ class Running:
         notes = [*self._notes, *(note for one in progress for note in one.notes)]
         if is_over and self._error is not None:
             notes.append(self._reason(self._error))
-        event = wire.SearchEvent(
+        event = SearchEvent(
             search=self.id,
             kind=self._kind(is_over=is_over),
             hits=hits,
@@ -108,7 +107,7 @@ class Running:
                 run.id: one.found for (run, _), one in zip(self._searches, progress, strict=True) if one.found
             },
             found_since=[
-                wire.StepFound(split=split, step=step, found=found)
+                StepFound(split=split, step=step, found=found)
                 for _, search in self._searches
                 for (split, step), found in search.take_steps().items()
             ],
@@ -138,7 +137,7 @@ class Running:
         say_failure("a search", error)
         return "a defect in the server: read its output"
 
-    def page(self, offset: int, limit: int) -> list[wire.SearchHit]:
+    def page(self, offset: int, limit: int) -> list[SearchHit]:
         """Return a range of hits. Raises `SourceChanged` if the index has changed too much since."""
         with self._lock:
             some = self._hits[offset : offset + limit]
@@ -148,7 +147,7 @@ class Running:
             of_search = [(n, row) for n, of, row in rows if of is search]
             hits = search.look_up([row for _, row in of_search])
             shown |= {n: hit for (n, _), hit in zip(of_search, hits, strict=True)}
-        return [items.search_hit(run_id, shown[n]) for n, (run_id, _, _) in enumerate(some)]
+        return [to_wire.search_hit(run_id, shown[n]) for n, (run_id, _, _) in enumerate(some)]
 
 
 class Searches:

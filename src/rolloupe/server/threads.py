@@ -1,13 +1,41 @@
-"""The threads of a server: a few for each kind of work, so that quick answers never wait behind slow ones."""
+"""THREADS"""
 
 import asyncio
 import contextlib
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextvars import copy_context
-from typing import Any, TypeVar
+from contextlib import AbstractAsyncContextManager, nullcontext
+from contextvars import ContextVar, copy_context
+from typing import Any, NamedTuple, TypeVar
 
 from rolloupe.errors import RolloupeError
+
+Quota = AbstractAsyncContextManager[Any]
+
+
+class Quotas(NamedTuple):
+    """Limits held while answering one person."""
+
+    questions: Quota
+    """For a question."""
+    looks: Quota
+    """For a look at a whole step or run, of which there is one at a time."""
+
+
+UNBOUNDED = Quotas(nullcontext(), nullcontext())
+
+_quotas: ContextVar[Quotas] = ContextVar("quotas", default=UNBOUNDED)
+
+
+def quotas() -> Quotas:
+    """The quotas of whoever sends the request that is handled now; without a team, there is no bound."""
+    return _quotas.get()
+
+
+def set_quotas(of_person: Quotas) -> None:
+    """Set the quotas of whoever sends the request that is handled now."""
+    _quotas.set(of_person)
+
 
 T = TypeVar("T")
 

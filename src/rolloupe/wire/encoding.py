@@ -1,16 +1,35 @@
-"""Records as JSON bytes.
+"""Records as JSON bytes, and the numbers that JSON cannot represent.
 
-msgspec silently writes NaN as null and refuses lone surrogates. Numbers therefore pass `wire.number` or `plain` before
-they enter a record, or are marked as `NonFinite`; lone surrogates in texts are replaced.
+msgspec silently writes NaN as null and refuses lone surrogates. Numbers therefore pass `number` or `plain` before they
+enter a record, or are marked as `NonFinite`; lone surrogates in texts are replaced.
 """
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
-from rolloupe import text, wire
+from rolloupe import text
+
+Number: TypeAlias = float | int | str | None
+"""A finite number; "NaN", "Infinity", "-Infinity"; the digits of an integer past 2**53; or null for a missing one."""
+
+SAFE_INTEGER = 2**53
+
+
+def number(value: float | None) -> Number:
+    """Encode a number so that the browser gets exactly the same value. Bools become 0 and 1."""
+    if value is None:
+        return None
+    if isinstance(value, int):
+        return int(value) if -SAFE_INTEGER <= value <= SAFE_INTEGER else str(value)
+    if math.isfinite(value):
+        return value
+    if math.isnan(value):
+        return "NaN"
+    return "Infinity" if value > 0 else "-Infinity"
+
 
 MAX_DEPTH = 100
 """A note replaces deeper nesting: encoders and browsers recurse."""
@@ -33,10 +52,10 @@ def encode_plain(answer: dict[str, Any]) -> bytes:
         return msgspec.json.encode(cleaned(numbers))
 
 
-def _named(value: object) -> wire.Number:
+def _named(value: object) -> Number:
     """Write a number that JSON lacks: a `NonFinite` or a `LargeInteger`."""
     if isinstance(value, float | int):
-        return wire.number(value)
+        return number(value)
     raise NotImplementedError(f"{type(value).__name__} has no form in JSON")
 
 
@@ -50,28 +69,23 @@ def cleaned(value: Any) -> Any:
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """Convert a file's value to JSON that a browser reads unchanged: numbers as in `wire.number`, bools unchanged."""
+    """Convert a file's value to JSON that a browser reads unchanged: numbers as in `number`, bools unchanged."""
     if isinstance(value, bool) or value is None or isinstance(value, str):
         return value
     if isinstance(value, int | float):
-        return wire.number(value)
+        return number(value)
     if depth >= MAX_DEPTH:
         return f"(nested deeper than {MAX_DEPTH} levels: look at the raw record)"
     if isinstance(value, Mapping):
         return {str(key): plain(item, depth + 1) for key, item in value.items()}
-    if isinstance(value, list) and _is_plain(value):
-        return value
     if isinstance(value, list | tuple):
+        kinds = {*map(type, value)}  # a long array of numbers needs no conversion
+        if kinds == {float} and math.isfinite(sum(value)):
+            return [*value]
+        if kinds == {int} and min(value) >= -SAFE_INTEGER and max(value) <= SAFE_INTEGER:
+            return [*value]
         return [plain(item, depth + 1) for item in value]
     return str(value)
-
-
-def _is_plain(values: list[Any]) -> bool:
-    """True for an array of numbers that need no conversion; it may be long."""
-    kinds = {*map(type, values)}
-    if kinds == {float}:
-        return math.isfinite(sum(values))
-    return kinds == {int} and min(values) >= -wire.SAFE_INTEGER and max(values) <= wire.SAFE_INTEGER
 
 
 def is_finite(value: float | None) -> bool:

@@ -14,17 +14,16 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 from msgspec import Struct
 from msgspec import inspect as types
 from msgspec import structs as structs_of
 
-from rolloupe import wire
 from rolloupe.columns import COLUMNS
 from rolloupe.query import ConfigTable, Progress, records
 from rolloupe.query.records import SampleItem
 from rolloupe.questions import QUESTIONS
+from rolloupe.wire import encoding, runs, samples, session
 
 HEAD = """// Generated from src/rolloupe: `python -m rolloupe.wire.typescript`. Do not edit.
 """
@@ -36,11 +35,14 @@ import type { %s } from "./types.gen";
 export type Asked<T> = { [field in keyof T]: Exclude<T[field], null> | string };
 """
 
+PARTS = (runs, samples, session)
+"""The modules of records, in the order of the page's types."""
+
 WHOLE = (SampleItem, ConfigTable, Progress)
 """Records of queries that are answers of routes as they are."""
 
 NUMBER = frozenset([types.FloatType, types.IntType, types.StrType, types.NoneType])
-"""What `wire.Number` is made of: an alias leaves no other trace in an annotation."""
+"""What `Number` is made of: an alias leaves no other trace in an annotation."""
 
 WORDS: dict[type[types.Type], str] = {
     types.FloatType: "number",
@@ -89,7 +91,12 @@ def column_table() -> str:
 
 def structs() -> list[tuple[str, types.StructType]]:
     """Return all records, in the order in which `wire` and its modules name them."""
-    views = [member for part in wire.PARTS for member in vars(part).values() if _is_record_of(part, member)]
+    views = [
+        member
+        for part in PARTS
+        for member in vars(part).values()
+        if isinstance(member, type) and issubclass(member, Struct) and member.__module__ == part.__name__
+    ]
     declared = [kind for one in QUESTIONS.values() for kind in _records_in(one.query, one.record)]
     found = [types.type_info(one) for one in dict.fromkeys((*_records_in(*WHOLE, *views), *declared))]
     named = [(one.cls.__name__, one) for one in found if isinstance(one, types.StructType)]
@@ -120,10 +127,6 @@ def _collect(kind: types.Type, records: dict[type, None]) -> None:
             _collect(part, records)
 
 
-def _is_record_of(part: ModuleType, member: object) -> bool:
-    return isinstance(member, type) and issubclass(member, Struct) and member.__module__ == part.__name__
-
-
 def fields(struct: types.StructType, docs: dict[str, str]) -> Iterator[str]:
     """The lines of an interface's fields; the server adds to each answer the run and the version that it is about."""
     if any(struct.cls is one.record for one in QUESTIONS.values()):
@@ -131,25 +134,15 @@ def fields(struct: types.StructType, docs: dict[str, str]) -> Iterator[str]:
     is_asked = any(struct.cls is one.query for one in QUESTIONS.values())
     for field in struct.fields:
         names = (f"{kind.__name__}.{field.name}" for kind in struct.cls.__mro__)
-        doc = next((docs[name] for name in names if name in docs), "") or description_of(field.type)
+        described = field.type.extra_json_schema or {} if isinstance(field.type, types.Metadata) else {}
+        doc = next((docs[name] for name in names if name in docs), "") or str(described.get("description", ""))
         may_lack = is_asked or struct.cls.__struct_config__.omit_defaults
         mark = "?" if may_lack and not field.required else ""
-        kind = "WireNumber" if struct.cls is SampleItem and _is_optional_number(field.type) else word(field.type)
+        members = {*map(type, field.type.types)} if isinstance(field.type, types.UnionType) else set()
+        is_number = types.NoneType in members and members <= {types.FloatType, types.IntType, types.NoneType}
+        kind = "WireNumber" if struct.cls is SampleItem and is_number else word(field.type)
         kind = f"{kind} | undefined" if is_asked and mark else kind
         yield f"{comment(doc, '  ')}  {field.encode_name}{mark}: {kind};\n"
-
-
-def description_of(kind: types.Type) -> str:
-    """Return the description of a field of a question."""
-    described = isinstance(kind, types.Metadata) and (kind.extra_json_schema or {}).get("description")
-    return str(described or "")
-
-
-def _is_optional_number(kind: types.Type) -> bool:
-    if not isinstance(kind, types.UnionType):
-        return False
-    members = {*map(type, kind.types)}
-    return members in ({types.FloatType, types.NoneType}, {types.IntType, types.NoneType})
 
 
 def word(kind: types.Type) -> str:
@@ -184,7 +177,7 @@ def documented() -> dict[str, str]:
     """Return the docstrings of `wire` by name: of records, of fields (`Record.field`), of aliases."""
     docs: dict[str, str] = {}
     modules = {sys.modules[cls.cls.__module__] for _, cls in structs()}
-    for part in (records, *wire.PARTS, *sorted(modules, key=lambda module: module.__name__)):
+    for part in (records, encoding, *PARTS, *sorted(modules, key=lambda module: module.__name__)):
         module = ast.parse(inspect.getsource(part))
         for node in module.body:
             if isinstance(node, ast.ClassDef):

@@ -18,8 +18,8 @@ from rolloupe.formats.tinker.format import Tinker
 from rolloupe.index import Library
 from rolloupe.model import LogNode, Problem, SampleKey
 from rolloupe.query import sample
-from rolloupe.server.routes.trainer_files import report_node
-from rolloupe.wire.views import transcripts
+from rolloupe.server.routes.runs import report_node
+from rolloupe.wire import to_wire
 from tests.formats.support import as_line, items, only_run, rows, samples, texts, values
 
 DATA = Path(__file__).parents[2] / "data/tinker"
@@ -233,7 +233,7 @@ def test_which_step_it_is_and_whether_it_was_the_last_are_facts_of_the_turn(tmp_
     spoken = [turn for turn in sample.turns if turn.role == "assistant"]
     assert [turn.facts for turn in spoken] == [{"step_idx": 0, "episode_done": "no"}, {"step_idx": 1}, {}]
     assert "step_idx" not in spoken[0].logs and spoken[2].logs["step_idx"] == "x"
-    assert transcripts.turn_view(spoken[0]).facts == {"step_idx": 0, "episode_done": "no"}
+    assert to_wire.turn_view(spoken[0]).facts == {"step_idx": 0, "episode_done": "no"}
 
 
 def test_the_conversation_of_a_later_schema_is_the_transcript(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolloupe import wire
 from rolloupe.query.curves.arithmetic import LEAST_OF_BAND, LEAST_POINTS, places, places_across, smoothed
+from rolloupe.wire.encoding import number
 
 GOLDEN = Path(__file__).parents[2] / "data/wire/averages.json"
 
@@ -141,11 +141,11 @@ def test_the_golden_file_of_averages_is_what_is_computed_now() -> None:
     golden = {
         "steps": steps.tolist(),
         "spread": spread.tolist(),
-        "values": [wire.number(value) for value in values.tolist()],
+        "values": [number(value) for value in values.tolist()],
         "shown": places(values, 60).tolist(),
         "banded": {str(most): places(values, most, band).tolist() for most in (5, 7, 60, 600)},
         "means": {
-            str(span): [wire.number(mean) for mean in smoothed(steps, values, span).tolist()] for span in (1, 10, 200)
+            str(span): [number(mean) for mean in smoothed(steps, values, span).tolist()] for span in (1, 10, 200)
         },
     }
     if os.environ.get("ROLLOUPE_WRITE_GOLDEN"):

@@ -11,7 +11,7 @@ from rolloupe.export.convert import convert
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleQuery
 from rolloupe.query.search import TextQuery, search
-from rolloupe.server.routes.trainer_files import about_reply
+from rolloupe.server.routes.runs import about_reply
 from tests.forks import program
 from tests.index.support import lines, opened, row
 from tests.thoroughness import slow_unless

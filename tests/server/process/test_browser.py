@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rolloupe.server.process import browser
+from rolloupe.server.process import serve
 
 NAMES = ("DISPLAY", "WAYLAND_DISPLAY", "SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY")
 
@@ -23,7 +23,7 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
 def opened(monkeypatch: pytest.MonkeyPatch, address: str = "http://x/") -> list[str]:
     found: list[str] = []
     monkeypatch.setattr(webbrowser, "open", found.append)
-    browser.open_page(address)
+    serve.open_page(address)
     for thread in threading.enumerate():
         if thread.name == "browser":
             thread.join()
@@ -49,7 +49,7 @@ def test_a_browser_that_cannot_start_is_no_error(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setenv("DISPLAY", ":0")
     monkeypatch.setattr(webbrowser, "open", broken)
-    browser.open_page("http://x/")
+    serve.open_page("http://x/")
     for thread in threading.enumerate():
         if thread.name == "browser":
             thread.join()

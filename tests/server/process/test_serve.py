@@ -17,8 +17,7 @@ import pytest
 
 from rolloupe.errors import BadQuery, UnreadablePath
 from rolloupe.server.process.console import printable
-from rolloupe.server.process.serve import access_of, address, announce, say_what_is_missing, serve
-from rolloupe.server.process.socket import listening
+from rolloupe.server.process.serve import access_of, address, announce, listening, say_what_is_missing, serve
 from rolloupe.server.settings import Settings, hosts_of, origins_of
 from tests import forks
 from tests.index.support import eventually
@@ -89,7 +88,7 @@ def test_it_ends_well_while_a_stream_is_being_told_something(
     relax_run(folder)
     begun = tmp_path / "begun"
     patch(
-        "import pathlib, time\nimport rolloupe.wire.views.run_items as views\n"
+        "import pathlib, time\nimport rolloupe.wire.run_items as views\n"
         f"begun = pathlib.Path({str(begun)!r})\n"
         "views.run_item = lambda run, **_: begun.touch() or time.sleep(20)\n"
     )
@@ -116,7 +115,7 @@ def test_the_next_free_port_unless_one_was_given(folder: Path, tmp_path: Path, s
 
 
 def test_ports_are_tried_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rolloupe.server.process import socket as module
+    from rolloupe.server.process import serve as module
 
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

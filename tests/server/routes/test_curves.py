@@ -14,7 +14,7 @@ from rolloupe.index import OpenRun
 from rolloupe.query.run import trainer_files, trainer_metrics
 from rolloupe.record import launches
 from rolloupe.server.app import App
-from rolloupe.server.routes.charts import curves
+from rolloupe.server.routes import curves
 from tests.server.support import BEARER, WRITE, Answer, ask, get, opened, relax_run, served
 
 

@@ -13,7 +13,7 @@ import pytest
 from rolloupe.index import Library, OpenRun
 from rolloupe.server import event_broadcaster
 from rolloupe.server.context import Context
-from rolloupe.wire.views import run_items
+from rolloupe.wire import run_items
 from tests.server.server_process import Process
 from tests.server.support import lines, opened, relax_run, row, settings
 

@@ -9,12 +9,24 @@ from urllib.parse import quote
 
 import pytest
 
-from rolloupe import query, wire
+from rolloupe import query
 from rolloupe.formats import Discovery, discover
 from rolloupe.index import Library, OpenRun
 from rolloupe.index import library as library_module
 from rolloupe.record import Recorder
 from rolloupe.server.app import App
+from rolloupe.wire.runs import ProblemsReply, RunsReply, StepsReply
+from rolloupe.wire.samples import (
+    FindReply,
+    GroupsReply,
+    MembersReply,
+    RawReply,
+    SampleReply,
+    SamplesReply,
+    TextReply,
+    TurnsReply,
+)
+from rolloupe.wire.session import CacheStats, ErrorReply
 from tests.index.support import eventually
 from tests.server.support import get, lines, opened, relax_run, row, run_path, served
 
@@ -303,16 +315,16 @@ def test_every_reply_has_the_fields_of_its_record(app: App) -> None:
     path = run_path(app)
     item = quote(get(app, f"{path}/samples?split=train&step=0").json["samples"][0]["id"])
     targets = {
-        "/api/runs": wire.RunsReply, f"{path}/steps?split=train": wire.StepsReply,
-        f"{path}/groups?split=train&step=0": wire.GroupsReply, f"{path}/samples?split=train&step=0": wire.SamplesReply,
-        f"{path}/sample?id={item}": wire.SampleReply, f"{path}/sample/raw?id={item}": wire.RawReply,
-        f"{path}/sample/turns?id={item}": wire.TurnsReply, f"{path}/sample/text?id={item}": wire.TextReply,
-        f"{path}/sample/find?id={item}&text=Answer": wire.FindReply,
-        f"{path}/members?id={item}": wire.MembersReply,
-        f"{path}/problems": wire.ProblemsReply, "/api/cache/stats": wire.CacheStats, "/api/nothing": wire.ErrorReply,
+        "/api/runs": RunsReply, f"{path}/steps?split=train": StepsReply,
+        f"{path}/groups?split=train&step=0": GroupsReply, f"{path}/samples?split=train&step=0": SamplesReply,
+        f"{path}/sample?id={item}": SampleReply, f"{path}/sample/raw?id={item}": RawReply,
+        f"{path}/sample/turns?id={item}": TurnsReply, f"{path}/sample/text?id={item}": TextReply,
+        f"{path}/sample/find?id={item}&text=Answer": FindReply,
+        f"{path}/members?id={item}": MembersReply,
+        f"{path}/problems": ProblemsReply, "/api/cache/stats": CacheStats, "/api/nothing": ErrorReply,
     }  # fmt: skip
     for target, record in targets.items():
-        fields = record.__struct_fields__[: -1 if record is wire.ErrorReply else None]
+        fields = record.__struct_fields__[: -1 if record is ErrorReply else None]
         assert tuple(get(app, target).json) == fields
 
 

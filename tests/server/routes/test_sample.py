@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolloupe.model import Part, Sample, SampleKey, SampleRow, Turn
-from rolloupe.server import text_places
 from rolloupe.server.app import App
-from rolloupe.wire.views import transcripts
+from rolloupe.server.routes.sample import places_of
+from rolloupe.wire import to_wire
 from tests.server.support import get, lines, opened, relax_run, row, run_path, served
 from tests.text.test_images import png, uri
 
@@ -30,8 +30,8 @@ def asked(app: App, what: str = "", sample: int = 0) -> Any:
 
 
 def test_a_long_transcript_comes_in_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transcripts, "PAGE_TURNS", 40)
-    monkeypatch.setattr(transcripts, "PAGE_CHARS", 300)
+    monkeypatch.setattr(to_wire, "PAGE_TURNS", 40)
+    monkeypatch.setattr(to_wire, "PAGE_CHARS", 300)
     messages = [{"role": "user", "content": f"message {n}"} for n in range(99)]
     app = app_of(tmp_path, row(0, 0, prompt=messages, response="done"))
     reply = asked(app).json
@@ -119,7 +119,7 @@ def test_every_span_holds_what_was_looked_for(text: str, wanted: str) -> None:
     line = SampleRow(split="train", step=0, group="0", index="0", ordinal=0, start=0, length=0)
     sample = Sample(key=key, row=line, locator=None, turns=turns)  # type: ignore[arg-type]
     units = text.encode("utf-16-le")
-    for span in text_places.find(sample, wanted, is_cased=True).spans:
+    for span in places_of(wanted, sample, is_cased=True).spans:
         assert units[2 * span.start : 2 * span.stop].decode("utf-16-le") == wanted
 
 

@@ -18,7 +18,7 @@ from rolloupe.server.app import App
 from rolloupe.server.context import Context
 from rolloupe.server.routes import search
 from rolloupe.server.routes.search import _begun
-from rolloupe.wire import SearchRequest
+from rolloupe.wire.session import SearchRequest
 from tests.formats.test_telescope import RUN as TELESCOPE
 from tests.query.search.test_reports import logged
 from tests.server.support import BEARER, WRITE, Answer, ask, get, lines, opened, row, served, settings

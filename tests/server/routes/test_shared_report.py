@@ -14,8 +14,8 @@ from rolloupe.export import report
 from rolloupe.export.report import Report, ReportedInsight, ReportedSample, document, report_pieces
 from rolloupe.model import Locator, Sample, SampleKey, SampleRow
 from rolloupe.state import FindingAside, State, set_finding_aside
+from rolloupe.wire import to_wire
 from rolloupe.wire.encoding import encode
-from rolloupe.wire.views import transcripts
 from tests.server.support import get, opened, report_data, run_path, served
 
 
@@ -122,7 +122,7 @@ def test_a_text_longer_than_a_line_of_the_file_goes_on_in_further_lines(
     sink = io.BytesIO()
     with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
         runs[0].report(sink, rolloupe.SampleQuery())
-        whole = [transcripts.turn_view(turn) for turn in runs[0].sample("train/0/g/0").turns]
+        whole = [to_wire.turn_view(turn) for turn in runs[0].sample("train/0/g/0").turns]
     (data,) = report_data(sink.getvalue())["samples"]
     assert data["reply"]["turns"] == json.loads(encode(document.FurtherTurns(turns=whole)))["turns"]
     lines = sink.getvalue().partition(b'id="data">\n')[2].split(b"\n")

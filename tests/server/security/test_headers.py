@@ -4,8 +4,8 @@ import pytest
 
 from rolloupe.index import Library
 from rolloupe.server.app import App
-from rolloupe.server.security.headers import HEADERS
-from rolloupe.wire.views import run_items
+from rolloupe.server.security.layers import HEADERS
+from rolloupe.wire import run_items
 from tests.server.support import BEARER, WRITE, ask, served
 
 

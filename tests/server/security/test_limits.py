@@ -11,7 +11,7 @@ import pytest
 from rolloupe.query.filter.parser import MAX_CHARS
 from rolloupe.server.app import App
 from rolloupe.server.process import uvicorn_server
-from rolloupe.server.security.limits import MAX_ADDRESS_BYTES, MAX_BODY_BYTES
+from rolloupe.server.security.layers import MAX_ADDRESS_BYTES, MAX_BODY_BYTES
 from rolloupe.state.records import MAX_NOTE_CHARS
 from tests.server.support import BEARER, WRITE, ask, get, run_path
 

@@ -9,7 +9,7 @@ from rolloupe.server.access import AccessFile
 from rolloupe.server.app import App, create_app
 from rolloupe.server.people import RATE, Team
 from rolloupe.server.settings import Settings
-from rolloupe.server.team.proxy_header import ProxyHeader, proxies_of
+from rolloupe.server.team.senders import ProxyHeader, proxies_of
 from tests.server.support import WRITE, Answer, ask, relax_run
 
 HEADER = "x-forwarded-user"

@@ -14,9 +14,9 @@ from rolloupe.server.app import App, create_app
 from rolloupe.server.downloads import FILES_OF_ONE, TooMany
 from rolloupe.server.people import PERSON, Person, Team
 from rolloupe.server.settings import Settings
-from rolloupe.server.team import bounds
-from rolloupe.server.team.bounds import Bounds
-from rolloupe.server.team.proxy_header import ProxyHeader, proxies_of
+from rolloupe.server.team import layers
+from rolloupe.server.team.layers import Bounds
+from rolloupe.server.team.senders import ProxyHeader, proxies_of
 from rolloupe.server.threads import FILES
 from tests.server.support import ask
 from tests.server.team.conftest import Runs
@@ -61,7 +61,7 @@ class Slow:
         await send({"type": "http.response.start", "status": 200, "headers": []})
 
 
-@pytest.mark.parametrize(("path", "most"), [("/api/runs", bounds.UNDER_WAY), ("/api/events", bounds.STREAMS)])
+@pytest.mark.parametrize(("path", "most"), [("/api/runs", layers.UNDER_WAY), ("/api/events", layers.MOST_STREAMS)])
 def test_requests_under_way_and_streams_are_bounded(path: str, most: int) -> None:
     async def run() -> tuple[int, list[int], int]:
         slow = Slow()

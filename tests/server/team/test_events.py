@@ -11,7 +11,7 @@ from rolloupe.server.access import AccessFile
 from rolloupe.server.app import App
 from rolloupe.server.event_broadcaster import Client, EventBroadcaster
 from rolloupe.server.people import Person
-from rolloupe.wire.views import run_items
+from rolloupe.wire import run_items
 from tests.server.team.conftest import Runs
 from tests.server.team.support import ask_as
 

@@ -8,7 +8,7 @@ from rolloupe.server.access import AccessFile
 from rolloupe.server.app import App, create_app
 from rolloupe.server.people import Team
 from rolloupe.server.settings import Settings
-from rolloupe.server.team.proxy_header import ProxyHeader, header_of, proxies_of
+from rolloupe.server.team.senders import ProxyHeader, header_of, proxies_of
 from tests.server.support import ask
 from tests.server.team.conftest import Runs
 from tests.server.team.support import HEADER

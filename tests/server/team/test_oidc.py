@@ -11,8 +11,8 @@ from itsdangerous import URLSafeTimedSerializer
 
 from rolloupe.errors import BadQuery, UnreadablePath
 from rolloupe.server.people import Refused
-from rolloupe.server.team import oidc
-from rolloupe.server.team.oidc import OidcClient, OidcLogin, client_of, local_place
+from rolloupe.server.team import senders
+from rolloupe.server.team.senders import OidcClient, OidcLogin, client_of, local_place
 from rolloupe.server.team.serve import secret_in
 from tests.server.support import relax_run
 from tests.server.team.provider import LoginBrowser, free_port, providing
@@ -146,21 +146,21 @@ def test_no_link_writes_on_the_page_of_a_failed_login(place: Place) -> None:
 def test_cookies_that_were_made_up_are_refused(place: Place) -> None:
     cookies = [
         '"ada@example.org"',
-        URLSafeTimedSerializer(b"guess", salt=oidc.SESSION_COOKIE).dumps("ada@example.org"),
+        URLSafeTimedSerializer(b"guess", salt=senders.SESSION_COOKIE).dumps("ada@example.org"),
         "x" * 5000,
     ]
     for cookie in cookies:
-        answer = place.server.get("/api/runs", f"Cookie: {oidc.SESSION_COOKIE}={cookie}")
+        answer = place.server.get("/api/runs", f"Cookie: {senders.SESSION_COOKIE}={cookie}")
         assert b" 401 " in answer.split(b"\r\n")[0]
 
 
 def test_a_session_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     login = OidcLogin(OidcClient("https://login.example.org", "id", "secret", "https://rollouts.example.org"))
     value = login._sessions.dumps("ada")
-    scope = {"headers": [(b"cookie", f"{oidc.SESSION_COOKIE}={value}".encode())]}
+    scope = {"headers": [(b"cookie", f"{senders.SESSION_COOKIE}={value}".encode())]}
     assert login.name(scope) == "ada"
     twice = {"headers": scope["headers"] * 2}
-    monkeypatch.setattr(oidc, "SESSION_S", -1)
+    monkeypatch.setattr(senders, "SESSION_S", -1)
     for one in (scope, twice):
         with pytest.raises(Refused):
             login.name(one)
@@ -229,7 +229,7 @@ def test_options_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
 def test_a_start_with_a_login_prints_no_warnings_of_its_packages() -> None:
     code = (
         "import sys; sys.modules['httpx2'] = None\n"
-        "from rolloupe.server.team.oidc import OidcClient, OidcLogin\n"
+        "from rolloupe.server.team.senders import OidcClient, OidcLogin\n"
         "OidcLogin(OidcClient('https://login.example', 'id', 'secret', 'https://rollouts.example'))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -7,8 +7,7 @@ import click
 from rolloupe.cli import options
 from rolloupe.cli.commands import tui
 from rolloupe.cli.frame import Command, Example
-from rolloupe.server.process.over_ssh import PORT_TAKEN
-from rolloupe.server.process.socket import PortTaken
+from rolloupe.server.process.serve import PORT_TAKEN, PortTaken
 
 EXAMPLES = (
     Example("rolloupe view RUN_DIR", "One run, or all below a folder"),

@@ -19,16 +19,17 @@ from typing import BinaryIO, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rolloupe import query, text, wire
+from rolloupe import query, text
 from rolloupe._version import __version__
 from rolloupe.errors import NotFound
 from rolloupe.export.report.insight import ReportedInsight
 from rolloupe.model import RunLoss, Sample, SampleKey
 from rolloupe.query import SampleQuery
 from rolloupe.storage import atomic
+from rolloupe.wire import to_wire, token_bytes
 from rolloupe.wire.app_files import app_file
-from rolloupe.wire.encoding import encode
-from rolloupe.wire.views import items, token_bytes, transcripts
+from rolloupe.wire.encoding import Number, encode
+from rolloupe.wire.samples import SampleReply, TurnView
 
 
 def scope_of(run: str, asked: SampleQuery) -> str:
@@ -101,7 +102,7 @@ class ReportedSample(NamedTuple):
 class Measured(Struct, kw_only=True):
     """What the measure of the worst samples says of one of them."""
 
-    value: wire.Number
+    value: Number
     series: str = ""
     """The series whose largest value it is; empty for a measure of another kind."""
     token: int | None = None
@@ -163,7 +164,7 @@ class Alternatives(Struct, kw_only=True):
 class SampleInReport(Struct, kw_only=True):
     """A sample as the script of the report reads it. What belongs to tokens is base64 of compressed bytes."""
 
-    reply: wire.SampleReply
+    reply: SampleReply
     preview: str
     note: str
     measured: Measured | None = None
@@ -177,7 +178,7 @@ class SampleInReport(Struct, kw_only=True):
 class FurtherTurns(Struct, kw_only=True):
     """Turns of the sample before them."""
 
-    turns: list[wire.TurnView]
+    turns: list[TurnView]
 
 
 class FurtherText(Struct, kw_only=True):
@@ -317,7 +318,7 @@ def _records(samples: Iterable[ReportedSample], tokens: ReportedTokens) -> Itera
 
 def _lines_of(record: SampleInReport) -> Iterator[bytes]:
     """A sample as lines of JSON that a browser reads one after the other: those behind the first have its turns."""
-    turns, line, size = record.reply.turns, list[wire.TurnView](), 0
+    turns, line, size = record.reply.turns, list[TurnView](), 0
     yield encode(replace(record, reply=replace(record.reply, turns=[])))
     for turn in turns:
         long = [
@@ -345,11 +346,11 @@ def _lines_of(record: SampleInReport) -> Iterator[bytes]:
         yield encode(FurtherTurns(turns=line))
 
 
-def _complete_reply(one: ReportedSample) -> wire.SampleReply:
+def _complete_reply(one: ReportedSample) -> SampleReply:
     """Return a sample with all of its turns: a file has no server to ask for further pages."""
-    reply = items.sample_reply(one.run, one.sample, one.members)
+    reply = to_wire.sample_reply(one.run, one.sample, one.members)
     further = one.sample.turns[len(reply.turns) :]
-    return replace(reply, turns=[*reply.turns, *map(transcripts.turn_view, further)])
+    return replace(reply, turns=[*reply.turns, *map(to_wire.turn_view, further)])
 
 
 def _add_tokens(record: SampleInReport, one: ReportedSample, rules: Sequence[str]) -> int:

@@ -11,7 +11,7 @@ from rolloupe.derive.token_values import KL
 from rolloupe.export.report.document import Measured, ReportedSample
 from rolloupe.model import Sample
 from rolloupe.query import TokenPage, token_page
-from rolloupe.wire import number
+from rolloupe.wire.encoding import number
 
 LARGEST_OF = {"max_kl": KL, "max_mismatch_kl": ("mismatch_kl",)}
 """The series whose largest value a measure is: the first one that a sample has."""

@@ -1,15 +1,14 @@
-"""`rolloupe view`: listens, prints the address, opens the runs, and stops at once on a signal.
+"""SERVEDOC"""
 
-The server listens before it looks at any run; requests wait for the library. Its log is sanitised and has no line for
-each request: addresses are hostile.
-"""
-
+import contextlib
+import errno
 import os
 import secrets
 import signal
 import socket
 import sys
 import threading
+import webbrowser
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
@@ -18,16 +17,100 @@ from urllib.parse import quote
 
 from rolloupe.errors import BadQuery, UnreadablePath
 from rolloupe.model import AS_FOUND, Reading
-from rolloupe.server.process.browser import open_page
 from rolloupe.server.process.console import say, tell
-from rolloupe.server.process.over_ssh import READY, end_with_input, token_from_input
-from rolloupe.server.process.socket import listening
 from rolloupe.server.process.token_file import MIN_CHARS, secrets_of
 from rolloupe.server.settings import Settings, base_path_of, bracketed, hosts_of, origins_of
 from rolloupe.storage import is_remote, notices, place_of
 
 if TYPE_CHECKING:
     from rolloupe.index import Library
+
+
+def has_display() -> bool:
+    """True if a browser can appear on the person's screen: not over SSH, not without a display."""
+    if any(os.environ.get(name) for name in ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY")):
+        return False
+    return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def open_page(address: str) -> None:
+    """Open an address in the background; some browsers' commands return only after the browser closes."""
+    if has_display():
+        threading.Thread(target=_open, args=(address,), name="browser", daemon=True).start()
+
+
+def _open(address: str) -> None:
+    with contextlib.suppress(webbrowser.Error, OSError):
+        webbrowser.open(address)
+
+
+READY = "ready"
+"""The line that says that the port is open."""
+
+PORT_TAKEN = 98
+"""Exit code: the port that the other side has drawn is in use."""
+
+
+def token_from_input() -> str | None:
+    """Read the line with the token. None for an empty one."""
+    return sys.stdin.readline().strip() or None
+
+
+def end_with_input() -> None:
+    """Stop as at SIGTERM once standard input is closed, however the other side has ended."""
+    threading.Thread(target=_wait, name="standard input", daemon=True).start()
+
+
+def _wait() -> None:
+    while sys.stdin.read(4096):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+PORT = 8080
+PORTS_TRIED = 50
+
+
+class PortTaken(BadQuery):
+    """The port that was asked for is in use."""
+
+
+def listening(host: str, port: int | None) -> socket.socket:
+    """Listen on a port, or on 8080 or the next free one. The socket queues connections until the server accepts them.
+
+    Raises `PortTaken` if the port is in use, and `BadQuery` if the host is not an address of this machine.
+    """
+    ports = range(PORT, PORT + PORTS_TRIED) if port is None else (port,)
+    for number in ports:
+        try:
+            return _bound(host, number)
+        except (OSError, OverflowError) as error:
+            if getattr(error, "errno", None) == errno.EADDRINUSE:
+                continue
+            raise BadQuery(
+                f"cannot listen on {host} port {number}: {error}; choose another --host or --port"
+            ) from error
+    if port is None:
+        raise BadQuery(f"ports {PORT} to {ports[-1]} are all taken; choose one with --port")
+    raise PortTaken(f"port {port} is taken; leave --port out to get the next free one")
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    if not 0 <= port < 2**16:
+        raise OverflowError("ports are numbers from 0 to 65535")  # getaddrinfo would read 70000 as 4464
+    family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[
+        0
+    ]
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(place)
+        listener.listen(128)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
 
 PATIENCE_S = 1.0
 """The page shows the runs that were found after so long, and the others as they are found."""

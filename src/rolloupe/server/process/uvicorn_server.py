@@ -17,7 +17,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from rolloupe.server.app import App
 from rolloupe.server.downloads import IS_FILE
 from rolloupe.server.process.console import say, say_failure
-from rolloupe.server.security.limits import MAX_ADDRESS_BYTES
+from rolloupe.server.security.layers import MAX_ADDRESS_BYTES
 
 KEEP_ALIVE_S = 30
 

@@ -5,15 +5,17 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rolloupe import query, wire
+from rolloupe import query
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
 from rolloupe.query import MetricValues
 from rolloupe.server import params
 from rolloupe.server.context import context_of
 from rolloupe.server.people import Runs
-from rolloupe.server.routes.charts.curves import MAX_ENTRIES, catalogue_entry
-from rolloupe.wire import number
+from rolloupe.server.routes.curves import MAX_ENTRIES, catalogue_entry
+from rolloupe.wire.encoding import number
+from rolloupe.wire.runs import RunMetricItem, RunMetricsReply, RunMetricsRequest, RunsCatalogueReply
+from rolloupe.wire.samples import SharedPromptItem, SharedPromptsReply
 
 LIMIT, MAX_LIMIT = 100, 500
 VALUE_CHARS = 2000
@@ -59,9 +61,9 @@ async def prompts(request: Request) -> Response:
     offset = params.integer(parameters, "offset", 0, low=0)
     limit = params.integer(parameters, "limit", LIMIT, low=1, high=MAX_LIMIT)
 
-    def make() -> wire.SharedPromptsReply:
+    def make() -> SharedPromptsReply:
         found = query.shared_prompts(runs, split, step, sort=sort, offset=offset, limit=limit)
-        return wire.SharedPromptsReply(
+        return SharedPromptsReply(
             runs=[run.id for run in runs],
             split=split,
             step=step,
@@ -69,7 +71,7 @@ async def prompts(request: Request) -> Response:
             total=found.total,
             offset=found.offset,
             prompts=[
-                wire.SharedPromptItem(
+                SharedPromptItem(
                     name=one.name,
                     prompt=one.prompt,
                     samples=one.samples,
@@ -86,21 +88,21 @@ async def prompts(request: Request) -> Response:
 
 async def run_metrics(request: Request) -> Response:
     """`POST /api/run-metrics`."""
-    context, body = context_of(request), await params.body_of(request, wire.RunMetricsRequest)
+    context, body = context_of(request), await params.body_of(request, RunMetricsRequest)
     library = await context.runs(request)
     ids = params.run_ids(body.runs) or [run.id for run in library.runs[: params.MAX_RUNS]]
     runs, curve = [library.run(run_id) for run_id in ids], body.curve
 
-    def make() -> wire.RunMetricsReply:
+    def make() -> RunMetricsReply:
         found, left = query.metric_values(runs, curve)
-        return wire.RunMetricsReply(runs=[_run_metric(run_id, one) for run_id, one in found.items()], left=left)
+        return RunMetricsReply(runs=[_run_metric(run_id, one) for run_id, one in found.items()], left=left)
 
     return await context.replies.fresh(request, make)
 
 
-def _run_metric(run_id: str, values: MetricValues) -> wire.RunMetricItem:
+def _run_metric(run_id: str, values: MetricValues) -> RunMetricItem:
     last, highest, lowest = values.last, values.highest, values.lowest
-    return wire.RunMetricItem(
+    return RunMetricItem(
         run=run_id,
         last=number(last and last.value),
         last_step=last and last.step,
@@ -117,10 +119,10 @@ async def catalogue(request: Request) -> Response:
     context = context_of(request)
     library = await context.runs(request)
 
-    def make() -> wire.RunsCatalogueReply:
+    def make() -> RunsCatalogueReply:
         runs_with, left = query.runs_catalogue(library.runs[: params.MAX_RUNS])
         entries = [*runs_with][:MAX_ENTRIES]
-        return wire.RunsCatalogueReply(
+        return RunsCatalogueReply(
             entries=[catalogue_entry(entry) for entry in entries],
             runs_with=[runs_with[entry] for entry in entries],
             left=left,

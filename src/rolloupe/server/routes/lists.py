@@ -9,14 +9,14 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from rolloupe import export, query, wire
+from rolloupe import export, query
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
 from rolloupe.query import Group, SampleQuery
 from rolloupe.server import params, replies
 from rolloupe.server.context import context_of
-from rolloupe.wire import encoding
-from rolloupe.wire.views import items
+from rolloupe.wire import encoding, to_wire
+from rolloupe.wire.samples import GroupsReply, SamplesReply
 
 LIMIT = 200
 MAX_LIMIT = 5000
@@ -78,15 +78,15 @@ async def progress(request: Request) -> Response:
 
 
 async def samples(request: Request) -> Response:
-    """`GET /api/runs/{run}/samples`: see `wire.SamplesReply`."""
+    """`GET /api/runs/{run}/samples`: see `SamplesReply`."""
     context, run = context_of(request), await context_of(request).run(request)
     parameters, version = request.query_params, run.version
     scope, columns, around = page_query(parameters), columns_of(run, parameters), around_of(parameters)
 
-    def make() -> wire.SamplesReply:
+    def make() -> SamplesReply:
         wanted = query.with_length(run, scope)
         page = query.samples(run, wanted, around, columns)
-        return wire.SamplesReply(
+        return SamplesReply(
             run=run.id,
             split=wanted.splits[0],
             version=version,
@@ -105,19 +105,19 @@ async def samples(request: Request) -> Response:
 
 
 async def groups(request: Request) -> Response:
-    """`GET /api/runs/{run}/groups`: see `wire.GroupsReply`."""
+    """`GET /api/runs/{run}/groups`: see `GroupsReply`."""
     context, run = context_of(request), await context_of(request).run(request)
     parameters, version = request.query_params, run.version
     scope, named, around = page_query(parameters), columns_of(run, parameters), around_of(parameters)
     is_usual = params.flag(parameters, "usual")
 
-    def make() -> wire.GroupsReply:
+    def make() -> GroupsReply:
         wanted = query.with_length(run, scope)
         usual = query.usual_columns(run, wanted.splits[0]) if is_usual else []
         columns = list(dict.fromkeys([*named, *usual]))
         present = [name for name in columns if query.has_column(run, name)]
         page = query.groups_page(run, wanted, present, around)
-        return wire.GroupsReply(
+        return GroupsReply(
             run=run.id,
             split=wanted.splits[0],
             version=version,
@@ -130,7 +130,7 @@ async def groups(request: Request) -> Response:
             discarded=query.discarded_too(run, wanted),
             reasons=reasons_of(run, wanted, page),
             columns=columns,
-            groups=[items.group_item(spread(group, present, columns)) for group in page.groups],
+            groups=[to_wire.group_item(spread(group, present, columns)) for group in page.groups],
         )
 
     return await context.replies.answer(request, version, followed(request, make))

@@ -5,10 +5,11 @@ from collections.abc import Iterator, Sequence
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rolloupe import query, text, wire
+from rolloupe import query, text
 from rolloupe.query import Compared, GroupAnswer, TextPiece
 from rolloupe.server import params
 from rolloupe.server.context import context_of
+from rolloupe.wire.samples import MemberPiece, MembersReply, MemberText
 
 CHARS = 20_000
 LEAD = 600
@@ -23,7 +24,7 @@ MAX_ONLY = 1000
 
 
 async def members(request: Request) -> Response:
-    """`GET /api/runs/{run}/members`: see `wire.MembersReply`."""
+    """`GET /api/runs/{run}/members`: see `MembersReply`."""
     context, run = context_of(request), await context_of(request).run(request)
     parameters, version = request.query_params, run.version
     key = query.sample_key(params.word(parameters, "id"))
@@ -32,13 +33,13 @@ async def members(request: Request) -> Response:
     max_chars = params.integer(parameters, "chars", CHARS, low=0, high=REPLY_CHARS)
     max_lead = params.integer(parameters, "lead", LEAD, low=0, high=REPLY_CHARS)
 
-    def make() -> wire.MembersReply:
+    def make() -> MembersReply:
         asked = (run.id, version, str(key), str(against), *map(str, only))
         compared = context.members.get_or_make(asked, lambda: query.compared(run, key, against, only), _size)
         is_away = all(one.key != compared.against for one in compared.members)
         each = REPLY_CHARS // (len(compared.members) + is_away)
         chars, lead = min(max_chars, each), min(max_lead, each)
-        return wire.MembersReply(
+        return MembersReply(
             id=str(key),
             run=run.id,
             against=str(compared.against),
@@ -66,7 +67,7 @@ def _common(compared: Compared) -> int:
     return query.chars_before(longest.pieces, compared.common) if longest else 0
 
 
-def _answer(compared: Compared, member: GroupAnswer, chars: int, lead: int) -> wire.MemberText:
+def _answer(compared: Compared, member: GroupAnswer, chars: int, lead: int) -> MemberText:
     available = member.chars - member.left_out
     common = min(available, query.chars_before(member.pieces, compared.common))
     shared = available if member.parts_at is None else query.chars_before(member.pieces, member.parts_at)
@@ -76,7 +77,7 @@ def _answer(compared: Compared, member: GroupAnswer, chars: int, lead: int) -> w
     stop = max(common + chars, min(shared + chars // 2, common + FAR_CHARS))
     pieces = list(_windowed(member.pieces, (start, stop), (common, shared)))
     sent = sum(len(one.common) + len(one.shared) + len(one.own) for one in pieces)
-    return wire.MemberText(
+    return MemberText(
         id=str(member.key),
         pieces=pieces,
         chars=member.chars,
@@ -100,9 +101,7 @@ def _verdict(member: GroupAnswer, *, is_self: bool, shared: int) -> str:
     return "ends" if shared == member.chars else "parts"
 
 
-def _windowed(
-    pieces: Sequence[TextPiece], window: tuple[int, int], marks: tuple[int, int]
-) -> Iterator[wire.MemberPiece]:
+def _windowed(pieces: Sequence[TextPiece], window: tuple[int, int], marks: tuple[int, int]) -> Iterator[MemberPiece]:
     """Yield the characters of a window by piece, cut where `common` and `shared` end; counted over all pieces."""
     start, stop = window
     common, shared = marks
@@ -111,7 +110,7 @@ def _windowed(
         low, high = _within(piece.text, start - passed), _within(piece.text, stop - passed)
         if low < high:
             first, second = (min(high, max(low, mark - passed)) for mark in (common, max(common, shared)))
-            yield wire.MemberPiece(
+            yield MemberPiece(
                 turn=piece.turn,
                 role=piece.role,
                 name=piece.name,

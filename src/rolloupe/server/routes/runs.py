@@ -1,21 +1,39 @@
-"""Routes for runs: their list, their steps and groups, and their problems."""
+"""RUNS"""
 
+import os
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from msgspec.structs import asdict, replace
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from rolloupe import query, wire
+from rolloupe import query
 from rolloupe._version import __version__
 from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.index import OpenRun
-from rolloupe.model import Problem
+from rolloupe.model import LogNode, Problem
 from rolloupe.server import params, replies
 from rolloupe.server.context import context_of
 from rolloupe.server.people import PERSON, who_sees_alike
-from rolloupe.wire import number
-from rolloupe.wire.views import run_items
+from rolloupe.storage import address_of
+from rolloupe.wire import run_items, to_wire
+from rolloupe.wire.encoding import number, plain
+from rolloupe.wire.runs import (
+    AboutReply,
+    ConfigItem,
+    ConfigsReply,
+    NoteView,
+    ProblemItem,
+    ProblemsReply,
+    ReportNode,
+    ReportReply,
+    ReportSteps,
+    RunsReply,
+    StepsReply,
+    TrackerItem,
+)
 
 PROGRAM = f"rolloupe {__version__}"
 EXCERPT_BYTES = 240
@@ -29,12 +47,12 @@ async def runs(request: Request) -> Response:
     context = context_of(request)
     library = await context.runs(request)
 
-    def make() -> wire.RunsReply:
+    def make() -> RunsReply:
         is_searching = library.is_searching  # first: an event follows its end
-        notes = [wire.NoteView(path=str(note.path), reason=note.reason) for note in library.notes]
+        notes = [NoteView(path=str(note.path), reason=note.reason) for note in library.notes]
         with query.listing_once():  # each asks several times which files a run has
             found = run_items.run_items(library.runs)
-        return wire.RunsReply(runs=found, notes=notes, searching=is_searching, program=PROGRAM)
+        return RunsReply(runs=found, notes=notes, searching=is_searching, program=PROGRAM)
 
     reply = await context.replies.fresh_for_all(request, who_sees_alike(request.scope.get(PERSON)), make)
     context.events.look_on()
@@ -46,9 +64,9 @@ async def steps(request: Request) -> Response:
     context, run = context_of(request), await context_of(request).run(request)
     split, version = params.word(request.query_params, "split"), run.version
 
-    def make() -> wire.StepsReply:
+    def make() -> StepsReply:
         found = query.steps(run, split)
-        return wire.StepsReply(
+        return StepsReply(
             run=run.id,
             split=split,
             version=version,
@@ -71,16 +89,16 @@ async def problems(request: Request) -> Response:
     offset = params.integer(request.query_params, "offset", 0, low=0)
     limit = params.integer(request.query_params, "limit", 100, low=1, high=MAX_PROBLEMS)
 
-    def make() -> wire.ProblemsReply:
+    def make() -> ProblemsReply:
         found = [problem_item(run, problem) for problem in query.problems(run)[offset : offset + limit]]
-        return wire.ProblemsReply(run=run.id, total=query.problem_count(run), offset=offset, problems=found)
+        return ProblemsReply(run=run.id, total=query.problem_count(run), offset=offset, problems=found)
 
     return await context.replies.fresh(request, make)
 
 
-def problem_item(run: OpenRun, problem: Problem) -> wire.ProblemItem:
+def problem_item(run: OpenRun, problem: Problem) -> ProblemItem:
     """Return a problem with the start of its record."""
-    return wire.ProblemItem(
+    return ProblemItem(
         file=problem.source,
         start=problem.start,
         stop=problem.stop,
@@ -120,3 +138,77 @@ async def problem_raw(request: Request) -> Response:
 
     headers = replies.attachment(f"{PurePosixPath(file).name}.{start}-{stop}")
     return StreamingResponse(blocks(), media_type=replies.BINARY, headers=headers)
+
+
+MAX_FILES = 2000
+MAX_DIFF_CHARS = 2_000_000
+MAX_TRACKERS, MAX_NAMES = 100, 200
+
+
+async def about(request: Request) -> Response:
+    """`GET /api/runs/{run}/about`."""
+    context, run = context_of(request), await context_of(request).run(request)
+    return await context.replies.fresh(request, lambda: about_reply(run))
+
+
+async def configs(request: Request) -> Response:
+    """`GET /api/configs`."""
+    context = context_of(request)
+    library = await context.runs(request)
+
+    def make() -> ConfigsReply:
+        found = query.config_differences(library.runs)
+        runs = [ConfigItem(run=run_id, values=values) for run_id, values in found.values.items()]
+        return ConfigsReply(keys=found.keys, telling=found.telling, runs=runs, left=found.left)
+
+    return await context.replies.fresh(request, make)
+
+
+async def report(request: Request) -> Response:
+    """`GET /api/runs/{run}/report?split=&step=`."""
+    context, run = context_of(request), await context_of(request).run(request)
+    split, step = params.word(request.query_params, "split"), params.integer(request.query_params, "step")
+
+    def make() -> ReportReply:
+        return ReportReply(run=run.id, split=split, step=step, root=report_node(query.logtree(run, split, step)))
+
+    return await context.replies.fresh(request, make)
+
+
+def about_reply(run: OpenRun) -> AboutReply:
+    """Return everything known of a run except its samples."""
+    files, reports = query.files(run), defaultdict[str, list[int]](list)
+    for split, step in query.logtrees(run):
+        reports[split].append(step)
+    return AboutReply(
+        run=run.id,
+        superseded=sum(split.superseded for split in query.splits(run, quick=True)),
+        path=address_of(run.info.root),
+        format=run.info.format,
+        reason=run.info.reason,
+        config=plain(query.config(run)),
+        checkpoints=[replace(saved, extra=plain(saved.extra)) for saved in query.checkpoints(run)],
+        code_diff=query.code_diff(run)[:MAX_DIFF_CHARS],
+        files=files[:MAX_FILES],
+        files_left=max(0, len(files) - MAX_FILES),
+        reports=[ReportSteps(split=split, steps=sorted(steps)) for split, steps in reports.items()],
+        trackers=[
+            TrackerItem(
+                kind=one.kind,
+                path=os.path.relpath(one.path, run.info.root),
+                name=one.run,
+                metrics=one.names[:MAX_NAMES],
+                metric_count=len(one.names),
+                step_name=one.step_name,
+                note=one.note,
+            )
+            for one in query.curve_sources(run)[:MAX_TRACKERS]
+        ],
+    )
+
+
+def report_node(node: LogNode) -> ReportNode:
+    """Convert a piece of a report to the browser's record."""
+    turns = [to_wire.turn_view(turn) for turn in node.turns]
+    children = [report_node(child) for child in node.children]
+    return ReportNode(**{**asdict(node), "turns": turns, "children": children})

@@ -8,7 +8,6 @@ from itertools import islice
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from rolloupe import wire
 from rolloupe.errors import BadPattern, BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.model import Turn
@@ -21,7 +20,9 @@ from rolloupe.server.people import PERSON, name_of, still_sees
 from rolloupe.server.replies import error_reply
 from rolloupe.server.routes.sample import loaded
 from rolloupe.server.searches import LISTED, TOLD, Running
-from rolloupe.wire.views.transcripts import shown_text
+from rolloupe.wire.samples import Span
+from rolloupe.wire.session import SearchHitsReply, SearchRequest, SpansReply, SpansRequest
+from rolloupe.wire.to_wire import shown_text
 
 MAX_PAGE = 500
 NDJSON = "application/x-ndjson"
@@ -30,7 +31,7 @@ NDJSON = "application/x-ndjson"
 async def search(request: Request) -> Response:
     """`POST /api/search`: one `SearchEvent` on each line."""
     context = context_of(request)
-    body = await params.body_of(request, wire.SearchRequest)
+    body = await params.body_of(request, SearchRequest)
     if context.searches.is_full:
         return error_reply(503, "too many searches are running", "Wait for some of them.")
     library = await context.runs(request)
@@ -51,7 +52,7 @@ async def while_seen(stream: AsyncGenerator[bytes], may_go_on: Callable[[], bool
             yield message
 
 
-def _begun(runs: list[OpenRun], body: wire.SearchRequest, person: str = "") -> Running:
+def _begun(runs: list[OpenRun], body: SearchRequest, person: str = "") -> Running:
     """Start a search of some runs. Leaves out runs without the split or column, with a note, unless all lack it."""
     query = SampleQuery(
         splits=(body.split,) if body.split else (),
@@ -86,8 +87,8 @@ async def hits(request: Request) -> Response:
     offset = params.integer(parameters, "offset", 0, low=0)
     limit = params.integer(parameters, "limit", TOLD, low=1, high=MAX_PAGE)
 
-    def make() -> wire.SearchHitsReply:
-        return wire.SearchHitsReply(search=running.id, offset=offset, hits=running.page(offset, limit))
+    def make() -> SearchHitsReply:
+        return SearchHitsReply(search=running.id, offset=offset, hits=running.page(offset, limit))
 
     return await context.replies.fresh(request, make)
 
@@ -95,20 +96,20 @@ async def hits(request: Request) -> Response:
 async def spans(request: Request) -> Response:
     """`POST /api/runs/{run}/sample/spans`."""
     context, run = context_of(request), await context_of(request).run(request)
-    body = await params.body_of(request, wire.SpansRequest)
+    body = await params.body_of(request, SpansRequest)
     key, pattern = sample_key(body.id), Pattern(body.search)
 
-    def make() -> wire.SpansReply:
+    def make() -> SpansReply:
         found = list(islice(_spans(pattern, loaded(request, run, key).turns), MAX_SPANS + 1))
-        return wire.SpansReply(id=str(key), spans=found[:MAX_SPANS], more=len(found) > MAX_SPANS)
+        return SpansReply(id=str(key), spans=found[:MAX_SPANS], more=len(found) > MAX_SPANS)
 
     return await context.replies.fresh(request, make)
 
 
-def _spans(pattern: Pattern, turns: Sequence[Turn]) -> Iterator[wire.Span]:
+def _spans(pattern: Pattern, turns: Sequence[Turn]) -> Iterator[Span]:
     """Yield the places of the text in the shown turns, in UTF-16 units."""
     for number, turn in enumerate(turns):
         if speaks(turn, pattern.query.roles):
             shown = [shown_text(part) for part in turn.parts]
             for part, start, stop in places_in(pattern, turn.parts, shown, utf16_length):
-                yield wire.Span(at=f"{number}.{part}", start=start, stop=stop)
+                yield Span(at=f"{number}.{part}", start=start, stop=stop)

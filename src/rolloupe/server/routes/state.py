@@ -6,7 +6,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rolloupe import query, wire
+from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound, SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.server import params, replies
@@ -15,6 +15,15 @@ from rolloupe.server.people import PERSON, Forbidden, Person, Runs, reason_for
 from rolloupe.state import Change, LocatedMark, Mark, Owner, RunMark, SampleMark, State, Written, found, marks_of
 from rolloupe.storage import both_places
 from rolloupe.wire import encoding
+from rolloupe.wire.session import (
+    ConflictReply,
+    MarkedReply,
+    MarkedSample,
+    StateChange,
+    StateItem,
+    StateOwner,
+    StateReply,
+)
 
 CONFLICT = "somebody changed this meanwhile: another tab, or another viewer"
 KEEP = "Compare both versions, and keep one."
@@ -41,7 +50,7 @@ async def change(request: Request) -> Response:
     context = context_of(request)
     library, store = await context.runs(request), await context.state(request)
     try:
-        state_change = msgspec.json.decode(await request.body(), type=wire.StateChange)
+        state_change = msgspec.json.decode(await request.body(), type=StateChange)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return replies.error_reply(400, "the body is not a change", "Send a StateChange as JSON: see server/wire.")
     person = request.scope.get(PERSON)
@@ -51,13 +60,13 @@ async def change(request: Request) -> Response:
     written = await context.threads.quick(lambda: write(store, run, state_change))
     item = state_item(written.item)
     if written.is_conflict:
-        body = encoding.encode(wire.ConflictReply(error=CONFLICT, next=KEEP, item=item))
+        body = encoding.encode(ConflictReply(error=CONFLICT, next=KEEP, item=item))
         return Response(body, 409, media_type=replies.JSON)
     context.events.state_changed(None if item.shared else item.by)
     return Response(encoding.encode(item), headers={"cache-control": "no-store"}, media_type=replies.JSON)
 
 
-def check_may(person: Person, store: State, library: Runs, body: wire.StateChange) -> None:
+def check_may(person: Person, store: State, library: Runs, body: StateChange) -> None:
     """Raise `Forbidden` for a change that takes more than this role, `NotFound` for one of a run that is hidden."""
     if body.by not in ("", person.name) and not person.is_admin:
         raise Forbidden(f"only an admin removes what {body.by} shares")
@@ -77,14 +86,13 @@ async def marked(request: Request) -> Response:
         params.integer(request.query_params, "before", params.INT64 - 1, low=0),
     )
 
-    def make() -> wire.MarkedReply:
+    def make() -> MarkedReply:
         page = store.before(store.owner(run) or "", before, MARKED)
         marks = {mark.item.name: mark for mark in marks_of(page.items)}  # several people may mark a sample
         samples = [
-            wire.MarkedSample(name=mark.item.name, sample=sample)
-            for mark, sample in with_samples(run, [*marks.values()])
+            MarkedSample(name=mark.item.name, sample=sample) for mark, sample in with_samples(run, [*marks.values()])
         ]
-        return wire.MarkedReply(run=run.id, samples=samples, before=page.version if page.more else 0)
+        return MarkedReply(run=run.id, samples=samples, before=page.version if page.more else 0)
 
     return await context.replies.fresh(request, make)
 
@@ -116,14 +124,14 @@ def with_samples(run: OpenRun, marks: Sequence[LocatedMark]) -> list[tuple[Locat
     return found(marks, lambda keys: query.named(run, keys), lambda uids: query.by_uid(run, uids))
 
 
-def state_reply(library: Runs, store: State, since: int, person: Person | None = None) -> wire.StateReply:
+def state_reply(library: Runs, store: State, since: int, person: Person | None = None) -> StateReply:
     """Return the changes since a version, and their runs: for somebody of a team, of visible runs alone."""
     known, page = store.owners(), store.items(since, STATE_CHARS)
     owners = {store.owner(run): run.id for run in library.runs} if known else {}
     visible = [one for one in known if person is None or one.key in owners or sees(person, one)]
     keys = {"", *(one.key for one in visible)}
     items = [item for item in page.items if item.owner in keys]
-    return wire.StateReply(
+    return StateReply(
         version=page.version,
         more=page.more,
         items=[state_item(item) for item in items if not item.shared],
@@ -132,7 +140,7 @@ def state_reply(library: Runs, store: State, since: int, person: Person | None =
         role="admin" if person is None else person.role.name.lower(),
         logout="" if person is None else person.logout,
         owners=[
-            wire.StateOwner(owner=one.key, run=owners.get(one.key, ""), name=one.name, format=one.format, path=one.path)
+            StateOwner(owner=one.key, run=owners.get(one.key, ""), name=one.name, format=one.format, path=one.path)
             for one in visible
         ],
         place=str(store.path) if person is None else "the server's state",
@@ -149,10 +157,10 @@ def sees(person: Person, owner: Owner) -> bool:
     return all(person.may_see(both_places("#".join(words[: n + 1]))) for n in range(len(words)))
 
 
-def state_item(item: Mark) -> wire.StateItem:
+def state_item(item: Mark) -> StateItem:
     """Convert an item to the browser's record."""
     value = item.value
-    return wire.StateItem(
+    return StateItem(
         kind=item.kind,
         owner=item.owner,
         name=item.name,
@@ -166,7 +174,7 @@ def state_item(item: Mark) -> wire.StateItem:
     )
 
 
-def write(store: State, run: OpenRun | None, body: wire.StateChange) -> Written:
+def write(store: State, run: OpenRun | None, body: StateChange) -> Written:
     """Make a change. Raises `BadQuery` for an invalid one, `NotFound` for a sample that the run lacks."""
     values = [one for one in (body.run_mark, body.sample_mark, body.setting) if one is not None]
     if len(values) > 1:

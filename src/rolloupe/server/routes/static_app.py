@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rolloupe.server import replies
-from rolloupe.server.security.origins import is_api
+from rolloupe.server.security.layers import is_api
 from rolloupe.wire.app_files import PLACES, app_files, built
 
 TYPES = {

@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING
 from starlette.types import ASGIApp
 
 from rolloupe.server.security.auth import Auth
-from rolloupe.server.security.headers import Headers
-from rolloupe.server.security.hosts import Hosts
-from rolloupe.server.security.limits import Limits
-from rolloupe.server.security.origins import Origins
+from rolloupe.server.security.layers import Headers, Hosts, Limits, Origins
 from rolloupe.server.settings import Settings
 
 if TYPE_CHECKING:
@@ -25,7 +22,7 @@ __all__ = ["guarded"]
 def guarded(app: ASGIApp, settings: Settings, context: "Context") -> ASGIApp:
     """Wrap an app in all layers."""
     if settings.team is not None:
-        from rolloupe.server.team.layer import team_layers
+        from rolloupe.server.team.layers import team_layers
 
         return Headers(team_layers(app, settings, settings.team, context))
     return Headers(Hosts(Origins(Auth(Limits(app), settings), settings.cors), settings))

@@ -24,8 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rolloupe.lru import Lru
 from rolloupe.server.replies import error_reply
-from rolloupe.server.security.origins import is_api
-from rolloupe.server.security.refusal import header, refuse
+from rolloupe.server.security.layers import header, is_api, refuse
 from rolloupe.server.settings import Settings
 
 LOGIN = "/api/login"

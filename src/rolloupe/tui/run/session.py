@@ -29,7 +29,7 @@ from rolloupe.query.filter.nodes import Condition
 from rolloupe.query.filter.parser import conditions
 from rolloupe.tui.draw.charts import thinned
 from rolloupe.tui.draw.numbers import count
-from rolloupe.wire.views.run_items import is_live
+from rolloupe.wire.run_items import is_live
 
 
 class ListPlace(Struct, frozen=True, kw_only=True):

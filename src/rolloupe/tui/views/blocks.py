@@ -13,7 +13,7 @@ from rolloupe.tui.draw.ink import DIM, PLAIN, QUIET, Ink, Line, safe, spread
 from rolloupe.tui.draw.numbers import Scale, count, exact, figure, score
 from rolloupe.tui.run.masks import Mask
 from rolloupe.tui.views.headers import facts_of
-from rolloupe.wire.views.transcripts import without_data
+from rolloupe.wire.to_wire import without_data
 
 Run = tuple[int, int, Ink]
 """Where a stretch of a text begins and ends, and its ink."""

@@ -29,7 +29,7 @@ from rolloupe.tui.draw.ink import (
 from rolloupe.tui.draw.numbers import Scale, count, score, words_of
 from rolloupe.tui.keys import KeyHelp
 from rolloupe.tui.run.session import ListPlace, RunState, SampleAt
-from rolloupe.wire.views.items import facts
+from rolloupe.wire.to_wire import facts
 
 STATUS = {"completed": PLAIN, "truncated": Ink("warn"), "aborted": Ink("warn"), "error": Ink("alarm")}
 

@@ -6,10 +6,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rolloupe import tokens, wire
+from rolloupe import tokens
 from rolloupe.model import RunLoss
 from rolloupe.query import TokenPage, TokenUpdate, UpdateMass
 from rolloupe.wire import encoding
+from rolloupe.wire.encoding import number
+from rolloupe.wire.samples import MaskRuleInfo, SampleUpdate, TokenArray, TokensHeader, UpdatePush, UpdateRuleInfo
 
 MAGIC = b"RLTK\x02\0\0\0"
 """The layout and its version, padded to 8 bytes."""
@@ -44,14 +46,14 @@ def encoded(
     columns = list(_columns(page, kinds[0]) if update is None else _of_update(page, update[1], kinds))
     listed, at = [], 0
     for kind, name, values in columns:
-        array = wire.TokenArray(kind=kind, name=name, dtype=values.dtype.str[1:], offset=at, length=len(values))
+        array = TokenArray(kind=kind, name=name, dtype=values.dtype.str[1:], offset=at, length=len(values))
         if kind == "series":
             known = tokens.kind_of(name)
             array.title, array.about, array.scale = known.title, known.about, known.scale
             array.origin = page.origins[name]
         listed.append(array)
         at += _padded(values.nbytes)
-    header = wire.TokensHeader(
+    header = TokensHeader(
         id=id,
         total=page.total,
         start=page.start,
@@ -72,9 +74,9 @@ def encoded(
     return b"".join(pieces)
 
 
-def _rules(page: TokenPage) -> list[wire.MaskRuleInfo]:
+def _rules(page: TokenPage) -> list[MaskRuleInfo]:
     return [
-        wire.MaskRuleInfo(
+        MaskRuleInfo(
             name=rule.name,
             title=rule.title,
             series=series,
@@ -85,13 +87,13 @@ def _rules(page: TokenPage) -> list[wire.MaskRuleInfo]:
     ]
 
 
-def _updates(page: TokenPage) -> list[wire.UpdateRuleInfo]:
+def _updates(page: TokenPage) -> list[UpdateRuleInfo]:
     return [_update_rule(name, page.loss) for name in page.updates]
 
 
-def _update_rule(name: str, loss: RunLoss | None) -> wire.UpdateRuleInfo:
+def _update_rule(name: str, loss: RunLoss | None) -> UpdateRuleInfo:
     kind, own = tokens.UPDATES[name], loss if loss is not None and loss.rule == name else None
-    return wire.UpdateRuleInfo(
+    return UpdateRuleInfo(
         name=name,
         title=kind.title,
         about=kind.about,
@@ -112,11 +114,11 @@ def _of_update(page: TokenPage, update: TokenUpdate, kinds: tuple[str, str]) -> 
     yield _Column("update", "effects", update.effects[part].astype(kinds[1], copy=False))
 
 
-def _sample_update(update: tuple[str, TokenUpdate] | None) -> wire.SampleUpdate | None:
+def _sample_update(update: tuple[str, TokenUpdate] | None) -> SampleUpdate | None:
     if update is None:
         return None
     rule, found = update
-    return wire.SampleUpdate(
+    return SampleUpdate(
         rule=rule,
         whole=pushed("", found.whole),
         by_role=[pushed(*one) for one in found.by_role.items()],
@@ -125,7 +127,7 @@ def _sample_update(update: tuple[str, TokenUpdate] | None) -> wire.SampleUpdate 
     )
 
 
-def pushed_by_position(by_position: Mapping[int, UpdateMass]) -> list[wire.UpdatePush]:
+def pushed_by_position(by_position: Mapping[int, UpdateMass]) -> list[UpdatePush]:
     """Return the sums of positions 0 to 7, 8 to 15, 16 to 31 and so on, to the last token."""
     rows: dict[int, list[UpdateMass]] = {}
     for position, push in sorted(by_position.items()):
@@ -135,15 +137,15 @@ def pushed_by_position(by_position: Mapping[int, UpdateMass]) -> list[wire.Updat
     return [pushed(f"{first:,}–{max(FIRST_POSITIONS, 2 * first) - 1:,}", push) for first, push in sums.items()]
 
 
-def pushed(name: str, push: UpdateMass) -> wire.UpdatePush:
+def pushed(name: str, push: UpdateMass) -> UpdatePush:
     """Return the sums of some tokens as a record."""
-    return wire.UpdatePush(
+    return UpdatePush(
         name=name[:MAX_TEXT],
         tokens=push.tokens,
-        up=wire.number(push.up),
-        down=wire.number(push.down),
+        up=number(push.up),
+        down=number(push.down),
         taken_out=push.taken_out,
-        lost=wire.number(push.lost),
+        lost=number(push.lost),
         unmoved=push.unmoved,
         uncounted=push.uncounted,
     )

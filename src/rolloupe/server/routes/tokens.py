@@ -1,4 +1,4 @@
-"""Routes for the tokens of one sample, and for what a step of training does to those of many."""
+"""TOKENS"""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,7 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rolloupe import query, wire
+from rolloupe import query
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
@@ -19,7 +19,9 @@ from rolloupe.server import params, replies
 from rolloupe.server.context import STEP_BYTES, Context, Gone, StepInputs, context_of, watched
 from rolloupe.server.replies import Reply
 from rolloupe.server.routes.sample import answered, loaded
-from rolloupe.wire.views import token_bytes
+from rolloupe.wire import token_bytes
+from rolloupe.wire.encoding import number
+from rolloupe.wire.samples import SampleDifference, TopLogprobsReply, UpdatePush, UpdateReply
 
 T = TypeVar("T")
 
@@ -53,12 +55,12 @@ async def tokens(request: Request) -> Response:
 
 
 async def top_logprobs(request: Request) -> Response:
-    """`GET /api/runs/{run}/sample/top-logprobs?id=&token=`: see `wire.TopLogprobsReply`."""
+    """`GET /api/runs/{run}/sample/top-logprobs?id=&token=`: see `TopLogprobsReply`."""
     token = params.integer(request.query_params, "token", low=0)
 
-    def make(run: OpenRun, key: SampleKey) -> wire.TopLogprobsReply:
+    def make(run: OpenRun, key: SampleKey) -> TopLogprobsReply:
         found = query.token_alternatives(loaded(request, run, key), token)
-        return wire.TopLogprobsReply(
+        return TopLogprobsReply(
             id=str(key),
             token=token,
             alternatives=[replace(alternative, text=alternative.text[:MAX_TEXT]) for alternative in found],
@@ -68,7 +70,7 @@ async def top_logprobs(request: Request) -> Response:
 
 
 async def update(request: Request) -> Response:
-    """`GET /api/runs/{run}/update?split=&step=&group=&rule=&weights=&against=`: see `wire.UpdateReply`.
+    """`GET /api/runs/{run}/update?split=&step=&group=&rule=&weights=&against=`: see `UpdateReply`.
 
     Reads these samples. `against` is a rule to compare with, with `against.threshold.NAME=` and `against.kl_weight=`.
     """
@@ -78,11 +80,11 @@ async def update(request: Request) -> Response:
     split, step = params.word(parameters, "split"), params.integer(parameters, "step")
     group, weights = parameters.get("group"), query.aggregation_of(parameters.get("weights") or "token_mean")
 
-    def make(stop: Event) -> wire.UpdateReply:
+    def make(stop: Event) -> UpdateReply:
         inputs = _inputs(context, run, (split, step, group or ""), stop)
         found = query.grouped_update(inputs, choice, weights, against)
         differing = sorted((one for one in found.differing.items() if one[1]), key=lambda one: -one[1])
-        return wire.UpdateReply(
+        return UpdateReply(
             rule=choice.rule,
             whole=token_bytes.pushed("", found.whole),
             by_sample=_most({str(key): push for key, push in found.by_sample.items()}),
@@ -91,11 +93,11 @@ async def update(request: Request) -> Response:
             by_string=_most(found.by_string),
             by_position=token_bytes.pushed_by_position(found.by_position),
             samples=len(found.by_sample),
-            effective_samples=wire.number(found.effective_samples),
+            effective_samples=number(found.effective_samples),
             left_out=found.left_out,
             unnamed=found.unnamed,
             differing=[
-                wire.SampleDifference(id=str(key), differing=many, tokens=found.by_sample[key].tokens)
+                SampleDifference(id=str(key), differing=many, tokens=found.by_sample[key].tokens)
                 for key, many in differing[:MOST_NAMES]
             ],
             differing_samples=len(differing),
@@ -181,6 +183,6 @@ def _finite(parameters: QueryParams, name: str) -> float:
     return number
 
 
-def _most(pushes: dict[str, UpdateMass]) -> list[wire.UpdatePush]:
+def _most(pushes: dict[str, UpdateMass]) -> list[UpdatePush]:
     by_size = sorted(pushes.items(), key=lambda one: -(one[1].up + one[1].down + one[1].lost))
     return [token_bytes.pushed(name, push) for name, push in by_size[:MOST_NAMES]]

@@ -7,12 +7,12 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from rolloupe import query, wire
+from rolloupe import query
 from rolloupe.index import OpenRun
 from rolloupe.index.run_indexer import IndexProgress
 from rolloupe.storage import address_of
-from rolloupe.wire import number
-from rolloupe.wire.encoding import is_finite
+from rolloupe.wire.encoding import is_finite, number
+from rolloupe.wire.runs import MetricRange, RunItem, SplitItem
 
 MAX_RANGES = 1000
 
@@ -37,13 +37,13 @@ class RunDescription(NamedTuple):
 
     state: tuple[str, bool, str]
     looked_s: float
-    item: wire.RunItem
+    item: RunItem
 
 
 _kept: WeakKeyDictionary[OpenRun, RunDescription] = WeakKeyDictionary()
 
 
-def run_items(runs: Sequence[OpenRun]) -> list[wire.RunItem]:
+def run_items(runs: Sequence[OpenRun]) -> list[RunItem]:
     """Runs in the list, in this order.
 
     It describes again the runs that have changed. What only files beside the samples say, such as their damage, may be
@@ -79,7 +79,7 @@ def _look(runs: Sequence[OpenRun]) -> None:
         _looked(run)
 
 
-def run_item(run: OpenRun, *, of_files: bool = True) -> wire.RunItem:
+def run_item(run: OpenRun, *, of_files: bool = True) -> RunItem:
     """A run in the list. Without `of_files`, `look_on` looks at its files."""
     kept = _current(run)
     if kept is None or (of_files and time.monotonic() - kept.looked_s > SAME_S):
@@ -101,7 +101,7 @@ def _looked(run: OpenRun, *, of_files: bool = True) -> RunDescription:
     """Describe a run; what changes meanwhile makes the next description another one."""
     version, _, phase = state = _state(run)
     splits = split_items(run)
-    item = wire.RunItem(
+    item = RunItem(
         id=run.id,
         name=run.info.name,
         format=run.info.format,
@@ -120,7 +120,7 @@ def _looked(run: OpenRun, *, of_files: bool = True) -> RunDescription:
         quiet_s=0.0,
         reward_range=run.info.reading.reward_range or run.info.reward_range,
         metric_ranges=[
-            wire.MetricRange(name=name, worst=worst, best=best)
+            MetricRange(name=name, worst=worst, best=best)
             for name, worst, best in run.info.metric_ranges[:MAX_RANGES]
             if is_finite(worst) and is_finite(best)
         ],
@@ -129,7 +129,7 @@ def _looked(run: OpenRun, *, of_files: bool = True) -> RunDescription:
     return kept
 
 
-def _now(run: OpenRun, item: wire.RunItem) -> wire.RunItem:
+def _now(run: OpenRun, item: RunItem) -> RunItem:
     """The description with what changes by itself."""
     changed_s, quiet_s = run.changed_s(), run.quiet_s()
     return msgspec.structs.replace(
@@ -149,11 +149,11 @@ def is_live(run: OpenRun, changed_s: float | None, quiet_s: float) -> bool:
     return is_known and changed_s is not None and changed_s < quiet_s
 
 
-def split_items(run: OpenRun) -> list[wire.SplitItem]:
+def split_items(run: OpenRun) -> list[SplitItem]:
     """Return the indexed parts of the splits."""
     newest, unknown = query.newest(run), query.Newest()
     return [
-        wire.SplitItem(
+        SplitItem(
             name=split.name,
             steps=split.steps,
             samples=split.samples,

@@ -1,11 +1,134 @@
-"""What charts draw: curves of several runs at once, the catalogue, alarms, and distributions of samples."""
+"""Runs: the list, steps, curves, alarms, and what a run holds beside samples."""
+
+from typing import Any
 
 from msgspec import Struct
 
+from rolloupe.index.run_indexer import IndexProgress
 from rolloupe.insight.alarm import UncheckedRule
 from rolloupe.insight.curves import CurveName
+from rolloupe.model import Checkpoint, LogNode, RunFile
 from rolloupe.query import CurveQuery
-from rolloupe.wire.records.numbers import Number
+from rolloupe.wire.encoding import Number
+from rolloupe.wire.samples import TurnView
+
+
+class SplitItem(Struct, kw_only=True):
+    """The indexed part of a split."""
+
+    name: str
+    steps: int
+    samples: int
+    discarded: int | None
+    """Number of discarded samples: rewards cover the others. None if annotations decide."""
+    first_step: int | None
+    last_step: int | None
+    reward_min: Number
+    """Over the finite rewards, like `reward_max`."""
+    reward_max: Number
+    last_reward: Number
+    """Mean reward of the newest step that has one; if annotations decide, of the last step of the first split."""
+    last_response_tokens: Number
+    """Mean length of the responses at the newest step that has one."""
+    last_response_chars: Number
+
+
+class MetricRange(Struct, kw_only=True):
+    """A sample metric with a declared worst and best value; the worst is the greater one if less is better."""
+
+    name: str
+    worst: float
+    best: float
+
+
+class RunItem(Struct, kw_only=True):
+    """A run in the list. `version` changes whenever any answer about the run may have changed."""
+
+    id: str
+    name: str
+    format: str
+    reason: str
+    path: str
+    splits: list[SplitItem]
+    problems: int
+    may_report: bool
+    """False if no step has a report."""
+    has_metrics_alone: bool
+    """True if its files are read, and hold no sample but the trainer's metrics."""
+    progress: IndexProgress
+    version: str
+    live: bool
+    """True while the run is known to continue: its files changed within `quiet_s` seconds, or its marker is `open`."""
+    has_grown: bool
+    """True once this server saw its files change: before that, `changed_s` may be the age of a copy."""
+    ending: str
+    """The run's own marker: `ended`, or `open` if it has not ended; empty if the format has no marker."""
+    changed_s: float | None
+    """Seconds since a source last changed, None if unknown."""
+    quiet_s: float
+    """Quiet seconds that mean the run has ended: three times its longest gap between writes, at least ten minutes."""
+    reward_range: tuple[float, float] | None
+    """The lowest and the highest possible reward, if a person or the run declares them."""
+    metric_ranges: list[MetricRange]
+
+
+class ConfigItem(Struct, kw_only=True):
+    """A run's value of each differing key, as text, cut if long; None for a missing key."""
+
+    run: str
+    values: list[str | None]
+
+
+class ConfigsReply(Struct, kw_only=True):
+    """`GET /api/configs`: the differences between the configurations of all runs, most informative keys first."""
+
+    keys: list[str]
+    telling: int
+    """How many of the first keys describe a run better than its name does."""
+    runs: list[ConfigItem]
+    """The runs that have a configuration."""
+    left: int
+    """Number of runs left out because there are too many."""
+
+
+class NoteView(Struct, kw_only=True):
+    """A path that was not opened, and why."""
+
+    path: str
+    reason: str
+
+
+class RunsReply(Struct, kw_only=True):
+    """`GET /api/runs`."""
+
+    runs: list[RunItem]
+    notes: list[NoteView]
+    searching: bool
+    """True until the first search for runs has ended: more may follow, and ids change of runs whose names repeat."""
+    program: str
+    """Name and version of the server."""
+
+
+class StepsReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/steps?split=`: parallel columns, one entry for each step, in ascending order."""
+
+    run: str
+    split: str
+    version: str
+    steps: list[int]
+    samples: list[int]
+    """Number of trained samples; the mean reward covers them."""
+    discarded: list[int]
+    """Number of discarded samples."""
+    reward_mean: list[Number]
+    """Mean over finite rewards."""
+    reward_std: list[Number]
+    reward_excluded: list[int]
+    """Number of samples without a finite reward, which the mean leaves out."""
+    states: dict[str, str]
+    """Unfinished steps, by number: `being written` or `incomplete`."""
+    stamps: list[int]
+    """A stamp for each step, which changes when its samples do."""
 
 
 class CurvesRequest(Struct, kw_only=True, forbid_unknown_fields=True):
@@ -191,3 +314,83 @@ class RunsCatalogueReply(Struct, kw_only=True):
     """The number of runs that have each of `entries`."""
     left: int
     """Number of runs without an answer yet: the next request continues with them."""
+
+
+class ProblemItem(Struct, kw_only=True):
+    """A record that could not be read."""
+
+    file: str
+    start: int | None
+    stop: int | None
+    reason: str
+    excerpt: str
+    """The first bytes of the record, as text."""
+
+
+class ProblemsReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/problems?offset=&limit=`."""
+
+    run: str
+    total: int
+    offset: int
+    problems: list[ProblemItem]
+
+
+class TrackerItem(Struct, kw_only=True):
+    """Curves that a tracker keeps of the run."""
+
+    kind: str
+    """What wrote them: `TensorBoard`, `trackio`, ..."""
+    path: str
+    name: str
+    """The run's name there; empty without one."""
+    metrics: list[str]
+    """The metrics that it adds to the trainer's own; the first ones, if there are too many."""
+    metric_count: int
+    step_name: str
+    """The metric that holds the trainer's step; empty where steps are as the tracker counts."""
+    note: str
+    """What was not read, and why."""
+
+
+class ReportSteps(Struct, kw_only=True):
+    """The steps of a split that have a report."""
+
+    split: str
+    steps: list[int]
+
+
+class AboutReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/about`: everything that the run holds except its samples."""
+
+    run: str
+    path: str
+    format: str
+    reason: str
+    config: Any
+    """As the trainer wrote it; non-finite numbers encoded as in `number`."""
+    checkpoints: list[Checkpoint]
+    code_diff: str
+    files: list[RunFile]
+    files_left: int
+    """Number of files left out of the list."""
+    reports: list[ReportSteps]
+    trackers: list[TrackerItem]
+    superseded: int
+    """Samples of steps that a later launch recorded again: no statistic counts them."""
+
+
+class ReportNode(LogNode, kw_only=True):
+    """A piece of a step's logged outline, with its turns as the page reads them."""
+
+    turns: list[TurnView]  # type: ignore[assignment]
+    children: "list[ReportNode]"  # type: ignore[assignment]
+
+
+class ReportReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/report?split=&step=`: the trainer's log of a step, as an outline."""
+
+    run: str
+    split: str
+    step: int
+    root: ReportNode

@@ -1,1 +1,0 @@
-"""What charts draw: curves, their files, and distributions."""

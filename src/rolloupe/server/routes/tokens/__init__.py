@@ -1,1 +1,0 @@
-"""Routes for tokens: those of one sample, and those of a run."""

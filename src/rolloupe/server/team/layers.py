@@ -1,0 +1,246 @@
+"""TEAMLAYERS"""
+
+import asyncio
+import sys
+import time
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from rolloupe.lru import Lru
+from rolloupe.server.access import Role
+from rolloupe.server.context import Context
+from rolloupe.server.people import PERSON, Refused, Team
+from rolloupe.server.security.auth import bearer, same
+from rolloupe.server.security.layers import Hosts, Limits, Origins, refuse
+from rolloupe.server.settings import Settings
+from rolloupe.server.team.senders import LoginPages, OidcLogin
+from rolloupe.server.threads import Quotas, set_quotas
+
+EVENTS = "/api/events"
+BURST_S = 6.0
+"""Somebody who was quiet may ask for what this many seconds allow, at once: a page begins with many requests."""
+
+UNDER_WAY = 32
+MOST_STREAMS = 20
+"""Open streams of events: one for each browser and window of a person, with room for those that are gone unnoticed."""
+
+QUESTIONS = 2
+"""Questions that take a while, such as filters and charts, at a time: further ones of the same person wait."""
+LOOKS = 1
+"""The same for looks at a whole run or step, of which the server has few at a time."""
+
+MAX_PEOPLE = 10_000
+
+
+class Use:
+    """What a person asks for."""
+
+    def __init__(self, most: float) -> None:
+        self._most = self._left = most
+        self._counted_s = time.monotonic()
+        self.open = [0, 0]
+        """Requests under way, and streams of events."""
+        self.quotas = Quotas(asyncio.Semaphore(QUESTIONS), asyncio.Semaphore(LOOKS))
+
+    def wait_s(self, rate: float) -> float:
+        """Count a request; return the seconds until there is room for it, 0 for now."""
+        now = time.monotonic()
+        self._left = min(self._most, self._left + (now - self._counted_s) * rate)
+        self._counted_s = now
+        if self._left < 1:
+            return (1 - self._left) / rate
+        self._left -= 1
+        return 0.0
+
+
+class Bounds:
+    """Refuses what one person asks beyond the bounds, so that the others are served."""
+
+    def __init__(self, app: ASGIApp, rate: float) -> None:
+        self.app = app
+        self.refused = 0
+        self._rate = rate
+        self._uses: Lru[str, Use] = Lru(MAX_PEOPLE)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it for now."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        use = self._uses.setdefault(scope[PERSON].name, Use(self._rate * BURST_S))
+        is_stream = scope["path"] == EVENTS
+        most, what, again_s = (MOST_STREAMS, "open pages", 60) if is_stream else (UNDER_WAY, "requests under way", 1)
+        if wait_s := use.wait_s(self._rate):
+            await self._refuse(scope, receive, send, f"more than {self._rate:g} requests a second", wait_s)
+        elif use.open[is_stream] >= most:
+            await self._refuse(scope, receive, send, f"more than {most} {what}", again_s)
+        else:
+            use.open[is_stream] += 1
+            set_quotas(use.quotas)
+            try:
+                await self.app(scope, receive, send)
+            finally:
+                use.open[is_stream] -= 1
+
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send, error: str, wait_s: float) -> None:
+        self.refused += 1
+        seconds = str(int(wait_s) + 1)
+        what_next = f"Wait {seconds} s, and ask for less at once."
+        await refuse(scope, receive, send, 429, f"{error} from {scope[PERSON].name}", what_next, retry_after=seconds)
+
+
+METRICS = "/metrics"
+BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+KIND = "text/plain; version=0.0.4; charset=utf-8"
+STREAMS = ("/api/events", "/api/search")
+"""Answers that take as long as their reader wants: they are counted, but not timed."""
+
+
+class Metrics:
+    """Counts what it passes on, and answers whoever knows the token."""
+
+    def __init__(self, app: ASGIApp, token: str, gauges: Callable[[], Mapping[str, float]]) -> None:
+        self.app = app
+        self._token, self._gauges = token, gauges
+        self._answers: Counter[str] = Counter()
+        self._buckets = [0] * (len(BUCKETS_S) + 1)
+        self._sum_s = 0.0
+        self._under_way = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or pass a request on and count it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        if scope["path"] == METRICS and self._token and scope["method"] in ("GET", "HEAD"):
+            if not same(bearer(scope) or "", self._token):
+                await refuse(scope, receive, send, 401, "this address needs its token", "See docs/team.md.")
+                return
+            await Response(self.text(), media_type=KIND)(scope, receive, send)
+            return
+        began_s, status = time.monotonic(), "none"
+
+        async def send_counted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = str(message["status"])
+            await send(message)
+
+        self._under_way += 1
+        try:
+            await self.app(scope, receive, send_counted)
+        finally:
+            self._under_way -= 1
+            self._answers[status] += 1
+            if scope["path"] not in STREAMS:
+                seconds = time.monotonic() - began_s
+                self._buckets[bisect_left(BUCKETS_S, seconds)] += 1
+                self._sum_s += seconds
+
+    def text(self) -> str:
+        """Write all figures as Prometheus reads them."""
+        lines = ["# TYPE rolloupe_requests_total counter"]
+        lines += [f'rolloupe_requests_total{{status="{one}"}} {count}' for one, count in sorted(self._answers.items())]
+        lines.append("# TYPE rolloupe_request_seconds histogram")
+        total = 0
+        for limit, count in zip((*BUCKETS_S, "+Inf"), self._buckets, strict=True):
+            total += count
+            lines.append(f'rolloupe_request_seconds_bucket{{le="{limit}"}} {total}')
+        lines += [f"rolloupe_request_seconds_sum {self._sum_s:.6f}", f"rolloupe_request_seconds_count {total}"]
+        gauges = {"requests_under_way": self._under_way, **_memory(), **self._gauges()}
+        for name, value in gauges.items():
+            lines += [f"# TYPE rolloupe_{name} gauge", f"rolloupe_{name} {value:.15g}"]
+        return "\n".join([*lines, ""])
+
+
+def _memory() -> dict[str, float]:
+    """The resident memory of this process, where the system says so."""
+    if not sys.platform.startswith("linux"):
+        return {}
+    with open("/proc/self/statm", encoding="ascii") as file:
+        pages = int(file.read().split()[1])
+    import resource
+
+    return {"resident_memory_bytes": pages * resource.getpagesize()}
+
+
+ALIVE, READY = "/healthz", "/readyz"
+
+
+def team_layers(app: ASGIApp, settings: Settings, team: Team, context: Context) -> ASGIApp:
+    """Wrap an app in the layers of a team's server, from the bounds of a person outwards."""
+    bounds = Bounds(Limits(app), team.rate)
+    people: ASGIApp = People(bounds, team)
+    if isinstance(team.senders, OidcLogin):
+        people = LoginPages(people, team.senders)
+    named = Hosts(Origins(people, settings.cors), settings, "--public-url https://")
+
+    def gauges() -> dict[str, float]:
+        return {**context.gauges(), "requests_refused_for_now": bounds.refused}
+
+    return OneRequest(Metrics(Health(named, lambda: context.is_ready), team.metrics_token, gauges))
+
+
+class People:
+    """Admits those who have a role. Every address needs one: there is no public page."""
+
+    def __init__(self, app: ASGIApp, team: Team) -> None:
+        self.app = app
+        self.team = team
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on with its sender, or refuse it."""
+        if scope["type"] == "http":
+            try:
+                person = self.team.person(scope)
+            except Refused as error:
+                await refuse(scope, receive, send, error.status, str(error), error.what_next)
+                return
+            if person.role is Role.NONE:
+                what_next = "Ask an administrator of this server for one."
+                if person.logout:
+                    what_next += f" To log in as somebody else, open {person.logout}"
+                await refuse(
+                    scope, receive, send, 403, f"the person {person.name} has no role on this server", what_next
+                )
+                return
+            scope[PERSON] = person
+        await self.app(scope, receive, send)
+
+
+class OneRequest:
+    """Refuses a request whose end is in doubt: a proxy could take its body for the request of somebody else."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it and close the connection."""
+        if scope["type"] == "http":
+            names = {name.lower() for name, _ in scope["headers"]}
+            if {b"content-length", b"transfer-encoding"} <= names:
+                error, what_next = "the request names two lengths", "Send Content-Length or Transfer-Encoding."
+                await refuse(scope, receive, send, 400, error, what_next, connection="close")
+                return
+        await self.app(scope, receive, send)
+
+
+class Health:
+    """Answers health checks, which come from anywhere under any name: they reveal nothing but a word."""
+
+    def __init__(self, app: ASGIApp, is_ready: Callable[[], bool]) -> None:
+        self.app = app
+        self._is_ready = is_ready
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a health check; pass everything else on."""
+        if scope["type"] == "http" and scope["path"] in (ALIVE, READY) and scope["method"] in ("GET", "HEAD"):
+            is_well = scope["path"] == ALIVE or self._is_ready()
+            answer = PlainTextResponse("ok\n" if is_well else "not ready\n", 200 if is_well else 503)
+            await answer(scope, receive, send)
+            return
+        await self.app(scope, receive, send)

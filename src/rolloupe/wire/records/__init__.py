@@ -1,1 +1,0 @@
-"""The records of requests and replies, a module for each subject of the page."""

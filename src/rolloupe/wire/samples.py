@@ -1,0 +1,503 @@
+"""Samples: groups, lists, one sample whole, the answers of a group side by side, and tokens."""
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from rolloupe.model import Aggregation, ToolCall
+from rolloupe.query import Alternative, SampleItem
+from rolloupe.tokens.masks import Limit
+from rolloupe.wire.encoding import Number
+
+
+class GroupItem(Struct, kw_only=True):
+    """A group of the list. `first` counts the samples of the list before it."""
+
+    group: str
+    step: int
+    prompt: str
+    """Start of the prompt (of its last user turn if a chat template is recognised)."""
+    samples: int
+    first: int
+    reward_mean: Number
+    reward_std: Number
+    env: str
+    discarded: str
+    """The most frequent reason why its samples were discarded; empty if none were."""
+    prefix: str
+    """The common start of its samples' ids; each id ends with a part of `members`."""
+    members: list[str]
+    """Its samples, ordered by `sort`, at most 1,000."""
+    means: list[Number]
+    """By column of the reply, over finite values."""
+    cells: list[list[Number]]
+    """By column of the reply, a value for each of `members`."""
+
+
+class GroupsReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/groups?split=&step=&trained=&where=&sort=&descending=&column=&offset=&limit=`.
+
+    The scope is one step, a range (`step_min=`, `step_max=`), or without either the whole split. `sort` is `index` or a
+    column, which orders groups by its mean and the samples of a group by its value. `column` may appear several times;
+    `usual=1` adds the most informative columns after them.
+    """
+
+    run: str
+    split: str
+    version: str
+    total: int
+    """Number of groups."""
+    samples: int
+    """Number of samples that match the filter."""
+    of: int
+    """Number of samples in the scope, whatever the filter."""
+    offset: int
+    stamp: int
+    """The stamp of the step, if the scope is one step: see `StepsReply.stamps`."""
+    pending: int
+    """As in `SamplesReply`."""
+    discarded: int
+    """With a filter on trained samples: the discarded ones in scope that match it too."""
+    reasons: list[str]
+    """As in `SamplesReply`."""
+    columns: list[str]
+    groups: list[GroupItem]
+
+
+class SamplesReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/samples?split=&step=&trained=&where=&group=&sort=&descending=&offset=&limit=`.
+
+    The scope is as in `GroupsReply`. Sorted by `index`, the samples of a group are adjacent, and groups follow the
+    order of their first sample. With `around=ID`, the page is the one with this sample. `column` may appear several
+    times.
+    """
+
+    run: str
+    split: str
+    version: str
+    total: int
+    """Number of samples that match the filter."""
+    of: int
+    """Number of samples in the scope, whatever the filter."""
+    offset: int
+    stamp: int
+    """The stamp of the step: see `StepsReply.stamps`."""
+    pending: int
+    """Samples in scope still without a derived metric of the filter or order: its value counts as missing."""
+    discarded: int
+    """With a filter on trained samples: the discarded ones in scope that match it too."""
+    reasons: list[str]
+    """What the samples in scope lack of what the filter names: if none matches, or if it names what only some have."""
+    columns: list[str]
+    """The requested columns, whose values each sample has."""
+    samples: list[SampleItem]
+
+
+class PartView(Struct, kw_only=True):
+    """A part of a turn: `text` to read, and `raw` if the verbatim text differs."""
+
+    kind: str
+    text: str
+    raw: str | None
+    call: ToolCall | None
+    """Its arguments are formatted if they parse."""
+    closed: bool
+    image: bool
+    """True if `/sample/image` returns an image from the record; `text` describes it."""
+    cut: int
+    """Number of further characters, which only the raw record holds."""
+
+
+class TurnView(Struct, kw_only=True):
+    """A message of the transcript."""
+
+    role: str
+    origin: str
+    name: str
+    tool_call_id: str
+    tokens: Number
+    chars: int
+    reward: Number
+    stop_reason: str
+    metrics: dict[str, Number]
+    logs: Any
+    """Further logs of the turn: an object, as JSON."""
+    facts: dict[str, Number]
+    """As `Fact` of kind `own`."""
+    parts: list[PartView]
+
+
+class Fact(Struct, kw_only=True):
+    """A labelled value of the sample.
+
+    `kind`: `metric` (a number), `tag` (text), `own` (the framework's own words) or `derived` (by Rolloupe from the
+    texts).
+    """
+
+    name: str
+    kind: str
+    value: Number
+    label: str = ""
+    """A readable label, if it differs from the name."""
+
+
+class SeriesInfo(Struct, kw_only=True):
+    """A token series of the sample; `/sample/tokens` has its values."""
+
+    name: str
+    length: int
+    offset: int
+
+
+class SourceInfo(Struct, kw_only=True):
+    """Where the sample is: file (relative to the run) and byte range or position."""
+
+    file: str
+    start: int
+    stop: int
+    part: str
+
+
+class Reference(Struct, kw_only=True):
+    """The reference model's response; `gap` is reward minus its reward."""
+
+    turns: list[TurnView]
+    reward: Number
+    gap: Number
+
+
+class SampleReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/sample?id=`: one whole sample."""
+
+    id: str
+    run: str
+    split: str
+    step: int
+    group: str
+    index: str
+    uid: str
+    reward: Number
+    advantage: Number
+    status: str
+    status_raw: str
+    env: str
+    discarded: str
+    policy_version: str
+    """The version or versions of the policy that wrote the response, if the record has them."""
+    lag: Number
+    """How many versions the sampling policy was behind the trained one, if the record has it."""
+    turn_count: int
+    prompt_tokens: Number
+    response_tokens: Number
+    total_tokens: Number
+    position: int
+    """1-based position among the `group_size` samples of its group."""
+    group_size: int
+    group_ids: list[str]
+    """Ids of the group's samples in order (at most 1,000 around this one)."""
+    facts: list[Fact]
+    turns: list[TurnView]
+    """A page of the turns; `/sample/turns` has the others."""
+    turn_from: int
+    turn_total: int
+    chars: int
+    """Number of characters of the transcript, the reference and the label."""
+    label: str
+    reference: Reference | None
+    extra: Any
+    """Fields without a place of their own, as JSON; non-finite numbers encoded as in `number`."""
+    extra_images: list[str]
+    """Descriptions of the images in them; `/sample/image` returns them as `extra.0`, `extra.1`, ..."""
+    series: list[SeriesInfo]
+    notes: list[str]
+    source: SourceInfo
+
+
+class TurnsReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/sample/turns?id=&from=`: a page of the turns of a long sample."""
+
+    id: str
+    turns: list[TurnView]
+    turn_from: int
+    turn_total: int
+
+
+class MemberPiece(Struct, kw_only=True):
+    """A stretch of an answer: the start that all answers share, text shared with the compared answer, or the rest."""
+
+    turn: int
+    role: str
+    name: str
+    kind: str
+    """As in `PartView`."""
+    common: str
+    shared: str
+    own: str
+
+
+class MemberText(Struct, kw_only=True):
+    """The answer of a member of a group, or the part of it around the place where it diverges."""
+
+    id: str
+    pieces: list[MemberPiece]
+    chars: int
+    """Length of the whole answer."""
+    skipped: int
+    """Characters at the start, which all answers share, that are not sent."""
+    cut: int
+    """Characters at the end that are not sent."""
+    verdict: str
+    """`parts`, `ends` (where the other goes on), `same`, `alike` (in what was compared), `self`, `none`, `error`."""
+    parts_at: int
+    """Characters before the place where it diverges from the compared answer; -1 if it does not."""
+    error: str
+
+
+class MembersReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/members?id=&against=&only=&chars=&lead=`: the answers of a sample's group, side by side.
+
+    At most 64 answers: those around the sample, or around it among those of `only`, which may appear several times.
+    Each has up to `chars` characters after the shared start, and the last `lead` characters of that start.
+    """
+
+    id: str
+    run: str
+    against: str
+    """The answer that the others are compared with: the requested one, else the best by reward."""
+    best: str
+    total: int
+    offset: int
+    common: int
+    """Number of characters that all shown answers begin with, except answers without text."""
+    answers: list[MemberText]
+    reference: MemberText | None
+    """The compared answer, if it is not one of `answers`."""
+    prompt: list[MemberPiece]
+    """The start of the requested sample; `own` has its text."""
+    prompt_chars: int
+    label: str
+
+
+class SharedPromptItem(Struct, kw_only=True):
+    """A prompt; each list has an entry for every run, 0 samples and no mean for a run without the prompt."""
+
+    name: str
+    """The hash of the prompt, which addresses use as its name."""
+    prompt: str
+    samples: list[int]
+    """All samples of the prompt, including discarded ones."""
+    discarded: list[int]
+    reward_mean: list[Number]
+
+
+class SharedPromptsReply(Struct, kw_only=True):
+    """`GET /api/compare/prompts?run=&run=&split=&step=&sort=&offset=&limit=`: prompts that several runs answered."""
+
+    runs: list[str]
+    split: str
+    step: int
+    prompts_of: list[int]
+    """The number of prompts of each run at the step."""
+    total: int
+    offset: int
+    prompts: list[SharedPromptItem]
+    is_cut: bool
+    """True if a run has more prompts at the step than were compared."""
+
+
+class RawReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/sample/raw?id=&start=`: a block of the source record, verbatim (invalid UTF-8 replaced)."""
+
+    id: str
+    source: SourceInfo
+    text: str
+    size_bytes: int
+    start: int
+    """The block is bytes `start` to `stop` of `size_bytes`."""
+    stop: int
+
+
+class TextReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/sample/text?id=&start=`: a block of the sample as one text."""
+
+    id: str
+    text: str
+    chars: int
+    start: int
+    """The block is characters `start` to `stop` of `chars`, counted in code points."""
+    stop: int
+    is_own: bool
+    """True if the record holds the text; otherwise it was assembled from messages."""
+    origin: str
+    """The same, as a sentence."""
+
+
+class Span(Struct, kw_only=True):
+    """A place in the text of a part as the page shows it, in UTF-16 units.
+
+    `at` names the part: `12.3` is part 3 of turn 12, `ref0.1` a part of the reference response, `label` the golden
+    answer.
+    """
+
+    at: str
+    start: int
+    stop: int
+
+
+class FindReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/sample/find?id=&text=`: the places of a text; `spans` are the first of `total`."""
+
+    total: int
+    spans: list[Span]
+
+
+class TokenArray(Struct, kw_only=True):
+    """An array of the answer: `length` elements from byte `offset` on, counted from the end of the header.
+
+    `kind` is `series`, `ids`, `span` (`turn`, `part`, `start`, `stop`), `text` (`bytes`, `ends`) or `update`
+    (`coefficients`, `effects`).
+    """
+
+    kind: str
+    name: str
+    dtype: str
+    """`f8`, `f4` (series and coefficients in a report), `i4`, `u4` or `u1`, little-endian."""
+    offset: int
+    """A multiple of 8."""
+    length: int
+    title: str = ""
+    """What people call the series; this field and those below belong to series alone."""
+    about: str = ""
+    """The definition of the series."""
+    origin: Literal["recorded", "derived", "difference"] = "recorded"
+    """`difference`: a recorded series minus the same series, computed."""
+    scale: Literal["linear", "symmetric", "log"] = "linear"
+    """How to colour the series unless the reader chooses; `symmetric` has two hues around 0."""
+
+
+class MaskRuleInfo(Struct, kw_only=True):
+    """A rule that takes tokens out of the loss: those beyond one of its limits."""
+
+    name: str
+    title: str
+    series: str
+    """The series that the rule compares."""
+    limits: list[Limit]
+    is_of_run: bool
+    """True if the run was trained with it."""
+
+
+class UpdateRuleInfo(Struct, kw_only=True):
+    """A rule that says what a step of training does to each token."""
+
+    name: str
+    title: str
+    about: str
+    thresholds: dict[str, float]
+    """By name: the run's, else the usual ones."""
+    kl_weight: float
+    """The weight of the KL penalty in the run's loss, whichever rule this is, else 0. It needs `ref_logprobs`."""
+    kl_setting: str
+    """The setting of the run that says so."""
+    left_out: dict[str, float]
+    """By setting, the weights of penalties in the run's loss that the coefficients leave out."""
+    aggregation: Aggregation | None
+    """How the run's loss weighs tokens, whichever rule this is; null if its configuration does not say."""
+    is_of_run: bool
+    """True if the run was trained with it."""
+    read_from: str
+    """The settings of the run that say so."""
+
+
+class UpdatePush(Struct, kw_only=True):
+    """The sums of the absolute coefficients of some trained tokens: what pushes up, what pushes down.
+
+    A share of the update is a share of `up + down + lost` of all tokens, whichever of the three it is of.
+
+    `lost` is what the tokens that the rule takes out would have contributed; `taken_out` is their number. `unmoved` is
+    the number of tokens with an advantage of 0, `uncounted` that of tokens whose coefficient is unknown, infinite or
+    above 1e290: the sums leave them out.
+    """
+
+    name: str
+    """A role, a token string, the id of a sample, a group, positions such as `8–15`; empty for an unknown role."""
+    tokens: int
+    up: Number
+    down: Number
+    taken_out: int
+    lost: Number
+    unmoved: int
+    uncounted: int
+
+
+class SampleUpdate(Struct, kw_only=True):
+    """What the step does to one sample, beside the arrays `coefficients` and `effects`."""
+
+    rule: str
+    whole: UpdatePush
+    by_role: list[UpdatePush]
+    by_string: list[UpdatePush]
+    """The token strings that push most, or the ids where the record has no strings."""
+    by_position: list[UpdatePush]
+    """By the number of tokens in the loss that precede a token in its sample."""
+
+
+class SampleDifference(Struct, kw_only=True):
+    """How many of the trained tokens of a sample two rules treat differently."""
+
+    id: str
+    differing: int
+    tokens: int
+
+
+class UpdateReply(Struct, kw_only=True):
+    """What a step does to the samples of a group or of a step: those that push most first."""
+
+    rule: str
+    whole: UpdatePush
+    by_sample: list[UpdatePush]
+    by_group: list[UpdatePush]
+    by_role: list[UpdatePush]
+    by_string: list[UpdatePush]
+    by_position: list[UpdatePush]
+    samples: int
+    effective_samples: Number
+    """The effective sample size, from the ratios of the sequences; null if no sample has a ratio."""
+    left_out: dict[str, int]
+    """The number of samples that are left out by the reason: `discarded`, or what their records lack."""
+    unnamed: int
+    """How many tokens `by_string` leaves out because the samples have more different strings than are kept."""
+    differing: list[SampleDifference]
+    """The samples with tokens that another rule treats differently, most tokens first, if `against` names one."""
+    differing_samples: int
+    """How many such samples there are: `differing` lists at most 500."""
+
+
+class TopLogprobsReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/sample/top-logprobs`: the recorded alternatives of one token, the token among them."""
+
+    id: str
+    token: int
+    alternatives: list[Alternative]
+
+
+class TokensHeader(Struct, kw_only=True):
+    """Tokens `start` to `start + count` of the `total` that sample `id` has."""
+
+    id: str
+    total: int
+    start: int
+    count: int
+    arrays: list[TokenArray]
+    rules: list[MaskRuleInfo]
+    """The rules of masks that the series of the sample suffice for, the run's own first."""
+    updates: list[UpdateRuleInfo]
+    """The rules of updates that they suffice for, the run's own first."""
+    update: SampleUpdate | None
+    """For a request that names a rule."""
+    spelling: Literal["plain", "bytes", "pieces"]
+    """How the strings are written: as text, in the letters that stand for bytes, or with `▁` for a blank."""
+    has_alternatives: bool
+    """True if the record holds alternatives of the sample's tokens."""
+    partial: dict[str, str]
+    """The bytes of the ids that are a part of a character, such as `F0 9F`, where a tokenizer made the strings."""

@@ -1,0 +1,289 @@
+"""Samples for the browser: records of `model` and `query` become records of `wire`.
+
+Long transcripts come in pages, with names for images in place of their data, and with formatted arguments. A part of a
+sample has a name, `at`, which images, finds and highlights share: `12.3` is part 3 of turn 12, `ref0.1` a part of the
+reference response, `label` the golden answer, `extra.2` the third image among the other fields.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from rolloupe import text
+from rolloupe.derive import METRICS, PREFIX, values_of_sample
+from rolloupe.model import Locator, Part, Sample, SampleKey, Turn
+from rolloupe.query import Group, policy
+from rolloupe.query.search import Hit, Transcript
+from rolloupe.text import images
+from rolloupe.wire.encoding import Number, is_finite, number, plain
+from rolloupe.wire.samples import Fact, GroupItem, PartView, Reference, SampleReply, SeriesInfo, SourceInfo, TurnView
+from rolloupe.wire.session import SearchHit, TranscriptHit
+
+MAX_GROUP_IDS = 1000
+
+
+def group_item(group: Group) -> GroupItem:
+    """A group in a list."""
+    split, step, name = group.key
+    prefix = str(SampleKey(split, step, name, ""))
+    return GroupItem(
+        group=name,
+        step=step,
+        prompt=group.prompt,
+        samples=group.samples,
+        first=group.first,
+        reward_mean=number(group.reward.mean),
+        reward_std=number(group.reward.std),
+        env=group.env,
+        prefix=prefix,
+        members=[str(key).removeprefix(prefix) for key in group.members],
+        means=[number(mean) for mean in group.means],
+        cells=[[cell(value) for value in values] for values in group.cells],
+        discarded=group.discarded,
+    )
+
+
+def cell(value: float | str | None) -> Number:
+    """Return a value of a column, a number or text."""
+    return value if isinstance(value, str) else number(value)
+
+
+def search_hit(run_id: str, hit: Hit) -> SearchHit:
+    """Return a sample that contains the text."""
+    item = hit.sample
+    return SearchHit(
+        run=run_id,
+        id=item.id,
+        split=item.split,
+        step=item.step,
+        group=item.group,
+        index=item.index,
+        reward=number(item.reward),
+        status=item.status,
+        discarded=item.discarded,
+        snippets=[*hit.snippets],
+        more=hit.more,
+    )
+
+
+def transcript_hit(run_id: str, hit: Transcript) -> TranscriptHit:
+    """Return a conversation of a report that contains the text."""
+    return TranscriptHit(
+        run=run_id,
+        split=hit.split,
+        step=hit.step,
+        title=hit.title,
+        at=hit.at,
+        snippets=[*hit.snippets],
+        more=hit.more,
+    )
+
+
+def sample_reply(run_id: str, sample: Sample, members: Sequence[SampleKey]) -> SampleReply:
+    """Return a whole sample; `members` are the samples of its group, in order."""
+    row, key = sample.row, sample.key
+    sampler = policy(sample)
+    place = members.index(key) if key in members else 0
+    start = max(0, min(place - MAX_GROUP_IDS // 2, len(members) - MAX_GROUP_IDS))
+    return SampleReply(
+        id=str(key),
+        run=run_id,
+        split=key.split,
+        step=key.step,
+        group=key.group,
+        index=key.index,
+        uid=row.uid,
+        reward=number(row.reward),
+        advantage=number(row.advantage),
+        status=row.status,
+        status_raw=row.status_raw,
+        env=row.env,
+        discarded=row.discarded,
+        policy_version=sampler.version,
+        lag=number(sampler.lag),
+        turn_count=row.turns,
+        prompt_tokens=number(row.prompt_tokens),
+        response_tokens=number(row.response_tokens),
+        total_tokens=number(row.total_tokens),
+        position=place + 1,
+        group_size=max(1, len(members)),
+        group_ids=[str(member) for member in members[start : start + MAX_GROUP_IDS]] or [str(key)],
+        facts=facts(sample),
+        turns=[turn_view(turn) for turn in page(sample.turns, 0)],
+        turn_from=0,
+        turn_total=len(sample.turns),
+        chars=sum(map(chars_of, sample.turns)) + sum(map(chars_of, sample.ref_turns)) + len(sample.label),
+        label=sample.label,
+        reference=reference(sample),
+        extra=plain(without_data(sample.extra)),
+        extra_images=[text.clean(images.label(media)) for media in images_of(sample.extra)],
+        series=[SeriesInfo(name=s.name, length=len(s.values), offset=s.offset) for s in sample.series],
+        notes=sample.notes,
+        source=source_info(sample.locator),
+    )
+
+
+def facts(sample: Sample) -> list[Fact]:
+    """Return every sample metric and tag, and further values of the framework, labelled."""
+    metrics = [Fact(name=n, kind="metric", value=number(v)) for n, v in sample.row.metrics.items()]
+    tags = [Fact(name=n, kind="tag", value=v) for n, v in sample.row.tags.items()]
+    framework = [Fact(name=n, kind="own", value=v) for n, v in facts_view(sample.facts).items()]
+    derived = [
+        Fact(name=f"{PREFIX}{n}", kind="derived", value=cell(v), label=METRICS[n].label)
+        for n, v in values_of_sample(sample.row).items()
+    ]
+    return [*metrics, *tags, *framework, *derived]
+
+
+def reference(sample: Sample) -> Reference | None:
+    """Return the reference model's response, or None. The gap needs two finite rewards."""
+    if not sample.ref_turns and sample.ref_reward is None:
+        return None
+    reward, ref = sample.row.reward, sample.ref_reward
+    gap = reward - ref if reward is not None and ref is not None and is_finite(reward) and is_finite(ref) else None
+    return Reference(turns=[turn_view(turn) for turn in sample.ref_turns], reward=number(ref), gap=number(gap))
+
+
+def source_info(locator: Locator) -> SourceInfo:
+    """Return where a record is."""
+    return SourceInfo(file=locator.source, start=locator.start, stop=locator.start + locator.length, part=locator.part)
+
+
+PAGE_TURNS = 2000
+PAGE_CHARS = 10_000_000
+PART_CHARS = 8_000_000
+"""Maximum size of a part, which a browser gets in one piece; the raw record has the rest."""
+
+MAX_IMAGES = 200
+"""Maximum number of images to collect from the other fields."""
+
+
+def page(turns: list[Turn], start: int) -> list[Turn]:
+    """Return the turns of a page from `start` on: at least one, if any is left."""
+    found: list[Turn] = []
+    room = PAGE_CHARS
+    for turn in turns[start : start + PAGE_TURNS]:
+        room -= chars_of(turn)
+        if found and room < 0:
+            break
+        found.append(turn)
+    return found
+
+
+def page_before(turns: list[Turn], stop: int) -> int:
+    """Return the start of the page that ends at `stop`."""
+    start, room = stop, PAGE_CHARS
+    while start > max(0, stop - PAGE_TURNS):
+        room -= chars_of(turns[start - 1])
+        if start < stop and room < 0:
+            break
+        start -= 1
+    return start
+
+
+def chars_of(turn: Turn) -> int:
+    """Return the length of a turn, without the data of its images."""
+    return sum(len(part.text if part.raw is None or part.media else part.raw) for part in turn.parts)
+
+
+def turn_view(turn: Turn) -> TurnView:
+    """A message of the transcript."""
+    return TurnView(
+        role=turn.role,
+        origin=turn.origin,
+        name=turn.name,
+        tool_call_id=turn.tool_call_id,
+        tokens=number(turn.tokens),
+        chars=chars_of(turn),
+        reward=number(turn.reward),
+        stop_reason=turn.stop_reason,
+        metrics={name: number(value) for name, value in turn.metrics.items()},
+        logs=plain(turn.logs),
+        facts=facts_view(turn.facts),
+        parts=[part_view(part) for part in turn.parts],
+    )
+
+
+def facts_view(facts: Mapping[str, str | float]) -> dict[str, Number]:
+    """Return facts under a framework's own names: numbers as numbers, other values as texts."""
+    return {name: value if isinstance(value, str) else number(value) for name, value in facts.items()}
+
+
+def part_view(part: Part) -> PartView:
+    """Return a part of a turn. The data of an image stays on the server: a browser requests it separately."""
+    shown = part.text[:PART_CHARS]
+    is_cut = len(shown) < len(part.text)
+    return PartView(
+        kind=part.kind,
+        text=shown,
+        raw=None if part.media or is_cut or part.raw == part.text else part.raw,
+        call=part.call and replace(part.call, arguments=text.readable(part.call.arguments)),
+        closed=part.closed,
+        image=bool(part.media),
+        cut=len(part.text) - len(shown),
+    )
+
+
+def shown_text(part: Part) -> str:
+    """Return the searchable text of a part: the text as the page shows it."""
+    return text.readable(part.call.arguments) if part.call else part.text[:PART_CHARS]
+
+
+def named_texts(sample: Sample) -> Iterator[tuple[str, str]]:
+    """Yield every shown text of a sample with its name, in reading order."""
+    yield "label", sample.label
+    for prefix, turns in (("", sample.turns), ("ref", sample.ref_turns)):
+        for number_, turn in enumerate(turns):
+            for place, part in enumerate(turn.parts):
+                yield f"{prefix}{number_}.{place}", shown_text(part)
+
+
+def media_at(sample: Sample, at: str) -> str | None:
+    """Return the image with this name, as the record holds it."""
+    prefix, turns = ("ref", sample.ref_turns) if at.startswith("ref") else ("", sample.turns)
+    first, _, second = at.removeprefix(prefix).partition(".")
+    if not (second.isascii() and second.isdigit() and len(second) < 10):
+        return None
+    if first == "extra":
+        found = images_of(sample.extra)
+        return found[int(second)] if int(second) < len(found) else None
+    if not (first.isascii() and first.isdigit() and len(first) < 10) or int(first) >= len(turns):
+        return None
+    parts = turns[int(first)].parts
+    return (parts[int(second)].media or None) if int(second) < len(parts) else None
+
+
+def images_of(extra: Mapping[str, Any]) -> list[str]:
+    """Return the images in the other fields, in order."""
+    found: list[str] = []
+    _collect(extra, found, 0)
+    return found
+
+
+def _collect(value: Any, addresses: list[str], depth: int) -> None:
+    if isinstance(value, str):
+        if images.is_image(value):
+            addresses.append(value)
+        return
+    members = value.values() if isinstance(value, Mapping) else value if _holds_texts(value) else ()
+    for member in members:
+        if len(addresses) >= MAX_IMAGES or depth > 20:
+            return
+        _collect(member, addresses, depth + 1)
+
+
+def without_data(value: Any, depth: int = 0) -> Any:
+    """Return a JSON value with a description in place of each image's data."""
+    if isinstance(value, str):
+        return f"({text.clean(images.label(value))})" if images.is_image(value) else value
+    if depth > 200:
+        return value
+    if isinstance(value, Mapping):
+        return {key: without_data(item, depth + 1) for key, item in value.items()}
+    return [without_data(item, depth + 1) for item in value] if _holds_texts(value) else value
+
+
+def _holds_texts(value: Any) -> bool:
+    """True for a list that may contain texts: a list that begins with many numbers counts as an array of numbers."""
+    return isinstance(value, list) and any(isinstance(item, str | list | dict) for item in value[:64])

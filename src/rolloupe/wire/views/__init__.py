@@ -1,1 +1,0 @@
-"""Turns records of `model` and `query` into records and bytes of `wire`."""
