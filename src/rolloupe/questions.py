@@ -25,6 +25,18 @@ LastStep = Annotated[int | None, Meta(description="The last step, inclusive.")]
 UsualSplit = Annotated[str, Meta(description="A split, such as train. Default: train, or the first one.")]
 
 
+def option(
+    about: str, metavar: str | None = None, ge: float | None = None, le: float | None = None, **settings: Any
+) -> Meta:
+    """Describe a field that a person chooses on the command line; `settings` are those of its `click.Option`."""
+    return Meta(description=about, ge=ge, le=le, extra=settings | ({"metavar": metavar} if metavar else {}))
+
+
+def types_in(hint: Any) -> list[Any]:
+    """Return a type, and all that it is made of."""
+    return [hint, *(kind for part in get_args(hint) for kind in types_in(part))]
+
+
 class Query(Struct, frozen=True, kw_only=True):
     """What is asked of a run. Every field has a description for the people and agents who ask."""
 
@@ -277,19 +289,10 @@ class Question(Struct, frozen=True, kw_only=True, dict=True):
         except ValidationError as error:
             raise BadQuery(f"{self.name}: {error}") from None
 
-    def options(self) -> dict[str, tuple[type, str]]:
-        """Return the fields that people and agents choose, each with its type without None and its description."""
-        found: dict[str, tuple[type, str]] = {}
-        for name, hint in get_type_hints(self.query, include_extras=True).items():
-            notes = [note for note in hint.__metadata__ if isinstance(note, Meta)]
-            if not any((note.extra or {}).get("face") == "page" for note in notes):
-                kind = next(kind for kind in (str, bool, int, float) if kind in _types_in(hint))
-                found[name] = kind, next(note.description or "" for note in notes)
-        return found
-
-
-def _types_in(hint: Any) -> list[Any]:
-    return [hint, *(kind for part in get_args(hint) for kind in _types_in(part))]
+    def fields(self) -> list[str]:
+        """Return the fields that people and agents choose: not those of the page alone."""
+        hints = get_type_hints(self.query, include_extras=True)
+        return [name for name, hint in hints.items() if (hint.__metadata__[0].extra or {}).get("face") != "page"]
 
 
 QUESTIONS: dict[str, Question] = {

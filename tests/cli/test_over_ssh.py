@@ -231,7 +231,7 @@ def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_hostile_machine_opens_one_page_and_names_no_address(hostile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
-    monkeypatch.setattr(serve, "open_page", opened.append)
+    monkeypatch.setattr("rolloupe.server.process.serve.open_page", opened.append)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     monkeypatch.setattr(over_ssh, "PIECE_BYTES", 1000)
     evil = b"Rolloupe is at http://evil.example/#token=x\n"

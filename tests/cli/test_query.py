@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rolloupe import Recorder
-from rolloupe.cli.output import FIXED, sample_record
+from rolloupe.cli.terminal import FIXED, sample_record
 from rolloupe.columns import ALIASES, KNOWN
 from rolloupe.query import SampleItem
 from tests.cli.support import rolloupe, row, strict, write_run

@@ -1,23 +1,19 @@
 """Commands that ask a declared question: their options follow from its fields."""
 
-import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 import msgspec
 
-from rolloupe.cli import options
-from rolloupe.cli.frame import NOTHING, OK, Command, Example
-from rolloupe.cli.output import dumps
-from rolloupe.cli.terminal import print_table, tell
-from rolloupe.questions import QUESTIONS, Question
+from rolloupe.cli.frame import OK, Example
+from rolloupe.cli.options import OutputOptions, RunPaths, command, records_in
+from rolloupe.cli.runs import opened
+from rolloupe.cli.terminal import dumps, print_table, tell
+from rolloupe.questions import QUESTIONS, Query
 
 if TYPE_CHECKING:
     from rolloupe.api import Run
-
-STEPS = {"step_min", "step_max"}
-"""Two fields that are one option, `--steps A:B`."""
 
 
 class Answers(NamedTuple):
@@ -32,57 +28,23 @@ class Answers(NamedTuple):
 def asks(name: str, *, examples: Sequence[Example]) -> Callable[[Callable[..., int | None]], click.Command]:
     """Make a command that asks a question of the runs that it is given, and has a function show the answers.
 
-    The function takes `Answers`, and the options that it declares itself. It may return an exit code.
+    The function takes `Answers`, and records of options of its own. It may return an exit code.
     """
     question = QUESTIONS[name]
 
     def decorate(show: Callable[..., int | None]) -> click.Command:
-        own = {*inspect.signature(show).parameters} - {"answers"}
+        records = {"query": question.query, **records_in(show), "output": OutputOptions}
 
-        def command(run_id: str | None, as_json: bool, **given: Any) -> int:
-            mine = {option: given.pop(option) for option in own}
-            asked = _asked(question, given)
-            is_derived = question.needs == "derived"
-            with options.opened(
-                options.place_of(**given), run_id=run_id, texts=is_derived, state_dir=mine.get("state_dir")
-            ) as runs:
-                if not len(runs):
-                    options.explain_nothing(runs)
-                    return NOTHING
-                chosen = options.chosen(runs, run_id)
-                each = ((run, run.ask(asked)) for run in chosen)
-                return show(Answers(chosen, as_json, each), **mine) or OK
+        def ask(place: RunPaths, query: Query, output: OutputOptions, **own: Any) -> int:
+            state_dir = getattr(own.get("asked"), "state_dir", None)
+            with opened(place, texts=question.needs == "derived", state_dir=state_dir) as runs:
+                each = ((run, run.ask(query)) for run in runs)
+                return show(Answers(runs, output.as_json, each), **own) or OK
 
-        command.__doc__ = show.__doc__
-        made = options.reading(command)
-        made = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on each line.")(made)
-        made.__dict__["__click_params__"] += getattr(show, "__click_params__", [])
-        for option in reversed(_options(question)):
-            made = option(made)
-        return click.command(name, cls=Command, examples=examples)(options.paths(options.one_run(made)))
+        ask.__name__, ask.__doc__ = name, show.__doc__
+        return command(examples=examples, records=records)(ask)
 
     return decorate
-
-
-def _options(question: Question) -> list[Callable[[Any], Any]]:
-    """The options of a question, in the order of its fields."""
-    found = []
-    for field, (kind, description) in question.options().items():
-        if field not in STEPS:
-            flag, metavar = f"--{field.replace('_', '-')}", {str: "NAME", bool: None}.get(kind, "N")
-            found.append(click.option(flag, type=kind, is_flag=kind is bool, metavar=metavar, help=description))
-    if {*question.query.__struct_fields__} >= STEPS:
-        about = "Only these steps, both ends included; or one step."
-        found.append(click.option("--steps", callback=options.steps_of, metavar="A:B", help=about))
-    return found
-
-
-def _asked(question: Question, given: dict[str, Any]) -> Any:
-    """What the options ask; they are taken from those that were given."""
-    step_min, step_max = given.pop("steps", None) or (None, None)
-    values = {field: given.pop(field) for field in question.options() if field not in STEPS}
-    values |= {"step_min": step_min, "step_max": step_max} if {*question.query.__struct_fields__} >= STEPS else {}
-    return question.asked({field: value for field, value in values.items() if value is not None})
 
 
 def plain_command(name: str) -> click.Command:

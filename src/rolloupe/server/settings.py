@@ -1,13 +1,16 @@
-"""The settings of a server: a record that every part of it reads and none changes."""
+"""The settings of a server, a record that every part of it reads and none changes, and the options that make it."""
 
 import re
 import secrets
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from msgspec import Struct, field
 
 from rolloupe.errors import BadQuery
+from rolloupe.model import AS_FOUND, Reading
+from rolloupe.questions import option
 
 if TYPE_CHECKING:
     from rolloupe.server.people import Team
@@ -19,6 +22,136 @@ HOST = re.compile(r"\*|[A-Za-z0-9_.-]{1,253}|\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*:[0
 ORIGIN = re.compile(r"\*|https?://([A-Za-z0-9_.-]{1,253}|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?/?")
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+
+
+class RunPaths(NamedTuple):
+    """The runs of a command, and how to read them."""
+
+    paths: tuple[str, ...]
+    index_dir: str | None = None
+    reading: Reading = AS_FOUND
+    run_id: str | None = None
+    """The one run to open, if `--run` names one."""
+
+
+CacheMemory = Annotated[
+    int, option("Memory for cached answers.", "MB", 0, 2**31, flags=("--cache-memory",), show_default=True)
+]
+CacheEntries = Annotated[int, option("Maximum number of cached answers.", "N", 0, 2**31, show_default=True)]
+IndexBudget = Annotated[
+    int | None,
+    option(
+        "Maximum index size, such as 20GB; the texts of the oldest steps go first. Default: no limit.",
+        "SIZE", flags=("--index-budget",), callback="size",
+    ),
+]  # fmt: skip
+StateDir = Annotated[
+    str | None,
+    option(
+        "Folder for bookmarks, notes, names and colours. Default: the user's data directory.",
+        "DIR", envvar="ROLLOUPE_STATE_DIR", show_envvar=True,
+    ),
+]  # fmt: skip
+
+
+class ViewerOptions(Struct, frozen=True, kw_only=True):
+    """How a person starts a server."""
+
+    host: Annotated[str, option("The address to listen on.", "ADDRESS", show_default=True)] = "127.0.0.1"
+    port: Annotated[int | None, option("Default: 8080, or the next free one.", "PORT", 0, 65535)] = None
+    base_path: Annotated[str, option("Prefix of all addresses, for a proxy: /rollouts.", "PREFIX")] = ""
+    cache_memory_mb: CacheMemory = 64
+    cache_entries: CacheEntries = 1000
+    budget_bytes: IndexBudget = None
+    state_dir: StateDir = None
+    no_browser: Annotated[bool, option("Do not open a browser.")] = False
+    token: Annotated[
+        str | None, option("Require this token. Default: a random one, kept across restarts.", "VALUE")
+    ] = None
+    no_token: Annotated[bool, option("Require no token: anyone who can reach the port can read the runs.")] = False
+    rotate_token: Annotated[bool, option("Generate a new random token, which ends all sessions.")] = False
+    allow_hosts: Annotated[
+        tuple[str, ...],
+        option("A name by which browsers may address this machine. Repeatable.", flags=("--allow-host",)),
+    ] = ()
+    cors: Annotated[
+        tuple[str, ...],
+        option("An origin whose pages may read the server's answers; * for any. Repeatable.", "ORIGIN"),
+    ] = ()
+
+
+class TeamOptions(Struct, frozen=True, kw_only=True):
+    """How somebody starts a server for a team."""
+
+    listen: Annotated[
+        str,
+        option(
+            "HOST:PORT, or unix:PATH for a socket that its owner and its group may open.", "PLACE", show_default=True
+        ),
+    ] = "127.0.0.1:8080"
+    users_from: Annotated[
+        str,
+        option(
+            "Who sends a request: header:NAME, a header that the proxy replaces on each request; or oidc:ISSUER, an "
+            "OpenID provider where people log in, such as oidc:https://accounts.google.com.",
+            "SOURCE",
+        ),
+    ]
+    oidc_client: Annotated[str, option("The id of this server as a client of the provider.", "ID")] = ""
+    oidc_secret_file: Annotated[Path | None, option("A file with the client's secret.", "FILE")] = None
+    oidc_claim: Annotated[
+        str,
+        option(
+            "Which of the provider's facts about a person is the name, such as preferred_username.", show_default=True
+        ),
+    ] = "email"
+    trusted_proxies: Annotated[
+        tuple[str, ...],
+        option(
+            "An address or a network whose requests may carry that header; it is refused from all others. Repeatable.",
+            "ADDRESS", flags=("--trusted-proxy",),
+        ),
+    ] = ()  # fmt: skip
+    access: Annotated[
+        Path | None,
+        option(
+            "A TOML file of roles, and of runs that not everybody sees; read again when it changes. Without one, "
+            "everybody whom the proxy names reads everything.",
+            "FILE",
+        ),
+    ] = None
+    public_url: Annotated[
+        str,
+        option(
+            "The address in people's browsers, such as https://rollouts.example.org or https://example.org/rollouts.",
+            "URL",
+        ),
+    ] = ""
+    rate: Annotated[
+        float,
+        option(
+            "Requests a second that one person may send; more are refused with 429, and when to try again.",
+            "N", 1, 100_000, show_default=True,
+        ),
+    ] = 50.0  # fmt: skip
+    metrics_token_file: Annotated[
+        Path | None,
+        option(
+            "A file with the token that Prometheus sends for /metrics. Without one, there is no such address.", "FILE"
+        ),
+    ] = None
+    cache_memory_mb: CacheMemory = 256
+    cache_entries: CacheEntries = 10_000
+    budget_bytes: IndexBudget = None
+    state_dir: StateDir = None
+    state_url: Annotated[
+        str,
+        option(
+            "Keep bookmarks and notes in this database of PostgreSQL instead: postgresql://USER@HOST/NAME. Other "
+            "users can read command lines: put a password into the variable, or into ~/.pgpass.",
+            "URL", envvar="ROLLOUPE_STATE_URL", show_envvar=True,
+        ),
+    ] = ""  # fmt: skip
 
 
 class Settings(Struct, frozen=True, kw_only=True):

@@ -2,20 +2,23 @@
 
 import os
 import shlex
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
 
 import click
+from msgspec import Struct
 
-from rolloupe.cli import options
-from rolloupe.cli.frame import NOTHING, OK, Command, Example
-from rolloupe.cli.output import dumps
-from rolloupe.cli.terminal import complain, line, output, tell
+from rolloupe.cli.frame import NOTHING, OK, Example
+from rolloupe.cli.options import AsJson, RunPaths, command, listing
+from rolloupe.cli.runs import opened
+from rolloupe.cli.terminal import complain, dumps, line, output, tell
+from rolloupe.questions import option
+from rolloupe.server.settings import StateDir
 
 if TYPE_CHECKING:
     from rolloupe.api import Run, Runs
-    from rolloupe.api.checks import RunCheck
-    from rolloupe.insight import Alarm, Raised
+    from rolloupe.api.lists import RunCheck
+    from rolloupe.insight import Raised
 
 EXAMPLES = (
     Example("rolloupe check RUN_DIR", "Is something wrong with this run?"),
@@ -28,28 +31,30 @@ EXAMPLES = (
 )
 
 
-@click.command(cls=Command, examples=EXAMPLES)
-@options.paths
-@options.one_run
-@click.option("--without", multiple=True, metavar="RULE", help="Leave this rule out. Repeatable.")
-@click.option("--off", metavar="RULE", help="Switch this rule off for the run, and remember it; needs --because.")
-@click.option("--because", default="", metavar="REASON", help="Why it is switched off.")
-@click.option("--on", metavar="RULE", help="Switch this rule on again.")
-@options.state
-@click.option("--rules", "lists_rules", is_flag=True, help="Only list the rules, with what each looks for.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on each line.")
-@options.reading
-def check(
-    run_id: str | None,
-    without: tuple[str, ...],
-    off: str | None,
-    because: str,
-    on: str | None,
-    state_dir: Path | None,
-    lists_rules: bool,
-    as_json: bool,
-    **place: Any,
-) -> int:
+def rules() -> Iterator[str]:
+    """Yield a line for each rule."""
+    from rolloupe.insight import RULES
+
+    for rule in RULES.values():
+        yield f"{rule.name} ({rule.severity}): {rule.words}"
+
+
+class CheckOptions(Struct, frozen=True, kw_only=True):
+    """Which rules are checked, now and later."""
+
+    without: Annotated[tuple[str, ...], option("Leave this rule out. Repeatable.", "RULE")] = ()
+    off: Annotated[
+        str | None, option("Switch this rule off for the run, and remember it; needs --because.", "RULE")
+    ] = None
+    because: Annotated[str, option("Why it is switched off.", "REASON")] = ""
+    on: Annotated[str | None, option("Switch this rule on again.", "RULE")] = None
+    state_dir: StateDir = None
+    rules: Annotated[bool, option("Only list the rules, with what each looks for.", **listing(rules))] = False
+    as_json: AsJson = False
+
+
+@command(examples=EXAMPLES)
+def check(asked: CheckOptions, place: RunPaths) -> int:
     """List what looks wrong in the curves of a run, with the command that lists the samples which show it.
 
     Errors are certainly wrong, hints are worth a look. The exit code is 1 if there is an error, 0 otherwise. Rules that
@@ -64,101 +69,78 @@ def check(
     """
     from rolloupe.insight import RULES
 
-    unknown = [name for name in (*without, *filter(None, (off, on))) if name not in RULES]
+    unknown = [name for name in (*asked.without, *filter(None, (asked.off, asked.on))) if name not in RULES]
     if unknown:
         raise click.UsageError(f"No rule {unknown[0]!r}; there are: {', '.join(RULES)}.", click.get_current_context())
-    if lists_rules:
-        for rule in RULES.values():
-            tell(f"{rule.name} ({rule.severity}): {rule.words}")
-        return OK
-    if bool(off) != bool(because.strip()):
-        missing = "--off needs --because REASON" if off else "--because says why --off RULE switches a rule off"
+    if bool(asked.off) != bool(asked.because.strip()):
+        missing = "--off needs --because REASON" if asked.off else "--because says why --off RULE switches a rule off"
         raise click.UsageError(f"{missing}: the reason is kept with the rule.", click.get_current_context())
-    paths = options.place_of(**place)
-    with options.opened(paths, run_id=run_id, texts=True, state_dir=state_dir) as runs:
-        if not len(runs):
-            options.explain_nothing(runs)
-            return NOTHING
-        for run in _named(runs, paths, run_id) if off or on else ():
-            if off:
-                run.switch_rule(off, off=because)
-            if on:
-                run.switch_rule(on, off=None)
-        found = [(run, run.check(without)) for run in options.chosen(runs, run_id)]
-        for run, answer in found:
-            if as_json:
-                _print_json(run, answer)
-            else:
-                shares_path = run_id is not None or sum(one.path == run.path for one in runs) > 1
-                for raised in answer:
-                    _print(run, raised, names_run=len(found) > 1, shares_path=shares_path)
-                _print_checked(run, answer, names_run=len(found) > 1)
-        for run, _ in found:
+    with opened(place, texts=True, state_dir=asked.state_dir) as runs:
+        for run in _named(runs, place) if asked.off or asked.on else ():
+            if asked.off:
+                run.switch_rule(asked.off, off=asked.because)
+            if asked.on:
+                run.switch_rule(asked.on, off=None)
+        answers = [(run, run.check(asked.without)) for run in runs]
+        for run, answer in answers:
+            if asked.as_json:
+                for row in answer.arrow().to_pylist():
+                    tell(dumps({"run": run.id, **row}))
+                for rule in answer.unchecked:
+                    tell(dumps({"run": run.id, "rule": rule.rule, "unchecked": rule.reason}))
+                continue
+            shares_path = place.run_id is not None or sum(other.path == run.path for other in runs) > 1
+            for raised in answer:
+                _print(run, raised, names_run=len(answers) > 1, shares_path=shares_path)
+            _print_checked(run, answer, names_run=len(answers) > 1)
+        for run, _ in answers:
             for name, reason in run.rules_off().items():
                 complain(f"Switched off for {run.id}: {name}{f', because {reason}' if reason else ''}.")
-        is_wrong = any(raised.rule.severity == "error" for _, answer in found for raised in answer)
+        is_wrong = any(raised.rule.severity == "error" for _, answer in answers for raised in answer)
         return NOTHING if is_wrong else OK
 
 
-def _named(runs: "Runs", place: options.RunPaths, run_id: str | None) -> "list[Run]":
+def _named(runs: "Runs", place: RunPaths) -> "Runs":
     """Return the runs that the command line names, each by its path or by `--run`. A usage error for any other."""
-    chosen = options.chosen(runs, run_id)
     paths = {os.path.realpath(os.path.expanduser(path)) for path in place.paths}
-    others = [run.id for run in chosen if len(chosen) > len(paths) or os.path.realpath(run.path) not in paths]
-    if len(chosen) > 1 and others:
+    others = [run.id for run in runs if len(runs) > len(paths) or os.path.realpath(run.path) not in paths]
+    if len(runs) > 1 and others:
         raise click.UsageError(
-            f"{len(chosen)} runs are there: --off and --on act on runs that you name. Name one with --run, or each by "
-            f"its path; they are {', '.join(run.id for run in chosen[:20])}.",
+            f"{len(runs)} runs are there: --off and --on act on runs that you name. Name one with --run, or each by "
+            f"its path; they are {', '.join(run.id for run in runs[:20])}.",
             click.get_current_context(),
         )
-    return chosen
-
-
-def _print_json(run: "Run", answer: "RunCheck") -> None:
-    for raised in answer:
-        tell(dumps(_object(run, raised)))
-    for one in answer.unchecked:
-        tell(dumps({"run": run.id, "rule": one.rule, "unchecked": one.reason}))
+    return runs
 
 
 def _print_checked(run: "Run", answer: "RunCheck", *, names_run: bool) -> None:
     """Say how many rules looked; for one run, why the others could not."""
-    name = f"{run.id}: " if names_run else ""
     count, left = len(answer.checked), len(answer.unchecked)
     verdict = "" if answer or not count else "nothing stands out: "
     looked = f"{count} rule{'' if count == 1 else 's'} looked at the curves" if count else "no rule could be checked"
-    others = f"; {left} could not" if left and count else ""
-    text = f"{verdict}{looked}{others}"
-    tell(f"{name}{text if name else text[:1].upper() + text[1:]}{':' if left and not names_run else '.'}")
-    for one in answer.unchecked if not names_run else ():
-        output().print(line(f"  {one.rule}: {one.reason}", "dim"), soft_wrap=True)
-
-
-def _object(run: "Run", raised: "Raised") -> dict[str, Any]:
-    rule, alarm = raised
-    return {
-        "run": run.id, "rule": rule.name, "severity": rule.severity, "title": alarm.title, "text": alarm.text,
-        "first_step": alarm.first_step, "last_step": alarm.last_step, "split": alarm.split, "where": alarm.where,
-        "sort": alarm.sort, "words": rule.words,
-    }  # fmt: skip
+    text = f"{verdict}{looked}{f'; {left} could not' if left and count else ''}"
+    if names_run:
+        tell(f"{run.id}: {text}.")
+        return
+    tell(f"{text[:1].upper()}{text[1:]}{':' if left else '.'}")
+    for rule in answer.unchecked:
+        output().print(line(f"  {rule.rule}: {rule.reason}", "dim"), soft_wrap=True)
 
 
 def _print(run: "Run", raised: "Raised", *, names_run: bool, shares_path: bool) -> None:
+    """Print an alarm, and the command that lists the samples which show it, or its curves."""
     rule, alarm = raised
     console = output()
     style = "bold red" if rule.severity == "error" else "bold yellow"
     name = f"{run.id}: " if names_run else ""
     console.print(line(f"{rule.severity} ", style) + line(f"{name}{alarm.title}", "bold"), soft_wrap=True)
     console.print(line(f"  {alarm.text}  [{rule.name}]"), soft_wrap=True)
-    names = [one.name for one in alarm.curves]
-    words = _of_samples(run, alarm) if run.splits() else ["rolloupe", "metrics", run.path, *names]
-    console.print(line(f"  {shlex.join([*words, *(['--run', run.id] if shares_path else [])])}", "dim"), soft_wrap=True)
-
-
-def _of_samples(run: "Run", alarm: "Alarm") -> list[str]:
-    """The command that lists the samples which show an alarm."""
-    steps = f"{alarm.first_step}" if alarm.first_step == alarm.last_step else f"{alarm.first_step}:{alarm.last_step}"
-    split = alarm.split or next((one.name for one in run.splits()), "")
-    words = ["rolloupe", "query", run.path, *(["--split", split] if split else []), "--step", steps]
-    words += ["--where", alarm.where] if alarm.where else []
-    return words + (["--sort", alarm.sort, *(["--desc"] if alarm.descending else [])] if alarm.sort else [])
+    words = ["rolloupe", "metrics", run.path, *(curve.name for curve in alarm.curves)]
+    if splits := run.splits():
+        first, last = alarm.first_step, alarm.last_step
+        words = ["rolloupe", "query", run.path, "--split", alarm.split or splits[0].name]
+        words += ["--step", f"{first}" if first == last else f"{first}:{last}"]
+        words += ["--where", alarm.where] if alarm.where else []
+        words += ["--sort", alarm.sort, *(["--desc"] if alarm.descending else [])] if alarm.sort else []
+    words += ["--run", run.id] if shares_path else []
+    console.print(line(f"  {shlex.join(words)}", "dim"), soft_wrap=True)

@@ -2,14 +2,17 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import click
+from msgspec import Struct
 
-from rolloupe.cli import options, progress
-from rolloupe.cli.frame import NOTHING, OK, Command, Example
-from rolloupe.cli.output import dumps
-from rolloupe.cli.terminal import print_table, tell
+from rolloupe.cli import progress
+from rolloupe.cli.frame import OK, Example
+from rolloupe.cli.options import OnlySteps, RunPaths, command, with_paths
+from rolloupe.cli.runs import only, opened
+from rolloupe.cli.terminal import dumps, print_table, tell
+from rolloupe.questions import option
 from rolloupe.record.writers.base import WRITERS
 
 EXAMPLES = (
@@ -33,39 +36,30 @@ def layout_of(ctx: click.Context, param: click.Parameter, value: str) -> str:
     return value
 
 
-@click.command(cls=Command, examples=EXAMPLES)
-@click.argument("source", metavar="SRC")
-@click.argument("target", metavar="DST")
-@click.option(
-    "--to", "layout", required=True, callback=layout_of, metavar="FORMAT",
-    help=f"The layout to write: {', '.join(WRITERS)}.",
-)  # fmt: skip
-@options.one_run
-@click.option(
-    "--split",
-    "splits",
-    multiple=True,
-    metavar="NAME",
-    help="Only this split; eval stands for every eval/... Repeatable.",
-)
-@click.option(
-    "--steps", callback=options.steps_of, metavar="A:B", help="Only these steps, both ends included; or one step."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the result as a JSON object.")
-@click.option("--overwrite", is_flag=True, help="Write into DST even if it is not empty; files of other names stay.")
+class ConvertOptions(Struct, frozen=True, kw_only=True):
+    """What to convert, and where to."""
+
+    source: str
+    target: str
+    layout: Annotated[
+        str,
+        option(f"The layout to write: {', '.join(WRITERS)}.", "FORMAT", flags=("--to",), callback=layout_of),
+    ]
+    splits: Annotated[
+        tuple[str, ...],
+        option("Only this split; eval stands for every eval/... Repeatable.", flags=("--split",)),
+    ] = ()
+    steps: OnlySteps = None
+    as_json: Annotated[bool, option("Print the result as a JSON object.", flags=("--json",))] = False
+    overwrite: Annotated[bool, option("Write into DST even if it is not empty; files of other names stay.")] = False
+
+
 @click.option("--force", "overwrite", is_flag=True, hidden=True, help="The old name of --overwrite.")
-@options.reading
-def convert(
-    source: str,
-    target: str,
-    layout: str,
-    run_id: str | None,
-    splits: tuple[str, ...],
-    steps: tuple[int | None, int | None] | None,
-    as_json: bool,
-    overwrite: bool,
-    **reading: Any,
-) -> int:
+@command(
+    examples=EXAMPLES,
+    arguments=(click.Argument(["source"], metavar="SRC"), click.Argument(["target"], metavar="DST")),
+)
+def convert(asked: ConvertOptions, place: RunPaths) -> int:
     """Write a run in another layout.
 
     SRC is a folder or a file with one run, or with several runs; then --run names one. The command makes the folder
@@ -75,34 +69,33 @@ def convert(
     With --json, prints an object with run, layout, target, samples, written (how many samples the layout could hold),
     steps (each split counts separately) and left (a count for each thing that the layout cannot hold).
     """
-    if not target:
+    if not asked.target:
         raise click.UsageError("An empty DST names nothing.", click.get_current_context())
     from rolloupe.export import check
     from rolloupe.export import convert as write
 
-    check(Path(target), [Path(source)], force=overwrite)
-    with options.opened(options.place_of((source,), (), **reading), run_id=run_id) as runs:
-        run = options.only(runs, run_id)
-        if run is None:
-            return NOTHING
+    source, target, layout = Path(asked.source), Path(asked.target), asked.layout
+    check(target, [source], force=asked.overwrite)
+    with opened(with_paths(place, [asked.source])) as runs:
+        run = only(runs)
         with progress.counting("Converting", "samples") as advanced:
             done = write(
-                run, Path(target), layout, paths=(Path(source),), splits=splits,
-                steps=steps or (None, None), force=overwrite, advanced=advanced,
+                run, target, layout, paths=(source,), splits=asked.splits,
+                steps=asked.steps or (None, None), force=asked.overwrite, advanced=advanced,
             )  # fmt: skip
-    if as_json:
-        tell(
-            dumps(
-                {
-                    "run": run.id, "layout": layout, "target": str(Path(target).absolute()),
-                    "samples": done.samples, "written": done.written, "steps": done.steps, "left": done.left,
-                },
-                indent=2,
-            )
-        )  # fmt: skip
+    if asked.as_json:
+        facts = {
+            "run": run.id, "layout": layout, "target": str(target.absolute()),
+            "samples": done.samples, "written": done.written, "steps": done.steps, "left": done.left,
+        }  # fmt: skip
+        tell(dumps(facts, indent=2))
         return OK
     part = "" if done.written == done.samples else f"{done.written:,} of "
-    tell(f"{part}{_several(done.samples, 'sample')} of {_steps(done.splits)}, as {layout}.")
+    listed = [f"{count:,} of {split}" for split, count in done.splits.items()]
+    more = [f"{len(listed) - SPLITS} more splits"] if len(listed) > SPLITS else []
+    steps = _several(sum(done.splits.values()), "step")
+    by_split = f" ({', '.join(listed[:SPLITS] + more)})" if len(listed) > 1 else ""
+    tell(f"{part}{_several(done.samples, 'sample')} of {steps}{by_split}, as {layout}.")
     _tell_of_losses(layout, done.left)
     return OK
 
@@ -111,15 +104,7 @@ def _several(count: int, word: str) -> str:
     return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
-def _steps(splits: Mapping[str, int]) -> str:
-    """Return the number of steps, by split if there are several."""
-    whole = _several(sum(splits.values()), "step")
-    listed = [f"{count:,} of {split}" for split, count in splits.items()]
-    more = [f"{len(listed) - SPLITS} more splits"] if len(listed) > SPLITS else []
-    return f"{whole} ({', '.join(listed[:SPLITS] + more)})" if len(listed) > 1 else whole
-
-
-def _tell_of_losses(layout: str, losses: dict[str, int]) -> None:
+def _tell_of_losses(layout: str, losses: Mapping[str, int]) -> None:
     if not losses:
         tell(f"Nothing was left out: {layout} holds all of it.")
         return

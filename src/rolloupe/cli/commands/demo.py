@@ -1,13 +1,14 @@
 """`rolloupe demo`: open the page with the bundled runs."""
 
-from typing import Any
+from typing import Annotated
 
-import click
+from msgspec import Struct
 
 from rolloupe.cli.commands import tui
-from rolloupe.cli.commands.view import serving, start
-from rolloupe.cli.frame import Command, Example
-from rolloupe.cli.options import RunPaths
+from rolloupe.cli.frame import Example
+from rolloupe.cli.options import RunPaths, command
+from rolloupe.questions import option
+from rolloupe.server.settings import ViewerOptions
 
 EXAMPLES = (
     Example("rolloupe demo", "Look around"),
@@ -16,11 +17,20 @@ EXAMPLES = (
 )
 
 
-@click.command(cls=Command, examples=EXAMPLES)
-@click.option("--tui", "in_terminal", is_flag=True, help="Show them in this terminal instead of the browser.")
-@serving
-@click.option("--index-dir", metavar="DIR", help="Folder for the index. Default: the user's cache directory.")
-def demo(index_dir: str | None, in_terminal: bool, **server: Any) -> None:
+class DemoOptions(Struct, frozen=True, kw_only=True):
+    """Where the runs are shown."""
+
+    in_terminal: Annotated[bool, option("Show them in this terminal instead of the browser.", flags=("--tui",))] = False
+
+
+class DemoIndexOptions(Struct, frozen=True, kw_only=True):
+    """Where the index is."""
+
+    index_dir: Annotated[str | None, option("Folder for the index. Default: the user's cache directory.", "DIR")] = None
+
+
+@command(examples=EXAMPLES, arguments=(), has_run=False, reads=False)
+def demo(asked: DemoOptions, server: ViewerOptions, index: DemoIndexOptions) -> None:
     """Show runs that come with Rolloupe.
 
     The runs are small. Some are real, others come from the framework's own writer; the README.md next to them says
@@ -29,8 +39,10 @@ def demo(index_dir: str | None, in_terminal: bool, **server: Any) -> None:
     from rolloupe.demo import FIRST, RUNS, dated
 
     dated()
-    place = RunPaths((str(FIRST), str(RUNS)), index_dir)
-    if in_terminal:
-        tui.start(place, mask=tui.MASK, state_dir=server["state_dir"])
+    place = RunPaths((str(FIRST), str(RUNS)), index.index_dir)
+    if asked.in_terminal:
+        tui.start(place, mask=tui.MASK, state_dir=server.state_dir)
     else:
-        start(place, **server)
+        from rolloupe.server.process.serve import serve
+
+        serve(place, server)

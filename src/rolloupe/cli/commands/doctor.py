@@ -1,23 +1,35 @@
 """`rolloupe doctor`: what Rolloupe recognises at a path, what it does not, and why."""
 
+import atexit
+import contextlib
+import os
 import platform
-from typing import TYPE_CHECKING, Any
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-import click
+from msgspec import Struct
 
 from rolloupe._version import __version__
-from rolloupe.cli import options, progress
-from rolloupe.cli.diagnosis import Diagnosis, Findings, examine
-from rolloupe.cli.frame import NOTHING, OK, Command, Example
-from rolloupe.cli.output import dumps
-from rolloupe.cli.terminal import line, output, tell, without_samples
+from rolloupe.cli import progress
+from rolloupe.cli.frame import NOTHING, OK, UNREADABLE, Example
+from rolloupe.cli.options import RunPaths, command
+from rolloupe.cli.runs import check_reward_key, require_complete
+from rolloupe.cli.terminal import complain, dumps, line, output, tell, without_samples
 from rolloupe.errors import IncompleteIndex
+from rolloupe.questions import option
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from rolloupe.api import Run, Runs
+    from rolloupe.formats import Note
     from rolloupe.model import Problem
-    from rolloupe.query import Judge
+    from rolloupe.query import Judge, SplitSummary
 
 LIBRARIES = ("duckdb", "pyarrow", "msgspec", "starlette", "uvicorn")
 SHOWN = 20
@@ -30,12 +42,17 @@ EXAMPLES = (
 )
 
 
-@click.command(cls=Command, examples=EXAMPLES)
-@options.paths
-@click.option("--all", "show_all", is_flag=True, help=f"List all problems and notes. Default: {SHOWN} of each.")
-@click.option("--json", "as_json", is_flag=True, help="Print everything as a JSON object.")
-@options.reading
-def doctor(show_all: bool, as_json: bool, **place: Any) -> int:
+class DoctorOptions(Struct, frozen=True, kw_only=True):
+    """How much is reported, and in which form."""
+
+    show_all: Annotated[bool, option(f"List all problems and notes. Default: {SHOWN} of each.", flags=("--all",))] = (
+        False
+    )
+    as_json: Annotated[bool, option("Print everything as a JSON object.", flags=("--json",))] = False
+
+
+@command(examples=EXAMPLES, has_run=False)
+def doctor(asked: DoctorOptions, place: RunPaths) -> int:
     """Report what Rolloupe reads, in which format, what it skips, and why.
 
     Lists the recognised runs at PATH, the places that were skipped, the damaged records (with file, byte range and
@@ -43,11 +60,11 @@ def doctor(show_all: bool, as_json: bool, **place: Any) -> int:
     something was not looked at by then, the command lists it, and the exit code is 3.
     """
     with progress.looking():
-        report = examine(options.place_of(**place))
-    if as_json:
+        report = examine(place)
+    if asked.as_json:
         tell(dumps(_record(report), indent=2))
     else:
-        _print(report, None if show_all else SHOWN)
+        _print(report, None if asked.show_all else SHOWN)
     missing = report.not_looked_at()
     if report.incomplete is not None:
         raise IncompleteIndex(
@@ -62,6 +79,171 @@ def doctor(show_all: bool, as_json: bool, **place: Any) -> int:
             ])
         )  # fmt: skip
     return OK if report.runs else NOTHING
+
+
+LIMIT_S = 5.0
+"""Of the command's promised ten seconds, the rest is for starting and stopping on a busy machine."""
+
+LOOK_SHARE = 0.4
+"""Longest share of the time for finding runs."""
+
+INDEX_SHARE = 0.8
+"""At this share of the time, the report takes the index as it is."""
+
+CLOSE_S = 0.3
+
+
+@dataclass(frozen=True)
+class RunDiagnosis:
+    """One run: its contents, and how Rolloupe reads it."""
+
+    id: str
+    path: str
+    format: str
+    reason: str
+    splits: "Sequence[SplitSummary]" = ()
+    judges: "Sequence[Judge]" = ()
+    problem_count: int = 0
+    problems: "Sequence[Problem]" = ()
+    missing_bytes: int = 0
+    """Bytes of the run's files that were not looked at in time."""
+    total_bytes: int = 0
+    doubts: "Sequence[str]" = ()
+    """What looks as if the run was resumed over its own files."""
+    group_doubts: "Sequence[str]" = ()
+    """What looks as if other keys made its groups."""
+    reward_doubts: "Sequence[str]" = ()
+    """What looks as if its rewards were none."""
+    metrics: int = 0
+    """Number of the trainer's metrics, counted for a run without samples."""
+    is_counted: bool = True
+    """False if there was no time to count the run's contents."""
+
+
+@dataclass
+class Diagnosis:
+    """The results so far. `doing` names the activity when the time was over; it is empty once all is done."""
+
+    within_s: float
+    doing: str = "looking for runs"
+    notes: "list[Note]" = field(default_factory=list)
+    runs: list[RunDiagnosis] = field(default_factory=list)
+    index_dir: str = ""
+    index_bytes: int | None = None
+    error: Exception | None = None
+    """The error that ended the examination."""
+    incomplete: IncompleteIndex | None = None
+    """The parts of the index that could not be made."""
+
+    def as_it_is(self) -> "Diagnosis":
+        """Return a copy that the gathering thread can no longer change."""
+        return replace(self, notes=list(self.notes), runs=list(self.runs))
+
+    def not_looked_at(self) -> list[str]:
+        """Return what is missing, one line for each; empty if nothing is."""
+        lines = [
+            f"{run.id}: {run.missing_bytes:,} of {run.total_bytes:,} bytes" for run in self.runs if run.missing_bytes
+        ]
+        lines += [f"{note.path}: {note.reason.partition('. Next:')[0]}" for note in self.notes if note.is_late]
+        if self.doing:
+            uncounted = sum(not run.is_counted for run in self.runs)
+            runs = f", {uncounted} run{'' if uncounted == 1 else 's'} left" if uncounted else ""
+            lines.append(f"time was over while {self.doing}{runs}")
+        return lines
+
+
+def examine(place: RunPaths) -> Diagnosis:
+    """Gather a report within `LIMIT_S`. Raises the errors of opening the place.
+
+    A thread gathers; when the time is over, the caller continues with the results so far. Neither a slow file system
+    nor an endless file can delay the answer.
+    """
+    report = Diagnosis(LIMIT_S)
+    opened: list[Runs] = []
+
+    def gather() -> None:
+        try:
+            _examine(report, opened, place)
+        except Exception as error:
+            report.error = error
+        report.doing = ""
+
+    def close() -> None:
+        for runs in opened:
+            runs.close()
+
+    def leave() -> None:
+        """End the process at once if the thread still works: interpreter shutdown would abort it in native code."""
+        if thread.is_alive():
+            with contextlib.suppress(OSError, ValueError):
+                sys.stdout.flush()
+                sys.stderr.flush()
+            os._exit(UNREADABLE)
+
+    thread = threading.Thread(target=gather, daemon=True)
+    thread.start()
+    thread.join(report.within_s)
+    result = report.as_it_is()  # before closing the runs: later results would describe closed runs
+    closing = threading.Thread(target=close, daemon=True)
+    closing.start()
+    closing.join(CLOSE_S)
+    if thread.is_alive():
+        atexit.register(leave)
+    if result.error is not None:
+        raise result.error
+    return result
+
+
+def _examine(report: Diagnosis, opened: "list[Runs]", place: RunPaths) -> None:
+    from rolloupe import api
+    from rolloupe.index.execution.processes import keep_pandas_out
+    from rolloupe.storage import notices
+
+    notices.listen(complain)
+    keep_pandas_out()
+    began = time.monotonic()
+    runs = api.runs_at(
+        [Path(path) for path in place.paths],
+        index_dir=place.index_dir,
+        reading=place.reading,
+        wait=False,
+        look_s=LOOK_SHARE * report.within_s,
+    )
+    opened.append(runs)
+    report.notes, report.index_dir = list(runs.notes), str(runs.index_dir)
+    report.runs = [
+        RunDiagnosis(id=run.id, path=run.path, format=run.format, reason=run.reason, is_counted=False) for run in runs
+    ]
+    report.doing = "indexing"
+    for run in runs:
+        run.wait(max(0.0, began + INDEX_SHARE * report.within_s - time.monotonic()))
+    if all(run.wait(0) for run in runs):
+        check_reward_key(runs, place.reading.reward_key)
+    try:
+        require_complete(runs)
+    except IncompleteIndex as error:
+        report.incomplete = error
+    for number, run in enumerate(runs):
+        report.doing = f"asking {run.id}"
+        report.runs[number] = _findings(run)
+    for number, run in enumerate(runs):
+        if time.monotonic() - began < INDEX_SHARE * report.within_s:  # a hint, and so the first thing to do without
+            report.doing = f"looking at the groups of {run.id}"
+            report.runs[number] = replace(report.runs[number], group_doubts=run.group_doubts())
+    report.doing = "measuring the index"
+    report.index_bytes = runs.index_bytes()
+
+
+def _findings(run: "Run") -> RunDiagnosis:
+    indexed, total = run.indexed_bytes()
+    splits = list(run.splits())
+    return RunDiagnosis(
+        id=run.id, path=run.path, format=run.format, reason=run.reason, splits=splits, judges=run.judges(),
+        problem_count=run.problem_count(), problems=run.problems(),
+        missing_bytes=0 if run.wait(0) else max(1, total - indexed), total_bytes=total,
+        metrics=0 if splits else len(run.metric_names()), doubts=run.launch_doubts(),
+        reward_doubts=run.reward_doubts(),
+    )  # fmt: skip
 
 
 def versions() -> dict[str, str]:
@@ -81,12 +263,18 @@ def _record(report: Diagnosis) -> dict[str, Any]:
     return {
         "runs": [
             {
-                "id": run.id,
-                "path": run.path,
-                "format": run.format,
-                "reason": run.reason,
+                **{name: getattr(run, name) for name in ("id", "path", "format", "reason")},
                 "splits": {split.name: split.samples for split in run.splits},
-                "evals": {judge.split: _record_of(judge) for judge in run.judges},
+                "evals": {
+                    judge.split: {
+                        "metric": judge.metric,
+                        "bar": judge.bar.value,
+                        "by_env": dict(judge.bar.by_env),
+                        "falls": judge.bar.falls,
+                        "reason": judge.bar.reason,
+                    }
+                    for judge in run.judges
+                },
                 "is_counted": run.is_counted,
                 "not_looked_at_bytes": run.missing_bytes,
                 "superseded": {split.name: split.superseded for split in run.splits if split.superseded},
@@ -106,11 +294,6 @@ def _record(report: Diagnosis) -> dict[str, Any]:
         "index": {"path": report.index_dir, "bytes": report.index_bytes},
         "versions": versions(),
     }
-
-
-def _record_of(judge: "Judge") -> dict[str, Any]:
-    value, by_env, falls, reason = judge.bar
-    return {"metric": judge.metric, "bar": value, "by_env": dict(by_env), "falls": falls, "reason": reason}
 
 
 def _print(report: Diagnosis, most: int | None) -> None:
@@ -133,7 +316,7 @@ def _print(report: Diagnosis, most: int | None) -> None:
     console.print(line("  " + ", ".join(f"{name} {one}" for name, one in versions().items())), soft_wrap=True)
 
 
-def _print_run(console: "Console", run: Findings, most: int | None) -> None:
+def _print_run(console: "Console", run: RunDiagnosis, most: int | None) -> None:
     console.print(line(f"  {run.id}", "bold cyan"), line(run.path), soft_wrap=True)
     console.print(line(f"    {run.format}: {run.reason}"), soft_wrap=True)
     if not run.is_counted:
@@ -149,18 +332,23 @@ def _print_run(console: "Console", run: Findings, most: int | None) -> None:
         again = f"; {superseded} of steps that were recorded again left out" if split.superseded else ""
         console.print(line(f"    {split.name}: {counts}{without}{again}"), soft_wrap=True)
         if split.name in judges:
-            console.print(line(f"      {_criterion(judges[split.name])}", "dim"), soft_wrap=True)
+            judge = judges[split.name]
+            value = (
+                "at its best" if judge.bar.by_env else f"{judge.bar.value:g} or {'less' if judge.bar.falls else 'more'}"
+            )
+            criterion = f"correct if {judge.metric} is {value}: {judge.bar.reason}"
+            console.print(line(f"      {criterion}", "dim"), soft_wrap=True)
     if not (run.splits or run.missing_bytes):
         console.print(line(f"    {without_samples(run.metrics)}", "yellow"), soft_wrap=True)
     if run.missing_bytes:
         missing = f"{size(run.missing_bytes)} of {size(run.total_bytes)} not looked at"
         console.print(line(f"    {missing}", "yellow"))
-    for doubt in run.doubts:
-        console.print(line(f"    perhaps several launches: {doubt}", "yellow"), soft_wrap=True)
-    for doubt in run.group_doubts:
-        console.print(line(f"    perhaps other groups: {doubt}", "yellow"), soft_wrap=True)
-    for doubt in run.reward_doubts:
-        console.print(line(f"    rewards: {doubt}", "yellow"), soft_wrap=True)
+    doubts = (
+        ("perhaps several launches", run.doubts), ("perhaps other groups", run.group_doubts),
+        ("rewards", run.reward_doubts),
+    )  # fmt: skip
+    for kind, doubt in ((kind, doubt) for kind, of_kind in doubts for doubt in of_kind):
+        console.print(line(f"    {kind}: {doubt}", "yellow"), soft_wrap=True)
     count = run.problem_count
     if count:
         console.print(line(f"    {_count(count, 'problem')}", "red"))
@@ -172,13 +360,6 @@ def _print_run(console: "Console", run: Findings, most: int | None) -> None:
         unscored = f": every record was read, but {_count(count, 'sample')} had no finite reward" if count else ""
         so_far = " so far" if run.missing_bytes else ""
         console.print(line(f"    no problems{so_far}{unscored}", "yellow" if count else "green"), soft_wrap=True)
-
-
-def _criterion(judge: "Judge") -> str:
-    """Return which metric grades an evaluation, and why."""
-    bar = judge.bar
-    value = "at its best" if bar.by_env else f"{bar.value:g} or {'less' if bar.falls else 'more'}"
-    return f"correct if {judge.metric} is {value}: {bar.reason}"
 
 
 def _say_left(console: "Console", count: int, most: int | None) -> None:

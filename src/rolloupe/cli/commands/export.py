@@ -1,19 +1,19 @@
 """`rolloupe export html`: write samples with their tokens to one file that a browser opens."""
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Annotated
 
 import click
+from msgspec import Struct
 
-from rolloupe.cli import options, progress
-from rolloupe.cli.frame import NOTHING, OK, Command, Example
-from rolloupe.cli.output import dumps
-from rolloupe.cli.terminal import complain
+from rolloupe.cli import progress
+from rolloupe.cli.frame import NOTHING, OK, Example
+from rolloupe.cli.options import PATHS, RunPaths, Steps, Where, command
+from rolloupe.cli.runs import only, opened
+from rolloupe.cli.terminal import complain, dumps
 from rolloupe.cli.terminal import tell as printed
+from rolloupe.questions import Env, option
 from rolloupe.storage import own_place
-
-if TYPE_CHECKING:
-    from rolloupe.query import SampleQuery
 
 LIMIT = 100
 """Samples in a report unless `--all-records`, `--worst` or `--record` says otherwise."""
@@ -32,58 +32,69 @@ def export() -> None:
     """Write samples in a form that needs no Rolloupe to look at."""
 
 
-@export.command(cls=Command, examples=EXAMPLES)
-@options.paths
-@click.option(
-    "-o", "--output", required=True, metavar="FILE",
+class ReportOptions(Struct, frozen=True, kw_only=True):
+    """Which samples to report, and what of them."""
+
+    output: str
+    split: Annotated[str | None, option("One split; eval stands for every eval/... Default: all.")] = None
+    steps: Steps = None
+    rank: Annotated[int | None, option("Only this rank, if the run has ranks.", ge=0)] = None
+    env: Env = None
+    where: Where = ""
+    record: Annotated[int | None, option("Only sample number N of each step, from 0 in file order.", ge=0)] = None
+    all_records: Annotated[bool, option(f"All samples. Default: the first {LIMIT}.")] = False
+    worst: Annotated[int | None, option("Only the N worst samples, the worst first.", ge=1)] = None
+    by: Annotated[
+        str,
+        option(
+            "What --worst goes by: max_kl, mask_disagreement, or any column; of the reward the lowest are the worst.",
+            "MEASURE", show_default=True,
+        ),
+    ] = "max_kl"  # fmt: skip
+    tokens: Annotated[
+        bool, option("Include the tokens with their numbers. Default: yes.", flags=("--tokens/--no-tokens",))
+    ] = True
+    rules: Annotated[
+        tuple[str, ...],
+        option(
+            "Include the update of the tokens under this rule too, such as dapo; may be repeated. Default: the run's "
+            "own.",
+            flags=("--rule",),
+        ),
+    ] = ()
+    findings: Annotated[
+        bool,
+        option(
+            "Begin with what the reward pays for, and the rules that samples break. Default: yes.",
+            flags=("--findings/--no-findings",),
+        ),
+    ] = True
+    title: Annotated[str, option("The heading. Default: the name of the run.", "TEXT")] = ""
+    as_json: Annotated[bool, option("Print what was written as a JSON object.", flags=("--json",))] = False
+
+    @property
+    def limit(self) -> int | None:
+        """The most samples, unless the options say which."""
+        return None if self.all_records or self.worst is not None or self.record is not None else LIMIT
+
+    @property
+    def conditions(self) -> str:
+        """All conditions on the samples as one."""
+        conditions = [self.where] if self.where else []
+        conditions += [f"rank = {self.rank}"] if self.rank is not None else []
+        conditions += [f"number = {self.record}"] if self.record is not None else []
+        conditions += ["env = '" + self.env.replace("'", "''") + "'"] if self.env is not None else []
+        return conditions[0] if len(conditions) == 1 else " and ".join(f"({one})" for one in conditions)
+
+
+OUTPUT = click.Option(
+    ["-o", "--output"], required=True, metavar="FILE",
     help="The file to write; a name that ends in / is a folder, which large reports need; - is standard output.",
 )  # fmt: skip
-@options.one_run
-@click.option("--split", metavar="NAME", help="One split; eval stands for every eval/... Default: all.")
-@click.option("--step", "steps", callback=options.steps_of, metavar="N|A:B", help="One step, or an inclusive range.")
-@click.option("--rank", type=click.IntRange(min=0), metavar="N", help="Only this rank, if the run has ranks.")
-@click.option("--env", metavar="NAME", help="Only samples of this environment.")
-@click.option("--where", default="", metavar="CONDITIONS", help="Such as 'reward < 0.1 and status = truncated'.")
-@click.option(
-    "--record", type=click.IntRange(min=0), metavar="N", help="Only sample number N of each step, from 0 in file order."
-)
-@click.option("--all-records", is_flag=True, help=f"All samples. Default: the first {LIMIT}.")
-@click.option("--worst", type=click.IntRange(min=1), metavar="N", help="Only the N worst samples, the worst first.")
-@click.option(
-    "--by", default="max_kl", show_default=True, metavar="MEASURE",
-    help="What --worst goes by: max_kl, mask_disagreement, or any column; of the reward the lowest are the worst.",
-)  # fmt: skip
-@click.option("--tokens/--no-tokens", default=True, help="Include the tokens with their numbers. Default: yes.")
-@click.option(
-    "--rule", "rules", multiple=True, metavar="NAME",
-    help="Include the update of the tokens under this rule too, such as dapo; may be repeated. Default: the run's own.",
-)  # fmt: skip
-@click.option(
-    "--findings/--no-findings", default=True,
-    help="Begin with what the reward pays for, and the rules that samples break. Default: yes.",
-)  # fmt: skip
-@click.option("--title", default="", metavar="TEXT", help="The heading. Default: the name of the run.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was written as a JSON object.")
-@options.reading
-def html(
-    output: str,
-    run_id: str | None,
-    split: str | None,
-    steps: tuple[int | None, int | None] | None,
-    rank: int | None,
-    env: str | None,
-    where: str,
-    record: int | None,
-    all_records: bool,
-    worst: int | None,
-    by: str,
-    tokens: bool,
-    rules: tuple[str, ...],
-    findings: bool,
-    title: str,
-    as_json: bool,
-    **place: Any,
-) -> int:
+
+
+@command(examples=EXAMPLES, arguments=(*PATHS, OUTPUT))
+def html(asked: ReportOptions, place: RunPaths) -> int:
     """Write samples with their tokens to one file of HTML.
 
     The file opens in any browser, from a disk or from a mail. It holds its script and asks no server for anything; what
@@ -96,63 +107,44 @@ def html(
     With --json, the object has run, files, samples, tokens and size_bytes. With -o -, it goes to standard error, as
     does every message.
     """
-    tell = complain if output == "-" else printed
-    conditions = [where] if where else []
-    if rank is not None:
-        conditions.append(f"rank = {rank}")
-    if record is not None:
-        conditions.append(f"number = {record}")
-    if env is not None:
-        conditions.append("env = '" + env.replace("'", "''") + "'")
-    low, high = steps or (None, None)
-    limit = None if all_records or worst is not None or record is not None else LIMIT
-    if output.endswith("/"):
-        own_place(output).mkdir(parents=True, exist_ok=True)
-    with options.opened(options.place_of(**place), run_id=run_id) as runs:
-        run = options.only(runs, run_id)
-        if run is None:
-            return NOTHING
-        wanted = _query(split, low, high, conditions, limit)
+    from rolloupe.api import sample_query
+
+    tell = complain if asked.output == "-" else printed
+    if asked.output.endswith("/"):
+        own_place(asked.output).mkdir(parents=True, exist_ok=True)
+    with opened(place) as runs:
+        run = only(runs)
+        wanted = sample_query(split=asked.split, steps=asked.steps, where=asked.conditions, limit=asked.limit)
         total = run.total(wanted)
         if not total:
             complain("No sample matches, so nothing was written.")
             return NOTHING
         with progress.counting("Writing", "samples") as advanced:
             done = run.report(
-                sys.stdout.buffer if output == "-" else output,
+                sys.stdout.buffer if asked.output == "-" else asked.output,
                 wanted,
-                title=title,
-                worst=worst,
-                by=by,
-                tokens=tokens,
-                rules=rules,
-                findings=findings,
+                title=asked.title,
+                worst=asked.worst,
+                by=asked.by,
+                tokens=asked.tokens,
+                rules=asked.rules,
+                findings=asked.findings,
                 advanced=advanced,
             )
-    if as_json:
-        tell(
-            dumps(
-                {
-                    "run": run.id, "files": [str(file.absolute()) for file in done.files], "samples": done.samples,
-                    "tokens": done.tokens, "size_bytes": done.size_bytes,
-                },
-                indent=2,
-            )
-        )  # fmt: skip
+    if asked.as_json:
+        facts = {
+            "run": run.id, "files": [str(file.absolute()) for file in done.files], "samples": done.samples,
+            "tokens": done.tokens, "size_bytes": done.size_bytes,
+        }  # fmt: skip
+        tell(dumps(facts, indent=2))
         return OK
-    size_mb, to = done.size_bytes / 1e6, "" if output == "-" else f": {done.files[0]}"
-    tell(f"{done.samples:,} of {total:,} samples, {done.tokens:,} tokens, {size_mb:.1f} MB{to}")
-    if worst is not None and done.samples < min(worst, total):
-        tell(f"The other {total - done.samples:,} samples have no {by}, so they are not among the worst.")
-    if limit is not None and done.samples < total:
+    size_mb, where = done.size_bytes / 1e6, "" if asked.output == "-" else f": {done.files[0]}"
+    tell(f"{done.samples:,} of {total:,} samples, {done.tokens:,} tokens, {size_mb:.1f} MB{where}")
+    if asked.worst is not None and done.samples < min(asked.worst, total):
+        tell(f"The other {total - done.samples:,} samples have no {asked.by}, so they are not among the worst.")
+    if asked.limit is not None and done.samples < total:
         tell(f"These are the first {LIMIT}. Next: --all-records writes all, --worst 100 the worst.")
     return OK
 
 
-def _query(
-    split: str | None, low: int | None, high: int | None, conditions: list[str], limit: int | None
-) -> "SampleQuery":
-    from rolloupe.api.arguments import sample_query
-
-    where = conditions[0] if len(conditions) == 1 else " and ".join(f"({one})" for one in conditions)
-    return sample_query(split=split, steps=(low, high), where=where, limit=limit)
+export.add_command(html)

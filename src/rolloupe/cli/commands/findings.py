@@ -1,20 +1,20 @@
 """`rolloupe findings`: list what the reward pays for."""
 
 import shlex
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated
 
 import click
 import msgspec
+from msgspec import Struct
 
-from rolloupe.cli import options
 from rolloupe.cli.frame import Example
 from rolloupe.cli.questions import Answers, asks, print_json
 from rolloupe.cli.terminal import complain, line, output, tell
+from rolloupe.questions import option
+from rolloupe.server.settings import StateDir
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rolloupe.api import Run
     from rolloupe.insight.findings import Finding, RunFindings
     from rolloupe.state import FindingAside
@@ -33,15 +33,20 @@ EXAMPLES = (
 STYLES = {"suspect": "bold red", "unverified": "bold yellow", "earned": "bold green"}
 
 
+class FindingOptions(Struct, frozen=True, kw_only=True):
+    """What a person decides about a finding."""
+
+    not_a_hack: Annotated[
+        str | None, option("Set the finding of this phrase or behaviour aside, for this run.", "PHRASE")
+    ] = None
+    why: Annotated[str, option("Why it is no hack.", "REASON")] = ""
+    who: Annotated[str, option("Who says so. Default: whoever set one aside last.")] = ""
+    take_back: Annotated[str | None, option("Let a finding that was set aside count again.", "PHRASE")] = None
+    state_dir: StateDir = None
+
+
 @asks("findings", examples=EXAMPLES)
-@click.option("--not-a-hack", metavar="PHRASE", help="Set the finding of this phrase or behaviour aside, for this run.")
-@click.option("--why", default="", metavar="REASON", help="Why it is no hack.")
-@click.option("--who", default="", metavar="NAME", help="Who says so. Default: whoever set one aside last.")
-@click.option("--take-back", metavar="PHRASE", help="Let a finding that was set aside count again.")
-@options.state
-def findings(
-    answers: Answers, not_a_hack: str | None, why: str, who: str, take_back: str | None, state_dir: Path | None
-) -> None:
+def findings(answers: Answers, asked: FindingOptions) -> None:
     """List what the reward of a run pays for, with the samples that show it.
 
     Each finding is a phrase or a behaviour that goes with a better reward than that of siblings, the samples of the
@@ -60,25 +65,27 @@ def findings(
     prevalence (by steps), samples (pairs of siblings, the earliest case, a counterexample), title, and what lists the
     samples: where (a filter) or pattern (for `rolloupe search --regex`). What was scanned is printed to standard error.
     """
-    if (why or who) and not_a_hack is None:
+    if (asked.why or asked.who) and asked.not_a_hack is None:
         raise click.UsageError("--why and --who go with --not-a-hack PHRASE: name the finding.")
-    del state_dir  # where the runs keep what is set aside
-    for run, found in answers.each:
-        titles = {finding.name: finding.title for finding in found.findings}
-        if not_a_hack is not None:
-            last = [one.who for one in run.findings_aside().values()][-1:]
-            run.set_finding_aside(_name(not_a_hack, titles), why=why, who=who or "".join(last))
-        if take_back is not None:
+    for run, answer in answers.each:
+        titles = {finding.name: finding.title for finding in answer.findings}
+        if asked.not_a_hack is not None:
+            last = [verdict.who for verdict in run.findings_aside().values()][-1:]
+            run.set_finding_aside(_name(asked.not_a_hack, titles), why=asked.why, who=asked.who or "".join(last))
+        if asked.take_back is not None:
             own = {name: titles.get(name, "") for name in run.findings_aside()}
-            run.set_finding_aside(_name(take_back, own), why=None)
+            run.set_finding_aside(_name(asked.take_back, own), why=None)
         aside = run.findings_aside()
-        if answers.as_json:
-            _print_json(run, found, aside)
-        else:
-            _print(run, found, aside, names_run=len(answers.runs) > 1)
+        if not answers.as_json:
+            _print(run, answer, aside, names_run=len(answers.runs) > 1)
+            continue
+        complain(answer.note)
+        for finding in answer.findings:
+            verdict = msgspec.to_builtins(aside.get(finding.name))
+            print_json(run, msgspec.to_builtins(finding) | {"not_a_hack": verdict})
 
 
-def _name(words: str, known: "Mapping[str, str]") -> str:
+def _name(words: str, known: Mapping[str, str]) -> str:
     """The one name that is or has these words, or whose title has; neither case, blanks nor quotes around them count.
 
     Raises `UsageError` for none, or several.
@@ -96,13 +103,7 @@ def _plain(words: str) -> str:
     return "".join(words.lower().split()).strip("“”\"'")
 
 
-def _print_json(run: "Run", found: "RunFindings", aside: "Mapping[str, FindingAside]") -> None:
-    complain(found.note)
-    for finding in found.findings:
-        print_json(run, msgspec.to_builtins(finding) | {"not_a_hack": msgspec.to_builtins(aside.get(finding.name))})
-
-
-def _print(run: "Run", found: "RunFindings", aside: "Mapping[str, FindingAside]", *, names_run: bool) -> None:
+def _print(run: "Run", found: "RunFindings", aside: Mapping[str, "FindingAside"], *, names_run: bool) -> None:
     tell(f"{run.id}: {found.note}" if names_run else found.note)
     for one in found.findings:
         if one.name not in aside:

@@ -41,22 +41,21 @@ def gradient(answers: Answers) -> int:
         if found.note:
             complain(f"{run.id}: {found.note}")
             continue
-        _print_json(run, found) if answers.as_json else _print(run, found)
         shown += 1
+        if not answers.as_json:
+            _print(run, found)
+            continue
+        shares = ("shaping", "by_env", "by_length", "by_outcome", "by_step", "note")
+        facts = {name: value for name, value in msgspec.to_builtins(found).items() if name not in shares}
+        parts = ({"by": by} | msgspec.to_builtins(share) for by, share in _parts(found))
+        print_json(run, facts, *parts, *found.by_step)
     return OK if shown else NOTHING
 
 
 def _parts(found: "RunGradient") -> "Parts":
     shaping = [] if found.shaping is None else [("shaping", found.shaping)]
     cuts = (("env", found.by_env), ("length", found.by_length), ("outcome", found.by_outcome))
-    return [*shaping, *((name, one) for name, shares in cuts for one in shares)]
-
-
-def _print_json(run: "Run", found: "RunGradient") -> None:
-    facts = msgspec.to_builtins(found)
-    shares = ("shaping", "by_env", "by_length", "by_outcome", "by_step", "note")
-    print_json(run, {name: value for name, value in facts.items() if name not in shares})
-    print_json(run, *({"by": by} | msgspec.to_builtins(share) for by, share in _parts(found)), *found.by_step)
+    return [*shaping, *((name, share) for name, shares in cuts for share in shares)]
 
 
 def _print(run: "Run", found: "RunGradient") -> None:
@@ -69,27 +68,22 @@ def _print(run: "Run", found: "RunGradient") -> None:
         tell(f"{run.id}: all {found.groups:,} groups have equal rewards: no gradient.")
         return
     alone = f" ({found.single:,} of one sample)" if found.single else ""
+    without = f", without {found.discarded:,} discarded, which count in groups alone" if found.discarded else ""
     tell(
-        f"{run.id}: {found.samples:,} trained samples{_without(found.discarded)}. Of {found.groups:,} groups "
+        f"{run.id}: {found.samples:,} trained samples{without}. Of {found.groups:,} groups "
         f"{found.dead:,}{alone} have equal rewards, and no gradient. The others pull as much as "
         f"{found.effective:,.0f} of equal weight would."
     )
-    columns = ["by", "part", "samples", "share", "rewards", "divided by std", "recorded"]
-    rows = [_row(by, one, found) for by, one in _parts(found)]
+    rows = []
+    for by, share in _parts(found):
+        shares = (share.samples / found.samples, share.on_rewards, share.on_std, share.recorded)
+        percents = ["" if part is None else f"{part:.1%}" for part in shares]
+        rows.append([by, SHAPING if by == "shaping" else share.name or "(none)", number(share.samples), *percents])
     if rows:
+        columns = ["by", "part", "samples", "share", "rewards", "divided by std", "recorded"]
         print_table(columns, rows, numbers=columns[2:])
     if (fared := found.prompts) is not None and fared.always + fared.never + fared.solved + fared.lost + fared.mixed:
         tell(
             f"Prompts of several steps, by {fared.metric}: {fared.always:,} always right, {fared.never:,} never, "
             f"{fared.solved:,} solved, {fared.lost:,} lost, {fared.mixed:,} mixed."
         )
-
-
-def _without(discarded: int) -> str:
-    return f", without {discarded:,} discarded, which count in groups alone" if discarded else ""
-
-
-def _row(by: str, one: "GradientShare", found: "RunGradient") -> list[str]:
-    shares = (one.samples / found.samples, one.on_rewards, one.on_std, one.recorded)
-    percents = ["" if share is None else f"{share:.1%}" for share in shares]
-    return [by, SHAPING if by == "shaping" else one.name or "(none)", number(one.samples), *percents]

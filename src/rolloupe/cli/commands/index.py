@@ -2,15 +2,20 @@
 
 import re
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
 import click
+from msgspec import Struct
+from msgspec.structs import asdict
 
-from rolloupe.cli import options
 from rolloupe.cli.commands.doctor import size
-from rolloupe.cli.frame import NOTHING, OK, Command, Example
+from rolloupe.cli.frame import OK, Example
+from rolloupe.cli.options import RunPaths, command
+from rolloupe.cli.runs import opened
 from rolloupe.cli.terminal import number, print_table, tell
 from rolloupe.errors import IncompleteIndex
+from rolloupe.questions import option
+from rolloupe.server.settings import IndexBudget
 from rolloupe.storage import is_remote, place_of
 
 if TYPE_CHECKING:
@@ -33,8 +38,6 @@ EXAMPLES = (
 )
 
 SHARD = re.compile(r"(\d{1,6})/(\d{1,6})")
-
-
 CLUSTER = re.compile(r"ray(://[^/\s]+:\d{1,5})?")
 
 
@@ -56,32 +59,33 @@ def shard_of(ctx: click.Context, param: click.Parameter, value: str | None) -> t
     return number, count
 
 
-@click.command(cls=Command, examples=EXAMPLES)
-@options.paths
-@click.option(
-    "--processes",
-    type=click.IntRange(1, 256),
-    metavar="N",
-    help="Number of processes. Default: one for each core, at most 8.",
-)
-@click.option(
-    "--shard",
-    callback=shard_of,
-    metavar="I/N",
-    help="Index the I-th of N parts of the files, while other processes or machines index theirs into the same folder.",
-)
-@click.option(
-    "--on",
-    callback=cluster_of,
-    metavar="ray[://HOST:PORT]",
-    help="Index on a running Ray cluster: the one that this machine is in, or the one whose client server has this "
-    "address. Its nodes must see PATH and --index-dir at the same paths.",
-)
-@options.budget
-@options.reading
-def index(
-    processes: int | None, shard: tuple[int, int] | None, on: str | None, budget_bytes: int | None, **place: Any
-) -> int:
+class IndexOptions(Struct, frozen=True, kw_only=True):
+    """Who indexes, and how much."""
+
+    processes: Annotated[
+        int | None, option("Number of processes. Default: one for each core, at most 8.", ge=1, le=256)
+    ] = None
+    shard: Annotated[
+        tuple[int, int] | None,
+        option(
+            "Index the I-th of N parts of the files, while other processes or machines index theirs into the same "
+            "folder.",
+            "I/N", callback=shard_of,
+        ),
+    ] = None  # fmt: skip
+    on: Annotated[
+        str | None,
+        option(
+            "Index on a running Ray cluster: the one that this machine is in, or the one whose client server has this "
+            "address. Its nodes must see PATH and --index-dir at the same paths.",
+            "ray[://HOST:PORT]", callback=cluster_of,
+        ),
+    ] = None  # fmt: skip
+    budget_bytes: IndexBudget = None
+
+
+@command(examples=EXAMPLES, has_run=False)
+def index(asked: IndexOptions, place: RunPaths) -> int:
     """Index runs: numbers and texts, all steps.
 
     The other commands index what they need; this one does it in advance, for a large run or a shared folder. You can
@@ -90,20 +94,15 @@ def index(
     With --shard, many processes or machines share the work; the index is the same. When all are done, call it once more
     without --shard: if a shard is missing, that indexes the rest.
     """
-    if on and (processes or shard):
+    if asked.on and (asked.processes or asked.shard):
         raise click.UsageError("--on has all cores of the cluster: leave out --processes and --shard.")
-    began = time.monotonic()
-    where = options.place_of(**place)
-    if on and where.index_dir and is_remote(place_of(where.index_dir)):
+    if asked.on and place.index_dir and is_remote(place_of(place.index_dir)):
         raise click.UsageError("--on needs an --index-dir that all nodes see, not one in a store.")
-    with options.opened(where, texts=True, processes=processes, budget_bytes=budget_bytes, shard=shard, on=on) as runs:
-        if not len(runs):
-            options.explain_nothing(runs)
-            return NOTHING
+    began = time.monotonic()
+    with opened(place, texts=True, **asdict(asked)) as runs:
         rows = []
         for run in runs:
-            splits = run.splits()
-            samples, total = sum(split.samples for split in splits), run.indexed_bytes()[1]
+            samples, total = sum(split.samples for split in run.splits()), run.indexed_bytes()[1]
             rows.append([run.id, run.format, number(samples), size(total), number(run.problem_count())])
         print_table(("run", "format", "samples", "files", "problems"), rows, numbers=("samples", "files", "problems"))
         seconds = time.monotonic() - began
@@ -113,8 +112,8 @@ def index(
             raise IncompleteIndex("\n".join([f"the index is not shared at {runs.shared_at}:", *unsent]))
         if runs.shared_at:
             tell(f"It is shared at {runs.shared_at}.")
-        if shard:
-            _tell_shards(runs, shard)
+        if asked.shard:
+            _tell_shards(runs, asked.shard)
         return OK
 
 

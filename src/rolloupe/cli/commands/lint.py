@@ -1,17 +1,20 @@
 """`rolloupe lint`: list what is wrong with the samples of a run."""
 
 import shlex
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
 
-import click
+from msgspec import Struct
 
 from rolloupe.cli.frame import NOTHING, OK, Example
+from rolloupe.cli.options import listing
 from rolloupe.cli.questions import Answers, asks, print_json
 from rolloupe.cli.terminal import complain, line, output, tell
+from rolloupe.questions import option
 
 if TYPE_CHECKING:
     from rolloupe.api import Run
-    from rolloupe.insight.lint import BrokenRule, RunLint
+    from rolloupe.insight.lint import RunLint
 
 EXAMPLES = (
     Example("rolloupe lint RUN_DIR", "Is something wrong with these samples?"),
@@ -21,21 +24,22 @@ EXAMPLES = (
 )
 
 
-def _list_rules(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:
-    if is_asked and not ctx.resilient_parsing:
-        from rolloupe.insight.lint import LINT_RULES
+def rules() -> Iterator[str]:
+    """Yield a line for each rule."""
+    from rolloupe.insight.lint import LINT_RULES
 
-        for rule in sorted(LINT_RULES.values(), key=lambda rule: not rule.is_certain):
-            tell(f"{rule.name} ({'certain' if rule.is_certain else 'look'}): {rule.words}")
-        ctx.exit()
+    for rule in sorted(LINT_RULES.values(), key=lambda rule: not rule.is_certain):
+        yield f"{rule.name} ({'certain' if rule.is_certain else 'look'}): {rule.words}"
+
+
+class LintOptions(Struct, frozen=True, kw_only=True):
+    """What the command does beside the question."""
+
+    rules: Annotated[bool, option("Only list the rules, with what each looks for.", **listing(rules))] = False
 
 
 @asks("lint", examples=EXAMPLES)
-@click.option(
-    "--rules", is_flag=True, is_eager=True, expose_value=False, callback=_list_rules,
-    help="Only list the rules, with what each looks for.",
-)  # fmt: skip
-def lint(answers: Answers) -> int:
+def lint(answers: Answers, asked: LintOptions) -> int:
     """List what is wrong with the samples of a run, then what is worth a look, with samples that show it.
 
     A rule is certain if it needs no threshold, such as an advantage that is NaN: the exit code is 1 if one is broken, 0
@@ -45,24 +49,29 @@ def lint(answers: Answers) -> int:
     With --json, each object has run, rule, certain, text, count (how many samples are known to break it) and samples
     (the ids of some); one for a rule that could not be checked has run, rule and unchecked, the reason.
     """
+    del asked  # lists rules, and ends
     is_broken = False
-    for run, found in answers.each:
-        is_broken |= found.is_broken
-        _print_json(run, found) if answers.as_json else _print(run, found, names_run=len(answers.runs) > 1)
+    for run, answer in answers.each:
+        is_broken |= answer.is_broken
+        if not answers.as_json:
+            _print(run, answer, names_run=len(answers.runs) > 1)
+            continue
+        for rule in answer.broken:
+            facts = {"rule": rule.rule, "certain": rule.is_certain, "text": rule.text, "count": rule.count}
+            print_json(run, facts | {"samples": rule.samples})
+        print_json(run, *({"rule": rule.rule, "unchecked": rule.reason} for rule in answer.unchecked))
     return NOTHING if is_broken else OK
 
 
-def _print_json(run: "Run", answer: "RunLint") -> None:
-    for broken in answer.broken:
-        facts = {"rule": broken.rule, "certain": broken.is_certain, "text": broken.text, "count": broken.count}
-        print_json(run, facts | {"samples": broken.samples})
-    print_json(run, *({"rule": rule.rule, "unchecked": rule.reason} for rule in answer.unchecked))
-
-
 def _print(run: "Run", answer: "RunLint", *, names_run: bool) -> None:
-    for one in answer.broken:
-        _print_rule(run, one, names_run=names_run)
+    console = output()
     name = f"{run.id}: " if names_run else ""
+    for broken in answer.broken:
+        word, style = ("certain ", "bold red") if broken.is_certain else ("look ", "bold yellow")
+        text = line(word, style) + line(f"{name}{broken.text}", "bold") + line(f"  [{broken.rule}]")
+        console.print(text, soft_wrap=True)
+        for sample in broken.samples[:3]:
+            console.print(line(f"  {shlex.join(['rolloupe', 'show', run.path, sample])}", "dim"), soft_wrap=True)
     many = "rule" if len(answer.checked) == 1 else "rules"
     read = f", {answer.read:,} of them read whole, evenly over the steps," if answer.read < answer.samples else ""
     rules = f"{len(answer.checked)} {many}; {len(answer.broken)} broken"
@@ -75,12 +84,3 @@ def _print(run: "Run", answer: "RunLint", *, names_run: bool) -> None:
     )
     for rule in answer.unchecked:
         complain(f"{name}Not checked: {rule.rule}, for {rule.reason}.")
-
-
-def _print_rule(run: "Run", one: "BrokenRule", *, names_run: bool) -> None:
-    console = output()
-    word, style = ("certain ", "bold red") if one.is_certain else ("look ", "bold yellow")
-    name = f"{run.id}: " if names_run else ""
-    console.print(line(word, style) + line(f"{name}{one.text}", "bold") + line(f"  [{one.rule}]"), soft_wrap=True)
-    for sample in one.samples[:3]:
-        console.print(line(f"  {shlex.join(['rolloupe', 'show', run.path, sample])}", "dim"), soft_wrap=True)

@@ -1,16 +1,17 @@
 """`rolloupe ls`: list the runs at a path and their splits."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import click
+from msgspec import Struct
 
-from rolloupe.cli import options
-from rolloupe.cli.frame import NOTHING, OK, Command, Example
-from rolloupe.cli.output import dumps
-from rolloupe.cli.terminal import line, number, output, print_table, tell, without_samples
+from rolloupe.cli.frame import NOTHING, OK, Example
+from rolloupe.cli.options import RunPaths, command
+from rolloupe.cli.runs import explain_nothing, name_shut, opened
+from rolloupe.cli.terminal import dumps, line, number, output, print_table, tell, without_samples
+from rolloupe.questions import option
 
 if TYPE_CHECKING:
-    from rolloupe.api import Run
+    from rolloupe.api import Run, Runs
 
 EXAMPLES = (
     Example("rolloupe ls RUNS_DIR", "All runs below a folder"),
@@ -18,11 +19,14 @@ EXAMPLES = (
 )
 
 
-@click.command(cls=Command, examples=EXAMPLES)
-@options.paths
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list of runs.")
-@options.reading
-def ls(as_json: bool, **place: Any) -> int:
+class ListOptions(Struct, frozen=True, kw_only=True):
+    """The form of the list."""
+
+    as_json: Annotated[bool, option("Print a JSON list of runs.", flags=("--json",))] = False
+
+
+@command(examples=EXAMPLES, has_run=False)
+def ls(asked: ListOptions, place: RunPaths) -> int:
     """List runs: splits, steps, samples, rewards.
 
     With --json, prints a list of objects with id, name, path, format, reason, problems (a count), groups, samples,
@@ -30,48 +34,38 @@ def ls(as_json: bool, **place: Any) -> int:
     count), reward_mean, reward_min and reward_max. Rewards cover the finite values of trained samples, and are null
     without any.
     """
-    with options.opened(options.place_of(**place)) as runs:
-        if as_json:
+    with opened(place, may_be_empty=True) as runs:
+        if asked.as_json:
             tell(dumps([_record(run) for run in runs], indent=2))
         elif len(runs):
-            _print(list(runs))
+            _print(runs)
         if not len(runs):
-            options.explain_nothing(runs)
-        else:
-            options.name_shut(runs)
-        return OK if len(runs) else NOTHING
+            explain_nothing(runs)
+            return NOTHING
+        name_shut(runs)
+        return OK
 
 
 def _record(run: "Run") -> dict[str, Any]:
     splits = run.splits()
     rewards = [(split.reward.count, split.reward.mean) for split in splits if split.reward.mean is not None]
     count = sum(number for number, _ in rewards)
+    counts = ("steps", "groups", "samples", "discarded")
     return {
-        "id": run.id,
-        "name": run.name,
-        "path": run.path,
-        "format": run.format,
-        "reason": run.reason,
+        **{name: getattr(run, name) for name in ("id", "name", "path", "format", "reason")},
         "problems": run.problem_count(),
         "groups": sum(split.groups for split in splits),
         "samples": sum(split.samples for split in splits),
         "reward_mean": sum(number * mean for number, mean in rewards) / count if count else None,
         "splits": {
-            split.name: {
-                "steps": split.steps,
-                "groups": split.groups,
-                "samples": split.samples,
-                "discarded": split.discarded,
-                "reward_mean": split.reward.mean,
-                "reward_min": split.reward.min,
-                "reward_max": split.reward.max,
-            }
+            split.name: {name: getattr(split, name) for name in counts}
+            | {f"reward_{name}": getattr(split.reward, name) for name in ("mean", "min", "max")}
             for split in splits
         },
     }
 
 
-def _print(runs: "list[Run]") -> None:
+def _print(runs: "Runs") -> None:
     numbers = ("steps", "groups", "samples", "discarded", "reward", "min", "max", "problems")
     rows: list[list[str]] = []
     for run in runs:

@@ -1,15 +1,16 @@
 """`rolloupe metrics`: list the trainer's metrics by step."""
 
-from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
 import click
+from msgspec import Struct
 
-from rolloupe.cli import options
-from rolloupe.cli.frame import NOTHING, OK, Command, Example
-from rolloupe.cli.output import dumps, tell_csv
-from rolloupe.cli.terminal import complain, number, print_table, tell
+from rolloupe.cli.frame import NOTHING, OK, Example
+from rolloupe.cli.options import RunPaths, command, with_paths, words
+from rolloupe.cli.runs import only, opened
+from rolloupe.cli.terminal import complain, dumps, number, print_table, tell, tell_csv
+from rolloupe.questions import option
 
 if TYPE_CHECKING:
     from rolloupe.api import Run
@@ -26,25 +27,22 @@ EXAMPLES = (
 )
 
 
-@click.command(cls=Command, examples=EXAMPLES)
-@click.argument("words", nargs=-1, metavar="PATH... [NAME...]")
-@options.data_dirs
-@options.one_run
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each step.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print a table with a header.")
-@click.option("--curves", "of_all", is_flag=True, help="Also the curves of samples, groups, tokens and evaluations.")
-@click.option("--x", "across", metavar="NAME", help="Put this metric, or `elapsed` seconds, beside each step.")
-@options.reading
-def metrics(
-    words: tuple[str, ...],
-    data_dirs: tuple[str, ...],
-    run_id: str | None,
-    as_json: bool,
-    as_csv: bool,
-    of_all: bool,
-    across: str | None,
-    **reading: Any,
-) -> int:
+class MetricOptions(Struct, frozen=True, kw_only=True):
+    """Which metrics to list, and in which form."""
+
+    words: tuple[str, ...]
+    as_json: Annotated[bool, option("Print one JSON object for each step.", flags=("--json",))] = False
+    as_csv: Annotated[bool, option("Print a table with a header.", flags=("--csv",))] = False
+    of_all: Annotated[
+        bool, option("Also the curves of samples, groups, tokens and evaluations.", flags=("--curves",))
+    ] = False
+    across: Annotated[
+        str | None, option("Put this metric, or `elapsed` seconds, beside each step.", flags=("--x",))
+    ] = None
+
+
+@command(examples=EXAMPLES, arguments=words("PATH... [NAME...]"))
+def metrics(asked: MetricOptions, place: RunPaths) -> int:
     """List the trainer's metrics, those of trackers among them.
 
     Without a NAME, lists each metric with its last step and value; with names, their values by step. A word that
@@ -61,33 +59,33 @@ def metrics(
     metrics that are called so themselves are left out. The rows without a step come last. Numbers that JSON lacks are
     the strings "NaN", "Infinity" and "-Infinity".
     """
-    if as_json and as_csv:
+    if asked.as_json and asked.as_csv:
         raise click.UsageError("--json and --csv exclude each other.", click.get_current_context())
-    paths, names = _split(words, data_dirs)
-    place = options.place_of(paths, data_dirs, **reading)
-    with options.opened(place, run_id=run_id, reads_index=of_all, texts=of_all) as runs:
-        run = options.only(runs, run_id, reads_index=of_all)
-        if run is None:
-            return NOTHING
-        rows = _of_curves(run) if of_all else run.metric_rows()
-        known = _names(rows)
+    paths, names = _split(asked.words, place.paths)
+    with opened(with_paths(place, [*paths, *place.paths]), reads_index=asked.of_all, texts=asked.of_all) as runs:
+        run = only(runs, reads_index=asked.of_all)
+        rows = _of_curves(run) if asked.of_all else run.metric_rows()
+        known = dict.fromkeys(name for row in rows for name in row.values)
         names = _chosen(names, known)
         if names:
             rows = [row for row in rows if not row.values.keys().isdisjoint(names)]
-        if across is not None:
-            rows, name = _joined(run, rows, across)
-            names = [name, *(one for one in names or known if one != name)]
+        if asked.across is not None:
+            rows, x = _joined(run, rows, asked.across)
+            names = [x, *(name for name in names or known if name != x)]
         if not known:
             complain("The trainer logged no metrics. Next: --metrics PATH names files of a tracker.")
             return NOTHING
-        if as_json:
+        if asked.as_json:
             for row in rows:
-                tell(dumps(_object(row, names)))
-        elif as_csv:
+                time = {} if row.time_s is None else {"time_s": row.time_s}
+                shown = (name for name in names or row.values if name in row.values and name not in ("step", "time_s"))
+                tell(dumps({"step": row.step, **time, **{name: row.values[name] for name in shown}}))
+        elif asked.as_csv:
             columns = names or [*known]
             tell_csv(["step", *columns], ([row.step, *map(row.values.get, columns)] for row in rows))
         elif names:
-            print_table(["step", *names], [*_by_step(rows, names)], numbers=("step", *names))
+            cells = [[number(row.step), *(number(row.values.get(name)) for name in names)] for row in rows]
+            print_table(["step", *names], cells, numbers=("step", *names))
         else:
             _list(rows, [*known])
         return OK
@@ -124,10 +122,6 @@ def _of_curves(run: "Run") -> "list[MetricRow]":
     return [MetricRow(step=step, values=by_step[step]) for step in sorted(by_step)]
 
 
-def _names(rows: "list[MetricRow]") -> dict[str, None]:
-    return dict.fromkeys(name for row in rows for name in row.values)
-
-
 def _chosen(words: list[str], known: dict[str, None]) -> list[str]:
     """Return the metrics that words name: each exactly, or several by a pattern, those in the order of their names."""
     from rolloupe.query.engine.names import unknown
@@ -158,18 +152,6 @@ def _joined(run: "Run", rows: "list[MetricRow]", across: str) -> "tuple[list[Met
     if len(joined) < len(rows):
         complain(f"{len(rows) - len(joined)} of {len(rows)} rows have no {name}.")
     return joined, name
-
-
-def _object(row: "MetricRow", names: list[str]) -> dict[str, Any]:
-    values = {name: row.values[name] for name in names or row.values if name in row.values}
-    time = {} if row.time_s is None else {"time_s": row.time_s}
-    own = ("step", "time_s")
-    return {"step": row.step, **time, **{name: value for name, value in values.items() if name not in own}}
-
-
-def _by_step(rows: "list[MetricRow]", names: list[str]) -> Iterator[list[str]]:
-    for row in rows:
-        yield [number(row.step), *(number(row.values.get(name)) for name in names)]
 
 
 def _list(rows: "list[MetricRow]", names: list[str]) -> None:

@@ -6,19 +6,23 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
+from msgspec import Struct
 
-from rolloupe.cli import options, progress
-from rolloupe.cli.frame import NOTHING, OK, Command, Example
-from rolloupe.cli.terminal import complain, number, print_table, tell
+from rolloupe.cli import progress
+from rolloupe.cli.frame import NOTHING, OK, Example
+from rolloupe.cli.options import AsJson, Group, RunPaths, SomeSplit, Steps, Where, command
+from rolloupe.cli.runs import opened, require_complete
+from rolloupe.cli.terminal import complain, dumps, number, print_table, sample_record, tell
 from rolloupe.errors import BadQuery, NotFound, NotWritable
+from rolloupe.questions import option
 from rolloupe.storage import is_below
 from rolloupe.storage.atomic import replacing
 
 if TYPE_CHECKING:
-    from rolloupe.api import Run
+    from rolloupe.api import Run, Runs
     from rolloupe.query import SampleItem, SampleQuery
 
 TABLE_LIMIT = 50
@@ -49,50 +53,34 @@ def file_of(ctx: click.Context, param: click.Parameter, value: str | None) -> Pa
     return Path(value)
 
 
-@click.command(cls=Command, examples=EXAMPLES)
-@options.paths
-@options.one_run
-@click.option(
-    "--split",
-    metavar="NAME",
-    help="One split, such as train or eval/aime24; eval stands for every eval/... Default: all.",
-)
-@click.option("--step", "steps", callback=options.steps_of, metavar="N|A:B", help="One step, or an inclusive range.")
-@click.option("--group", metavar="ID", help="One group.")
-@click.option("--where", default="", metavar="CONDITIONS", help="Such as 'reward < 0.1 and status = truncated'.")
-@click.option(
-    "--sort", default="index", metavar="COLUMN", help="index (the default), length, reward or any sample metric."
-)
-@click.option("--desc", "descending", is_flag=True, help="Sort from large to small; missing values stay last.")
-@click.option(
-    "--limit",
-    type=click.IntRange(0, 2**53),
-    metavar="N",
-    help=f"List at most N. Default: all; {TABLE_LIMIT} in the table.",
-)
-@click.option("--offset", type=click.IntRange(0, 2**53), default=0, metavar="N", help="Skip the first N.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on each line.")
-@click.option(
-    "--to", "file", callback=file_of, metavar="FILE",
-    help="Write all columns and the whole texts to FILE, which ends in .jsonl, .csv or .parquet.",
-)  # fmt: skip
-@click.option("--overwrite", is_flag=True, help="With --to: replace FILE if it exists.")
-@options.reading
-def query(
-    run_id: str | None,
-    split: str | None,
-    steps: tuple[int | None, int | None] | None,
-    group: str | None,
-    where: str,
-    sort: str,
-    descending: bool,
-    limit: int | None,
-    offset: int,
-    as_json: bool,
-    file: Path | None,
-    overwrite: bool,
-    **place: Any,
-) -> int:
+class QueryOptions(Struct, frozen=True, kw_only=True):
+    """Which samples to list, in which order and form."""
+
+    split: SomeSplit = None
+    steps: Steps = None
+    group: Group = None
+    where: Where = ""
+    sort: Annotated[str, option("index (the default), length, reward or any sample metric.", "COLUMN")] = "index"
+    descending: Annotated[bool, option("Sort from large to small; missing values stay last.", flags=("--desc",))] = (
+        False
+    )
+    limit: Annotated[
+        int | None, option(f"List at most N. Default: all; {TABLE_LIMIT} in the table.", "N", 0, 2**53)
+    ] = None
+    offset: Annotated[int, option("Skip the first N.", "N", 0, 2**53)] = 0
+    as_json: AsJson = False
+    file: Annotated[
+        Path | None,
+        option(
+            "Write all columns and the whole texts to FILE, which ends in .jsonl, .csv or .parquet.",
+            "FILE", flags=("--to",), callback=file_of,
+        ),
+    ] = None  # fmt: skip
+    overwrite: Annotated[bool, option("With --to: replace FILE if it exists.")] = False
+
+
+@command(examples=EXAMPLES)
+def query(asked: QueryOptions, place: RunPaths) -> int:
     """List samples, narrowed and sorted.
 
     If PATH holds several runs, the command lists one run after another; --sort orders the samples within each run.
@@ -123,49 +111,51 @@ def query(
     from rolloupe.api import sample_query
     from rolloupe.query import needs_whole_index
 
-    if overwrite and file is None:
+    if asked.overwrite and asked.file is None:
         raise click.UsageError("--overwrite replaces the FILE of --to: add --to FILE, or leave --overwrite out")
-    if file is not None and not overwrite and os.path.lexists(file):
-        raise _exists(file)
-    question = sample_query(split=split, steps=steps, group=group, where=where, sort=sort, descending=descending)
-    with options.opened(options.place_of(**place), run_id=run_id) as runs:
-        if not len(runs):
-            options.explain_nothing(runs)
-            return NOTHING
-        among = options.chosen(runs, run_id)
-        derived = _derived_names(among, question)
-        is_behind = any(needs_whole_index(question, *run.value_names()) for run in among)
+    if asked.file is not None and not asked.overwrite and os.path.lexists(asked.file):
+        raise _exists(asked.file)
+    names = ("split", "steps", "group", "where", "sort", "descending")
+    question = sample_query(**{name: getattr(asked, name) for name in names})
+    with opened(place) as runs:
+        is_behind = any(needs_whole_index(question, *run.value_names()) for run in runs)
         if is_behind:
             progress.wait(runs, texts=True)  # the index writes them with the texts
-        most = limit if as_json or file is not None or limit is not None else TABLE_LIMIT
+        is_table = not (asked.as_json or asked.file is not None)
+        most = TABLE_LIMIT if is_table and asked.limit is None else asked.limit
+        stop = None if most is None else asked.offset + most
         discarded = Counter[str]()
-        found = islice(_samples(among, question), offset, None if most is None else offset + most)
-        rows = _counting_discarded(found, discarded)
-        if file is not None:
-            shown = _write_file(file, among, derived, rows, overwrite=overwrite)
-        elif as_json:
-            shown = _write_lines(rows)
+
+        def rows() -> "Iterator[tuple[Run, SampleItem]]":
+            for run, item in islice(_samples(runs, question), asked.offset, stop):
+                if item.discarded:
+                    discarded[item.discarded] += 1
+                yield run, item
+
+        shown = 0
+        if asked.file is not None:
+            shown = _write_file(asked.file, runs, question, rows(), overwrite=asked.overwrite)
+        elif asked.as_json:
+            for shown, (run, item) in enumerate(rows(), 1):  # noqa: B007 - counts them
+                tell(dumps(sample_record(run.id, item)))
         else:
-            shown = _write_table(rows, sort, many=len(among) > 1)
-            if limit is None and shown == TABLE_LIMIT:
-                _say_left(among, question, offset + shown)
+            shown = _write_table([*rows()], asked.sort, many=len(runs) > 1)
+            if asked.limit is None and shown == TABLE_LIMIT:
+                _say_left(runs, question, asked.offset + shown)
         if shown and question.where:
-            _say_unlike_page(among, question, shown, discarded.total())
+            _say_unlike_page(runs, question, shown, discarded.total())
         if is_behind or not shown:
-            options.require_complete(runs, run_id, texts=is_behind)
+            require_complete(runs, texts=is_behind)
         if not shown:
-            complain(" ".join(["No sample matches.", *_reasons(among, question)]) + where_there_are(among))
+            reasons: dict[str, None] = {}
+            for run in runs[:3]:
+                with contextlib.suppress(BadQuery, NotFound):
+                    reasons |= dict.fromkeys(run.why_none(question))
+            complain(" ".join(["No sample matches.", *reasons]) + where_there_are(runs))
         return OK if shown else NOTHING
 
 
-def _derived_names(runs: "list[Run]", query: "SampleQuery") -> list[str]:
-    """Return the derived metrics by which the query sorts or filters in any of the runs, without `derived.`."""
-    from rolloupe.query import derived_names
-
-    return list(dict.fromkeys(name for run in runs for name in derived_names(query, *run.value_names())))
-
-
-def _samples(runs: "list[Run]", query: "SampleQuery") -> "Iterator[tuple[Run, SampleItem]]":
+def _samples(runs: "Runs", query: "SampleQuery") -> "Iterator[tuple[Run, SampleItem]]":
     """Yield the samples of all runs. Skips a run without a column of the query, with a note, unless all lack it."""
     refused = 0
     for run in runs:
@@ -184,16 +174,7 @@ def _samples(runs: "list[Run]", query: "SampleQuery") -> "Iterator[tuple[Run, Sa
                 yield run, item
 
 
-def _counting_discarded(
-    rows: "Iterable[tuple[Run, SampleItem]]", discarded: Counter[str]
-) -> "Iterator[tuple[Run, SampleItem]]":
-    for run, item in rows:
-        if item.discarded:
-            discarded[item.discarded] += 1
-        yield run, item
-
-
-def _say_unlike_page(runs: "list[Run]", query: "SampleQuery", shown: int, discarded: int) -> None:
+def _say_unlike_page(runs: "Runs", query: "SampleQuery", shown: int, discarded: int) -> None:
     """Say how many of the samples the page lists apart, and which samples lack what the conditions name."""
     from rolloupe.query.filter.nodes import leaves
 
@@ -205,30 +186,11 @@ def _say_unlike_page(runs: "list[Run]", query: "SampleQuery", shown: int, discar
                 complain(reason)
 
 
-def _reasons(runs: "list[Run]", query: "SampleQuery") -> list[str]:
-    """Return what the samples of the runs lack of what the query names."""
-    reasons: list[str] = []
-    for run in runs[:3]:
-        with contextlib.suppress(BadQuery, NotFound):
-            reasons += run.why_none(query)
-    return list(dict.fromkeys(reasons))
-
-
-def where_there_are(runs: "list[Run]") -> str:
+def where_there_are(runs: "Runs") -> str:
     """Return the existing splits and steps as a hint, if the query asked for others."""
-    splits = [(run, split) for run in runs[:3] for split in run.splits()[:6]]
-    listed = [f"{split.name} (steps {split.first_step} to {split.last_step})" for _, split in splits]
+    splits = [split for run in runs[:3] for split in run.splits()[:6]]
+    listed = [f"{split.name} (steps {split.first_step} to {split.last_step})" for split in splits]
     return f" There are: {', '.join(listed)}." if listed else ""
-
-
-def _write_lines(rows: "Iterable[tuple[Run, SampleItem]]") -> int:
-    from rolloupe.cli.output import dumps, sample_record
-
-    shown = 0
-    for run, item in rows:
-        tell(dumps(sample_record(run.id, item)))
-        shown += 1
-    return shown
 
 
 def _exists(file: Path) -> NotWritable:
@@ -236,62 +198,53 @@ def _exists(file: Path) -> NotWritable:
 
 
 def _write_file(
-    file: Path,
-    among: "list[Run]",
-    derived: "Sequence[str]",
-    rows: "Iterable[tuple[Run, SampleItem]]",
-    *,
-    overwrite: bool,
+    file: Path, runs: "Runs", question: "SampleQuery", rows: "Iterable[tuple[Run, SampleItem]]", *, overwrite: bool
 ) -> int:
     """Write a file next to the target, and rename it when it is complete.
 
-    Raises `NotWritable`, also if the target appears meanwhile, unless `overwrite` is set.
+    Raises `NotWritable`, also if the target appears meanwhile, unless `overwrite` is set, and for a file that is, or
+    would be, part of a run that is read.
     """
     from rolloupe import export
+    from rolloupe.query import derived_names
 
-    names = [run.value_names() for run in among]
+    for run in runs:
+        if is_below(str(file.resolve()), str(Path(run.path).resolve())):
+            raise NotWritable(f"{file} is part of run {run.id!r}, which is only read. Next: name a file elsewhere")
+    names = [run.value_names() for run in runs]
     metrics, tags = ([name for of_run in kinds for name in of_run] for kinds in zip(*names, strict=True))
-    columns = export.columns_of(metrics, tags, derived, is_whole=True)
-    counted = Counter[str]()
+    derived = dict.fromkeys(name for of_run in names for name in derived_names(question, *of_run))
+    columns = export.columns_of(metrics, tags, [*derived], is_whole=True)
+    count = 0
 
-    def found() -> Iterator[dict[str, Any]]:
+    def written() -> Iterator[dict[str, Any]]:
+        nonlocal count
         for run, item in rows:
-            counted[run.id] += 1
+            count += 1
             yield from export.rows(run.id, [item], columns, run.texts)
 
-    _check_apart(file, among)
     try:
         file.parent.stat()  # `replacing` would make the folder
         with replacing(file) as target:
-            target.writelines(export.written(file.suffix[1:].lower(), columns, found()))
+            target.writelines(export.written(file.suffix[1:].lower(), columns, written()))
             if not overwrite:
                 file.open("xb").close()  # fails if another process made the file meanwhile
     except FileExistsError:
         raise _exists(file) from None
     except OSError as error:
         raise NotWritable(f"{file} cannot be written: {error.strerror or error}. Next: name another file") from None
-    count = counted.total()
     tell(f"{count:,} {'sample is' if count == 1 else 'samples are'} in {file}")
     return count
 
 
-def _check_apart(file: Path, among: "list[Run]") -> None:
-    """Raise `NotWritable` for a file that is, or would be, part of a run that is read."""
-    for run in among:
-        if is_below(str(file.resolve()), str(Path(run.path).resolve())):
-            raise NotWritable(f"{file} is part of run {run.id!r}, which is only read. Next: name a file elsewhere")
-
-
 def _metric(item: "SampleItem", name: str) -> float | None:
-    """Return a sample metric of a sample."""
     from rolloupe.query import value_of
 
     value = value_of(item, name)
     return value if isinstance(value, float) else None
 
 
-def _write_table(rows: "Iterable[tuple[Run, SampleItem]]", sort: str, *, many: bool) -> int:
-    pairs = list(rows)
+def _write_table(pairs: "Sequence[tuple[Run, SampleItem]]", sort: str, *, many: bool) -> int:
     is_shown = sort in ("reward", "advantage")
     extra = [sort] if not is_shown and any(_metric(item, sort) is not None for _, item in pairs) else []
     reason = ["discarded"] if any(item.discarded for _, item in pairs) else []
@@ -319,7 +272,7 @@ def _write_table(rows: "Iterable[tuple[Run, SampleItem]]", sort: str, *, many: b
     return len(pairs)
 
 
-def _say_left(runs: "list[Run]", query: "SampleQuery", seen: int) -> None:
+def _say_left(runs: "Runs", query: "SampleQuery", seen: int) -> None:
     remaining = -seen
     for run in runs:
         with contextlib.suppress(BadQuery):

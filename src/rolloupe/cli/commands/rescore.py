@@ -1,14 +1,18 @@
 """`rolloupe rescore`: score the samples of a run again with a person's own grader."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
 import click
+from msgspec import Struct
+from msgspec.structs import asdict
 
-from rolloupe.cli import options, progress
-from rolloupe.cli.frame import NOTHING, OK, Command, Example
-from rolloupe.cli.output import dumps
-from rolloupe.cli.terminal import complain, number, print_table, tell
+from rolloupe.cli import progress
+from rolloupe.cli.frame import NOTHING, OK, Example
+from rolloupe.cli.options import RunPaths, StepRange, command, size_of, steps_of, with_paths, words
+from rolloupe.cli.runs import only, opened
+from rolloupe.cli.terminal import complain, dumps, number, print_table, tell
+from rolloupe.questions import option
+from rolloupe.server.settings import StateDir
 
 if TYPE_CHECKING:
     from rolloupe.insight.rescore import Rescored, RewardChange
@@ -30,36 +34,33 @@ WORDS = {
 """What happened to samples without a score, by kind."""
 
 
-@click.command(cls=Command, examples=EXAMPLES)
-@click.argument("paths", nargs=-1, metavar="PATH... FILE.py:FUNCTION")
-@options.data_dirs
-@options.one_run
-@click.option("--split", default="", metavar="NAME", help="The split to score. Default: train.")
-@click.option("--steps", callback=options.steps_of, metavar="N|A:B", help="One step, or an inclusive range.")
-@click.option("--jobs", default=2, type=click.IntRange(1, 256), show_default=True, help="Number of child processes.")
-@click.option(
-    "--timeout", "timeout_s", default=2.0, type=click.FloatRange(0.01, 3600), show_default=True, metavar="SECONDS",
-    help="Longest time for one sample.",
-)  # fmt: skip
-@click.option(
-    "--memory", "memory_bytes", default="1G", callback=options.size_of, show_default=True, metavar="SIZE",
-    help="Largest address space of a child process.",
-)  # fmt: skip
-@click.option("--python", default="", metavar="PATH", help="Run the grader with this interpreter, such as of its venv.")
-@click.option("--save", default="", metavar="NAME", help="Name of the scores. Default: the name of the function.")
-@click.option("--forget", default="", metavar="NAME", help="Only remove the scores of this name.")
-@options.state
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@options.reading
-def rescore(
-    run_id: str | None,
-    split: str,
-    steps: tuple[int | None, int | None] | None,
-    forget: str,
-    state_dir: Path | None,
-    as_json: bool,
-    **more: Any,
-) -> int:
+class RescoreOptions(Struct, frozen=True, kw_only=True):
+    """What to score, and how."""
+
+    words: tuple[str, ...]
+    split: Annotated[str, option("The split to score. Default: train.")] = ""
+    steps: Annotated[StepRange, option("One step, or an inclusive range.", "N|A:B", callback=steps_of)] = None
+    jobs: Annotated[int, option("Number of child processes.", type=click.IntRange(1, 256), show_default=True)] = 2
+    timeout_s: Annotated[
+        float,
+        option("Longest time for one sample.", "SECONDS", 0.01, 3600, flags=("--timeout",), show_default=True),
+    ] = 2.0
+    memory_bytes: Annotated[
+        int,
+        option(
+            "Largest address space of a child process.", "SIZE", flags=("--memory",), callback=size_of, default="1G",
+            show_default=True,
+        ),
+    ] = 10**9  # fmt: skip
+    python: Annotated[str, option("Run the grader with this interpreter, such as of its venv.", "PATH")] = ""
+    save: Annotated[str, option("Name of the scores. Default: the name of the function.")] = ""
+    forget: Annotated[str, option("Only remove the scores of this name.")] = ""
+    state_dir: StateDir = None
+    as_json: Annotated[bool, option("Print one JSON object.", flags=("--json",))] = False
+
+
+@command(examples=EXAMPLES, arguments=words("PATH... FILE.py:FUNCTION"))
+def rescore(asked: RescoreOptions, place: RunPaths) -> int:
     """Score the samples of a run again with a grader of your own.
 
     The function takes a sample, with prompt, response, label, turns, tool_calls, metrics and more, and returns a number
@@ -81,51 +82,46 @@ def rescore(
     """
     from rolloupe.insight.rescore import MOST_LATE
 
-    how = {name: more.pop(name) for name in ("jobs", "timeout_s", "memory_bytes", "save", "python")}
-    paths = [*more.pop("paths"), *more.pop("data_dirs")]
-    grader = "" if forget else _grader(paths)
-    place = options.place_of(paths, (), **more)
-    with options.opened(place, run_id=run_id, state_dir=state_dir) as runs:
-        run = options.only(runs, run_id)
-        if run is None:
-            return NOTHING
-        if forget:
-            return _forgotten(forget, was_there=run.forget_scores(forget))
+    paths, grader = [*asked.words, *place.paths], ""
+    if not asked.forget:
+        if not paths or ".py:" not in paths[-1]:
+            raise click.UsageError("Name the grader last, as FILE.py:FUNCTION.", click.get_current_context())
+        grader = paths.pop()
+    with opened(with_paths(place, paths), state_dir=asked.state_dir) as runs:
+        run = only(runs)
+        if asked.forget:
+            was_there = run.forget_scores(asked.forget)
+            name = asked.forget
+            complain(f"The scores of {name} are removed." if was_there else f"There are no scores of the name {name}.")
+            return OK if was_there else NOTHING
         with progress.counting("Scoring", "samples") as advanced:
-            found = run.rescore(grader, split=split or None, steps=steps, advanced=advanced, **how)
-        if as_json:
-            tell(dumps({"run": run.id, **_object(found)}, indent=2))
+            scores = run.rescore(
+                grader,
+                split=asked.split or None,
+                steps=asked.steps,
+                jobs=asked.jobs,
+                timeout_s=asked.timeout_s,
+                memory_bytes=asked.memory_bytes,
+                save=asked.save,
+                python=asked.python,
+                advanced=advanced,
+            )
+        if asked.as_json:
+            facts = {
+                "run": run.id, "name": scores.name, "column": scores.column, "grader": scores.grader,
+                "samples": scores.samples, "total": scores.total, "failures": scores.failures,
+                "failed": [failure._asdict() for failure in scores.failed], "change": asdict(scores.change),
+            }  # fmt: skip
+            tell(dumps(facts, indent=2))
         else:
-            _print(found)
-        if found.samples < found.total:
+            _print(scores)
+        if scores.samples < scores.total:
             complain(
-                f"Ended after {found.samples:,} of {found.total:,} samples: on the last {MOST_LATE} in a row, the "
-                f"grader had no result after {how['timeout_s']:g} s. Next: see where it hangs, or raise --timeout."
+                f"Ended after {scores.samples:,} of {scores.total:,} samples: on the last {MOST_LATE} in a row, the "
+                f"grader had no result after {asked.timeout_s:g} s. Next: see where it hangs, or raise --timeout."
             )
             return NOTHING
-        return OK if found.samples > sum(found.failures.values()) else NOTHING
-
-
-def _grader(paths: list[str]) -> str:
-    """Take the grader from the end of the paths."""
-    if not paths or ".py:" not in paths[-1]:
-        raise click.UsageError("Name the grader last, as FILE.py:FUNCTION.", click.get_current_context())
-    return paths.pop()
-
-
-def _forgotten(name: str, *, was_there: bool) -> int:
-    complain(f"The scores of {name} are removed." if was_there else f"There are no scores of the name {name}.")
-    return OK if was_there else NOTHING
-
-
-def _object(found: "Rescored") -> dict[str, Any]:
-    from msgspec.structs import asdict
-
-    return {
-        "name": found.name, "column": found.column, "grader": found.grader, "samples": found.samples,
-        "total": found.total, "failures": found.failures, "failed": [one._asdict() for one in found.failed],
-        "change": asdict(found.change),
-    }  # fmt: skip
+        return OK if scores.samples > sum(scores.failures.values()) else NOTHING
 
 
 def _print(found: "Rescored") -> None:
@@ -156,10 +152,10 @@ def _print_change(change: "RewardChange") -> None:
         ]
         print_table(("mean", *spans, "gain"), rows, numbers=(*spans, "gain"))
     if change.grader_share is not None:
-        tell(_of_old_grader(change))
+        tell(of_old_grader(change))
 
 
-def _of_old_grader(change: "RewardChange") -> str:
+def of_old_grader(change: "RewardChange") -> str:
     """Which part of the gain the old grader made, in words where the scores did not rise between nothing and it."""
     share = change.grader_share or 0.0
     old, new = (_gain(*pair) for pair in ((change.old_first, change.old_last), (change.new_first, change.new_last)))

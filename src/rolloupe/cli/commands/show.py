@@ -3,15 +3,17 @@
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
 import click
+from msgspec import Struct, to_builtins
 
-from rolloupe.cli import one_sample, options
-from rolloupe.cli.frame import Command, Example
-from rolloupe.cli.output import dumps
-from rolloupe.cli.terminal import block, line, number, output, tell
+from rolloupe.cli.frame import Example
+from rolloupe.cli.options import RunPaths, command, words
+from rolloupe.cli.runs import holding, opened, sample_in
+from rolloupe.cli.terminal import block, dumps, line, number, output, tell
 from rolloupe.errors import NotFound
+from rolloupe.questions import option
 from rolloupe.text import legible_parts
 from rolloupe.text.visible import visible
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from rolloupe.api import Run, Runs
-    from rolloupe.model import Part, Sample, Turn
+    from rolloupe.model import Sample, Turn
     from rolloupe.tui.run.masks import Mask
 
 EXAMPLES = (
@@ -43,29 +45,26 @@ STYLES = {
 }
 
 
-@click.command(cls=Command, examples=EXAMPLES)
-@one_sample.sample
-@options.one_run
-@click.option("--raw", is_flag=True, help="The record as its file holds it, byte for byte unless a terminal shows it.")
-@click.option(
-    "--bytes",
-    "as_bytes",
-    is_flag=True,
-    help="ID is FILE:START-STOP, as `rolloupe doctor` prints it: show these bytes of one of the run's files.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the sample, with all its turns and fields, as JSON.")
-@click.option("--mask-str", default="", metavar="REGEX", help="Show each match as *, and a run of N as *×N.")
-@options.reading
-def show(
-    words: tuple[str, ...],
-    data_dirs: tuple[str, ...],
-    run_id: str | None,
-    raw: bool,
-    as_bytes: bool,
-    as_json: bool,
-    mask_str: str,
-    **reading: Any,
-) -> None:
+class ShowOptions(Struct, frozen=True, kw_only=True):
+    """Which sample to show, and in which form."""
+
+    words: tuple[str, ...]
+    raw: Annotated[bool, option("The record as its file holds it, byte for byte unless a terminal shows it.")] = False
+    as_bytes: Annotated[
+        bool,
+        option(
+            "ID is FILE:START-STOP, as `rolloupe doctor` prints it: show these bytes of one of the run's files.",
+            flags=("--bytes",),
+        ),
+    ] = False
+    as_json: Annotated[bool, option("Print the sample, with all its turns and fields, as JSON.", flags=("--json",))] = (
+        False
+    )
+    mask_str: Annotated[str, option("Show each match as *, and a run of N as *×N.", "REGEX")] = ""
+
+
+@command(examples=EXAMPLES, arguments=words("PATH... ID"))
+def show(asked: ShowOptions, place: RunPaths) -> None:
     """Show one whole sample.
 
     An ID is split/step/group/index, as in `rolloupe query` and the page's address; or split/step#N, sample number N of
@@ -75,41 +74,42 @@ def show(
     "NaN", "Infinity" and "-Infinity". The terminal shows control characters as symbols such as ␛, and repeated template
     placeholders as one, with their number.
     """
-    if raw + as_bytes + as_json > 1:
+    if asked.raw + asked.as_bytes + asked.as_json > 1:
         raise click.UsageError("--raw, --bytes and --json exclude each other.", click.get_current_context())
-    paths, sample_id = one_sample.paths_and_id(words, data_dirs)
-    with options.opened(options.place_of(paths, data_dirs, **reading), run_id=run_id, reads_index=not as_bytes) as runs:
-        if as_bytes:
-            _write_bytes(runs, run_id, sample_id)
+    place, sample_id = sample_in(asked.words, place)
+    with opened(place, reads_index=not asked.as_bytes, may_be_empty=True) as runs:
+        if asked.as_bytes:
+            _write_bytes(runs, sample_id)
             return
-        run, sample_id = one_sample.holding(runs, run_id, sample_id)
-        if raw:
-            _write_raw(run, sample_id)
-        elif as_json:
-            tell(dumps(_record(run, run.sample(sample_id)), indent=2))
-        else:
-            _print(run, run.sample(sample_id), mask_str)
+        run, sample_id = holding(runs, sample_id)
+        if asked.raw:
+            data = run.raw(sample_id).data
+            _write(data if data.endswith(b"\n") else data + b"\n")
+            return
+        sample = run.sample(sample_id)
+        if asked.as_json:
+            facts = {"id": str(sample.key), "run": run.id, **to_builtins(sample, enc_hook=list)}
+            tell(dumps(facts, indent=2))
+            return
+        from rolloupe.tui.run.masks import mask_of
+
+        for text in _page(run, sample, mask_of(asked.mask_str) if asked.mask_str else None):
+            output().print(text, soft_wrap=True)
 
 
-def _write_raw(run: "Run", sample_id: str) -> None:
-    data = run.raw(sample_id).data
-    _write(data if data.endswith(b"\n") else data + b"\n")
-
-
-def _write_bytes(runs: "Runs", run_id: str | None, place: str) -> None:
+def _write_bytes(runs: "Runs", place: str) -> None:
     """Write a byte range of a file, one block at a time."""
     found = RANGE.fullmatch(place)
     if found is None:
         raise click.UsageError(f"{place!r} is not FILE:START-STOP.", click.get_current_context())
-    among = options.chosen(runs, run_id)
-    if len(among) != 1:
-        raise NotFound(f"choose the run with --run: {', '.join(run.id for run in among[:20]) or 'no run was found'}")
+    if len(runs) != 1:
+        raise NotFound(f"choose the run with --run: {', '.join(run.id for run in runs[:20]) or 'no run was found'}")
     start, stop = int(found["start"]), int(found["stop"])
     if start >= stop:
         raise click.UsageError(f"{place!r}: the range ends where it begins or before.", click.get_current_context())
-    if not among[0].read(found["file"], start, start + 1):
+    if not runs[0].read(found["file"], start, start + 1):
         raise NotFound(f"{found['file']} ends before byte {start}")
-    while start < stop and (block := among[0].read(found["file"], start, min(start + BLOCK_BYTES, stop))):
+    while start < stop and (block := runs[0].read(found["file"], start, min(start + BLOCK_BYTES, stop))):
         _write(block)
         start += len(block)
 
@@ -120,20 +120,6 @@ def _write(data: bytes) -> None:
         tell(visible(data.decode("utf-8", "replace")))
     else:
         sys.stdout.buffer.write(data)
-
-
-def _record(run: "Run", sample: "Sample") -> dict[str, Any]:
-    from msgspec import to_builtins
-
-    return {"id": str(sample.key), "run": run.id, **to_builtins(sample, enc_hook=list)}
-
-
-def _print(run: "Run", sample: "Sample", mask_str: str) -> None:
-    from rolloupe.tui.run.masks import mask_of
-
-    console = output()
-    for text in _page(run, sample, mask_of(mask_str) if mask_str else None):
-        console.print(text, soft_wrap=True)
 
 
 def _page(run: "Run", sample: "Sample", mask: "Mask | None") -> "Iterator[Text]":
@@ -186,23 +172,14 @@ def _transcript(turns: "Sequence[Turn]", mask: "Mask | None") -> "Iterator[Text]
         facts = (f"{name} {fact if isinstance(fact, str) else number(fact)}" for name, fact in turn.facts.items())
         error = "error" if turn.logs.get("is_error") or turn.logs.get("error") else ""
         yield _heading(turn.role, turn.name, turn.tool_call_id, error, tokens, reward, turn.stop_reason, *facts)
-        yield _body(turn, mask)
+        body = block("")
+        for part, written in legible_parts(turn.parts):  # without a mask, repeated placeholders as one, with a number
+            shown = part.text if part.kind == "placeholder" and part.raw and mask is None else written
+            body.append_text(block(mask(shown) if mask else shown, STYLES.get(part.kind, "")))
+        body.rstrip()
+        yield body
 
 
 def _heading(title: str, *more: str) -> "Text":
     words = [line(word, "dim") for word in more if word]
     return block("\n") + block("  ").join([line(f" {title} ", "bold reverse"), *words])
-
-
-def _body(turn: "Turn", mask: "Mask | None") -> "Text":
-    body = block("")
-    for part, written in legible_parts(turn.parts):
-        body.append_text(_part(part, written, mask))
-    body.rstrip()
-    return body
-
-
-def _part(part: "Part", written: str, mask: "Mask | None") -> "Text":
-    """Return a part, masked; without a mask, repeated template placeholders as one, with their number."""
-    shown = part.text if part.kind == "placeholder" and part.raw and mask is None else written
-    return block(mask(shown) if mask else shown, STYLES.get(part.kind, ""))

@@ -1,21 +1,19 @@
 """`rolloupe steps`: list the rewards by step."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import click
+from msgspec import Struct
 
-from rolloupe.cli import options
-from rolloupe.cli.frame import NOTHING, OK, Command, Example
-from rolloupe.cli.output import dumps
-from rolloupe.cli.terminal import complain, number, print_table, tell
+from rolloupe.cli.frame import NOTHING, OK, Example
+from rolloupe.cli.options import AsJson, RunPaths, SomeSplit, command
+from rolloupe.cli.runs import opened
+from rolloupe.cli.terminal import complain, dumps, number, print_table, tell
 from rolloupe.errors import NotFound
 
 if TYPE_CHECKING:
     from rolloupe.api import Run, Runs
     from rolloupe.query import StepSummary
-
-    Found = Iterator[tuple[Run, StepSummary]]
 
 EXAMPLES = (
     Example("rolloupe steps RUN_DIR --split train", "Does the reward rise?"),
@@ -24,17 +22,15 @@ EXAMPLES = (
 )
 
 
-@click.command(cls=Command, examples=EXAMPLES)
-@options.paths
-@options.one_run
-@click.option(
-    "--split",
-    metavar="NAME",
-    help="One split, such as train or eval/aime24; eval stands for every eval/... Default: all.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on each line.")
-@options.reading
-def steps(run_id: str | None, split: str | None, as_json: bool, **place: Any) -> int:
+class StepOptions(Struct, frozen=True, kw_only=True):
+    """Which steps to list."""
+
+    split: SomeSplit = None
+    as_json: AsJson = False
+
+
+@command(examples=EXAMPLES)
+def steps(asked: StepOptions, place: RunPaths) -> int:
     """List the steps of a run: number of samples, and their rewards.
 
     Splits follow one another, train first. Rewards cover the finite values of trained samples; a column counts the
@@ -44,50 +40,38 @@ def steps(run_id: str | None, split: str | None, as_json: bool, **place: Any) ->
     population), without_reward and state ("being written" or "incomplete" if the format can tell, else null). Without
     any reward, mean and deviation are null.
     """
-    with options.opened(options.place_of(**place), run_id=run_id) as runs:
-        if not len(runs):
-            options.explain_nothing(runs)
-            return NOTHING
-        found = _steps(runs, run_id, split)
-        shown = _write_lines(found) if as_json else _write_table(found)
-        if not shown:
+    with opened(place) as runs:
+        pairs = [*_steps(runs, asked.split)]
+        if not pairs:
             complain("There are no samples yet.")
-        return OK if shown else NOTHING
+            return NOTHING
+        if not asked.as_json:
+            _print(pairs)
+            return OK
+        for run, step in pairs:
+            record = {
+                "run": run.id, "split": step.split, "step": step.step, "samples": step.samples,
+                "discarded": step.discarded, "reward_mean": step.reward.mean, "reward_std": step.reward.std,
+                "without_reward": step.reward.excluded, "state": step.state or None,
+            }  # fmt: skip
+            tell(dumps(record))
+        return OK
 
 
-def _steps(runs: "Runs", run_id: str | None, split: str | None) -> "Found":
+def _steps(runs: "Runs", split: str | None) -> "Iterator[tuple[Run, StepSummary]]":
     """Return the steps of all runs. Raises `NotFound` if no run has the split."""
-    splits: dict[str, None] = {}
-    is_there = split is None
-    for run in options.chosen(runs, run_id):
-        names = [one.name for one in run.splits()]
-        splits |= dict.fromkeys(names)
-        for name in names:
-            if split is None or name == split or (split == "eval" and name.startswith("eval/")):
-                is_there = True
-                yield from ((run, step) for step in run.steps(name))
-    if not is_there and splits:
-        raise NotFound(f"no split {split!r}; there are: {', '.join(list(splits)[:40])}")
+    from rolloupe.query.engine.names import is_asked
+
+    names = [(run, summary.name) for run in runs for summary in run.splits()]
+    chosen = [(run, name) for run, name in names if is_asked(name, split)]
+    if names and not chosen:
+        known = dict.fromkeys(name for _, name in names)
+        raise NotFound(f"no split {split!r}; there are: {', '.join([*known][:40])}")
+    for run, name in chosen:
+        yield from ((run, step) for step in run.steps(name))
 
 
-def _write_lines(run_steps: "Found") -> int:
-    shown = 0
-    for run, step in run_steps:
-        tell(
-            dumps(
-                {
-                    "run": run.id, "split": step.split, "step": step.step, "samples": step.samples,
-                    "discarded": step.discarded, "reward_mean": step.reward.mean, "reward_std": step.reward.std,
-                    "without_reward": step.reward.excluded, "state": step.state or None,
-                }
-            )
-        )  # fmt: skip
-        shown += 1
-    return shown
-
-
-def _write_table(run_steps: "Found") -> int:
-    pairs = list(run_steps)
+def _print(pairs: "list[tuple[Run, StepSummary]]") -> None:
     many = len({run.id for run, _ in pairs}) > 1
     has_state = any(step.state for _, step in pairs)
     numbers = ("step", "samples", "discarded", "reward", "std", "without reward")
@@ -101,7 +85,5 @@ def _write_table(run_steps: "Found") -> int:
         ]
         for run, step in pairs
     ]
-    if rows:
-        names = [*(["run"] if many else []), *numbers, *(["state"] if has_state else []), "split"]
-        print_table(names, rows, numbers=numbers)
-    return len(rows)
+    names = [*(["run"] if many else []), *numbers, *(["state"] if has_state else []), "split"]
+    print_table(names, rows, numbers=numbers)

@@ -3,15 +3,16 @@
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import click
+from msgspec import Struct
 
-from rolloupe.cli import options, progress
-from rolloupe.cli.frame import NOTHING, OK, Command, Example
-from rolloupe.cli.output import dumps
-from rolloupe.cli.terminal import complain, line, number, output, tell
+from rolloupe.cli import progress
+from rolloupe.cli.frame import NOTHING, OK, Example
+from rolloupe.cli.options import AsJson, RunPaths, command
+from rolloupe.cli.runs import explain_nothing
+from rolloupe.cli.terminal import complain, dumps, line, number, output, tell
+from rolloupe.questions import option
 
 if TYPE_CHECKING:
     from rolloupe.api import Run, Runs
@@ -43,17 +44,17 @@ class StepSamples(NamedTuple):
     worst: "SampleItem | None"
 
 
-@click.command(cls=Command, examples=EXAMPLES)
-@options.paths
-@options.one_run
-@click.option("--split", metavar="NAME", help="One split; eval stands for every eval/... Default: all.")
-@click.option(
-    "--last", default=1, show_default=True, type=click.IntRange(0), metavar="N", help="Begin with the last N steps."
-)
-@click.option("--count", type=click.IntRange(1), metavar="N", help="Stop after N steps. Default: at Ctrl-C.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on each line.")
-@options.reading
-def tail(run_id: str | None, split: str | None, last: int, count: int | None, as_json: bool, **place: Any) -> int:
+class TailOptions(Struct, frozen=True, kw_only=True):
+    """Which steps to print."""
+
+    split: Annotated[str | None, option("One split; eval stands for every eval/... Default: all.")] = None
+    last: Annotated[int, option("Begin with the last N steps.", ge=0, show_default=True)] = 1
+    count: Annotated[int | None, option("Stop after N steps. Default: at Ctrl-C.", ge=1)] = None
+    as_json: AsJson = False
+
+
+@command(examples=EXAMPLES)
+def tail(asked: TailOptions, place: RunPaths) -> int:
     """Follow runs: print the figures of each new step, and its best, median and worst sample.
 
     Where no run is yet, in an empty folder or one that does not exist, it waits for one, and says so on standard error.
@@ -64,22 +65,6 @@ def tail(run_id: str | None, split: str | None, last: int, count: int | None, as
     reward_max, and best, median and worst: objects with id, reward, advantage, status, response_tokens, prompt and
     response (their starts), or null for a step without rewards.
     """
-    with _followed(options.place_of(**place)) as runs:
-        if awaited := runs.awaited or _without_steps(runs):
-            complain(f"{awaited} Ctrl-C ends.")
-        elif not len(runs):
-            options.explain_nothing(runs)
-            return NOTHING
-        for nth, found in enumerate(_steps(runs, run_id, split, last), 1):
-            tell(dumps(_record(found))) if as_json else _print(found)
-            sys.stdout.flush()  # whoever reads from a pipe follows, too
-            if nth == count:
-                break
-    return OK
-
-
-@contextmanager
-def _followed(place: options.RunPaths) -> "Iterator[Runs]":
     from rolloupe import api
 
     with progress.looking():
@@ -88,13 +73,20 @@ def _followed(place: options.RunPaths) -> "Iterator[Runs]":
         )
     with runs:
         progress.wait(runs)
-        yield runs
-
-
-def _without_steps(runs: "Runs") -> str:
-    """Say that no run has a sample yet; empty if there is no run, or one has some."""
-    names = ", ".join(run.id for run in runs)
-    return f"Waiting for the first samples of {names}." if names and not any(run.splits() for run in runs) else ""
+        awaited = runs.awaited
+        if len(runs) and not any(run.splits() for run in runs):
+            awaited = awaited or f"Waiting for the first samples of {', '.join(run.id for run in runs)}."
+        if awaited:
+            complain(f"{awaited} Ctrl-C ends.")
+        elif not len(runs):
+            explain_nothing(runs)
+            return NOTHING
+        for nth, found in enumerate(_steps(runs, place.run_id, asked.split, asked.last), 1):
+            tell(dumps(_record(found))) if asked.as_json else _print(found)
+            sys.stdout.flush()  # whoever reads from a pipe follows, too
+            if nth == asked.count:
+                break
+    return OK
 
 
 def _steps(runs: "Runs", run_id: str | None, split: str | None, last: int) -> "Iterator[StepSamples]":
@@ -109,7 +101,7 @@ def _steps(runs: "Runs", run_id: str | None, split: str | None, last: int) -> "I
     ready: set[Run] = set()
     old: set[Run] | None = None
     while True:
-        chosen = options.chosen(runs, run_id) if len(runs) else []
+        chosen = [*runs] if run_id is None or not len(runs) else [runs.run(run_id)]
         old = set(chosen) if old is None else old
         ready |= {run for run in chosen if run not in ready and run.wait(0)}
         for run in (run for run in chosen if run in ready):
@@ -139,13 +131,8 @@ def _whole(
         if nth + 1 < len(summaries) or (is_old and summary.state != "being written"):
             printed.add(key)
             seen.pop(key, None)
-            yield _with_samples(run, summary)
-
-
-def _with_samples(run: "Run", summary: "StepSummary") -> StepSamples:
-    places = 0, (summary.reward.count - 1) // 2, summary.reward.count - 1
-    best, median, worst = (_sample(run, summary, place) for place in places)
-    return StepSamples(run, summary, best, median, worst)
+            places = 0, (summary.reward.count - 1) // 2, summary.reward.count - 1
+            yield StepSamples(run, summary, *(_sample(run, summary, place) for place in places))
 
 
 def _sample(run: "Run", summary: "StepSummary", place: int) -> "SampleItem | None":
@@ -162,21 +149,14 @@ def _sample(run: "Run", summary: "StepSummary", place: int) -> "SampleItem | Non
 
 
 def _record(found: StepSamples) -> dict[str, Any]:
-    step = found.step
+    step, names = found.step, ("id", "reward", "advantage", "status", "response_tokens", "prompt", "response")
+    samples = (("best", found.best), ("median", found.median), ("worst", found.worst))
     return {
-        "run": found.run.id, "split": step.split, "step": step.step, "samples": step.samples,
-        "discarded": step.discarded, "reward_mean": step.reward.mean, "reward_std": step.reward.std,
-        "reward_min": step.reward.min, "reward_max": step.reward.max,
-        "best": _sample_record(found.best), "median": _sample_record(found.median),
-        "worst": _sample_record(found.worst),
-    }  # fmt: skip
-
-
-def _sample_record(item: "SampleItem | None") -> dict[str, Any] | None:
-    if item is None:
-        return None
-    names = ("id", "reward", "advantage", "status", "response_tokens", "prompt", "response")
-    return {name: getattr(item, name) for name in names}
+        "run": found.run.id,
+        **{name: getattr(step, name) for name in ("split", "step", "samples", "discarded")},
+        **{f"reward_{name}": getattr(step.reward, name) for name in ("mean", "std", "min", "max")},
+        **{word: item and {name: getattr(item, name) for name in names} for word, item in samples},
+    }
 
 
 def _print(found: StepSamples) -> None:

@@ -2,16 +2,18 @@
 
 import json
 import math
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
+from msgspec import Struct
 
-from rolloupe.cli import one_sample, options
-from rolloupe.cli.frame import NOTHING, OK, Command, Example
-from rolloupe.cli.output import dumps, tell_csv
-from rolloupe.cli.terminal import complain, number, print_table, safe_json, tell
+from rolloupe.cli.frame import NOTHING, OK, Example
+from rolloupe.cli.options import AsJson, RunPaths, command, words
+from rolloupe.cli.runs import holding, opened, sample_in
+from rolloupe.cli.terminal import complain, dumps, number, print_table, safe_json, tell, tell_csv
 from rolloupe.errors import BadQuery
+from rolloupe.questions import option
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,36 +48,26 @@ def columns_of(ctx: click.Context, param: click.Parameter, value: str | None) ->
     return tuple(dict.fromkeys(filter(None, map(str.strip, (value or "").split(",")))))
 
 
-@click.command(cls=Command, examples=EXAMPLES)
-@one_sample.sample
-@options.one_run
-@click.option("--series", "names", multiple=True, metavar="NAME", help="Only this token series; may be repeated.")
-@click.option(
-    "--columns", callback=columns_of, metavar="A,B,...",
-    help="Only these columns, in this order; all for every one. Default: some series in a table, else all.",
-)  # fmt: skip
-@click.option("--worst", metavar="NAME", help="The tokens with the greatest values of this series first.")
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help=f"At most N tokens. Default: {SHOWN:,}; all with --json, --csv.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on each line.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values with a header.")
-@options.reading
-def tokens(
-    words: tuple[str, ...],
-    data_dirs: tuple[str, ...],
-    run_id: str | None,
-    names: tuple[str, ...],
-    columns: tuple[str, ...],
-    worst: str | None,
-    limit: int | None,
-    as_json: bool,
-    as_csv: bool,
-    **reading: Any,
-) -> int:
+class TokenOptions(Struct, frozen=True, kw_only=True):
+    """Which tokens to list, and what of them."""
+
+    words: tuple[str, ...]
+    names: Annotated[tuple[str, ...], option("Only this token series; may be repeated.", flags=("--series",))] = ()
+    columns: Annotated[
+        tuple[str, ...],
+        option(
+            "Only these columns, in this order; all for every one. Default: some series in a table, else all.",
+            "A,B,...", callback=columns_of,
+        ),
+    ] = ()  # fmt: skip
+    worst: Annotated[str | None, option("The tokens with the greatest values of this series first.")] = None
+    limit: Annotated[int | None, option(f"At most N tokens. Default: {SHOWN:,}; all with --json, --csv.", ge=1)] = None
+    as_json: AsJson = False
+    as_csv: Annotated[bool, option("Print comma-separated values with a header.", flags=("--csv",))] = False
+
+
+@command(examples=EXAMPLES, arguments=words("PATH... ID"))
+def tokens(asked: TokenOptions, place: RunPaths) -> int:
     """List the tokens of one sample, a line each, with their token series.
 
     A table has position, id, text, role, mask (whether the token counts) and, of the series, logprobs, entropy, kl_k3,
@@ -93,39 +85,38 @@ def tokens(
     With --csv, each line has the same; what is null there is empty, top_logprobs is JSON, and a text that a spreadsheet
     would take for a formula begins with an apostrophe.
     """
-    if as_json and as_csv:
+    if asked.as_json and asked.as_csv:
         raise click.UsageError("--json and --csv exclude each other.")
-    if names and columns:
+    if asked.names and asked.columns:
         raise click.UsageError("--columns chooses series too: add those of --series to it")
-    paths, sample_id = one_sample.paths_and_id(words, data_dirs)
-    with options.opened(options.place_of(paths, data_dirs, **reading), run_id=run_id) as runs:
-        run, sample_id = one_sample.holding(runs, run_id, sample_id)
-        whole = _with_position(run.sample(sample_id).tokens)
-        names, worst = _meant(names, whole), next(iter(_meant((worst,) if worst else (), whole)), None)
-        table = _chosen(whole, _columns(whole, names, columns, worst, is_whole=as_json or as_csv), worst)
-        if limit is not None:
-            table = table.slice(0, limit)
+    place, sample_id = sample_in(asked.words, place)
+    with opened(place, may_be_empty=True) as runs:
+        run, sample_id = holding(runs, sample_id)
+        whole = _with_positions(run.sample(sample_id).tokens)
+        table = _chosen(whole, asked)
         if not len(table):
             complain(f"Sample {sample_id} has no tokens: its record holds no token ids, strings or series.")
             return NOTHING
-        if as_json:
+        if asked.as_json:
             for document in _documents(table):
                 tell(document)
             return OK
-        if as_csv:
-            tell_csv(table.column_names, _rows(table))
+        if asked.as_csv:
+            batches = table.to_batches(max_chunksize=BATCH_ROWS)
+            columns = ([[*map(_known, column.to_pylist())] for column in batch.columns] for batch in batches)
+            tell_csv(table.column_names, (row for of_batch in columns for row in zip(*of_batch, strict=True)))
             return OK
-        shown = SHOWN if limit is None else limit
+        shown = SHOWN if asked.limit is None else asked.limit
         _print(table.slice(0, shown))
         if len(table) > shown:
             complain(f"{len(table) - shown:,} more of {len(table):,} tokens: see them with --limit, --json or --csv.")
         left_out = [name for name in _series(whole) if name not in table.column_names]
-        if left_out and not names and not columns:
+        if left_out and not asked.names and not asked.columns:
             complain(f"{len(left_out)} more series: {', '.join(left_out)}. See them with --columns.")
         return OK
 
 
-def _with_position(table: "pa.Table") -> "pa.Table":
+def _with_positions(table: "pa.Table") -> "pa.Table":
     """Return a table with the places of its rows, from 0; a series of that name is called `series.position`."""
     import pyarrow as pa
 
@@ -133,69 +124,58 @@ def _with_position(table: "pa.Table") -> "pa.Table":
     return table.rename_columns(names).add_column(0, OWN[0], pa.array(range(len(table))))
 
 
+def _chosen(table: "pa.Table", asked: TokenOptions) -> "pa.Table":
+    """Return columns of a table; with `--worst`, the tokens with the greatest values of this series first."""
+    import pyarrow.compute as pc
+
+    from rolloupe.tokens import name_among
+
+    series = _series(table)
+    names = [name_among(name, series) for name in asked.names]
+    worst = asked.worst and name_among(asked.worst, series)
+    columns = _columns(table, asked, names, worst)
+    if worst:
+        known = table.filter(pc.invert(pc.is_nan(table[worst])))
+        table = known.sort_by([(worst, "descending"), ("position", "ascending")])
+    return table.select(columns).slice(0, asked.limit)
+
+
 def _series(table: "pa.Table") -> list[str]:
     return [name for name in table.column_names if name not in (*OWN, ALTERNATIVES)]
 
 
-def _meant(names: tuple[str, ...], table: "pa.Table") -> tuple[str, ...]:
-    """Return the series that names mean, which may be another framework's."""
-    from rolloupe.tokens import name_among
-
-    return tuple(name_among(name, _series(table)) for name in names)
-
-
-def _columns(
-    table: "pa.Table", names: tuple[str, ...], columns: tuple[str, ...], worst: str | None, *, is_whole: bool
-) -> list[str]:
+def _columns(table: "pa.Table", asked: TokenOptions, names: Sequence[str], worst: str | None) -> list[str]:
     """Return the columns asked for. Raises `BadQuery` for an unknown one, and for an unknown series."""
     series = _series(table)
     for name in (*names, *([worst] if worst else ())):
         if name not in series:
             raise BadQuery(f"no token series {name!r}; the sample has: {', '.join(series) or 'none'}")
     every = [*OWN, *series, ALTERNATIVES]
-    if ALL in columns or (is_whole and not names and not columns):
+    is_whole = asked.as_json or asked.as_csv
+    if ALL in asked.columns or (is_whole and not names and not asked.columns):
         return every
-    for name in columns:
+    for name in asked.columns:
         if name not in every:
             raise BadQuery(f"no column {name!r}; the sample has: {', '.join(every)}")
     telling = [name for name in TELLING if name in series] or series[: len(TELLING)]
-    return list(dict.fromkeys(columns or [*OWN, *(names or telling), *([worst] if worst else ())]))
-
-
-def _chosen(table: "pa.Table", columns: list[str], worst: str | None) -> "pa.Table":
-    """Return columns of a table; with `worst`, the tokens with the greatest values of this series first."""
-    import pyarrow.compute as pc
-
-    if worst:
-        known = table.filter(pc.invert(pc.is_nan(table[worst])))
-        table = known.sort_by([(worst, "descending"), ("position", "ascending")])
-    return table.select(columns)
+    return list(dict.fromkeys(asked.columns or [*OWN, *(names or telling), *([worst] if worst else ())]))
 
 
 def _documents(table: "pa.Table") -> Iterator[str]:
     """Yield a JSON object for each row; column by column, for there may be millions of values."""
     keys = [f"{dumps(name)}: " for name in table.column_names]
     for batch in table.to_batches(max_chunksize=BATCH_ROWS):
-        columns = [
-            _values(column.to_pylist(), safe_json if name == ALTERNATIVES else dumps)
-            for name, column in zip(table.column_names, batch.columns, strict=True)
-        ]
+        columns = []
+        for name, column in zip(table.column_names, batch.columns, strict=True):
+            values = column.to_pylist()
+            if isinstance(values[0], float):
+                columns.append([repr(one) if math.isfinite(one) else dumps(_known(one)) for one in values])
+                continue
+            encode = safe_json if name == ALTERNATIVES else dumps
+            encoded = {one: "null" if one is None else encode(one) for one in {*values}}
+            columns.append([encoded[one] for one in values])
         for row in zip(*columns, strict=True):
             yield f"{{{', '.join(map(str.__add__, keys, row))}}}"
-
-
-def _values(column: list[Any], encode: Callable[[Any], str]) -> list[str]:
-    """Return values of one type as JSON: null for NaN."""
-    if isinstance(column[0], float):
-        return [repr(one) if math.isfinite(one) else dumps(_known(one)) for one in column]
-    known = {one: "null" if one is None else encode(one) for one in {*column}}
-    return [known[one] for one in column]
-
-
-def _rows(table: "pa.Table") -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a table for CSV."""
-    for batch in table.to_batches(max_chunksize=BATCH_ROWS):
-        yield from zip(*([*map(_known, column.to_pylist())] for column in batch.columns), strict=True)
 
 
 def _known(value: Any) -> Any:

@@ -1,13 +1,15 @@
 """`rolloupe tui`: show runs in the terminal."""
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Annotated, Any
 
 import click
+from msgspec import Struct
 
-from rolloupe.cli import options
-from rolloupe.cli.frame import Command, Example
+from rolloupe.cli.frame import Example
+from rolloupe.cli.options import RunPaths, command
 from rolloupe.errors import NotFound
+from rolloupe.questions import option
+from rolloupe.server.settings import StateDir
 
 EXAMPLES = (
     Example("rolloupe tui RUN_DIR", "One run, over SSH; `?` shows the keys"),
@@ -19,48 +21,41 @@ MISSING = "the terminal needs Textual. Next: pip install 'rolloupe[tui]', or in 
 
 MASK = r"<\|image_pad\|>|<\|imgpad\|>|<\|audio_comp_pad\|>"
 
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def looks(command: F) -> F:
-    """Add the options of the terminal."""
-    for option in (
-        click.option(
-            "--mask-str",
-            default=MASK,
-            metavar="REGEX",
-            help="Show each match as *, and a run of N as *×N; '' masks nothing. Default: padding of images and sound.",
-        ),
-        click.option(
-            "--theme",
-            type=click.Choice(["auto", "dark", "light", "sixteen"]),
-            default="auto",
-            show_default=True,
-            help="Colours; `sixteen` are those of the terminal itself.",
-        ),
-    ):
-        command = option(command)
-    return command
+Theme = Annotated[
+    str,
+    option(
+        "Colours; `sixteen` are those of the terminal itself.",
+        type=click.Choice(["auto", "dark", "light", "sixteen"]), show_default=True,
+    ),
+]  # fmt: skip
+MaskPattern = Annotated[
+    str,
+    option(
+        "Show each match as *, and a run of N as *×N; '' masks nothing. Default: padding of images and sound.", "REGEX"
+    ),
+]
 
 
-@click.command(cls=Command, examples=EXAMPLES)
-@options.paths
-@options.one_run
-@click.option("--split", default="", metavar="NAME", help="Begin in this split. Default: train, or the first.")
-@looks
-@options.state
-@options.reading
-def tui(run_id: str | None, split: str, mask_str: str, theme: str, state_dir: str | None, **place: Any) -> None:
+class TerminalOptions(Struct, frozen=True, kw_only=True):
+    """What to show first, and how."""
+
+    split: Annotated[str, option("Begin in this split. Default: train, or the first.")] = ""
+    theme: Theme = "auto"
+    mask_str: MaskPattern = MASK
+    state_dir: StateDir = None
+
+
+@command(examples=EXAMPLES)
+def tui(asked: TerminalOptions, place: RunPaths) -> None:
     """Show runs in the terminal, live.
 
     Needs the extra `rolloupe[tui]`. The terminal shows the same samples, lists, figures and tokens as the page, from
     the same index. No key changes a file of the run.
     """
-    start(options.place_of(**place), run_id=run_id, split=split, mask=mask_str, theme=theme, state_dir=state_dir)
+    start(place, asked.theme, split=asked.split, mask=asked.mask_str, state_dir=asked.state_dir)
 
 
-def start(place: options.RunPaths, *, theme: str = "auto", **how: Any) -> None:
+def start(place: RunPaths, theme: str = "auto", **how: Any) -> None:
     """Show the runs until the person leaves. Raises `NotFound` without Textual."""
     try:
         import textual  # noqa: F401
@@ -68,4 +63,4 @@ def start(place: options.RunPaths, *, theme: str = "auto", **how: Any) -> None:
         raise NotFound(MISSING) from None
     from rolloupe.tui.start import RunChoice, show
 
-    show(RunChoice(place.paths, place.index_dir, place.reading, **how), theme)
+    show(RunChoice(*place, **how), theme)

@@ -1,4 +1,8 @@
-"""SERVEDOC"""
+"""`rolloupe view`: listens, prints the address, opens the runs, and stops at once on a signal.
+
+The server listens before it looks at any run; requests wait for the library. Its log is sanitised and has no line for
+each request: addresses are hostile.
+"""
 
 import contextlib
 import errno
@@ -9,17 +13,16 @@ import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from rolloupe.errors import BadQuery, UnreadablePath
-from rolloupe.model import AS_FOUND, Reading
 from rolloupe.server.process.console import say, tell
 from rolloupe.server.process.token_file import MIN_CHARS, secrets_of
-from rolloupe.server.settings import Settings, base_path_of, bracketed, hosts_of, origins_of
+from rolloupe.server.settings import RunPaths, Settings, ViewerOptions, base_path_of, bracketed, hosts_of, origins_of
 from rolloupe.storage import is_remote, notices, place_of
 
 if TYPE_CHECKING:
@@ -35,13 +38,13 @@ def has_display() -> bool:
 
 def open_page(address: str) -> None:
     """Open an address in the background; some browsers' commands return only after the browser closes."""
+
+    def open_browser() -> None:
+        with contextlib.suppress(webbrowser.Error, OSError):
+            webbrowser.open(address)
+
     if has_display():
-        threading.Thread(target=_open, args=(address,), name="browser", daemon=True).start()
-
-
-def _open(address: str) -> None:
-    with contextlib.suppress(webbrowser.Error, OSError):
-        webbrowser.open(address)
+        threading.Thread(target=open_browser, name="browser", daemon=True).start()
 
 
 READY = "ready"
@@ -49,22 +52,6 @@ READY = "ready"
 
 PORT_TAKEN = 98
 """Exit code: the port that the other side has drawn is in use."""
-
-
-def token_from_input() -> str | None:
-    """Read the line with the token. None for an empty one."""
-    return sys.stdin.readline().strip() or None
-
-
-def end_with_input() -> None:
-    """Stop as at SIGTERM once standard input is closed, however the other side has ended."""
-    threading.Thread(target=_wait, name="standard input", daemon=True).start()
-
-
-def _wait() -> None:
-    while sys.stdin.read(4096):
-        pass
-    os.kill(os.getpid(), signal.SIGTERM)
 
 
 PORT = 8080
@@ -98,9 +85,8 @@ def listening(host: str, port: int | None) -> socket.socket:
 def _bound(host: str, port: int) -> socket.socket:
     if not 0 <= port < 2**16:
         raise OverflowError("ports are numbers from 0 to 65535")  # getaddrinfo would read 70000 as 4464
-    family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[
-        0
-    ]
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, kind, protocol, _, place = found[0]
     listener = socket.socket(family, kind, protocol)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -118,72 +104,59 @@ CLOSING_S = 0.5
 """Time for the indexers to stop. They rename complete files into place, so stopping them damages nothing."""
 
 
-def serve(
-    paths: Sequence[Path | str],
-    *,
-    host: str = "127.0.0.1",
-    port: int | None = None,
-    base_path: str = "",
-    cache_memory_mb: int = 64,
-    cache_entries: int = 1000,
-    open_browser: bool = True,
-    token: str | None = None,
-    no_token: bool = False,
-    rotate_token: bool = False,
-    allow_hosts: Sequence[str] = (),
-    cors: Sequence[str] = (),
-    index_dir: Path | str | None = None,
-    state_dir: str | None = None,
-    reading: Reading = AS_FOUND,
-    budget_bytes: int | None = None,
-    over_ssh: bool = False,
-    only: str | None = None,
-) -> None:
-    """Show the runs at some paths until interrupted, or of several the one with the id `only`.
+def serve(place: RunPaths, options: ViewerOptions, *, over_ssh: bool = False) -> None:
+    """Show the runs at some paths until interrupted, or of several the one that the place names.
 
-    `port` None means 8080 or the next free one; with `over_ssh` the token comes by standard input, and the server ends
-    with that. Raises `UnreadablePath` for a missing path or tokenizer,
-    `NotRecognised` if a given format does not fit, `BadQuery` for invalid options (such as a port in use).
+    With `over_ssh` the token comes by standard input, and the server ends with that: a command line would show the
+    token to everybody on the machine, and a viewer would outlive a connection that is lost.
+
+    Raises `UnreadablePath` for a missing path or tokenizer, `NotRecognised` if a given format does not fit,
+    `BadQuery` for invalid options (such as a port in use).
     """
-    check_places(paths, reading)
-    if over_ssh and not no_token:
-        token = token_from_input()
-    access = access_of(token, no_token=no_token, rotate=rotate_token)
+    check_places(place)
+    token = sys.stdin.readline().strip() or None if over_ssh and not options.no_token else options.token
+    access = access_of(token, no_token=options.no_token, rotate=options.rotate_token)
     settings = Settings(
-        host=host,
-        base_path=base_path_of(base_path),
-        allow_hosts=hosts_of(allow_hosts),
-        cors=origins_of(cors),
-        state_dir=state_dir,
-        cache_memory_mb=cache_memory_mb,
-        cache_entries=cache_entries,
+        host=options.host,
+        base_path=base_path_of(options.base_path),
+        allow_hosts=hosts_of(options.allow_hosts),
+        cors=origins_of(options.cors),
+        state_dir=options.state_dir,
+        cache_memory_mb=options.cache_memory_mb,
+        cache_entries=options.cache_entries,
         **access,
     )
     notices.listen(say)
-    listener = listening(host, port)
+    listener = listening(options.host, options.port)
+    port = listener.getsockname()[1]
     if over_ssh:
-        end_with_input()
+        threading.Thread(target=end_with_input, name="standard input", daemon=True).start()
         tell(READY)
     else:
-        announce(settings, listener.getsockname()[1])
-    if open_browser:
-        open_page(address(settings, listener.getsockname()[1], settings.first_token))
+        announce(settings, port)
+    if not options.no_browser:
+        open_page(address(settings, port, settings.first_token))
     with listener:
-        library = opening(
-            paths, index_dir=index_dir, reading=reading, budget_bytes=budget_bytes, state_dir=state_dir, only=only
-        )
+        library = opening(place, state_dir=options.state_dir, budget_bytes=options.budget_bytes, only=place.run_id)
         run(library, settings, listener)
 
 
-def check_places(paths: Sequence[Path | str], reading: Reading) -> None:
+def end_with_input() -> None:
+    """Stop as at SIGTERM once standard input is closed, however the other side has ended."""
+    while sys.stdin.read(4096):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def check_places(place: RunPaths) -> None:
     """Raise `UnreadablePath` for a missing path or tokenizer: the library opens only after the address is printed."""
-    for path in paths:
+    for path in place.paths:
         if not (is_remote(place_of(path)) or os.path.exists(os.path.expanduser(path))):
             raise UnreadablePath(f"{path} does not exist. Next: check the path")
-    if reading.tokenizer:
+    if place.reading.tokenizer:
         from rolloupe import tokenizer
 
-        tokenizer.load(reading.tokenizer, download=reading.download_tokenizer)
+        tokenizer.load(place.reading.tokenizer, download=place.reading.download_tokenizer)
 
 
 def access_of(token: str | None, *, no_token: bool, rotate: bool) -> dict[str, Any]:
@@ -229,7 +202,7 @@ def announce(settings: Settings, port: int) -> None:
         say("Warning: --cors '*' without a token also lets any web page that you visit read them.")
 
 
-def opening(paths: Sequence[Path | str], *, state_dir: Path | str | None = None, **options: Any) -> "Future[Library]":
+def opening(place: RunPaths, *, state_dir: Path | str | None = None, **options: Any) -> "Future[Library]":
     """Start to open the library, in a thread: searching folders takes time. Returns once that thread has its imports.
 
     Two threads that import NumPy at once, each from another end, may both find it half made.
@@ -249,9 +222,11 @@ def opening(paths: Sequence[Path | str], *, state_dir: Path | str | None = None,
             finally:
                 imported.set()
             query.prepare()
-            future.set_result(
-                Library(paths, follow=True, patience_s=PATIENCE_S, scores=ScoreFiles(state_dir), **options)
-            )
+            library = Library(
+                place.paths, index_dir=place.index_dir, follow=True, reading=place.reading, patience_s=PATIENCE_S,
+                scores=ScoreFiles(state_dir), **options,
+            )  # fmt: skip
+            future.set_result(library)
         except BaseException as error:
             future.set_exception(error)
 

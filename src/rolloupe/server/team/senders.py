@@ -1,4 +1,9 @@
-"""SENDERS"""
+"""Who sends requests to a team's server: people whom a proxy names, or who log in at an OpenID provider.
+
+A proxy has authenticated people, and sets a header on each request. A login is the code flow, by authlib: whoever has
+logged in carries a signed cookie with the name that the provider gave. The server keeps no sessions: any server with
+the same client secret knows the cookies of the others.
+"""
 
 import hashlib
 import ipaddress
@@ -16,6 +21,7 @@ from rolloupe.errors import BadQuery
 from rolloupe.server.people import Refused, checked_name
 from rolloupe.server.security.auth import cookies
 from rolloupe.server.security.layers import accepts_pages, is_api, plain_page
+from rolloupe.server.settings import TeamOptions
 
 HEADER = re.compile(r"header:([A-Za-z0-9-]{1,100})")
 UNIX = "unix"
@@ -169,18 +175,15 @@ class OidcLogin:
             return await self._begun(scope, receive, asked)
         if path == CALLBACK:
             return await self._logged_in(scope, receive)
-        return None if not _is_page(scope) or self._knows(scope) else self._to_login(scope)
-
-    def _knows(self, scope: Scope) -> bool:
+        if is_api(path) or not accepts_pages(scope):
+            return None  # what a script asks for must not lead it to another server
         try:
-            return bool(self.name(scope))
+            self.name(scope)
         except Refused:
-            return False
-
-    def _to_login(self, scope: Scope) -> Response:
-        query = scope["query_string"].decode("latin-1")
-        place = quote(scope["path"]) + (f"?{query}" if query else "")
-        return RedirectResponse(f"{self._base_path}{LOGIN}?{urlencode({'next': place})}", 303)
+            query = scope["query_string"].decode("latin-1")
+            place = quote(path) + (f"?{query}" if query else "")
+            return RedirectResponse(f"{self._base_path}{LOGIN}?{urlencode({'next': place})}", 303)
+        return None
 
     async def _begun(self, scope: Scope, receive: Receive, place: str) -> Response:
         """Send the browser to the provider."""
@@ -261,14 +264,15 @@ def local_place(place: str) -> str:
     return place if is_local and not place.startswith("/auth/") else "/"
 
 
-def client_of(users_from: str, client_id: str, secret: str, public_url: str, claim: str) -> OidcClient:
+def client_of(options: TeamOptions, secret: str) -> OidcClient:
     """Return the client of `--users-from oidc:ISSUER`. Raises `BadQuery`."""
-    found = ISSUER.fullmatch(users_from)
-    if found is None:
-        raise BadQuery(f"--users-from {users_from!r} is not understood; give oidc:https://ISSUER")
-    if not client_id or not secret or not public_url:
+    match = ISSUER.fullmatch(options.users_from)
+    if match is None:
+        raise BadQuery(f"--users-from {options.users_from!r} is not understood; give oidc:https://ISSUER")
+    if not options.oidc_client or not secret or not options.public_url:
         raise BadQuery("--users-from oidc needs --oidc-client ID, --oidc-secret-file FILE and --public-url URL")
-    return OidcClient(found["issuer"].rstrip("/"), client_id, secret, public_url.rstrip("/"), claim)
+    issuer, public_url = match["issuer"].rstrip("/"), options.public_url.rstrip("/")
+    return OidcClient(issuer, options.oidc_client, secret, public_url, options.oidc_claim)
 
 
 def _read(serializer: Any, value: str, most_s: int) -> Any:
@@ -285,11 +289,6 @@ def _cookie(scope: Scope, name: str) -> str:
     """The value of a cookie that a request has once."""
     values = [value for key, value in cookies(scope) if key == name]
     return values[0] if len(values) == 1 else ""
-
-
-def _is_page(scope: Scope) -> bool:
-    """True if a browser goes to a page: what a script asks for must not lead it to another server."""
-    return not is_api(scope["path"]) and accepts_pages(scope)
 
 
 def _failed(status: int, error: str, what_next: str = AGAIN) -> Response:

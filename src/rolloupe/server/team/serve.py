@@ -1,24 +1,22 @@
-"""TEAMSERVE"""
+"""`rolloupe serve`: one server for a team, behind a proxy that knows who its people are, or with a login."""
 
 import contextlib
 import os
 import re
 import socket
 import stat
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
 from rolloupe.errors import BadQuery, UnreadablePath
-from rolloupe.model import AS_FOUND, Reading
 from rolloupe.server.access import AccessFile
-from rolloupe.server.people import RATE, Senders, Team
+from rolloupe.server.people import Senders, Team
 from rolloupe.server.process.console import say, tell
 from rolloupe.server.process.serve import check_places, listening, opening, run
 from rolloupe.server.process.token_file import MIN_CHARS
-from rolloupe.server.settings import Settings, base_path_of, hosts_of, is_loopback
+from rolloupe.server.settings import RunPaths, Settings, TeamOptions, base_path_of, hosts_of, is_loopback
 from rolloupe.server.team.senders import UNIX, OidcLogin, ProxyHeader, client_of, header_of, proxies_of
 from rolloupe.state import State
 from rolloupe.storage import open_named
@@ -83,79 +81,56 @@ def _is_used(path: str) -> bool:
 PUBLIC_URL = re.compile(r"https?://(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(:\d{1,5})?(?P<path>/(?!/).*)?")
 
 
-def serve_team(
-    paths: Sequence[Path | str],
-    *,
-    listen: str = "127.0.0.1:8080",
-    users_from: str,
-    trusted_proxies: Sequence[str] = (),
-    oidc_client: str = "",
-    oidc_secret_file: Path | None = None,
-    oidc_claim: str = "email",
-    access: Path | None = None,
-    public_url: str = "",
-    state_url: str = "",
-    rate: float = RATE,
-    metrics_token_file: Path | None = None,
-    cache_memory_mb: int = 64,
-    cache_entries: int = 1000,
-    index_dir: Path | str | None = None,
-    state_dir: str | None = None,
-    reading: Reading = AS_FOUND,
-    budget_bytes: int | None = None,
-) -> None:
+def serve_team(place: RunPaths, options: TeamOptions) -> None:
     """Serve the runs at some paths to a team until interrupted.
 
     Raises `UnreadablePath` for a missing path or file, `BadQuery` for invalid options.
     """
-    check_places(paths, reading)
-    host, base_path = public_place(public_url)
-    people = AccessFile(access)
-    if users_from.startswith("oidc:"):
-        if access is None:
-            raise BadQuery("name roles in a file with --access: anybody may have an account at a provider")
-        secret = "" if oidc_secret_file is None else secret_in(oidc_secret_file)
-        client = client_of(users_from, oidc_client, secret, public_url, oidc_claim)
-        senders: Senders = OidcLogin(client)
-        source = f"People log in at {client.issuer}."
-    else:
-        header, proxies = header_of(users_from), proxies_of(trusted_proxies)
-        if listen.startswith(f"{UNIX}:"):
-            proxies = (*proxies, UNIX)
-        if not proxies:
-            raise BadQuery("name the proxy with --trusted-proxy ADDRESS: no one else may say who sends a request")
-        senders = ProxyHeader(header, proxies)
-        peers = ", ".join(trusted_proxies) or "whoever may open that socket"
-        source = f"People come from the header {header}, which {peers} may set."
-    place = listening_at(listen)
+    check_places(place)
+    host, base_path = public_place(options.public_url)
+    people = AccessFile(options.access)
+    senders, source = senders_of(options)
+    listener = listening_at(options.listen)
     settings = Settings(
-        host=place.host or "127.0.0.1",
+        host=listener.host or "127.0.0.1",
         base_path=base_path,
         token=None,
         allow_hosts=hosts_of([host] if host else []),
-        state_dir=state_dir,
-        state_url=checked_database(state_url),
-        cache_memory_mb=cache_memory_mb,
-        cache_entries=cache_entries,
-        team=Team(senders, people, rate=rate, metrics_token=metrics_token_of(metrics_token_file)),
+        state_dir=options.state_dir,
+        state_url=checked_database(options.state_url),
+        cache_memory_mb=options.cache_memory_mb,
+        cache_entries=options.cache_entries,
+        team=Team(senders, people, rate=options.rate, metrics_token=metrics_token_of(options.metrics_token_file)),
     )
-    if access is not None:
-        reading = msgspec.structs.replace(reading, links_stay_in_run=True)
+    if options.access is not None:
+        place = place._replace(reading=msgspec.structs.replace(place.reading, links_stay_in_run=True))
     allow_many_files()
-    announce(place, source, access)
-    with place.socket:
+    announce(listener, source, options.access)
+    with listener.socket:
         from rolloupe.index import NO_WORK
 
         library = opening(
-            paths,
-            index_dir=index_dir,
-            reading=reading,
-            budget_bytes=budget_bytes,
-            state_dir=state_dir,
-            own_work=NO_WORK,
-            hides_runs=access is not None,
-        )
-        run(library, settings, place.socket)
+            place, state_dir=options.state_dir, budget_bytes=options.budget_bytes, own_work=NO_WORK,
+            hides_runs=options.access is not None,
+        )  # fmt: skip
+        run(library, settings, listener.socket)
+
+
+def senders_of(options: TeamOptions) -> tuple[Senders, str]:
+    """Return what knows who sends requests, and that in a sentence. Raises `BadQuery`."""
+    if options.users_from.startswith("oidc:"):
+        if options.access is None:
+            raise BadQuery("name roles in a file with --access: anybody may have an account at a provider")
+        secret = "" if options.oidc_secret_file is None else secret_in(options.oidc_secret_file)
+        client = client_of(options, secret)
+        return OidcLogin(client), f"People log in at {client.issuer}."
+    header, proxies = header_of(options.users_from), proxies_of(options.trusted_proxies)
+    if options.listen.startswith(f"{UNIX}:"):
+        proxies = (*proxies, UNIX)
+    if not proxies:
+        raise BadQuery("name the proxy with --trusted-proxy ADDRESS: no one else may say who sends a request")
+    peers = ", ".join(options.trusted_proxies) or "whoever may open that socket"
+    return ProxyHeader(header, proxies), f"People come from the header {header}, which {peers} may set."
 
 
 def checked_database(state_url: str) -> str:

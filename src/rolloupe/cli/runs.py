@@ -1,0 +1,177 @@
+"""How a command opens its runs, and says what is missing."""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rolloupe.cli import progress
+from rolloupe.cli.frame import NOTHING
+from rolloupe.cli.options import RunPaths, with_paths
+from rolloupe.cli.terminal import complain
+from rolloupe.errors import BadQuery, IncompleteIndex, NotFound
+
+if TYPE_CHECKING:
+    from rolloupe.api import Run, Runs
+    from rolloupe.formats.discovery import Note
+
+SHUT = "could not be read"
+"""What notes say of files and folders that may not be read, or not at this moment."""
+
+LISTED = 10
+"""How many missing parts of the index are listed; the rest are counted."""
+
+NUMBERED = re.compile(r"(?P<split>[^#]+)/(?P<step>-?\d{1,18})#(?P<number>\d{1,18})", re.DOTALL)
+"""A sample by its number in its step; ids escape `#` as %23."""
+
+
+@contextmanager
+def opened(
+    place: RunPaths, *, reads_index: bool = True, texts: bool = False, may_be_empty: bool = False,
+    state_dir: str | None = None, **how: Any,
+) -> "Iterator[Runs]":  # fmt: skip
+    """Open the runs of a place, or the one that `--run` names, and wait, with a progress bar, until they are indexed.
+
+    Ends the command if no run is there, unless the place may be empty. `how` are further arguments of `runs_at`.
+
+    Raises `NotFound` if there are others than `--run` alone. Raises `IncompleteIndex` after the command has answered
+    if parts of the index are missing; with `texts`, parts without texts count, too. Commands without `reads_index`
+    answer from the run's files alone; for them it raises only if they found nothing.
+    """
+    from rolloupe import api
+    from rolloupe.index.execution.processes import keep_pandas_out
+    from rolloupe.storage import notices
+
+    keep_pandas_out()
+    notices.listen(complain)
+    with progress.looking():
+        runs = api.runs_at(
+            [Path(path) for path in place.paths],
+            index_dir=place.index_dir,
+            reading=place.reading,
+            state_dir=state_dir or os.environ.get("ROLLOUPE_STATE_DIR"),
+            only=place.run_id,
+            **how,
+        )
+    with runs:
+        if not (len(runs) or may_be_empty):
+            explain_nothing(runs)
+            raise click.exceptions.Exit(NOTHING)
+        if reads_index:
+            progress.wait(runs, texts=texts)
+        try:
+            check_reward_key(runs, place.reading.reward_key)
+            for source in (source for run in runs for source in (run.curve_sources() if place.reading.metrics else ())):
+                if source.is_named and source.note:
+                    complain(f"{source.path}: {source.note}")
+            yield runs
+        except (BadQuery, NotFound) as error:
+            if isinstance(error, NotFound) or error.column is not None:  # it may be in a missing part
+                require_complete(runs, texts=texts, before=f"{error}. ")
+            raise
+        if reads_index:
+            require_complete(runs, texts=texts)
+
+
+def check_reward_key(runs: "Runs", key: str) -> None:
+    """Refuse a reward key that no run has: all rewards would silently disappear."""
+    if not (key and len(runs)):
+        return
+    metrics = {name for run in runs for name in (*run.columns(), *run.value_names()[0])}
+    if metrics.isdisjoint((key, f"reward.{key}")):
+        raise BadQuery(
+            f"no run has a sample metric {key!r} to use as the reward; there are: {', '.join(sorted(metrics)[:40])}",
+            column=key,
+        )
+
+
+def require_complete(runs: "Runs", *, texts: bool = False, before: str = "") -> None:
+    """Raise `IncompleteIndex`, which lists the missing parts, if these runs could not be indexed completely."""
+    missing = [
+        f"  {run.id}, {part.source}, {part.reason.partition('. Next:')[0]}"
+        for run in runs
+        for part in run.failures(texts=texts)
+    ]
+    if not missing:
+        return
+    count = f"{len(missing)} part{'' if len(missing) == 1 else 's'} of the index could not be made"
+    loss, cause = "answers lack their contents", "fix it"
+    if texts and not any(run.failures() for run in runs):
+        loss = "searches are slower without their texts, and derived metrics lack their values"
+    if any("could not be written" in line for line in missing):
+        cause = "fix the cause, such as a full disk, or name another folder with --index-dir"
+    more = [f"  and {len(missing) - LISTED} more"] if len(missing) > LISTED else []
+    head = f"{before}{count} at {runs.index_dir}; {loss}:"
+    raise IncompleteIndex("\n".join([head, *missing[:LISTED], *more, f"Next: {cause}; then try again"]))
+
+
+def only(runs: "Runs", *, reads_index: bool = True) -> "Run":
+    """Return the only run, whose index must be complete if it is read. Raises `NotFound`, and `IncompleteIndex`."""
+    if len(runs) > 1:
+        names = ", ".join(run.id for run in runs[:20])
+        raise NotFound(f"{len(runs)} runs are there: choose one with --run; they are {names}")
+    if reads_index:
+        require_complete(runs)
+    return runs[0]
+
+
+def explain_nothing(runs: "Runs") -> None:
+    """Explain on standard error why no run was found."""
+    complain("No run was found. `rolloupe doctor PATH` says more.")
+    _complain_of(runs.notes)
+
+
+def name_shut(runs: "Runs") -> None:
+    """Name on standard error what was not looked at, or could not be read, beside the runs that were found."""
+    _complain_of([note for note in runs.notes if note.is_late])
+    shut = [note for note in runs.notes if SHUT in note.reason and not note.is_late]
+    if shut:
+        places = "1 place" if len(shut) == 1 else f"{len(shut):,} places"
+        complain(f"{places} could not be read. `rolloupe doctor PATH` says more.")
+        _complain_of(shut)
+
+
+def _complain_of(notes: "Sequence[Note]") -> None:
+    for note in sorted(notes, key=lambda note: not note.is_late)[:5]:
+        complain(f"  {note.path}: {note.reason}")
+
+
+def sample_in(words: Sequence[str], place: RunPaths) -> tuple[RunPaths, str]:
+    """Return the place and the sample that `PATH... ID` names. A usage error if one is missing."""
+    ctx = click.get_current_context()
+    if not words:
+        raise click.UsageError("Missing argument 'ID'. `rolloupe query PATH` has the ids.", ctx)
+    *paths, sample_id = words
+    if not (paths or place.paths):
+        raise click.UsageError(f"Missing argument 'ID'. `rolloupe query {sample_id}` has the ids.", ctx)
+    return with_paths(place, [*paths, *place.paths]), sample_id
+
+
+def holding(runs: "Runs", sample_id: str) -> "tuple[Run, str]":
+    """Return the run that has the sample, and its id. Raises `NotFound` if no run has it, or several."""
+    if not len(runs):
+        explain_nothing(runs)
+    if numbered := NUMBERED.fullmatch(sample_id):
+        matches = [(run, key) for run in runs if (key := _by_number(run, numbered)) is not None]
+    else:
+        matches = [(run, sample_id) for run in runs if len(runs) == 1 or run.has(sample_id)]
+    if len(matches) == 1:
+        return matches[0]
+    names = ", ".join(run.id for run in ([run for run, _ in matches] or [*runs])[:20]) or "none"
+    if matches:
+        raise NotFound(f"several runs have a sample {sample_id!r}; choose one with --run: {names}")
+    raise NotFound(f"no run has a sample {sample_id!r}; looked in: {names}")
+
+
+def _by_number(run: "Run", place: re.Match[str]) -> str | None:
+    """Return the id of a sample by its number in its step; None if the run has no such step or sample."""
+    where = f"number = {place['number']}"
+    try:
+        sample = next(run.samples(split=place["split"], step=int(place["step"]), where=where, limit=1), None)
+    except NotFound:
+        return None
+    return None if sample is None else str(sample.key)
