@@ -5,10 +5,9 @@ It answers no question itself: every method calls one function of `rolloupe.quer
 
 from rolloupe.api.arguments import Where, at_most, sample_query, within
 from rolloupe.api.comparison import ConfigComparison, GroupedCurve, compare, compare_curves
-from rolloupe.api.open_runs import AnyPath, open, runs_at  # noqa: A004 - users call it as rolloupe.open
 from rolloupe.api.results import RawRecord
 from rolloupe.api.run import Run
-from rolloupe.api.runs import Runs
+from rolloupe.api.runs import AnyPath, Runs, open, runs_at  # noqa: A004 - users call it as rolloupe.open
 
 __all__ = [
     "AnyPath",

@@ -1,24 +1,105 @@
-"""Lists of samples: the arguments of `Run.samples` and `Run.search` as a query, and what answers it."""
+"""Results that need the heavy modules: items, groups and curves of a notebook, alarms, lists of samples, hits."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
 from rolloupe import query
 from rolloupe.api.arguments import at_most, within
-from rolloupe.api.notebook import NotebookItem
-from rolloupe.api.results import Samples
+from rolloupe.api.results import SHOWN_ROWS, Rows, Samples, Tabular, flat, html_table
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
+from rolloupe.insight import CheckedCurves, Raised
 from rolloupe.query import SampleQuery
-from rolloupe.query import search as text_search
-from rolloupe.query.search import TextQuery
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from rolloupe.query.search import Found, Hit, SearchProgress, Transcript
+
+
+UNSEEN = frozenset(["values", "metrics", "tags", "attempt"])
+"""Fields of an item that have no column of their own."""
+
+
+class NotebookItem(query.SampleItem, frozen=True):
+    """A sample in a list."""
+
+    def _repr_html_(self) -> str:
+        row: dict[str, Any] = {name: value for name, value in asdict(self).items() if name not in UNSEEN}
+        for kind, values in (("metric", self.metrics), ("tag", self.tags)):
+            row |= {f"{kind}.{name}" if name in row else name: value for name, value in values.items()}
+        return html_table([row], 1)
+
+
+class NotebookGroup(query.GroupSummary):
+    """A group of a step."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return html_table([flat(self)], 1)
+
+
+class NotebookCurve(query.Curve, Tabular):
+    """A curve, which also comes as a table."""
+
+    def arrow(self) -> "pa.Table":
+        """Return the points as a `pyarrow.Table`: `step`, `value`, and what else the query asks for.
+
+        That is `spread`, `low`, `high`, `smooth` and `x`, as the fields of the curve are called.
+        """
+        import pyarrow as pa
+
+        names = ("spread", "low", "high", "smooth", "x")
+        others = {name: array for name in names if (array := getattr(self, name)) is not None}
+        return pa.table({"step": self.steps, "value": self.values, **others})
+
+    def __repr__(self) -> str:
+        steps = f", steps {self.steps[0]} to {self.steps[-1]}" if len(self.steps) else ""
+        stat = f", {self.query.stat}" if self.query.stat else ""
+        return (
+            f"<Curve {query.curve_name(self.query)}{stat}: {len(self.steps)} points{steps}; "
+            ".steps and .values, or .arrow(), .pandas(), .polars()>"
+        )
+
+    def _repr_html_(self) -> str:
+        return html_table(self.arrow().slice(0, SHOWN_ROWS).to_pylist(), len(self.steps))
+
+
+FIELDS = ("title", "text", "first_step", "last_step", "split", "where", "sort")
+
+
+class RunCheck(Rows[Raised]):
+    """The alarms of a run, errors first, and which rules were checked."""
+
+    def __init__(self, found: CheckedCurves) -> None:
+        super().__init__(found.raised)
+        self.checked = found.checked
+        """The rules that the run has enough for, by name."""
+        self.unchecked = found.unchecked
+        """The other ones: `rule` and `reason`."""
+
+    def arrow(self) -> "pa.Table":
+        """Return the alarms as a `pyarrow.Table`: `rule`, `severity`, the fields of an alarm, and `words`."""
+        import pyarrow as pa
+
+        steps = {"first_step", "last_step"}
+        names = ("rule", "severity", *FIELDS, "words")
+        schema = pa.schema([(name, pa.int64() if name in steps else pa.string()) for name in names])
+        return pa.Table.from_pylist(self._rows(), schema=schema)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
+            {"rule": rule.name, "severity": rule.severity, **{name: getattr(alarm, name) for name in FIELDS},
+             "words": rule.words}
+            for rule, alarm in self
+        ]  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        without = f"<p>{len(self.checked)} rules checked; {len(self.unchecked)} could not be</p>"
+        return html_table(self._rows(), len(self)) + without
 
 
 class Hits(Iterator["Hit"]):
@@ -64,8 +145,3 @@ def samples(run: OpenRun, whole: SampleQuery | None, narrowed: SampleQuery) -> S
         return within(chosen, query.samples(run, at_most(chosen, 0)).total)
 
     return Samples((NotebookItem(**asdict(item)) for item in query.every(run, chosen)), table, total)
-
-
-def search(run: OpenRun, wanted: TextQuery, narrowed: SampleQuery, limit: int | None) -> Hits:
-    """Search the texts of the samples of a query."""
-    return Hits(text_search.search(run, wanted, narrowed, limit=limit))

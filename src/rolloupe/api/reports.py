@@ -72,13 +72,15 @@ def write(
         if first is None:
             raise NotFound(f"no sample has {by}, so nothing was written; `by` takes another measure, such as reward")
         samples = chain([first], samples)
+    labels = {column.name: column.label for column in query.catalogue(run).columns}
     about = Report(
         title=title or run.info.name,
         about=scope,
         total=total,
         made=made_now(),
         measure=measure.removeprefix(DERIVED),
-        measure_title=measure and (TITLES.get(measure) or _label_of(run, measure)),
+        measure_title=measure
+        and (TITLES.get(measure) or labels.get(measure, labels.get(f"{DERIVED}{measure}")) or measure),
     )
     try:
         return write_report(target, about, samples, tokens=tokens, insight=insight)
@@ -89,7 +91,10 @@ def write(
 def _sorted(run: "OpenRun", wanted: "SampleQuery", by: str, worst: int) -> "SampleQuery":
     """Return the query for the worst samples by a column: of the reward the lowest, of all others the greatest."""
     if by == MAX_KL:
-        rated = [_rated(wanted, column) for column in KL_COLUMNS]
+        rated = [
+            replace(wanted, sort=column, where=(*wanted.where, query.Condition(column, ">=", -math.inf)))
+            for column in KL_COLUMNS
+        ]  # the samples with a value in a column, sorted by it
         wanted = next((one for one in rated if query.samples(run, replace(one, limit=0)).total), rated[0])
         by = wanted.sort
     if not query.has_column(run, by):
@@ -98,20 +103,9 @@ def _sorted(run: "OpenRun", wanted: "SampleQuery", by: str, worst: int) -> "Samp
     return replace(wanted, sort=by, descending=by != "reward", limit=worst)
 
 
-def _rated(wanted: "SampleQuery", column: str) -> "SampleQuery":
-    """Return the query for the samples with a value in a column, sorted by it."""
-    return replace(wanted, sort=column, where=(*wanted.where, query.Condition(column, ">=", -math.inf)))
-
-
 def _total(run: "OpenRun", wanted: "SampleQuery") -> int:
     """Return how many samples match a query, however many of them it asks for."""
     return query.samples(run, replace(wanted, offset=0, limit=0)).total
-
-
-def _label_of(run: "OpenRun", column: str) -> str:
-    """Return what people call a column."""
-    labels = {one.name: one.label for one in query.catalogue(run).columns}
-    return labels.get(column, labels.get(f"{DERIVED}{column}")) or column
 
 
 def _samples(

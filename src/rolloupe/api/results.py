@@ -120,13 +120,13 @@ class WorstTokenRows(_WorstTokenFields, Tabular):
         """Return the tokens as a `pyarrow.Table`: `value`, `id` of the sample, `token`, `token_string`, `token_id`."""
         import pyarrow as pa
 
+        # UTF-8 cannot hold half of a surrogate pair
+        strings = [one.token_string and one.token_string.encode("utf-8", "replace").decode() for one in self.tokens]
         columns = {
             "value": pa.array([one.value for one in self.tokens], pa.float64()),
             "id": pa.array([str(one.key) for one in self.tokens], pa.string()),
             "token": pa.array([one.token for one in self.tokens], pa.int64()),
-            "token_string": pa.array(
-                [one.token_string and _encodable(one.token_string) for one in self.tokens], pa.string()
-            ),
+            "token_string": pa.array(strings, pa.string()),
             "token_id": pa.array([one.token_id for one in self.tokens], pa.int64()),
         }
         return pa.table(columns)
@@ -150,7 +150,10 @@ class NotebookSample(Sample):
     def _repr_html_(self) -> str:
         row = self.row
         facts = {"reward": row.reward, "advantage": row.advantage, "status": row.status, **row.metrics}
-        turns = [f"<b>{escape(turn.role)}</b><pre>{escape(_text(turn.parts))}</pre>" for turn in self.turns]
+        turns = []
+        for turn in self.turns:
+            words = "".join(shown for _, shown in text.legible_parts(islice(turn.parts, 10_000)))
+            turns.append(f"<b>{escape(turn.role)}</b><pre>{escape(words)}</pre>")
         return f"<p><code>{escape(str(self.key))}</code></p>{html_table([facts], 1)}{''.join(turns)}"
 
 
@@ -165,8 +168,9 @@ def html_table(rows: Sequence[dict[str, Any]], total: int) -> str:
         return "<p>nothing</p>"
     names = list(dict.fromkeys(name for row in rows for name, value in row.items() if value not in (None, "")))
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
-    cells = ("".join(f"<td{LINE}>{_cell(row.get(name))}</td>" for name in names) for row in rows)
-    body = "".join(f"<tr>{one}</tr>" for one in cells)
+    body = ""
+    for row in rows:
+        body += f"<tr>{''.join(f'<td{LINE}>{_cell(row.get(name))}</td>' for name in names)}</tr>"
     more = f"<p>{total - len(rows):,} more</p>" if total > len(rows) else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
@@ -191,12 +195,3 @@ def flat(item: Any) -> dict[str, Any]:
         else:
             flat[name] = value
     return flat
-
-
-def _encodable(text: str) -> str:
-    """Return a text that UTF-8 can hold: half of a surrogate pair becomes a question mark."""
-    return text.encode("utf-8", "replace").decode()
-
-
-def _text(parts: Iterable[Any]) -> str:
-    return "".join(shown for _, shown in text.legible_parts(islice(parts, 10_000)))

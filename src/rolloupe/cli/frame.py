@@ -109,8 +109,11 @@ class Commands(click.Group):
         word = args[0]
         if self.get_command(ctx, word) is not None or word.startswith("-"):
             return super().resolve_command(ctx, args)
-        if not _is_path(word):
-            raise click.UsageError(_no_command(word, args[1:], self.list_commands(ctx)), ctx)
+        if not (os.sep in word or ":" in word or os.path.lexists(word)):
+            close = difflib.get_close_matches(word.lower(), self.list_commands(ctx), 1)
+            line = shlex.join([close[0], *args[1:]]) if close else "--help"
+            message = f"{word!r} is not a command, and no such path exists. Next: rolloupe {line}"
+            raise click.UsageError(message, ctx)
         return self.VIEWING, self.get_command(ctx, self.VIEWING), args
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -125,17 +128,6 @@ class ReaderGone(Exception):
     """Raised when the reader of the output has closed it; click would exit with code 1 for a BrokenPipeError."""
 
 
-def _is_path(word: str) -> bool:
-    """True for an existing path, and for a word that can only be a path, here or on another machine."""
-    return os.sep in word or ":" in word or os.path.lexists(word)
-
-
-def _no_command(word: str, rest: Sequence[str], names: Sequence[str]) -> str:
-    close = difflib.get_close_matches(word.lower(), names, 1)
-    line = shlex.join([close[0], *rest]) if close else "--help"
-    return f"{word!r} is not a command, and no such path exists. Next: rolloupe {line}"
-
-
 def _ended(run: Callable[[], Any]) -> int:
     """Run a command, report its error, and return its exit code."""
     for stream in ("stdout", "stderr"):
@@ -144,12 +136,16 @@ def _ended(run: Callable[[], Any]) -> int:
     try:
         code = run()
         sys.stdout.flush()
-    except (BrokenPipeError, ReaderGone):
-        return _reader_gone()
+    except (BrokenPipeError, ReaderGone):  # `| head` is not a failure; prevents a flush at exit
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
     except click.Abort:
         return INTERRUPTED
     except click.ClickException as error:
-        return _fail(_shown(error), error.exit_code)
+        page = io.StringIO()
+        error.show(file=page)
+        return _fail(page.getvalue().rstrip("\n"), error.exit_code)
     except RolloupeError as error:
         return _fail(f"Error: {error}", exit_code(error))
     except OSError as error:
@@ -164,21 +160,8 @@ def exit_code(error: RolloupeError) -> int:
     return USAGE if isinstance(error, BadQuery) else NOTHING
 
 
-def _shown(error: click.ClickException) -> str:
-    page = io.StringIO()
-    error.show(file=page)
-    return page.getvalue().rstrip("\n")
-
-
 def _fail(message: str, code: int) -> int:
     with contextlib.suppress(OSError):
         sys.stdout.flush()
     complain(message)
     return code
-
-
-def _reader_gone() -> int:
-    """The reader of the output closed it (`| head`), which is not a failure. Prevents a flush at exit."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return OK

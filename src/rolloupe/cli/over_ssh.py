@@ -50,9 +50,8 @@ PIECE_BYTES = 64 * 1024
 ENDING_S = 3.0
 """Time for the viewer on the other machine to end."""
 
-OWN = {"paths", "words", "data_dirs"}
-LOCAL = {"host", "port", "no_browser", "token", "no_token", "rotate_token", "in_terminal"}
-"""What `view` decides here."""
+LOCAL = {"data_dirs", "host", "port", "no_browser", "token", "no_token", "rotate_token", "in_terminal"}
+"""What is decided here: options of `view`, and paths."""
 
 
 class FarCommand(NamedTuple):
@@ -119,7 +118,7 @@ def written(far: FarCommand) -> list[str]:
     words = far.name.split()
     for option in far.command.params:
         value = far.values.get(option.name or "")
-        if not isinstance(option, click.Option) or value in (None, ()) or option.name in OWN | LOCAL:
+        if not isinstance(option, click.Option) or value in (None, ()) or option.name in LOCAL:
             continue
         name = max(option.opts, key=len)
         if option.is_flag:
@@ -149,23 +148,19 @@ def _printed(far: FarCommand, words: Sequence[str], names: Sequence[str], **stre
     targets = {name: stream for name in names if (stream := getattr(sys, name)).isatty()}
     streams |= dict.fromkeys(targets, subprocess.PIPE)
     ssh = _started(["ssh", "-T", far.host, line_of(words)], stdin=subprocess.DEVNULL, **streams)
-    copies = [
-        threading.Thread(target=_show, args=(getattr(ssh, name), target), daemon=True)
-        for name, target in targets.items()
-    ]
+
+    def show(name: str, target: TextIO) -> None:
+        for piece in _pieces(getattr(ssh, name)):
+            with contextlib.suppress(OSError):
+                target.buffer.write(visible(piece).encode(target.encoding, "backslashreplace"))
+                target.flush()
+
+    copies = [threading.Thread(target=show, args=pair, daemon=True) for pair in targets.items()]
     for copy in copies:
         copy.start()
     for copy in copies:
         copy.join()
     return _checked(far.host, ssh.wait())
-
-
-def _show(source: IO[bytes], target: TextIO) -> None:
-    """Copy what the other machine writes to a terminal."""
-    for piece in _pieces(source):
-        with contextlib.suppress(OSError):
-            target.buffer.write(visible(piece).encode(target.encoding, "backslashreplace"))
-            target.flush()
 
 
 def _pieces(source: IO[bytes]) -> Iterator[str]:
@@ -209,8 +204,13 @@ def _viewed(far: FarCommand) -> int:
     shown, ended = threading.Event(), threading.Event()
 
     def end(*_: object) -> None:
+        """Let the viewer end: it does when its standard input closes. SSH ends after it, or is made to."""
         ended.set()
-        _let_go(ssh, ENDING_S if shown.is_set() else 0)
+        with contextlib.suppress(OSError, ValueError):
+            ssh.stdin.close()  # type: ignore[union-attr]
+        timer = threading.Timer(ENDING_S if shown.is_set() else 0, ssh.terminate)
+        timer.daemon = True
+        timer.start()
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, end)
@@ -239,15 +239,6 @@ def _viewed(far: FarCommand) -> int:
     if shown.is_set() and (code < 0 or code == SSH_FAILED):
         raise UnreadablePath(f"the connection to {far.host} was lost. Next: start it again")
     return _checked(far.host, code)
-
-
-def _let_go(ssh: "subprocess.Popen[bytes]", patience_s: float) -> None:
-    """Let the viewer end: it does when its standard input closes. SSH ends after it, or is made to."""
-    with contextlib.suppress(OSError, ValueError):
-        ssh.stdin.close()  # type: ignore[union-attr]
-    timer = threading.Timer(patience_s, ssh.terminate)
-    timer.daemon = True
-    timer.start()
 
 
 def _started(line: Sequence[str], **streams: Any) -> "subprocess.Popen[bytes]":

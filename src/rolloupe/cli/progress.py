@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from rolloupe.cli.terminal import complain, errors
 
 if TYPE_CHECKING:
+    from rich.progress import ProgressColumn
+
     from rolloupe.api import Runs
 
 PATIENCE_S = 1.0
@@ -40,14 +42,10 @@ def wait(runs: "Runs", *, texts: bool = False) -> None:
     began = time.monotonic()
     if all(run.wait(max(0.0, began + PATIENCE_S - time.monotonic()), texts=texts) for run in runs):
         return
-    if sys.stderr.isatty():
-        _show(runs, texts=texts)
-    else:
+    if not sys.stderr.isatty():
         for run in runs:
             run.wait(texts=texts)
-
-
-def _show(runs: "Runs", *, texts: bool) -> None:
+        return
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(binary_units=True), TimeRemainingColumn()
@@ -66,22 +64,11 @@ def counting(doing: str, what: str) -> "Iterator[Callable[[int, int], None]]":
     if not sys.stderr.isatty():
         yield lambda _done, _total: None
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn(what)
-    bar = Progress(*columns, TimeRemainingColumn(), console=errors(), transient=True)
-    task = bar.add_task(doing, total=None)
-    began = time.monotonic()
-
-    def advanced(done: int, total: int) -> None:
-        if not bar.live.is_started and time.monotonic() - began > PATIENCE_S:
-            bar.start()
-        bar.update(task, completed=done, total=total)
-
-    try:
-        yield advanced
-    finally:
-        bar.stop()
+    with _late_bar(*columns, TimeRemainingColumn()) as update:
+        yield lambda done, total: update(doing, done, total)
 
 
 @contextmanager
@@ -93,19 +80,28 @@ def searching() -> "Iterator[Callable[[int, int, int], None]]":
     if not sys.stderr.isatty():
         yield lambda _done, _known, _found: None
         return
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+    from rich.progress import BarColumn, DownloadColumn, TextColumn
 
     columns = TextColumn("Searching"), BarColumn(), DownloadColumn(binary_units=True), TextColumn("{task.description}")
+    with _late_bar(*columns) as update:
+        yield lambda done, total, found: update(f"{found:,} found", done, total or None)
+
+
+@contextmanager
+def _late_bar(*columns: "ProgressColumn") -> "Iterator[Callable[[str, int, int | None], None]]":
+    """A bar that shows itself once the work takes long; yields a function of words, what is done, and all."""
+    from rich.progress import Progress
+
     bar = Progress(*columns, console=errors(), transient=True)
     task = bar.add_task("", total=None)
     began = time.monotonic()
 
-    def advanced(done: int, total: int, found: int) -> None:
+    def update(description: str, done: int, total: int | None) -> None:
         if not bar.live.is_started and time.monotonic() - began > PATIENCE_S:
             bar.start()
-        bar.update(task, completed=done, total=total or None, description=f"{found:,} found")
+        bar.update(task, completed=done, total=total, description=description)
 
     try:
-        yield advanced
+        yield update
     finally:
         bar.stop()

@@ -43,7 +43,11 @@ def _section(name: str, command: Command) -> Iterator[str]:
     yield "| option | |\n|---|---|"
     for option in command.params:
         if isinstance(option, click.Option) and not option.hidden:
-            yield f"| {_names(option)} | {_meaning(option)} |"
+            value = f" {option.metavar}".replace("|", "\\|") if option.metavar else ""
+            names = ", ".join(f"`{name}{value}`" for name in option.opts)
+            default = f" Default: {option.default}." if option.show_default else ""
+            about = f"{option.help}{default}".replace("|", "\\|").replace("*", "\\*")
+            yield f"| {names} | {about} |"
     yield "\n```sh"
     for example in command.examples:
         yield f"# {example.meaning}\n{example.line}"
@@ -53,16 +57,6 @@ def _section(name: str, command: Command) -> Iterator[str]:
 def _paragraphs(command: click.Command) -> str:
     text = inspect.cleandoc(command.help or "")
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n")) + "\n"
-
-
-def _names(option: click.Option) -> str:
-    value = f" {option.metavar}".replace("|", "\\|") if option.metavar else ""
-    return ", ".join(f"`{name}{value}`" for name in option.opts)
-
-
-def _meaning(option: click.Option) -> str:
-    default = f" Default: {option.default}." if option.show_default else ""
-    return f"{option.help}{default}".replace("|", "\\|").replace("*", "\\*")
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from mcp.types import Tool as ToolRecord
 from rolloupe._version import __version__
 from rolloupe.errors import RolloupeError, defect
 from rolloupe.mcp.answer import error_words, words_of_page
-from rolloupe.mcp.tools import TOOLS, Tool
+from rolloupe.mcp.tools import TOOLS
 
 if TYPE_CHECKING:
     from rolloupe.api import Runs
@@ -36,21 +36,27 @@ INSTRUCTIONS = (
 
 def serve(runs: "Runs") -> None:
     """Answer one client until it hangs up."""
-    asyncio.run(_serve(runs))
 
+    async def answer_client() -> None:
+        server = server_of(runs)
+        async with stdio_server() as (reading, writing):
+            await server.run(reading, writing, server.create_initialization_options())
 
-async def _serve(runs: "Runs") -> None:
-    server = server_of(runs)
-    async with stdio_server() as (reading, writing):
-        await server.run(reading, writing, server.create_initialization_options())
+    asyncio.run(answer_client())
 
 
 def server_of(runs: "Runs") -> Server[Any]:
     """The tools, as the protocol has them. Each answers one question at a time, so that none waits for another tool."""
     turns = {name: asyncio.Lock() for name in TOOLS}
+    hints = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
     async def list_tools(_: Any, __: PaginatedRequestParams | None) -> ListToolsResult:
-        return ListToolsResult(tools=[_record(one) for one in TOOLS.values()])
+        tools = []
+        for tool in TOOLS.values():
+            schema = msgspec.json.schema_components([tool.arguments])[1][tool.arguments.__name__]
+            shown = {name: value for name, value in schema.items() if name not in ("title", "description")}
+            tools.append(ToolRecord(name=tool.name, description=tool.about, input_schema=shown, annotations=hints))
+        return ListToolsResult(tools=tools)
 
     async def call_tool(_: Any, params: CallToolRequestParams) -> CallToolResult:
         async with turns.get(params.name, nullcontext()):
@@ -77,13 +83,3 @@ def answer(runs: "Runs", name: str, arguments: dict[str, Any]) -> CallToolResult
 
 def _failed(message: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=error_words(message))], is_error=True)
-
-
-def _record(tool: Tool) -> ToolRecord:
-    """What a client needs to know of a tool."""
-    _, schemas = msgspec.json.schema_components([tool.arguments])
-    schema = {
-        name: one for name, one in schemas[tool.arguments.__name__].items() if name not in ("title", "description")
-    }
-    hints = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
-    return ToolRecord(name=tool.name, description=tool.about, input_schema=schema, annotations=hints)

@@ -14,7 +14,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 def test_the_command_line_agents_and_documents_say_what_a_class_means_in_the_same_words() -> None:
     pytest.importorskip("mcp")
-    from rolloupe.mcp.tools.findings import FINDINGS
+    from rolloupe.mcp.tools.insight import FINDINGS
 
     about = " ".join((findings.help or "").split())
     for name in CLASSES:

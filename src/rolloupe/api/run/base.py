@@ -1,20 +1,39 @@
-"""An open run: what it is, and how far it is indexed."""
+"""An open run: what it is, and how far it is indexed.
+
+DuckDB and pyarrow take longer to load than a run to open: modules that need them are imported on first use.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rolloupe.api.arguments import sample_query
-from rolloupe.api.lazy import queries
 from rolloupe.storage import address_of
 
 if TYPE_CHECKING:
     from rolloupe.index import OpenRun
-    from rolloupe.query import (
-        CurveQuery,
-        Reader,
-        SampleQuery,
-    )
+    from rolloupe.query import CurveQuery, Reader, SampleQuery
+
+
+class LazyModule:
+    """Replaces a module until one of its names is used."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._name), name)
+
+
+if TYPE_CHECKING:
+    from rolloupe import query as queries
+    from rolloupe.api import lists
+    from rolloupe.query import search as text_search
+else:
+    queries = LazyModule("rolloupe.query")
+    lists = LazyModule("rolloupe.api.lists")
+    text_search = LazyModule("rolloupe.query.search")
 
 
 class OpenedRun:

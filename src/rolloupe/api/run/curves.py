@@ -3,22 +3,15 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rolloupe.api.lazy import queries
 from rolloupe.api.results import Rows
-from rolloupe.api.run.base import OpenedRun
+from rolloupe.api.run.base import OpenedRun, queries
 from rolloupe.model import MetricRow
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from rolloupe.api.notebook import NotebookCurve
-    from rolloupe.query import (
-        CurveEntry,
-        CurveQuery,
-        CurveSource,
-        Distribution,
-        MetricPoint,
-    )
+    from rolloupe.api.lists import NotebookCurve
+    from rolloupe.query import CurveEntry, CurveQuery, CurveSource, Distribution, MetricPoint
 
 
 class RunCurves(OpenedRun):
@@ -46,7 +39,7 @@ class RunCurves(OpenedRun):
         match the filter count; with `CurveOptions(band="p5-p95")` it has `low` and `high`.
         Raises `BadQuery` for an unknown name, with the nearest names.
         """
-        from rolloupe.api.notebook import NotebookCurve
+        from rolloupe.api.lists import NotebookCurve
 
         asked = [curves] if isinstance(curves, str | queries.CurveQuery) else curves
         found = [self._curve_of(one) for one in asked]

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, overload
 
-from rolloupe.api.lazy import queries
-from rolloupe.api.run.base import OpenedRun
+from rolloupe.api.run.base import OpenedRun, queries
 from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, Problem
 
 

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from msgspec import structs
 
-from rolloupe.api.lazy import queries
 from rolloupe.api.results import Rows
-from rolloupe.api.run.base import OpenedRun
+from rolloupe.api.run.base import OpenedRun, queries
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.questions import QUESTIONS, FindingQuery, GradientQuery, LintQuery, PartQuery, Query
 from rolloupe.storage import own_place
 
 if TYPE_CHECKING:
-    from rolloupe.api.checks import RunCheck
+    from rolloupe.api.lists import RunCheck
     from rolloupe.api.marks import Bookmark
     from rolloupe.export.report import WrittenReport
     from rolloupe.insight.findings import RunFindings
@@ -25,9 +24,7 @@ if TYPE_CHECKING:
     from rolloupe.insight.parts import RunParts
     from rolloupe.insight.rescore import Rescored
     from rolloupe.insight.rescore.records import NamedGrader
-    from rolloupe.query import (
-        SampleQuery,
-    )
+    from rolloupe.query import SampleQuery
     from rolloupe.state import FindingAside
 
 
@@ -42,7 +39,7 @@ class RunInsight(OpenedRun):
         the others. `without` names rules to leave out, beside those that are switched off (`rules_off`);
         `rolloupe.insight.RULES` has them all.
         """
-        from rolloupe.api.checks import RunCheck
+        from rolloupe.api.lists import RunCheck
         from rolloupe.insight import RunCurves, check
 
         return RunCheck(check(RunCurves(self._ready(derived=True)), {*without, *self.rules_off()}))

@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rolloupe.api.arguments import Where, key_of, sample_query
-from rolloupe.api.lazy import lists, queries, text_search
 from rolloupe.api.results import NotebookSample, RawRecord, Rows, Samples, shown
-from rolloupe.api.run.base import OpenedRun
+from rolloupe.api.run.base import OpenedRun, lists, queries, text_search
 from rolloupe.model import Sample, SampleKey, Texts
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ class RunSamples(OpenedRun):
 
     def groups(self, step: int, split: str | None = None) -> "Rows[GroupSummary]":
         """List the groups of a step, in order. The split is `train` by default, as for `steps`."""
-        from rolloupe.api.notebook import NotebookGroup
+        from rolloupe.api.lists import NotebookGroup
 
         groups = queries.groups(self._ready(), split or self._first_split(), step)
         return Rows(map(NotebookGroup._make, groups))
@@ -169,7 +168,7 @@ class RunSamples(OpenedRun):
         """
         narrowed = sample_query(split=split, step=step, steps=steps, group=group, where=where)
         wanted = text_search.TextQuery(text=text, regex=regex, case=case, word=word, roles=tuple(roles))
-        return lists.search(self._ready_with_derived(narrowed), wanted, narrowed, limit)
+        return lists.Hits(text_search.search(self._ready_with_derived(narrowed), wanted, narrowed, limit=limit))
 
     def sample(self, id: str | SampleKey) -> NotebookSample:
         """Read one whole sample from its file: turns, token series, every field; `tokens` is a table of its tokens.

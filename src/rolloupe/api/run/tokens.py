@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rolloupe.api.arguments import Where, key_of, sample_query
-from rolloupe.api.lazy import queries
 from rolloupe.api.results import WorstTokenRows
-from rolloupe.api.run.base import OpenedRun
+from rolloupe.api.run.base import OpenedRun, queries
 from rolloupe.errors import BadQuery
 from rolloupe.model import SampleKey
 

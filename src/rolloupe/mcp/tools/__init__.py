@@ -1,11 +1,8 @@
-"""The tools, one module for each."""
+"""The tools of agents."""
 
 from rolloupe.mcp.tools.base import Tool, plain_tool
 from rolloupe.mcp.tools.compare_steps import COMPARE_STEPS
-from rolloupe.mcp.tools.finding_samples import FINDING_SAMPLES
-from rolloupe.mcp.tools.findings import FINDINGS
-from rolloupe.mcp.tools.gradient import GRADIENT
-from rolloupe.mcp.tools.lint import LINT
+from rolloupe.mcp.tools.insight import FINDING_SAMPLES, FINDINGS, GRADIENT, LINT
 from rolloupe.mcp.tools.query import QUERY
 from rolloupe.mcp.tools.sample import SAMPLE
 from rolloupe.mcp.tools.summary import SUMMARY

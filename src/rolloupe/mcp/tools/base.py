@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterable
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 import msgspec
 from msgspec import Meta, Struct, structs, to_builtins
 
 from rolloupe.errors import BadQuery, IncompleteIndex
 from rolloupe.mcp.answer import Page, start_of
-from rolloupe.questions import QUESTIONS, Query
+from rolloupe.questions import QUESTIONS
 
 if TYPE_CHECKING:
     from rolloupe.api import Run, Runs
@@ -44,7 +44,7 @@ class Tool(NamedTuple):
 def arguments_of(name: str, *more: Field) -> type[RunArguments]:
     """Return the arguments of a tool that asks a declared question, and more fields of its own."""
     question = QUESTIONS[name]
-    chosen = question.options()
+    chosen = question.fields()
     fields = [(one.name, one.type, one.default) for one in structs.fields(question.query) if one.name in chosen]
     made = msgspec.defstruct(
         f"{name.capitalize()}Arguments", [*fields, *more], bases=(RunArguments,), kw_only=True, frozen=True,
@@ -62,7 +62,8 @@ def tool_of(name: str, about: str, rows: str, show: Show, *more: Field) -> Tool:
 
     def answer(runs: "Runs", asked: Any) -> Page:
         run, start = run_of(runs, asked, texts=question.needs == "derived"), start_of(asked.cursor)
-        facts, found = show(run, asked, run.ask(query_in(asked, question.query)))
+        given = {name: value for name, value in structs.asdict(asked).items() if name in question.fields()}
+        facts, found = show(run, asked, run.ask(question.name, **given))
         return Page(facts, islice(found, start, None), rows, start)
 
     return Tool(name, about, arguments_of(name, *more), answer)
@@ -77,15 +78,6 @@ def plain_tool(name: str) -> Tool:
         return facts, facts.pop(question.rows)
 
     return tool_of(name, question.about, question.rows, show)
-
-
-Asked = TypeVar("Asked", bound=Query)
-
-
-def query_in(arguments: Any, query: type[Asked]) -> Asked:
-    """Return the question that the arguments of a tool ask."""
-    given = structs.asdict(arguments)
-    return query(**{field: given[field] for field in query.__struct_fields__ if field in given})
 
 
 def run_of(runs: "Runs", arguments: Any, *, texts: bool = False) -> "Run":

@@ -9,8 +9,7 @@ from msgspec import Meta
 
 from rolloupe.api.arguments import sample_query
 from rolloupe.errors import BadQuery
-from rolloupe.mcp.answer import Page, start_of
-from rolloupe.mcp.bins import bounds_of
+from rolloupe.mcp.answer import Page, bounds_of, start_of
 from rolloupe.mcp.tools.base import RunArguments, Tool, run_of, split_of
 from rolloupe.questions import UsualSplit
 
@@ -46,10 +45,8 @@ class StepWindow(NamedTuple):
 
 def compare_steps(runs: "Runs", asked: CompareArguments) -> Page:
     """Compare the means of all sample metrics in two windows of steps."""
-    run, start = (
-        run_of(runs, asked, texts=any(one.startswith("derived.") for one in asked.series)),
-        start_of(asked.cursor),
-    )
+    needs_texts = any(name.startswith("derived.") for name in asked.series)
+    run, start = run_of(runs, asked, texts=needs_texts), start_of(asked.cursor)
     split = split_of(run, asked.split)
     steps = [one.step for one in run.steps(split)]
     if not steps:
@@ -58,8 +55,10 @@ def compare_steps(runs: "Runs", asked: CompareArguments) -> Page:
     before = StepWindow(*(asked.before or (steps[0], steps[third - 1])))
     after = StepWindow(*(asked.after or (steps[-third], steps[-1])))
     facts: dict[str, Any] = {"split": split, "before": _facts(run, split, before), "after": _facts(run, split, after)}
+    if len(asked.series) > MOST_SERIES:
+        raise BadQuery(f"{len(asked.series)} curves are too many: ask for at most {MOST_SERIES}")
     if asked.series:
-        facts["series"] = _curves(run, split, asked.series)
+        facts["series"] = {name: _curve(run.series(name, split)) for name in asked.series}
     return Page(facts, islice(_rows(run, split, before, after), start, None), "means", start)
 
 
@@ -83,14 +82,13 @@ def _rows(run: "Run", split: str, before: StepWindow, after: StepWindow) -> Iter
         if name.startswith("derived."):
             continue
         points = run.series(name, split)
-        first, last = (_mean(_within(points, window)) for window in (before, after))
+        first, last = (
+            _mean([point for point in points if window.first <= point.step <= window.last])
+            for window in (before, after)
+        )
         if first is not None or last is not None:
             change = None if first is None or last is None else last - first
             yield {"column": name, "before": first, "after": last, "change": change}
-
-
-def _within(points: "Sequence[SeriesPoint]", window: StepWindow) -> "list[SeriesPoint]":
-    return [one for one in points if window.first <= one.step <= window.last]
 
 
 def _mean(points: "Sequence[SeriesPoint]") -> float | None:
@@ -98,12 +96,6 @@ def _mean(points: "Sequence[SeriesPoint]") -> float | None:
     stats = [one.stats for one in points if one.stats.mean is not None]
     count = sum(one.count for one in stats)
     return math.fsum(one.count * (one.mean or 0.0) for one in stats) / count if count else None
-
-
-def _curves(run: "Run", split: str, names: Sequence[str]) -> dict[str, Any]:
-    if len(names) > MOST_SERIES:
-        raise BadQuery(f"{len(names)} curves are too many: ask for at most {MOST_SERIES}")
-    return {name: _curve(run.series(name, split)) for name in names}
 
 
 def _curve(points: "Sequence[SeriesPoint]") -> dict[str, Any]:

@@ -14,8 +14,7 @@ from rolloupe.questions import FirstStep, LastStep, UsualSplit
 
 if TYPE_CHECKING:
     from rolloupe.api import Run, Runs
-    from rolloupe.query import SampleItem, SampleQuery
-    from rolloupe.query.search import Hit
+    from rolloupe.query import SampleItem
 
 MOST_ROWS = 100
 """More samples than fit in one answer."""
@@ -47,22 +46,16 @@ class QueryArguments(RunArguments, frozen=True, kw_only=True):
 
 def query(runs: "Runs", asked: QueryArguments) -> Page:
     """List samples."""
-    run, start = (
-        run_of(runs, asked, texts=bool(asked.text) or "derived." in asked.where + asked.sort),
-        start_of(asked.cursor),
-    )
+    needs_texts = bool(asked.text) or "derived." in asked.where + asked.sort
+    run, start = run_of(runs, asked, texts=needs_texts), start_of(asked.cursor)
     if asked.text and (asked.sort != "index" or asked.descending):
         raise BadQuery("samples with a text come newest first: give text or sort, not both")
-    _check_columns(run, asked)
-    return _search(run, asked, start) if asked.text else _list(run, asked, start)
-
-
-def _check_columns(run: "Run", asked: QueryArguments) -> None:
     if len(asked.columns) > MOST_COLUMNS:
         raise BadQuery(f"{len(asked.columns)} columns are too many: ask for at most {MOST_COLUMNS}")
     known = {name for names in run.value_names() for name in names}
     if unknown := [name for name in asked.columns if name not in known]:
         raise BadQuery(f"no sample metric or tag {unknown[0]!r}; there are: {', '.join(sorted(known)[:40])}")
+    return _search(run, asked, start) if asked.text else _list(run, asked, start)
 
 
 def _list(run: "Run", asked: QueryArguments, start: int) -> Page:
@@ -74,12 +67,7 @@ def _list(run: "Run", asked: QueryArguments, start: int) -> Page:
     facts: dict[str, Any] = {"total": total}
     if not total and (why := run.why_none(wanted)):
         facts["why_none"] = why
-    return Page(facts, _rows(run, wanted, asked), "samples", start)
-
-
-def _rows(run: "Run", wanted: "SampleQuery", asked: QueryArguments) -> Iterator[dict[str, Any]]:
-    for item in run.samples(wanted):
-        yield _row(item, asked)
+    return Page(facts, (_row(item, asked) for item in run.samples(wanted)), "samples", start)
 
 
 def _row(item: "SampleItem", asked: QueryArguments) -> dict[str, Any]:
@@ -98,14 +86,13 @@ def _search(run: "Run", asked: QueryArguments, start: int) -> Page:
         asked.text, regex=asked.regex, split=asked.split or None, steps=(asked.step_min, asked.step_max),
         where=asked.where,
     )  # fmt: skip
-    return Page(
-        {"order": "newest step first"}, (_hit(one, asked) for one in islice(hits, start, None)), "samples", start
-    )
 
+    def rows() -> Iterator[dict[str, Any]]:
+        for hit in islice(hits, start, None):
+            snippets = [{"role": snippet.role, "text": "".join(snippet.pieces)} for snippet in hit.snippets]
+            yield _row(hit.sample, asked) | {"snippets": snippets}
 
-def _hit(hit: "Hit", asked: QueryArguments) -> dict[str, Any]:
-    snippets = [{"role": one.role, "text": "".join(one.pieces)} for one in hit.snippets]
-    return _row(hit.sample, asked) | {"snippets": snippets}
+    return Page({"order": "newest step first"}, rows(), "samples", start)
 
 
 QUERY = Tool(

@@ -1,19 +1,19 @@
 """`sample`: one sample, turn by turn."""
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 
 from rolloupe.errors import NotFound
-from rolloupe.mcp.answer import Page, start_of
-from rolloupe.mcp.bins import bounds_of, mean_of
+from rolloupe.mcp.answer import Page, bounds_of, start_of
 from rolloupe.mcp.tools.base import RunArguments, Tool, run_of
 from rolloupe.text import call_text, legible_parts
 
 if TYPE_CHECKING:
     from rolloupe.api import Run, Runs
-    from rolloupe.model import Part, Sample, Turn
+    from rolloupe.model import Sample
 
 PIECE = 400
 """How many characters of a whole turn are in one row: so many fit, whatever they are."""
@@ -57,37 +57,31 @@ def _parts(found: "Sample") -> Iterator[dict[str, Any]]:
     for place, turn in enumerate(found.turns):
         for part in turn.parts:
             row = {"turn": place, "role": turn.role, "kind": part.kind, "characters": len(part.text)}
-            yield row | ({} if part.closed else {"never_closed": True}) | {"text": _text(part)}
-
-
-def _text(part: "Part") -> str:
-    return call_text(part.call) if part.call else part.text
+            yield (
+                row
+                | ({} if part.closed else {"never_closed": True})
+                | {"text": call_text(part.call) if part.call else part.text}
+            )
 
 
 def _pieces(found: "Sample", place: int, start: int) -> Iterator[dict[str, Any]]:
-    text = _whole(_turn(found, place))
+    """Yield the whole text of a turn in pieces. Raises `NotFound`."""
+    if not 0 <= place < len(found.turns):
+        raise NotFound(f"no turn {place}: the sample has {len(found.turns)}, counted from 0")
+    text = "".join(shown for _, shown in legible_parts(found.turns[place].parts))
     for begin in range(start * PIECE, len(text), PIECE):
         yield {"from": begin, "text": text[begin : begin + PIECE]}
 
 
-def _turn(found: "Sample", place: int) -> "Turn":
-    if not 0 <= place < len(found.turns):
-        raise NotFound(f"no turn {place}: the sample has {len(found.turns)}, counted from 0")
-    return found.turns[place]
-
-
-def _whole(turn: "Turn") -> str:
-    return "".join(shown for _, shown in legible_parts(turn.parts))
-
-
 def _series(run: "Run", asked: SampleArguments) -> dict[str, Any]:
-    """The means of a token series over ranges of tokens."""
+    """The means of a token series over ranges of tokens, of the finite values; None for a range without any."""
     series = run.tokens(asked.id).series
     if asked.series not in series:
         raise NotFound(f"no token series {asked.series!r} in this sample; there are: {', '.join(series) or 'none'}")
-    values = [float(one) for one in series[asked.series]]
+    values = [float(value) for value in series[asked.series]]
     bounds = bounds_of(len(values))
-    means = [mean_of(values[low:high]) for low, high in bounds]
+    finite = [[value for value in values[low:high] if math.isfinite(value)] for low, high in bounds]
+    means = [math.fsum(some) / len(some) if some else None for some in finite]
     return {"series": asked.series, "count": len(values), "from": [low for low, _ in bounds], "means": means}
 
 

@@ -9,7 +9,6 @@ from rolloupe.mcp.tools.base import RunArguments, Tool, run_of
 
 if TYPE_CHECKING:
     from rolloupe.api import Run, Runs
-    from rolloupe.query import SplitSummary
 
 NEXT = {
     "findings": "what the reward pays for, and whether correctness follows",
@@ -30,39 +29,30 @@ def summary(runs: "Runs", asked: RunArguments) -> Page:
     """Describe a run, or list the runs if there are several."""
     start = start_of(asked.cursor)
     if not asked.run and len(runs) > 1:
-        return Page({"tools": NEXT, "next": "name one of the runs"}, islice(_list(runs), start, None), "runs", start)
+        listed = [
+            {"id": run.id, "format": run.format, "splits": [split.name for split in run.splits()]}
+            for run in islice(runs, start, None)
+        ]
+        return Page({"tools": NEXT, "next": "name one of the runs"}, listed, "runs", start)
     run = run_of(runs, asked)
-    return Page(_facts(run), islice(_contents(run), start, None), "contents", start)
-
-
-def _list(runs: "Runs") -> Iterator[dict[str, Any]]:
-    for run in runs:
-        yield {"id": run.id, "format": run.format, "splits": [one.name for one in run.splits()]}
-
-
-def _facts(run: "Run") -> dict[str, Any]:
-    return {
+    facts = {
         "tools": NEXT, "id": run.id, "name": run.name, "format": run.format,
         "unreadable_records": run.problem_count(), "parts_not_indexed": len(run.failures()),
     }  # fmt: skip
+    return Page(facts, islice(_contents(run), start, None), "contents", start)
 
 
 def _contents(run: "Run") -> Iterator[dict[str, Any]]:
-    """The splits, then the names to ask for."""
-    yield from map(_split, run.splits())
+    """Yield the splits, then the names to ask for."""
+    for split in run.splits():
+        names = ("steps", "first_step", "last_step", "groups", "samples", "discarded")
+        rewards = {f"reward_{name}": getattr(split.reward, name) for name in ("mean", "min", "max")}
+        counts = {name: getattr(split, name) for name in names}
+        yield {"split": split.name, **counts, **rewards, "without_reward": split.reward.excluded}
     metrics, tags = run.value_names()
-    for kind, names in (("sample_metrics", metrics), ("tags", tags), ("trainer_metrics", run.metric_names())):
-        for start in range(0, len(names), NAMES):
-            yield {kind: names[start : start + NAMES]}
-
-
-def _split(one: "SplitSummary") -> dict[str, Any]:
-    return {
-        "split": one.name, "steps": one.steps, "first_step": one.first_step, "last_step": one.last_step,
-        "groups": one.groups, "samples": one.samples, "discarded": one.discarded,
-        "reward_mean": one.reward.mean, "reward_min": one.reward.min, "reward_max": one.reward.max,
-        "without_reward": one.reward.excluded,
-    }  # fmt: skip
+    for kind, known in (("sample_metrics", metrics), ("tags", tags), ("trainer_metrics", run.metric_names())):
+        for start in range(0, len(known), NAMES):
+            yield {kind: known[start : start + NAMES]}
 
 
 SUMMARY = Tool(
