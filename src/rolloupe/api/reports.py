@@ -72,15 +72,17 @@ def write(
         if first is None:
             raise NotFound(f"no sample has {by}, so nothing was written; `by` takes another measure, such as reward")
         samples = chain([first], samples)
-    labels = {column.name: column.label for column in query.catalogue(run).columns}
+    measure_title = TITLES.get(measure, "")
+    if measure and not measure_title:
+        labels = {column.name: column.label for column in query.catalogue(run).columns}
+        measure_title = labels.get(measure, labels.get(f"{DERIVED}{measure}")) or measure
     about = Report(
         title=title or run.info.name,
         about=scope,
         total=total,
         made=made_now(),
         measure=measure.removeprefix(DERIVED),
-        measure_title=measure
-        and (TITLES.get(measure) or labels.get(measure, labels.get(f"{DERIVED}{measure}")) or measure),
+        measure_title=measure_title,
     )
     try:
         return write_report(target, about, samples, tokens=tokens, insight=insight)

@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import secrets
 import threading
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from rolloupe.errors import NotFound, RolloupeError
@@ -96,13 +96,24 @@ class Running:
             transcripts, self._new_transcripts = self._new_transcripts, []
             progress, listed = list(self._progress), len(self._hits)
         notes = [*self._notes, *(note for one in progress for note in one.notes)]
+        if is_over and isinstance(self._error, RolloupeError):
+            notes.append(str(self._error))
+        elif is_over and self._error is not None:
+            say_failure("a search", self._error)
+            notes.append("a defect in the server: read its output")
+        kind = "progress" if self._is_begun else "waiting"
         if is_over and self._error is not None:
-            notes.append(self._reason(self._error))
+            kind = "failed"
+        elif is_over or self.stop.is_set():
+            kind = "stopped" if self.stop.is_set() else "over"
+        sums = (
+            "found", "reports", "known_reports", "samples", "known_samples", "searched_bytes", "known_bytes",
+            "from_sources",
+        )  # fmt: skip
         event = SearchEvent(
             search=self.id,
-            kind=self._kind(is_over=is_over),
+            kind=kind,
             hits=hits,
-            found=sum(one.found for one in progress),
             found_by_run={
                 run.id: one.found for (run, _), one in zip(self._searches, progress, strict=True) if one.found
             },
@@ -114,28 +125,11 @@ class Running:
             listed=listed,
             transcripts=transcripts,
             transcripts_found=sum(one.transcripts for one in progress),
-            reports=sum(one.reports for one in progress),
-            known_reports=sum(one.known_reports for one in progress),
-            samples=sum(one.samples for one in progress),
-            known_samples=sum(one.known_samples for one in progress),
-            searched_bytes=sum(one.searched_bytes for one in progress),
-            known_bytes=sum(one.known_bytes for one in progress),
-            from_sources=sum(one.from_sources for one in progress),
             notes=notes,
             indexing=[run.id for run, _ in self._searches if run.progress().phase == "scalars"],
+            **{name: sum(getattr(one, name) for one in progress) for name in sums},
         )
         return event, is_over or self.stop.is_set()
-
-    def _kind(self, *, is_over: bool) -> str:
-        if is_over and self._error is not None:
-            return "failed"
-        return "stopped" if self.stop.is_set() else "over" if is_over else "progress" if self._is_begun else "waiting"
-
-    def _reason(self, error: Exception) -> str:
-        if isinstance(error, RolloupeError):
-            return str(error)
-        say_failure("a search", error)
-        return "a defect in the server: read its output"
 
     def page(self, offset: int, limit: int) -> list[SearchHit]:
         """Return a range of hits. Raises `SourceChanged` if the index has changed too much since."""
@@ -182,16 +176,22 @@ class Searches:
         self._tabs[place] = running
         for expired in self._by_id.put(running.id, running):
             expired.stop.set()
-        over = asyncio.Event()
+        over, loop = asyncio.Event(), asyncio.get_running_loop()
+
+        def end(_: Future[None]) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
+                loop.call_soon_threadsafe(over.set)
+
         work: Future[None] | None = None
         try:
             is_last = False
             while not is_last:
-                if work is None and self._may_run(running.person):
+                of_person = sum(running.person == other for other in list(self._running.values()))
+                if work is None and (not running.person or of_person < RUNNING_OF_ONE):
                     work = self._threads.submit(running.go)
                     self._running[work] = running.person
                     work.add_done_callback(self._running.pop)
-                    work.add_done_callback(_setting(over))
+                    work.add_done_callback(end)
                 event, is_last = running.event()
                 yield encoding.encode(event) + b"\n"
                 with contextlib.suppress(TimeoutError):
@@ -203,24 +203,9 @@ class Searches:
             if self._tabs.get(place) is running:
                 del self._tabs[place]
 
-    def _may_run(self, person: str) -> bool:
-        of_person = sum(person == other for other in list(self._running.values()))
-        return not person or of_person < RUNNING_OF_ONE
-
     def close(self) -> None:
         """End all searches, and start no more."""
         self._is_closed = True
         for running in [*self._tabs.values()]:
             running.stop.set()
         self._threads.shutdown(wait=False, cancel_futures=True)
-
-
-def _setting(event: asyncio.Event) -> "Callable[[Future[None]], None]":
-    """Return a callback that sets an event of this loop from another thread."""
-    loop = asyncio.get_running_loop()
-
-    def done(_: "Future[None]") -> None:
-        with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
-            loop.call_soon_threadsafe(event.set)
-
-    return done

@@ -6,11 +6,14 @@ enter a record, or are marked as `NonFinite`; lone surrogates in texts are repla
 
 import math
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from functools import cache
+from typing import Any, TypeAlias, TypeVar, get_type_hints
 
 import msgspec
 
 from rolloupe import text
+
+S = TypeVar("S", bound=msgspec.Struct)
 
 Number: TypeAlias = float | int | str | None
 """A finite number; "NaN", "Infinity", "-Infinity"; the digits of an integer past 2**53; or null for a missing one."""
@@ -29,6 +32,22 @@ def number(value: float | None) -> Number:
     if math.isnan(value):
         return "NaN"
     return "Infinity" if value > 0 else "-Infinity"
+
+
+@cache
+def _numbers_of(kind: type[msgspec.Struct]) -> frozenset[str]:
+    return frozenset(name for name, hint in get_type_hints(kind).items() if hint == Number)
+
+
+def record_from(kind: type[S], *sources: object, **own: Any) -> S:
+    """Return a record with its own values, and those of the same names in the first source that has them."""
+    values = dict(own)
+    for name in kind.__struct_fields__:
+        source = None if name in own else next((source for source in sources if hasattr(source, name)), None)
+        if source is not None:
+            value = getattr(source, name)
+            values[name] = value if isinstance(value, str) or name not in _numbers_of(kind) else number(value)
+    return kind(**values)
 
 
 MAX_DEPTH = 100

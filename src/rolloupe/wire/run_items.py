@@ -11,7 +11,7 @@ from rolloupe import query
 from rolloupe.index import OpenRun
 from rolloupe.index.run_indexer import IndexProgress
 from rolloupe.storage import address_of
-from rolloupe.wire.encoding import is_finite, number
+from rolloupe.wire.encoding import is_finite, number, record_from
 from rolloupe.wire.runs import MetricRange, RunItem, SplitItem
 
 MAX_RANGES = 1000
@@ -89,17 +89,13 @@ def run_item(run: OpenRun, *, of_files: bool = True) -> RunItem:
 
 def _current(run: OpenRun) -> RunDescription | None:
     kept = _kept.get(run)
-    return kept if kept is not None and kept.state == _state(run) else None
-
-
-def _state(run: OpenRun) -> tuple[str, bool, str]:
-    """What a description follows from: the version of a run, whether it is whole, and its phase."""
-    return run.version, run.wait(0), run.progress().phase
+    is_current = kept is not None and kept.state == (run.version, run.wait(0), run.progress().phase)
+    return kept if is_current else None
 
 
 def _looked(run: OpenRun, *, of_files: bool = True) -> RunDescription:
     """Describe a run; what changes meanwhile makes the next description another one."""
-    version, _, phase = state = _state(run)
+    version, _, phase = state = run.version, run.wait(0), run.progress().phase
     splits = split_items(run)
     item = RunItem(
         id=run.id,
@@ -153,13 +149,9 @@ def split_items(run: OpenRun) -> list[SplitItem]:
     """Return the indexed parts of the splits."""
     newest, unknown = query.newest(run), query.Newest()
     return [
-        SplitItem(
-            name=split.name,
-            steps=split.steps,
-            samples=split.samples,
-            discarded=split.discarded,
-            first_step=split.first_step,
-            last_step=split.last_step,
+        record_from(
+            SplitItem,
+            split,
             reward_min=number(split.reward.min),
             reward_max=number(split.reward.max),
             last_reward=number(newest.get(split.name, unknown).reward),

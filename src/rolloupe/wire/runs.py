@@ -158,30 +158,30 @@ class CurveData(Struct, kw_only=True):
     """Of a group, the first run."""
     curve: int
     """The position of the curve in the request."""
-    steps: list[int]
-    values: list[Number]
-    spread: list[Number] | None
+    steps: list[int] = []
+    values: list[Number] = []
+    spread: list[Number] | None = None
     """Standard deviations, if the request asks for them and the curve has them."""
-    low: list[Number] | None
+    low: list[Number] | None = None
     """The lower ends of the band of quantiles, if the request asks for one and the curve has it."""
-    high: list[Number] | None
-    smooth: list[Number] | None
-    points: int
+    high: list[Number] | None = None
+    smooth: list[Number] | None = None
+    points: int = 0
     """The number of points; for a long curve, `steps` holds fewer."""
-    left_out: int
+    left_out: int = 0
     """The number of outliers left out of the range; they are not among the points."""
-    reach: list[float] | None
+    reach: list[float] | None = None
     """Where outliers are left out: the least and the greatest x of the range with them."""
-    x: list[float] | None
+    x: list[float] | None = None
     """The x of each point, if the request names one: it may fall, or be the same for several points."""
-    without_x: int
+    without_x: int = 0
     """The number of points of the range left out since their step has no finite x."""
-    x_start_s: float | None
+    x_start_s: float | None = None
     """For elapsed time: when it begins, in seconds since 1970."""
-    with_value: list[int] | None
+    with_value: list[int] | None = None
     """The number of samples that each point rests on, of so many `samples`; null where every sample has a value."""
-    samples: list[int] | None
-    error: str
+    samples: list[int] | None = None
+    error: str = ""
     """Why this run has no such curve, with the nearest names; empty if it has one."""
 
 

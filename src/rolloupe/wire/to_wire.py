@@ -16,7 +16,7 @@ from rolloupe.model import Locator, Part, Sample, SampleKey, Turn
 from rolloupe.query import Group, policy
 from rolloupe.query.search import Hit, Transcript
 from rolloupe.text import images
-from rolloupe.wire.encoding import Number, is_finite, number, plain
+from rolloupe.wire.encoding import Number, is_finite, number, plain, record_from
 from rolloupe.wire.samples import Fact, GroupItem, PartView, Reference, SampleReply, SeriesInfo, SourceInfo, TurnView
 from rolloupe.wire.session import SearchHit, TranscriptHit
 
@@ -27,20 +27,17 @@ def group_item(group: Group) -> GroupItem:
     """A group in a list."""
     split, step, name = group.key
     prefix = str(SampleKey(split, step, name, ""))
-    return GroupItem(
+    return record_from(
+        GroupItem,
+        group,
         group=name,
         step=step,
-        prompt=group.prompt,
-        samples=group.samples,
-        first=group.first,
         reward_mean=number(group.reward.mean),
         reward_std=number(group.reward.std),
-        env=group.env,
         prefix=prefix,
         members=[str(key).removeprefix(prefix) for key in group.members],
         means=[number(mean) for mean in group.means],
         cells=[[cell(value) for value in values] for values in group.cells],
-        discarded=group.discarded,
     )
 
 
@@ -51,33 +48,12 @@ def cell(value: float | str | None) -> Number:
 
 def search_hit(run_id: str, hit: Hit) -> SearchHit:
     """Return a sample that contains the text."""
-    item = hit.sample
-    return SearchHit(
-        run=run_id,
-        id=item.id,
-        split=item.split,
-        step=item.step,
-        group=item.group,
-        index=item.index,
-        reward=number(item.reward),
-        status=item.status,
-        discarded=item.discarded,
-        snippets=[*hit.snippets],
-        more=hit.more,
-    )
+    return record_from(SearchHit, hit.sample, run=run_id, snippets=[*hit.snippets], more=hit.more)
 
 
 def transcript_hit(run_id: str, hit: Transcript) -> TranscriptHit:
     """Return a conversation of a report that contains the text."""
-    return TranscriptHit(
-        run=run_id,
-        split=hit.split,
-        step=hit.step,
-        title=hit.title,
-        at=hit.at,
-        snippets=[*hit.snippets],
-        more=hit.more,
-    )
+    return record_from(TranscriptHit, hit, run=run_id, snippets=[*hit.snippets])
 
 
 def sample_reply(run_id: str, sample: Sample, members: Sequence[SampleKey]) -> SampleReply:
@@ -86,26 +62,15 @@ def sample_reply(run_id: str, sample: Sample, members: Sequence[SampleKey]) -> S
     sampler = policy(sample)
     place = members.index(key) if key in members else 0
     start = max(0, min(place - MAX_GROUP_IDS // 2, len(members) - MAX_GROUP_IDS))
-    return SampleReply(
+    return record_from(
+        SampleReply,
+        key,
+        row,
         id=str(key),
         run=run_id,
-        split=key.split,
-        step=key.step,
-        group=key.group,
-        index=key.index,
-        uid=row.uid,
-        reward=number(row.reward),
-        advantage=number(row.advantage),
-        status=row.status,
-        status_raw=row.status_raw,
-        env=row.env,
-        discarded=row.discarded,
         policy_version=sampler.version,
         lag=number(sampler.lag),
         turn_count=row.turns,
-        prompt_tokens=number(row.prompt_tokens),
-        response_tokens=number(row.response_tokens),
-        total_tokens=number(row.total_tokens),
         position=place + 1,
         group_size=max(1, len(members)),
         group_ids=[str(member) for member in members[start : start + MAX_GROUP_IDS]] or [str(key)],
@@ -189,15 +154,10 @@ def chars_of(turn: Turn) -> int:
 
 def turn_view(turn: Turn) -> TurnView:
     """A message of the transcript."""
-    return TurnView(
-        role=turn.role,
-        origin=turn.origin,
-        name=turn.name,
-        tool_call_id=turn.tool_call_id,
-        tokens=number(turn.tokens),
+    return record_from(
+        TurnView,
+        turn,
         chars=chars_of(turn),
-        reward=number(turn.reward),
-        stop_reason=turn.stop_reason,
         metrics={name: number(value) for name, value in turn.metrics.items()},
         logs=plain(turn.logs),
         facts=facts_view(turn.facts),

@@ -1,6 +1,6 @@
 """A page of tokens as bytes: a JSON header, then the arrays as in memory. docs/tokens-wire.md has the layout."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ from rolloupe import tokens
 from rolloupe.model import RunLoss
 from rolloupe.query import TokenPage, TokenUpdate, UpdateMass
 from rolloupe.wire import encoding
-from rolloupe.wire.encoding import number
+from rolloupe.wire.encoding import record_from
 from rolloupe.wire.samples import MaskRuleInfo, SampleUpdate, TokenArray, TokensHeader, UpdatePush, UpdateRuleInfo
 
 MAGIC = b"RLTK\x02\0\0\0"
@@ -43,7 +43,14 @@ def encoded(
     and coefficients of 32 bits, which hold 7 digits, and effects of 8.
     """
     kinds = ("<f4", "u1") if is_compact else ("<f8", "<i4")
-    columns = list(_columns(page, kinds[0]) if update is None else _of_update(page, update[1], kinds))
+    if update is None:
+        columns = [*_columns(page, kinds[0])]
+    else:
+        part = slice(page.start, page.stop)
+        with np.errstate(over="ignore"):
+            coefficients = update[1].coefficients[part].astype(kinds[0], copy=False)
+        effects = update[1].effects[part].astype(kinds[1], copy=False)
+        columns = [_Column("update", "coefficients", coefficients), _Column("update", "effects", effects)]
     listed, at = [], 0
     for kind, name, values in columns:
         array = TokenArray(kind=kind, name=name, dtype=values.dtype.str[1:], offset=at, length=len(values))
@@ -59,8 +66,17 @@ def encoded(
         start=page.start,
         count=page.stop - page.start,
         arrays=listed,
-        rules=_rules(page),
-        updates=_updates(page),
+        rules=[
+            MaskRuleInfo(
+                name=rule.name,
+                title=rule.title,
+                series=series,
+                limits=[*rule.limits],
+                is_of_run=page.loss is not None and rule.name == page.loss.rule,
+            )
+            for rule, series in page.rules
+        ],
+        updates=[_update_rule(name, page.loss) for name in page.updates],
         update=_sample_update(update),
         spelling=page.spelling,
         has_alternatives=page.has_alternatives,
@@ -72,23 +88,6 @@ def encoded(
     for _, _, values in columns:
         pieces += [values.data, bytes(_padded(values.nbytes) - values.nbytes)]
     return b"".join(pieces)
-
-
-def _rules(page: TokenPage) -> list[MaskRuleInfo]:
-    return [
-        MaskRuleInfo(
-            name=rule.name,
-            title=rule.title,
-            series=series,
-            limits=[*rule.limits],
-            is_of_run=page.loss is not None and rule.name == page.loss.rule,
-        )
-        for rule, series in page.rules
-    ]
-
-
-def _updates(page: TokenPage) -> list[UpdateRuleInfo]:
-    return [_update_rule(name, page.loss) for name in page.updates]
 
 
 def _update_rule(name: str, loss: RunLoss | None) -> UpdateRuleInfo:
@@ -105,13 +104,6 @@ def _update_rule(name: str, loss: RunLoss | None) -> UpdateRuleInfo:
         is_of_run=own is not None,
         read_from="" if own is None else own.read_from,
     )
-
-
-def _of_update(page: TokenPage, update: TokenUpdate, kinds: tuple[str, str]) -> Iterator[_Column]:
-    part = slice(page.start, page.stop)
-    with np.errstate(over="ignore"):
-        yield _Column("update", "coefficients", update.coefficients[part].astype(kinds[0], copy=False))
-    yield _Column("update", "effects", update.effects[part].astype(kinds[1], copy=False))
 
 
 def _sample_update(update: tuple[str, TokenUpdate] | None) -> SampleUpdate | None:
@@ -139,16 +131,7 @@ def pushed_by_position(by_position: Mapping[int, UpdateMass]) -> list[UpdatePush
 
 def pushed(name: str, push: UpdateMass) -> UpdatePush:
     """Return the sums of some tokens as a record."""
-    return UpdatePush(
-        name=name[:MAX_TEXT],
-        tokens=push.tokens,
-        up=number(push.up),
-        down=number(push.down),
-        taken_out=push.taken_out,
-        lost=number(push.lost),
-        unmoved=push.unmoved,
-        uncounted=push.uncounted,
-    )
+    return record_from(UpdatePush, push, name=name[:MAX_TEXT])
 
 
 def _padded(size_bytes: int) -> int:
@@ -161,15 +144,10 @@ def _columns(page: TokenPage, of_series: str) -> Iterator[_Column]:
         yield _Column("ids", "ids", page.ids.astype("<i4" if fits else "<f8"))
     for name, places in page.spans._asdict().items():
         yield _Column("span", name, places.astype("<i4", copy=False))
-    if page.strings is not None:
-        yield from _texts(page.strings)
+    if page.strings is not None:  # one text in UTF-8, and the end of each string in it
+        pieces = [one.encode("utf-8", "replace") for one in page.strings]
+        yield _Column("text", "bytes", np.frombuffer(b"".join(pieces), dtype=np.uint8))
+        yield _Column("text", "ends", np.cumsum([len(one) for one in pieces], dtype="<u4"))
     for name, values in page.series.items():
         with np.errstate(over="ignore"):
             yield _Column("series", name, values.astype(of_series, copy=False))
-
-
-def _texts(strings: Sequence[str]) -> Iterator[_Column]:
-    """Yield token strings as one text in UTF-8, and the end of each of them in it."""
-    pieces = [one.encode("utf-8", "replace") for one in strings]
-    yield _Column("text", "bytes", np.frombuffer(b"".join(pieces), dtype=np.uint8))
-    yield _Column("text", "ends", np.cumsum([len(one) for one in pieces], dtype="<u4"))

@@ -1,5 +1,7 @@
 """Routes for several runs side by side: configurations, prompts at a step, and a metric in each."""
 
+from typing import Any
+
 from msgspec.structs import replace
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
@@ -8,12 +10,11 @@ from starlette.responses import Response
 from rolloupe import query
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
-from rolloupe.query import MetricValues
 from rolloupe.server import params
 from rolloupe.server.context import context_of
 from rolloupe.server.people import Runs
 from rolloupe.server.routes.curves import MAX_ENTRIES, catalogue_entry
-from rolloupe.wire.encoding import number
+from rolloupe.wire.encoding import number, record_from
 from rolloupe.wire.runs import RunMetricItem, RunMetricsReply, RunMetricsRequest, RunsCatalogueReply
 from rolloupe.wire.samples import SharedPromptItem, SharedPromptsReply
 
@@ -42,14 +43,13 @@ async def configs(request: Request) -> Response:
     def make() -> query.ConfigTable:
         find = parameters.get("find", "")
         table = query.config_table(runs, all_keys=all_keys, find=find, offset=offset, limit=limit)
-        return replace(table, rows=[_shortened(row) for row in table.rows])
+        rows = []
+        for row in table.rows:
+            cut = [place for place, value in enumerate(row.values) if value is not None and len(value) > VALUE_CHARS]
+            rows.append(replace(row, values=[value and value[:VALUE_CHARS] for value in row.values], cut=cut))
+        return replace(table, rows=rows)
 
     return await context.replies.fresh(request, make)
-
-
-def _shortened(row: query.ConfigRow) -> query.ConfigRow:
-    cut = [place for place, value in enumerate(row.values) if value is not None and len(value) > VALUE_CHARS]
-    return replace(row, values=[value and value[:VALUE_CHARS] for value in row.values], cut=cut)
 
 
 async def prompts(request: Request) -> Response:
@@ -63,24 +63,16 @@ async def prompts(request: Request) -> Response:
 
     def make() -> SharedPromptsReply:
         found = query.shared_prompts(runs, split, step, sort=sort, offset=offset, limit=limit)
-        return SharedPromptsReply(
+        return record_from(
+            SharedPromptsReply,
+            found,
             runs=[run.id for run in runs],
             split=split,
             step=step,
-            prompts_of=found.prompts_of,
-            total=found.total,
-            offset=found.offset,
             prompts=[
-                SharedPromptItem(
-                    name=one.name,
-                    prompt=one.prompt,
-                    samples=one.samples,
-                    discarded=one.discarded,
-                    reward_mean=[number(mean) for mean in one.means],
-                )
-                for one in found.prompts
+                record_from(SharedPromptItem, prompt, reward_mean=[number(mean) for mean in prompt.means])
+                for prompt in found.prompts
             ],
-            is_cut=found.is_cut,
         )
 
     return await context.replies.answer(request, " ".join(run.version for run in runs), make)
@@ -95,23 +87,16 @@ async def run_metrics(request: Request) -> Response:
 
     def make() -> RunMetricsReply:
         found, left = query.metric_values(runs, curve)
-        return RunMetricsReply(runs=[_run_metric(run_id, one) for run_id, one in found.items()], left=left)
+        items = []
+        for run_id, values in found.items():
+            places: dict[str, Any] = {}
+            for name in ("last", "highest", "lowest"):
+                point = getattr(values, name)
+                places |= {name: number(point and point.value), f"{name}_step": point and point.step}
+            items.append(RunMetricItem(run=run_id, smooth=number(values.smooth), **places))
+        return RunMetricsReply(runs=items, left=left)
 
     return await context.replies.fresh(request, make)
-
-
-def _run_metric(run_id: str, values: MetricValues) -> RunMetricItem:
-    last, highest, lowest = values.last, values.highest, values.lowest
-    return RunMetricItem(
-        run=run_id,
-        last=number(last and last.value),
-        last_step=last and last.step,
-        highest=number(highest and highest.value),
-        highest_step=highest and highest.step,
-        lowest=number(lowest and lowest.value),
-        lowest_step=lowest and lowest.step,
-        smooth=number(values.smooth),
-    )
 
 
 async def catalogue(request: Request) -> Response:

@@ -1,7 +1,8 @@
-"""CURVES"""
+"""Curves of runs: the catalogue, many curves in one answer or file, alarms, and the distribution of a metric."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -16,7 +17,7 @@ from rolloupe.query.curves.records import BANDS, STATS, Floats
 from rolloupe.server import params, replies
 from rolloupe.server.context import context_of
 from rolloupe.server.params import body_of
-from rolloupe.wire.encoding import Number, number
+from rolloupe.wire.encoding import number, record_from
 from rolloupe.wire.runs import (
     AlarmItem,
     AlarmsReply,
@@ -63,20 +64,8 @@ async def catalogue(request: Request) -> Response:
 
 def catalogue_entry(entry: CurveEntry) -> CatalogueEntry:
     """Convert a curve of a catalogue to the browser's record."""
-    return CatalogueEntry(
-        kind=entry.query.kind,
-        name=entry.query.name,
-        source=entry.query.source,
-        stat=entry.query.stat,
-        k=entry.query.options.k if entry.query.stat in OF_K else 0,
-        reason=entry.query.options.reason,
-        title=entry.title,
-        section=entry.section,
-        unit=entry.unit,
-        about=entry.about,
-        low=number(entry.low),
-        high=number(entry.high),
-    )
+    k = entry.query.options.k if entry.query.stat in OF_K else 0
+    return record_from(CatalogueEntry, entry, entry.query, k=k, reason=entry.query.options.reason)
 
 
 async def alarms(request: Request) -> Response:
@@ -85,18 +74,15 @@ async def alarms(request: Request) -> Response:
 
     def make() -> AlarmsReply:
         raised, unchecked, _ = insight.check(insight.RunCurves(run))
-        found = [
-            AlarmItem(
-                rule=rule.name, severity=rule.severity, title=alarm.title, text=alarm.text, words=rule.words,
-                split=alarm.split, first_step=alarm.first_step, last_step=alarm.last_step, where=alarm.where,
-                sort=alarm.sort, descending=alarm.descending, discarded=alarm.discarded,
-                curves=[*alarm.curves],
+        alarms = [
+            record_from(
+                AlarmItem, alarm, rule=rule.name, severity=rule.severity, words=rule.words, curves=[*alarm.curves]
             )
             for rule, alarm in raised[:MAX_ALARMS]
-        ]  # fmt: skip
+        ]
         left_out = max(0, len(raised) - MAX_ALARMS)
         rules = len(insight.RULES)
-        return AlarmsReply(run=run.id, rules=rules, alarms=found, left_out=left_out, unchecked=unchecked)
+        return AlarmsReply(run=run.id, rules=rules, alarms=alarms, left_out=left_out, unchecked=unchecked)
 
     version = await context.threads.query(lambda: version_of(run))
     return await context.replies.remembered(request, ("alarms", run.id, version), make)
@@ -133,7 +119,8 @@ def checked(body: CurvesRequest, runs: int) -> list[CurveQuery]:
         raise BadQuery("name at least one run and one curve")
     if not query.LEAST_POINTS <= body.points <= MAX_POINTS:
         raise BadQuery(f"points is {body.points}; a curve has {query.LEAST_POINTS} to {MAX_POINTS:,} points")
-    for name, step in (("step_min", body.step_min), ("step_max", body.step_max)):
+    steps = [("step_min", body.step_min), ("step_max", body.step_max)]
+    for name, step in [*steps, *(("last_step", curve.options.last_step) for curve in body.curves)]:
         if step is not None and not -params.INT64 <= step < params.INT64:
             raise BadQuery(f"{name} is {step}; steps are integers of 64 bits")
     if count > MAX_CURVES or count * body.points > MAX_TOTAL_POINTS:
@@ -141,9 +128,6 @@ def checked(body: CurvesRequest, runs: int) -> list[CurveQuery]:
             f"{count:,} curves of {body.points:,} points are too many: one answer has at most {MAX_CURVES} curves"
             f" and {MAX_TOTAL_POINTS:,} points. Ask for fewer at once"
         )
-    for one in body.curves:
-        if one.options.last_step is not None and not -params.INT64 <= one.options.last_step < params.INT64:
-            raise BadQuery(f"last_step is {one.options.last_step}; steps are integers of 64 bits")
     return body.curves
 
 
@@ -172,56 +156,20 @@ def answered(runs: Sequence[OpenRun], place: int, curve: CurveQuery, body: Curve
     try:
         found = drawn_curve(runs, curve, body, body.points)
     except (BadQuery, NotFound) as error:
-        return CurveData(
-            run=run.id,
-            curve=place,
-            steps=[],
-            values=[],
-            spread=None,
-            low=None,
-            high=None,
-            smooth=None,
-            points=0,
-            left_out=0,
-            reach=None,
-            x=None,
-            without_x=0,
-            x_start_s=None,
-            with_value=None,
-            samples=None,
-            error=str(error),
-        )
+        return CurveData(run=run.id, curve=place, error=str(error))
     return curve_data(run.id, place, found)
-
-
-def _numbers(array: Floats | None) -> list[Number] | None:
-    if array is None:
-        return None
-    values = array.tolist()
-    return [*values] if np.isfinite(array).all() else [number(value) for value in values]
 
 
 def curve_data(run_id: str, place: int, curve: Curve) -> CurveData:
     """Convert a curve to the browser's record."""
-    return CurveData(
-        run=run_id,
-        curve=place,
-        steps=curve.steps.tolist(),
-        values=_numbers(curve.values) or [],
-        spread=_numbers(curve.spread),
-        low=_numbers(curve.low),
-        high=_numbers(curve.high),
-        smooth=_numbers(curve.smooth),
-        points=curve.points,
-        left_out=curve.left_out,
-        reach=None if curve.reach is None else [*curve.reach],
-        x=None if curve.x is None else curve.x.tolist(),
-        without_x=curve.without_x,
-        x_start_s=curve.x_start_s,
-        with_value=None if curve.with_value is None else curve.with_value.tolist(),
-        samples=None if curve.samples is None else curve.samples.tolist(),
-        error="",
-    )
+    plain = ("steps", "x", "with_value", "samples")
+    arrays: dict[str, Any] = {}
+    for name in (*plain, "values", "spread", "low", "high", "smooth"):
+        array = getattr(curve, name)
+        values = None if array is None else array.tolist()
+        is_finite = array is None or name in plain or np.isfinite(array).all()
+        arrays[name] = values if is_finite or values is None else [number(value) for value in values]
+    return record_from(CurveData, curve, run=run_id, curve=place, reach=curve.reach and [*curve.reach], **arrays)
 
 
 async def distribution(request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""RUNS"""
+"""Routes for runs: their list, their steps, their problems, and their other files."""
 
 import os
 from collections import defaultdict
@@ -19,7 +19,7 @@ from rolloupe.server.context import context_of
 from rolloupe.server.people import PERSON, who_sees_alike
 from rolloupe.storage import address_of
 from rolloupe.wire import run_items, to_wire
-from rolloupe.wire.encoding import number, plain
+from rolloupe.wire.encoding import number, plain, record_from
 from rolloupe.wire.runs import (
     AboutReply,
     ConfigItem,
@@ -90,21 +90,13 @@ async def problems(request: Request) -> Response:
     limit = params.integer(request.query_params, "limit", 100, low=1, high=MAX_PROBLEMS)
 
     def make() -> ProblemsReply:
-        found = [problem_item(run, problem) for problem in query.problems(run)[offset : offset + limit]]
+        found = [
+            record_from(ProblemItem, problem, file=problem.source, excerpt=excerpt(run, problem))
+            for problem in query.problems(run)[offset : offset + limit]
+        ]
         return ProblemsReply(run=run.id, total=query.problem_count(run), offset=offset, problems=found)
 
     return await context.replies.fresh(request, make)
-
-
-def problem_item(run: OpenRun, problem: Problem) -> ProblemItem:
-    """Return a problem with the start of its record."""
-    return ProblemItem(
-        file=problem.source,
-        start=problem.start,
-        stop=problem.stop,
-        reason=problem.reason,
-        excerpt=excerpt(run, problem),
-    )
 
 
 def excerpt(run: OpenRun, problem: Problem) -> str:
@@ -159,7 +151,7 @@ async def configs(request: Request) -> Response:
     def make() -> ConfigsReply:
         found = query.config_differences(library.runs)
         runs = [ConfigItem(run=run_id, values=values) for run_id, values in found.values.items()]
-        return ConfigsReply(keys=found.keys, telling=found.telling, runs=runs, left=found.left)
+        return record_from(ConfigsReply, found, runs=runs)
 
     return await context.replies.fresh(request, make)
 
@@ -193,14 +185,13 @@ def about_reply(run: OpenRun) -> AboutReply:
         files_left=max(0, len(files) - MAX_FILES),
         reports=[ReportSteps(split=split, steps=sorted(steps)) for split, steps in reports.items()],
         trackers=[
-            TrackerItem(
-                kind=one.kind,
+            record_from(
+                TrackerItem,
+                one,
                 path=os.path.relpath(one.path, run.info.root),
                 name=one.run,
                 metrics=one.names[:MAX_NAMES],
                 metric_count=len(one.names),
-                step_name=one.step_name,
-                note=one.note,
             )
             for one in query.curve_sources(run)[:MAX_TRACKERS]
         ],

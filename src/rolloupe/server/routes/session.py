@@ -1,4 +1,4 @@
-"""SESSION"""
+"""Routes of a browser's session: the login, the stream of events, and the cache of replies."""
 
 import msgspec
 from starlette.requests import Request
@@ -9,6 +9,7 @@ from rolloupe.server.context import Context, context_of
 from rolloupe.server.people import PERSON, Runs
 from rolloupe.server.security.auth import NEXT, Gate, refuse_for_now
 from rolloupe.wire import encoding
+from rolloupe.wire.encoding import record_from
 from rolloupe.wire.session import CacheStats, LoginReply, LoginRequest, TicketReply, TicketRequest
 
 
@@ -32,14 +33,10 @@ async def clear(request: Request) -> Response:
 
 def figures(context: Context, library: Runs) -> CacheStats:
     """Return the figures of the cache, and the size of the index."""
-    stats = context.cache.figures()
-    return CacheStats(
-        entries=stats.entries,
-        limit_entries=context.cache.limit_entries,
-        memory_bytes=stats.memory_bytes,
-        limit_bytes=context.cache.limit_bytes,
-        hits=stats.hits,
-        misses=stats.misses,
+    return record_from(
+        CacheStats,
+        context.cache,
+        context.cache.figures(),
         index_bytes=library.index_bytes(),
         index_dir=str(library.index_dir),
     )

@@ -15,6 +15,7 @@ from rolloupe.server.people import PERSON, Forbidden, Person, Runs, reason_for
 from rolloupe.state import Change, LocatedMark, Mark, Owner, RunMark, SampleMark, State, Written, found, marks_of
 from rolloupe.storage import both_places
 from rolloupe.wire import encoding
+from rolloupe.wire.encoding import record_from
 from rolloupe.wire.session import (
     ConflictReply,
     MarkedReply,
@@ -139,10 +140,7 @@ def state_reply(library: Runs, store: State, since: int, person: Person | None =
         user="" if person is None else person.name,
         role="admin" if person is None else person.role.name.lower(),
         logout="" if person is None else person.logout,
-        owners=[
-            StateOwner(owner=one.key, run=owners.get(one.key, ""), name=one.name, format=one.format, path=one.path)
-            for one in visible
-        ],
+        owners=[record_from(StateOwner, one, owner=one.key, run=owners.get(one.key, "")) for one in visible],
         place=str(store.path) if person is None else "the server's state",
         trouble=reason_for(person, store.trouble),
     )
@@ -160,17 +158,13 @@ def sees(person: Person, owner: Owner) -> bool:
 def state_item(item: Mark) -> StateItem:
     """Convert an item to the browser's record."""
     value = item.value
-    return StateItem(
-        kind=item.kind,
-        owner=item.owner,
-        name=item.name,
-        version=item.version,
-        changed_s=item.changed_s,
+    return record_from(
+        StateItem,
+        item,
         run_mark=value if isinstance(value, RunMark) else None,
         sample_mark=value if isinstance(value, SampleMark) else None,
         setting=encoding.plain(value) if isinstance(value, dict) else None,
         by=item.person,
-        shared=item.shared,
     )
 
 
