@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rolloupe.lru import Lru
 from rolloupe.server.replies import error_reply
-from rolloupe.server.security.layers import header, is_api, refuse
+from rolloupe.server.security.layers import bearer, header, is_api, refusal
 from rolloupe.server.settings import Settings
 
 LOGIN = "/api/login"
@@ -100,9 +100,14 @@ class Gate:
         values = [value for key, value in cookies(scope) if key == name]
         if not any(same(value, self._cookie) for value in values):
             return False
-        return same(header(scope, PAGE_KEY) or "", self.page_key) or (
-            scope["method"] == "GET" and self._takes(ticket, address_of(scope))
-        )
+        if same(header(scope, PAGE_KEY) or "", self.page_key):
+            return True
+        if scope["method"] != "GET":
+            return False
+        known, until = self._tickets.get(ticket) or ("", 0.0)
+        self._tickets.pop(ticket)
+        address = f"{scope['path']}?{scope['query_string'].decode('latin-1')}"  # below the base path
+        return same(address, known) and time.monotonic() < until
 
     def ticket(self, address: str) -> str:
         """Return a ticket that opens an address once, and soon."""
@@ -111,27 +116,20 @@ class Gate:
         self._tickets.put(ticket, (f"{unquote(path)}?{query}", time.monotonic() + TICKET_S))
         return ticket
 
-    def _takes(self, ticket: str, address: str) -> bool:
-        known, until = self._tickets.get(ticket) or ("", 0.0)
-        self._tickets.pop(ticket)
-        return same(address, known) and time.monotonic() < until
-
     def check(self, token: str, scope: Scope) -> tuple[bool, float]:
         """Return whether a token is right, and the seconds to wait after too many wrong ones."""
         address = str((scope.get("client") or ("?",))[0])
         wait_s = self._attempts.wait_s(address) if self._attempts else 0.0
         if self._token is None or wait_s:
             return not wait_s, wait_s
-        is_right = same(token, self._token) or self._is_first(token)
-        if self._attempts and not is_right:
-            self._attempts.failed(address)
-        return is_right, 0.0
-
-    def _is_first(self, token: str) -> bool:
-        is_right = self._first is not None and time.monotonic() < self._first_until and same(token, self._first)
-        if is_right:
+        if same(token, self._token):
+            return True, 0.0
+        if self._first is not None and time.monotonic() < self._first_until and same(token, self._first):
             self._first = None
-        return is_right
+            return True, 0.0
+        if self._attempts:
+            self._attempts.failed(address)
+        return False, 0.0
 
     def set_cookie(self, scope: Scope) -> str:
         """Return the header that starts a session."""
@@ -150,11 +148,12 @@ class Auth:
         self.gate = Gate(settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
         if scope["type"] == "http":
             scope["rolloupe.gate"] = self.gate
             scope, ticket = parted(scope)
-            if not (is_public(scope) or self.gate.is_open or self.gate.knows_page(scope, ticket)):
+            is_page = scope["method"] in ("GET", "HEAD") and not is_api(scope["path"])
+            is_public = is_page or (scope["path"] == LOGIN and scope["method"] == "POST")
+            if not (is_public or self.gate.is_open or self.gate.knows_page(scope, ticket)):
                 token = bearer(scope)
                 is_right, wait_s = (False, 0.0) if token is None else self.gate.check(token, scope)
                 if wait_s:
@@ -162,7 +161,7 @@ class Auth:
                     return
                 if not is_right:
                     scheme = {"www_authenticate": 'Bearer realm="rolloupe"'}
-                    await refuse(scope, receive, send, 401, "this address needs the token", NEXT, **scheme)
+                    await refusal(scope, 401, "this address needs the token", NEXT, **scheme)(scope, receive, send)
                     return
         await self.app(scope, receive, send)
 
@@ -177,19 +176,6 @@ def refuse_for_now(wait_s: float) -> Response:
     seconds = int(wait_s) + 1
     next_ = f"Wait {seconds} s and use the address that the server printed."
     return error_reply(429, "too many wrong tokens", next_, {"retry-after": str(seconds)})
-
-
-def is_public(scope: Scope) -> bool:
-    """True for the page and for the login."""
-    if scope["path"] == LOGIN:
-        return bool(scope["method"] == "POST")
-    return scope["method"] in ("GET", "HEAD") and not is_api(scope["path"])
-
-
-def bearer(scope: Scope) -> str | None:
-    """Return the token of an `Authorization: Bearer` header; None without one."""
-    scheme, _, token = (header(scope, b"authorization") or "").partition(" ")
-    return token.strip() if scheme.lower() == "bearer" and token.strip() else None
 
 
 def session_hash(settings: Settings, what: str) -> str:
@@ -207,11 +193,6 @@ def parted(scope: Scope) -> tuple[Scope, str]:
     if match is None:
         return scope, ""
     return {**scope, "query_string": query[: match.start()].encode("latin-1")}, match[1]
-
-
-def address_of(scope: Scope) -> str:
-    """Return what a request asks for, below the base path."""
-    return f"{scope['path']}?{scope['query_string'].decode('latin-1')}"
 
 
 def cookie_name(scope: Scope) -> str:

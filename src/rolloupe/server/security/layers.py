@@ -1,4 +1,4 @@
-"""LAYERS"""
+"""The layers before the routes, and what they share: headers of every reply, `Host`, foreign pages, forms and sizes."""
 
 import re
 from collections.abc import Mapping
@@ -10,7 +10,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rolloupe.server.process.console import say
 from rolloupe.server.replies import error_reply, no_content
-from rolloupe.server.security.auth import bearer
 from rolloupe.server.settings import Settings
 
 
@@ -27,16 +26,34 @@ def accepts_pages(scope: Scope) -> bool:
     return any(b"text/html" in value for name, value in scope["headers"] if name == b"accept")
 
 
-async def refuse(
-    scope: Scope, receive: Receive, send: Send, status: int, error: str, what_next: str, **headers: str
-) -> None:
-    """Answer with an `ErrorReply`, or with its words where a browser asks for a page.
+def bearer(scope: Scope) -> str | None:
+    """Return the token of an `Authorization: Bearer` header; None without one."""
+    scheme, _, token = (header(scope, b"authorization") or "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" and token.strip() else None
+
+
+def refusal(scope: Scope, status: int, error: str, what_next: str, **headers: str) -> Response:
+    """Return an `ErrorReply`, or its words where a browser asks for a page.
 
     The keyword `retry_after` becomes the header `retry-after`.
     """
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    answer = plain_page(status, error, what_next, named) if accepts_pages(scope) else None
-    await (answer or error_reply(status, error, what_next, named))(scope, receive, send)
+    return (plain_page if accepts_pages(scope) else error_reply)(status, error, what_next, named)
+
+
+class Layer:
+    """Answers a request that goes no further, and passes every other one on."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer = self.answer(scope) if scope["type"] == "http" else None
+        await (answer or self.app)(scope, receive, send)
+
+    def answer(self, scope: Scope) -> Response | None:
+        """Return the answer to a request that goes no further, usually a refusal."""
+        raise NotImplementedError
 
 
 def plain_page(status: int, error: str, what_next: str, headers: Mapping[str, str] | None = None) -> Response:
@@ -69,12 +86,8 @@ class Headers:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and its reply back with the headers."""
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
-            return
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
             return
 
         async def send_with_headers(message: Message) -> None:
@@ -92,42 +105,34 @@ MAX_SAID = 10
 """Number of refused names to print: invented names must not fill the terminal."""
 
 
-def host_of(value: str | None) -> str | None:
-    """Return the name in a `Host` header, in lower case and without port; None for an invalid one."""
-    match = HOST.fullmatch(value or "")
-    return match[1].lower() if match else None
+class Hosts(Layer):
+    """Admits requests that address the server by a known name, against DNS rebinding.
 
-
-class Hosts:
-    """Admits requests that address the server by a known name."""
+    A page at evil.example can later point its name to 127.0.0.1; the browser then treats its requests as same-origin,
+    but they still carry `Host: evil.example`. Any port is accepted, because SSH forwarding changes ports.
+    """
 
     def __init__(self, app: ASGIApp, settings: Settings, option: str = "--allow-host ") -> None:
         """`option` is what stands before a name on the command line to admit it."""
-        self.app = app
+        super().__init__(app)
         self.option = option
         self.hosts = settings.hosts
         self.refused_hosts: set[str] = set()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it with the option that would admit it."""
-        if scope["type"] == "http":
-            host = host_of(header(scope, b"host"))
-            if host is None:
-                await refuse(scope, receive, send, 400, "the Host header is missing or unreadable", "Send one.")
-                return
-            if host not in self.hosts and "*" not in self.hosts:
-                await self.refuse(host, scope, receive, send)
-                return
-        await self.app(scope, receive, send)
-
-    async def refuse(self, host: str, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse the host, and name the option that admits it, in the reply and in the terminal."""
+    def answer(self, scope: Scope) -> Response | None:
+        """Refuse an unknown name, and name the option that admits it, in the reply and in the terminal."""
+        match = HOST.fullmatch(header(scope, b"host") or "")
+        if match is None:
+            return refusal(scope, 400, "the Host header is missing or unreadable", "Send one.")
+        host = match[1].lower()
+        if host in self.hosts or "*" in self.hosts:
+            return None
         error = f"this server does not answer to the name {host}"
         what_next = f"If that name should lead here, start the server with {self.option}{host}"
         if host not in self.refused_hosts and len(self.refused_hosts) < MAX_SAID:
             self.refused_hosts.add(host)
             say(f"Refused: {error}. {what_next}")
-        await refuse(scope, receive, send, 403, error, what_next)
+        return refusal(scope, 403, error, what_next)
 
 
 METHODS = ("GET", "HEAD", "POST")
@@ -140,42 +145,22 @@ PREFLIGHT = {
 }
 
 
-class Origins:
-    """Admits the server's own page, plain programs, and the origins of --cors."""
+class Origins(Layer):
+    """Admits the server's own page, plain programs, and the origins of --cors (CSRF).
+
+    If a request has `Origin`, it must be the server's own origin or one of --cors. Otherwise browsers name the
+    requesting site in `Sec-Fetch-Site`. Plain programs send neither, and pages on a LAN without TLS send no
+    `Sec-Fetch-Site`. Navigation to the page is free (a link in a chat), because the shell holds no data; `same-site` is
+    not enough, because other ports of localhost are same-site. CORS never allows cookies: a foreign page needs the
+    bearer token.
+    """
 
     def __init__(self, app: ASGIApp, cors: tuple[str, ...]) -> None:
-        self.app = app
+        super().__init__(app)
         self.cors = frozenset(origin.rstrip("/").lower() for origin in cors)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, answer a preflight, or refuse."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        origin = header(scope, b"origin")
-        foreign = origin is not None and not is_own(origin, scope)
-        shared = foreign and origin is not None and (origin.lower() in self.cors or "*" in self.cors)
-        if not shared and (foreign or (origin is None and is_foreign_fetch(scope))):
-            next_ = (
-                f"Start the server with --cors {origin} to let that page in." if is_plain(origin) else "Open the page."
-            )
-            await refuse(scope, receive, send, 403, "a page of another origin must not use this server", next_)
-            return
-        if shared and origin is not None:
-            send = self.sharing(origin, send)
-            if scope["method"] == "OPTIONS" and header(scope, b"access-control-request-method"):
-                await no_content(PREFLIGHT)(scope, receive, send)
-                return
-        if scope["method"] not in METHODS:
-            error = "this method is not allowed"
-            await refuse(
-                scope, receive, send, 405, error, f"Use one of {', '.join(METHODS)}.", allow=", ".join(METHODS)
-            )
-            return
-        await self.app(scope, receive, send)
-
-    def sharing(self, origin: str, send: Send) -> Send:
-        """Return a `send` that adds the CORS headers to a reply."""
+        origin = self.shared_with(scope) if scope["type"] == "http" else ""
 
         async def send_shared(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -185,7 +170,31 @@ class Origins:
                 headers.add_vary_header("origin")
             await send(message)
 
-        return send_shared
+        await super().__call__(scope, receive, send_shared if origin else send)
+
+    def shared_with(self, scope: Scope) -> str:
+        """Return the foreign origin that --cors lets in, if one sends a request."""
+        origin = header(scope, b"origin") or ""
+        is_shared = not is_own(origin, scope) and (origin.lower() in self.cors or "*" in self.cors)
+        return origin if is_shared else ""
+
+    def answer(self, scope: Scope) -> Response | None:
+        """Refuse a foreign page and an unknown method, and answer a preflight."""
+        origin = header(scope, b"origin")
+        is_shared = bool(self.shared_with(scope))
+        is_foreign = is_foreign_fetch(scope) if origin is None else not is_own(origin, scope)
+        if is_foreign and not is_shared:
+            is_plain = (
+                bool(origin) and len(origin or "") < 300 and all(c.isalnum() or c in ":/.-_[]" for c in origin or "")
+            )
+            next_ = f"Start the server with --cors {origin} to let that page in." if is_plain else "Open the page."
+            return refusal(scope, 403, "a page of another origin must not use this server", next_)
+        if is_shared and scope["method"] == "OPTIONS" and header(scope, b"access-control-request-method"):
+            return no_content(PREFLIGHT)
+        if scope["method"] in METHODS:
+            return None
+        allow = ", ".join(METHODS)
+        return refusal(scope, 405, "this method is not allowed", f"Use one of {allow}.", allow=allow)
 
 
 def is_own(origin: str, scope: Scope) -> bool:
@@ -207,11 +216,6 @@ def is_api(path: str) -> bool:
     return path == "/api" or path.startswith("/api/")
 
 
-def is_plain(origin: str | None) -> bool:
-    """True if an origin is safe to repeat in a sentence: only a scheme, a name and a port."""
-    return bool(origin) and len(origin or "") < 300 and all(c.isalnum() or c in ":/.-_[]" for c in origin or "")
-
-
 MAX_BODY_BYTES = 256 * 1024
 """Room for a note of 20,000 characters that JSON escapes to six bytes each, and an id."""
 
@@ -222,35 +226,29 @@ a percent sign of an id is itself written as three characters."""
 TOO_LARGE = f"the body is larger than {MAX_BODY_BYTES} bytes"
 
 
-class Limits:
-    """Refuses writes that a foreign page could send, long addresses and large bodies."""
+class Limits(Layer):
+    """Refuses writes that a foreign page could send, long addresses and large bodies.
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
+    A request that changes data must be JSON and carry `X-Rolloupe: 1`: a foreign page's form or script can send neither
+    without a preflight. A bearer token also suffices, because browsers never add one by themselves.
+    """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
+        await super().__call__(scope, counted(receive), send)
+
+    def answer(self, scope: Scope) -> Response | None:
+        """Refuse what is too long or not marked."""
         if len(scope["path"]) + len(scope["query_string"]) > MAX_ADDRESS_BYTES:
-            await refuse(scope, receive, send, 414, "the address is too long", "Request less at once.")
-            return
-        if scope["method"] not in ("GET", "HEAD") and not is_deliberate(scope):
+            return refusal(scope, 414, "the address is too long", "Request less at once.")
+        kind = (header(scope, b"content-type") or "").partition(";")[0].strip().lower()
+        is_marked = kind == "application/json" and header(scope, b"x-rolloupe") == "1"
+        if scope["method"] not in ("GET", "HEAD") and not is_marked and bearer(scope) is None:
             next_ = "Send 'Content-Type: application/json' and 'X-Rolloupe: 1'."
-            await refuse(scope, receive, send, 403, "a request that changes data must be marked as one", next_)
-            return
+            return refusal(scope, 403, "a request that changes data must be marked as one", next_)
         length = header(scope, b"content-length")
         if length is not None and (not length.isdigit() or int(length[:12]) > MAX_BODY_BYTES):
-            await refuse(scope, receive, send, 413, TOO_LARGE, "Send less.")
-            return
-        await self.app(scope, counted(receive), send)
-
-
-def is_deliberate(scope: Scope) -> bool:
-    """True for a request that only the page or a program can send."""
-    kind = (header(scope, b"content-type") or "").partition(";")[0].strip().lower()
-    return bearer(scope) is not None or (kind == "application/json" and header(scope, b"x-rolloupe") == "1")
+            return refusal(scope, 413, TOO_LARGE, "Send less.")
+        return None
 
 
 def counted(receive: Receive) -> Receive:

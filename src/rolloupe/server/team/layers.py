@@ -1,4 +1,8 @@
-"""TEAMLAYERS"""
+"""The layers of a team's server: nobody without a role comes further, health checks need none, Prometheus a token.
+
+One person may ask for so many requests a second, and so many under way at once. An answer has a bounded size, so the
+number of requests under way bounds the memory that one person takes.
+"""
 
 import asyncio
 import sys
@@ -14,8 +18,8 @@ from rolloupe.lru import Lru
 from rolloupe.server.access import Role
 from rolloupe.server.context import Context
 from rolloupe.server.people import PERSON, Refused, Team
-from rolloupe.server.security.auth import bearer, same
-from rolloupe.server.security.layers import Hosts, Limits, Origins, refuse
+from rolloupe.server.security.auth import same
+from rolloupe.server.security.layers import Hosts, Layer, Limits, Origins, bearer, refusal
 from rolloupe.server.settings import Settings
 from rolloupe.server.team.senders import LoginPages, OidcLogin
 from rolloupe.server.threads import Quotas, set_quotas
@@ -67,7 +71,6 @@ class Bounds:
         self._uses: Lru[str, Use] = Lru(MAX_PEOPLE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it for now."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -90,7 +93,8 @@ class Bounds:
         self.refused += 1
         seconds = str(int(wait_s) + 1)
         what_next = f"Wait {seconds} s, and ask for less at once."
-        await refuse(scope, receive, send, 429, f"{error} from {scope[PERSON].name}", what_next, retry_after=seconds)
+        answer = refusal(scope, 429, f"{error} from {scope[PERSON].name}", what_next, retry_after=seconds)
+        await answer(scope, receive, send)
 
 
 METRICS = "/metrics"
@@ -112,13 +116,12 @@ class Metrics:
         self._under_way = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or pass a request on and count it."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         if scope["path"] == METRICS and self._token and scope["method"] in ("GET", "HEAD"):
             if not same(bearer(scope) or "", self._token):
-                await refuse(scope, receive, send, 401, "this address needs its token", "See docs/team.md.")
+                await refusal(scope, 401, "this address needs its token", "See docs/team.md.")(scope, receive, send)
                 return
             await Response(self.text(), media_type=KIND)(scope, receive, send)
             return
@@ -185,62 +188,49 @@ def team_layers(app: ASGIApp, settings: Settings, team: Team, context: Context) 
     return OneRequest(Metrics(Health(named, lambda: context.is_ready), team.metrics_token, gauges))
 
 
-class People:
+class People(Layer):
     """Admits those who have a role. Every address needs one: there is no public page."""
 
     def __init__(self, app: ASGIApp, team: Team) -> None:
-        self.app = app
+        super().__init__(app)
         self.team = team
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on with its sender, or refuse it."""
-        if scope["type"] == "http":
-            try:
-                person = self.team.person(scope)
-            except Refused as error:
-                await refuse(scope, receive, send, error.status, str(error), error.what_next)
-                return
-            if person.role is Role.NONE:
-                what_next = "Ask an administrator of this server for one."
-                if person.logout:
-                    what_next += f" To log in as somebody else, open {person.logout}"
-                await refuse(
-                    scope, receive, send, 403, f"the person {person.name} has no role on this server", what_next
-                )
-                return
-            scope[PERSON] = person
-        await self.app(scope, receive, send)
+    def answer(self, scope: Scope) -> Response | None:
+        """Refuse whoever has no role, and note the sender of every other request."""
+        try:
+            person = self.team.person(scope)
+        except Refused as error:
+            return refusal(scope, error.status, str(error), error.what_next)
+        if person.role is Role.NONE:
+            what_next = "Ask an administrator of this server for one."
+            if person.logout:
+                what_next += f" To log in as somebody else, open {person.logout}"
+            return refusal(scope, 403, f"the person {person.name} has no role on this server", what_next)
+        scope[PERSON] = person
+        return None
 
 
-class OneRequest:
+class OneRequest(Layer):
     """Refuses a request whose end is in doubt: a proxy could take its body for the request of somebody else."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it and close the connection."""
-        if scope["type"] == "http":
-            names = {name.lower() for name, _ in scope["headers"]}
-            if {b"content-length", b"transfer-encoding"} <= names:
-                error, what_next = "the request names two lengths", "Send Content-Length or Transfer-Encoding."
-                await refuse(scope, receive, send, 400, error, what_next, connection="close")
-                return
-        await self.app(scope, receive, send)
+    def answer(self, scope: Scope) -> Response | None:
+        """Refuse a request with two lengths, and close the connection."""
+        if not {b"content-length", b"transfer-encoding"} <= {name.lower() for name, _ in scope["headers"]}:
+            return None
+        error, what_next = "the request names two lengths", "Send Content-Length or Transfer-Encoding."
+        return refusal(scope, 400, error, what_next, connection="close")
 
 
-class Health:
+class Health(Layer):
     """Answers health checks, which come from anywhere under any name: they reveal nothing but a word."""
 
     def __init__(self, app: ASGIApp, is_ready: Callable[[], bool]) -> None:
-        self.app = app
+        super().__init__(app)
         self._is_ready = is_ready
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a health check; pass everything else on."""
-        if scope["type"] == "http" and scope["path"] in (ALIVE, READY) and scope["method"] in ("GET", "HEAD"):
-            is_well = scope["path"] == ALIVE or self._is_ready()
-            answer = PlainTextResponse("ok\n" if is_well else "not ready\n", 200 if is_well else 503)
-            await answer(scope, receive, send)
-            return
-        await self.app(scope, receive, send)
+    def answer(self, scope: Scope) -> Response | None:
+        """Answer a health check."""
+        if scope["path"] not in (ALIVE, READY) or scope["method"] not in ("GET", "HEAD"):
+            return None
+        is_well = scope["path"] == ALIVE or self._is_ready()
+        return PlainTextResponse("ok\n" if is_well else "not ready\n", 200 if is_well else 503)

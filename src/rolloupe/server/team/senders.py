@@ -253,7 +253,6 @@ class LoginPages:
         self.login = login
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or pass a request on."""
         answer = await self.login.answer(scope, receive) if scope["type"] == "http" else None
         await (answer or self.app)(scope, receive, send)
 
