@@ -93,8 +93,6 @@ class SlowReaderLimit:
         self._connections = connections
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
-
         async def send_within(message: Message) -> None:
             await send(message)
             if len(message.get("body", b"")) > WATCHED_BYTES:
@@ -135,12 +133,10 @@ class Patient(H11Protocol):
         return cycle is None or cycle.response_complete
 
     def pause_writing(self) -> None:
-        """Note that the client has stopped reading."""
         self.paused_s = self.loop.time()
         super().pause_writing()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the time limits."""
         super().connection_made(transport)
         self.begun_s = self.loop.time()
         self._seen: tuple[object, object] | None = None
@@ -149,7 +145,6 @@ class Patient(H11Protocol):
         self._watch = self.loop.call_later(KEEP_ALIVE_S, self._look)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the time limits."""
         self._watch.cancel()
         super().connection_lost(exc)
 
@@ -186,7 +181,6 @@ class LogPrinter(logging.Handler):
     """Prints uvicorn's log without control characters."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print one record."""
         say(record.getMessage())
         if record.exc_info and record.exc_info[1]:
             say_failure("the server", record.exc_info[1])

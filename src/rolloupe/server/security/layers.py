@@ -160,34 +160,34 @@ class Origins(Layer):
         self.cors = frozenset(origin.rstrip("/").lower() for origin in cors)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        origin = self.shared_with(scope) if scope["type"] == "http" else ""
+        origin = self.shared_with(scope) if scope["type"] == "http" else None
 
         async def send_shared(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers["access-control-allow-origin"] = "*" if "*" in self.cors else origin
+                headers["access-control-allow-origin"] = "*" if "*" in self.cors else origin or ""
                 headers["access-control-expose-headers"] = "etag"
                 headers.add_vary_header("origin")
             await send(message)
 
-        await super().__call__(scope, receive, send_shared if origin else send)
+        await super().__call__(scope, receive, send if origin is None else send_shared)
 
-    def shared_with(self, scope: Scope) -> str:
+    def shared_with(self, scope: Scope) -> str | None:
         """Return the foreign origin that --cors lets in, if one sends a request."""
-        origin = header(scope, b"origin") or ""
-        is_shared = not is_own(origin, scope) and (origin.lower() in self.cors or "*" in self.cors)
-        return origin if is_shared else ""
+        origin = header(scope, b"origin")
+        if origin is None or is_own(origin, scope):
+            return None
+        return origin if origin.lower() in self.cors or "*" in self.cors else None
 
     def answer(self, scope: Scope) -> Response | None:
         """Refuse a foreign page and an unknown method, and answer a preflight."""
         origin = header(scope, b"origin")
-        is_shared = bool(self.shared_with(scope))
+        is_shared = self.shared_with(scope) is not None
         is_foreign = is_foreign_fetch(scope) if origin is None else not is_own(origin, scope)
         if is_foreign and not is_shared:
-            is_plain = (
-                bool(origin) and len(origin or "") < 300 and all(c.isalnum() or c in ":/.-_[]" for c in origin or "")
-            )
-            next_ = f"Start the server with --cors {origin} to let that page in." if is_plain else "Open the page."
+            text = origin or ""
+            is_plain = text and len(text) < 300 and all(c.isalnum() or c in ":/.-_[]" for c in text)
+            next_ = f"Start the server with --cors {text} to let that page in." if is_plain else "Open the page."
             return refusal(scope, 403, "a page of another origin must not use this server", next_)
         if is_shared and scope["method"] == "OPTIONS" and header(scope, b"access-control-request-method"):
             return no_content(PREFLIGHT)
