@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from rolloupe.index import Library
-from rolloupe.server.app import App, create_app
+from rolloupe.server.app import App
 from rolloupe.server.settings import Settings
 
 TOKEN = "a-token-for-tests"
@@ -124,7 +124,7 @@ def opened(path: Path, index_dir: Path, *, follow: bool = False) -> Library:
 
 def served(library: Library, **changes: Any) -> App:
     """A server over a library."""
-    return create_app(library, settings(**changes))
+    return App(library, settings(**changes))
 
 
 def run_path(app: App) -> str:

@@ -1,1 +1,1 @@
-"""The web server: translates HTTP requests to queries. `process.serve` starts it, `app.create_app` builds it."""
+"""The web server: translates HTTP requests to queries. `process.serve` starts it, `app.App` is it."""

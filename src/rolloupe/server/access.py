@@ -90,18 +90,15 @@ class Access:
     def may_see(self, name: str, paths: Iterable[str]) -> bool:
         """True if a person may see what lies at all of these places: for each, the nearest rule above it decides."""
         role = self.role(name)
-        return role is Role.ADMIN or (role > Role.NONE and all(self._admits(name, path) for path in paths))
-
-    def _admits(self, name: str, path: str) -> bool:
-        place = os.path.normpath(path)
-        while True:
-            people = self._rules.get(place)
-            if people is not None:
-                return name in people
-            above = os.path.dirname(place)
-            if above == place:
-                return True
-            place = above
+        if role in (Role.NONE, Role.ADMIN):
+            return role is Role.ADMIN
+        for path in map(os.path.normpath, paths):
+            place = path
+            while place not in self._rules and place != os.path.dirname(place):
+                place = os.path.dirname(place)
+            if name not in self._rules.get(place, (name,)):
+                return False
+        return True
 
 
 def parsed(text: bytes) -> Access:
@@ -120,7 +117,12 @@ def parsed(text: bytes) -> Access:
                 f"runs.path {rule.path!r} must be a whole path, from the root of the file system, or an address such "
                 "as s3://bucket/runs"
             )
-        names = frozenset(_known_name(name) for word in rule.people for name in _members(word, content.groups))
+        words: list[str] = []
+        for word in rule.people:
+            if word.startswith("@") and word[1:] not in content.groups:
+                raise BadQuery(f"runs.people names the group {word}, which is not among the groups")
+            words += content.groups[word[1:]] if word.startswith("@") else [word]
+        names = frozenset(map(_known_name, words))
         for place in set(both_places(rule.path)):
             if place in rules:
                 raise BadQuery(f"two rules of runs name {place}; name its people in one")
@@ -168,14 +170,6 @@ def _role(word: str, place: str) -> Role:
     if word not in ROLES:
         raise BadQuery(f"{place} = {word!r} is no role; there are {', '.join(ROLES)}")
     return ROLES[word]
-
-
-def _members(word: str, groups: Mapping[str, list[str]]) -> Iterable[str]:
-    if not word.startswith("@"):
-        return (word,)
-    if word[1:] not in groups:
-        raise BadQuery(f"runs.people names the group {word}, which is not among the groups")
-    return groups[word[1:]]
 
 
 class AccessFile:

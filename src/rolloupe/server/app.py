@@ -42,8 +42,8 @@ from rolloupe.server.routes import (
     static_app,
     tokens,
 )
-from rolloupe.server.security import guarded
-from rolloupe.server.security.auth import LOGIN
+from rolloupe.server.security.auth import LOGIN, Auth
+from rolloupe.server.security.layers import Headers, Hosts, Limits, Origins
 from rolloupe.server.settings import Settings
 from rolloupe.server.threads import Stopping
 
@@ -119,32 +119,41 @@ FILTER = "For example: reward < 0.1 and status = truncated."
 
 
 class App:
-    """The whole server as one ASGI application. Tests and `serve` use `routes` and `context`."""
+    """The whole server as one ASGI application. While its library is still opening, requests for data wait."""
 
     def __init__(
         self, library: "Library | Future[Library]", settings: Settings, files: static_app.Shell | None = None
     ) -> None:
         self.context = Context(library, settings)
         login_routes = [
-            Route(LOGIN, caught(session.login), methods=["POST"]),
-            Route("/api/ticket", caught(session.ticket), methods=["POST"]),
+            Route(LOGIN, with_error_replies(session.login), methods=["POST"]),
+            Route("/api/ticket", with_error_replies(session.ticket), methods=["POST"]),
         ]
         inner = Starlette(
             routes=[
                 *(
-                    Route(path, caught(endpoint, "admin" if path in FOR_ADMINS else "reader"), methods=["GET"])
+                    Route(
+                        path, with_error_replies(endpoint, "admin" if path in FOR_ADMINS else "reader"), methods=["GET"]
+                    )
                     for path, endpoint in (*GET, *questions.routes())
                 ),
-                *(Route(path, caught(endpoint, role), methods=["POST"]) for path, endpoint, role in POST),
+                *(Route(path, with_error_replies(endpoint, role), methods=["POST"]) for path, endpoint, role in POST),
                 *([] if settings.team else login_routes),
-                Route("/{path:path}", caught(static_app.shell), methods=["GET"]),
+                Route("/{path:path}", with_error_replies(static_app.shell), methods=["GET"]),
             ],
             exception_handlers={HTTPException: http_error},
         )
         inner.state.context = self.context
         inner.state.shell = files or static_app.Shell(settings.base_path)
         self.routes = [route for route in inner.routes if isinstance(route, Route)]
-        self._app: ASGIApp = guarded(inner, settings, self.context)
+        layers: ASGIApp
+        if settings.team is not None:
+            from rolloupe.server.team.layers import team_layers
+
+            layers = team_layers(inner, settings, settings.team, self.context)
+        else:
+            layers = Hosts(Origins(Auth(Limits(inner), settings), settings.cors), settings)
+        self._app: ASGIApp = Headers(layers)
         self._base_path = settings.base_path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -155,12 +164,7 @@ class App:
         await self._app(scope, receive, send)
 
 
-def create_app(library: "Library | Future[Library]", settings: Settings, files: static_app.Shell | None = None) -> App:
-    """Build the server over a library. While the library is still opening, requests for data wait."""
-    return App(library, settings, files)
-
-
-def caught(endpoint: Endpoint, role: str = "reader") -> Endpoint:
+def with_error_replies(endpoint: Endpoint, role: str = "reader") -> Endpoint:
     """Turn an endpoint's errors into replies: known errors explain themselves, others reveal no details.
 
     With a team, only those come in who have the role.

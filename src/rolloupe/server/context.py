@@ -100,19 +100,21 @@ class Context:
 
     async def whole_state(self) -> State:
         """Return the state, opened on first access: for the server itself, not for answers."""
-        return await self.threads.quick(self._opened_state) if self._state is None else self._state
+
+        def open_state() -> State:
+            with self._opening_state:
+                if self._state is None:
+                    self._state = State.at(self.settings.state_url or self.settings.state_dir)
+                return self._state
+
+        return await self.threads.quick(open_state) if self._state is None else self._state
 
     def gauges(self) -> dict[str, float]:
         """Return how full the server is, by the names of figures."""
-        library = self._library
-        if isinstance(library, Future):
-            runs = len(library.result().runs) if library.done() and library.exception() is None else 0
-        else:
-            runs = len(library.runs)
-        cached = self.cache.figures()
+        library, cached = self._open_library(), self.cache.figures()
         return {
             "open_streams": self.events.clients,
-            "runs": runs,
+            "runs": len(library.runs) if library else 0,
             "queries_under_way": self.threads.running,
             "cached_answers": cached.entries,
             "cached_bytes": cached.memory_bytes,
@@ -121,18 +123,14 @@ class Context:
     @property
     def is_ready(self) -> bool:
         """True once all runs are open, until the server stops."""
-        library = self._library
-        if isinstance(library, Future):
-            if not library.done() or library.exception() is not None:
-                return False
-            library = library.result()
-        return not (library.is_searching or self.threads.is_closed)
+        library = self._open_library()
+        return library is not None and not (library.is_searching or self.threads.is_closed)
 
-    def _opened_state(self) -> State:
-        with self._opening_state:
-            if self._state is None:
-                self._state = State.at(self.settings.state_url or self.settings.state_dir)
-            return self._state
+    def _open_library(self) -> Library | None:
+        if not isinstance(self._library, Future):
+            return self._library
+        is_open = self._library.done() and self._library.exception() is None
+        return self._library.result() if is_open else None
 
     def close(self) -> None:
         """End streams, release waiting requests, start nothing more. Call it on the event loop, or after its end."""

@@ -54,7 +54,17 @@ class Downloads:
         finally:
             self._beginning -= 1
         request.scope.setdefault("state", {})[IS_FILE] = True
-        return self._sent(pieces, name)
+
+        async def send_pieces() -> AsyncIterator[bytes]:
+            # when the server stops, it drops the connection, so that the file does not look complete
+            with self._one_more(name), contextlib.suppress(Stopping):
+                async with self._files:
+                    while (piece := await self._threads.file(lambda: next(pieces, None))) is not None:
+                        for start in range(0, len(piece), PIECE_BYTES):
+                            yield piece[start : start + PIECE_BYTES]
+                            await asyncio.sleep(0)  # the loop notices that a client has gone
+
+        return send_pieces()
 
     @contextlib.contextmanager
     def _one_more(self, name: str) -> Iterator[None]:
@@ -66,12 +76,3 @@ class Downloads:
             self._files_of[name] -= 1
             if not self._files_of[name]:
                 del self._files_of[name]
-
-    async def _sent(self, pieces: Iterator[bytes], name: str) -> AsyncIterator[bytes]:
-        # when the server stops, it drops the connection, so that the file does not look complete
-        with self._one_more(name), contextlib.suppress(Stopping):
-            async with self._files:
-                while (piece := await self._threads.file(lambda: next(pieces, None))) is not None:
-                    for start in range(0, len(piece), PIECE_BYTES):
-                        yield piece[start : start + PIECE_BYTES]
-                        await asyncio.sleep(0)  # the loop notices that a client has gone

@@ -94,10 +94,6 @@ class EventBroadcaster:
         self._closing = asyncio.Event()
 
     @property
-    def _closed(self) -> bool:
-        return self._closing.is_set()
-
-    @property
     def clients(self) -> int:
         """Return the number of open streams."""
         return len(self._clients)
@@ -105,7 +101,7 @@ class EventBroadcaster:
     @property
     def is_full(self) -> bool:
         """True if the broadcaster accepts no further stream."""
-        return self._closed or len(self._clients) >= (MAX_CLIENTS if self._most is None else self._most)
+        return self._closing.is_set() or len(self._clients) >= (MAX_CLIENTS if self._most is None else self._most)
 
     async def messages(self, person: Person | None = None) -> AsyncIterator[bytes]:
         """Yield the messages of one client: of a person, about the runs that it may see, while it has a role."""
@@ -117,7 +113,7 @@ class EventBroadcaster:
             yield RETRY + message(Event(kind="hello"))
             with contextlib.suppress(RolloupeError):  # the server is stopping
                 await self._listen(client)
-            while not self._closed:
+            while not self._closing.is_set():
                 changed = await client.take(KEEP_ALIVE_S)
                 if not client.is_admitted:
                     return
@@ -125,7 +121,9 @@ class EventBroadcaster:
                     yield b": still here\n\n"
                     continue
                 began = time.monotonic()
-                if not self._closed:  # the last wake-up only ends the loop: a page would query a stopping server
+                if (
+                    not self._closing.is_set()
+                ):  # the last wake-up only ends the loop: a page would query a stopping server
                     with contextlib.suppress(RolloupeError):  # the server is stopping, and the stream with it
                         if news := await self.messages_about(changed, person):
                             yield news
@@ -156,16 +154,22 @@ class EventBroadcaster:
 
     async def _listen(self, client: Client) -> None:
         library = await self._library()
-        if self._unsubscribe is None and not self._closed:
-            self._unsubscribe = library.subscribe(self._from_threads(asyncio.get_running_loop()))
+        if self._unsubscribe is None and not self._closing.is_set():
+            loop = asyncio.get_running_loop()
+
+            def changed(kind: str, run: OpenRun | None) -> None:
+                with contextlib.suppress(RuntimeError):  # a thread may outlive the loop by a moment
+                    loop.call_soon_threadsafe(self._tell, run if kind == "run" else None)
+
+            self._unsubscribe = library.subscribe(changed)
         for run in library.runs if len(library.runs) <= FEW else [None]:
             client.tell(run)  # changes between the page's first request and now
-        if self._watching is None and not self._closed:
+        if self._watching is None and not self._closing.is_set():
             self._watching = asyncio.create_task(self._watch_state())
 
     async def _watch_state(self) -> None:
         """Report changes by viewers on other ports, which the file's timestamps reveal."""
-        while not self._closed:
+        while not self._closing.is_set():
             with contextlib.suppress(RolloupeError):  # the server stops, or another process locks the file
                 state = await self._state()
                 if await self._in_thread(state.changed_elsewhere):
@@ -175,7 +179,7 @@ class EventBroadcaster:
     async def _look_on(self) -> None:
         with contextlib.suppress(RolloupeError):  # the server is stopping
             library, left = await self._library(), list[OpenRun]()
-            while (left or self._looks_again) and not self._closed:
+            while (left or self._looks_again) and not self._closing.is_set():
                 if not left:
                     left, self._looks_again = library.runs, False
                 found, left = await self._in_thread(partial(run_items.look_on, left))
@@ -183,18 +187,11 @@ class EventBroadcaster:
                     self._tell(run)
                 await self._pause(LOOK_PAUSE_S)
 
-    def _from_threads(self, loop: asyncio.AbstractEventLoop) -> Callable[[str, OpenRun | None], None]:
-        def changed(kind: str, run: OpenRun | None) -> None:
-            with contextlib.suppress(RuntimeError):  # a thread may outlive the loop by a moment
-                loop.call_soon_threadsafe(self._tell, run if kind == "run" else None)
-
-        return changed
-
     def _leave(self) -> None:
-        if self._unsubscribe is not None and (self._closed or not self._clients):
+        if self._unsubscribe is not None and (self._closing.is_set() or not self._clients):
             self._unsubscribe()
             self._unsubscribe = None
-        if self._watching is not None and (self._closed or not self._clients):
+        if self._watching is not None and (self._closing.is_set() or not self._clients):
             self._watching.cancel()
             self._watching = None
 

@@ -100,7 +100,7 @@ def query_of(params: QueryParams, query: type[Query]) -> Query:
         raise BadQuery(f"no parameter {unknown[0][:40]!r}; there are: {', '.join(query.__struct_fields__)}")
     given: dict[str, Any] = {}
     for field in structs.fields(query):
-        if _is_list(field.type):
+        if isinstance(_members(field.type)[0], inspect.VarTupleType):  # its parameter may be repeated
             given[field.name] = tuple(params.getlist(field.name))
             continue
         value = params.get(field.name)
@@ -142,8 +142,3 @@ def _meaning(kind: Any) -> str:
     info = inspect.type_info(kind)
     described = (info.extra_json_schema or {}).get("description", "") if isinstance(info, inspect.Metadata) else ""
     return str(described)[:1].lower() + str(described)[1:].rstrip(".")
-
-
-def _is_list(kind: Any) -> bool:
-    """True for texts that repeat their name."""
-    return isinstance(_members(kind)[0], inspect.VarTupleType)

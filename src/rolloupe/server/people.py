@@ -4,7 +4,7 @@ To a person, there are no other runs. Without a team, nobody has a name, and eve
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -179,7 +179,7 @@ def may_see(person: Person, run: OpenRun, *, is_fresh: bool = False) -> bool:
     """True if a person may see a run: every place where it lies, by its name and behind links."""
     if not person.access.now.has_rules:
         return True
-    named = tuple(_named(run))
+    named = (run.info.root, *(part.path for part in run.info.parts))
     now = time.monotonic()
     looked_s, places = _places.get(named) or (0.0, ())
     if is_fresh or not places or now - looked_s > PLACES_S:
@@ -200,12 +200,6 @@ def still_sees(person: Person | None, runs: Sequence[OpenRun]) -> Callable[[], b
         return bool(person.role) and all(may_see(person, run) for run in runs)
 
     return check
-
-
-def _named(run: OpenRun) -> Iterator[str]:
-    yield run.info.root
-    for part in run.info.parts:
-        yield part.path
 
 
 NOT_KEPT = "bookmarks and notes cannot be kept now; an administrator of this server sees here why"

@@ -86,7 +86,7 @@ class ReplyCache:
 
     def put(self, key: tuple[str, ...], reply: Reply) -> None:
         """Cache a reply, and evict the oldest ones to make room."""
-        size = _size(key, reply)
+        size = sum(map(len, key)) + len(reply.body) + ENTRY_BYTES
         if size * 4 > self.limit_bytes:
             self._replies.pop(key)
         else:
@@ -100,10 +100,6 @@ class ReplyCache:
     def figures(self) -> CacheFigures:
         """Return the size of the cache, and its hits and misses."""
         return CacheFigures(len(self._replies), self._replies.size, self._hits, self._misses)
-
-
-def _size(key: tuple[str, ...], reply: Reply) -> int:
-    return sum(map(len, key)) + len(reply.body) + ENTRY_BYTES
 
 
 Made = msgspec.Struct | Reply
@@ -147,11 +143,11 @@ class Replies:
         caching = {"etag": tag, "cache-control": "private, no-cache", "vary": "accept-encoding, cookie"}
         if holds(request.headers, tag):
             return Response(status_code=304, headers=caching)
-        return sent(await self._cached(request, (version, *place), make, size_bytes, in_thread), caching)
+        return response_of(await self._cached(request, (version, *place), make, size_bytes, in_thread), caching)
 
     async def remembered(self, request: Request, key: tuple[str, ...], make: Callable[[], Made]) -> Response:
         """Reply to a question: `key` contains it, with the body of a POST, and the versions of the runs."""
-        return sent(await self._cached(request, key, make), UNKEPT)
+        return response_of(await self._cached(request, key, make), UNKEPT)
 
     async def _cached(
         self,
@@ -165,7 +161,7 @@ class Replies:
         reply = self._cache.get(key)
         if reply is not None:
             return reply
-        made = self._sealing(request, make)
+        made = self._encoder(request, make)
         if in_thread is not None:
             async with quotas().looks:
                 reply = self._cache.get(key)
@@ -193,50 +189,46 @@ class Replies:
             task = self._begun[key] = asyncio.create_task(make())
         return await asyncio.shield(task)  # others wait for it as well
 
-    def _sealing(self, request: Request, make: Callable[[], Made]) -> Callable[[], Reply]:
+    def _encoder(self, request: Request, make: Callable[[], Made]) -> Callable[[], Reply]:
         """What makes a reply in a thread: encoded, and compressed if that helps."""
         headers, is_loopback = request.headers, self._is_loopback
 
-        def sealed() -> Reply:
-            reply = encoded(make())
+        def encode() -> Reply:
+            record = make()
+            reply = record if isinstance(record, Reply) else Reply(encoding.encode(record), JSON)
             if not wants_gzip(headers, len(reply.body), is_loopback=is_loopback):
                 return reply
             return Reply(compressed(reply.body), reply.media_type, is_gzip=True)
 
-        return sealed
+        return encode
 
     async def fresh(self, request: Request, make: Callable[[], Made], *, is_quick: bool = False) -> Response:
         """Reply with a record that is only valid now. What is quick does not wait behind queries."""
-        made = self._sealing(request, make)
+        made = self._encoder(request, make)
         if is_quick:
-            return sent(await self._in_quick_thread(made), UNKEPT)
+            return response_of(await self._in_quick_thread(made), UNKEPT)
         async with quotas().questions:
-            return sent(await self._in_thread(made), UNKEPT)
+            return response_of(await self._in_thread(made), UNKEPT)
 
     async def fresh_for_all(self, request: Request, who: tuple[str, ...], make: Callable[[], Made]) -> Response:
         """Reply as `fresh`, quickly: one record for all of `who` that ask before it is begun."""
         key = (request.scope["path"], *who, GZIP if accepts_gzip(request.headers) else "")
         task = self._asked.get(key)
         if task is None:
-            made = self._sealing(request, make)
+            made = self._encoder(request, make)
 
             def begun() -> Reply:
                 del self._asked[key]  # whoever asks from now on may know of something newer
                 return made()
 
             task = self._asked[key] = asyncio.ensure_future(self._in_quick_thread(begun))
-        return sent(await asyncio.shield(task), UNKEPT)
+        return response_of(await asyncio.shield(task), UNKEPT)
 
 
-def sent(reply: Reply, headers: dict[str, str]) -> Response:
+def response_of(reply: Reply, headers: dict[str, str]) -> Response:
     """Return the response with a reply."""
     encoding_ = {"content-encoding": GZIP} if reply.is_gzip else {}
     return Response(reply.body, headers={**headers, **encoding_}, media_type=reply.media_type)
-
-
-def encoded(record: Made) -> Reply:
-    """Encode a record as a reply."""
-    return record if isinstance(record, Reply) else Reply(encoding.encode(record), JSON)
 
 
 def error_reply(
@@ -276,12 +268,9 @@ def wants_gzip(headers: Headers, size: int, *, is_loopback: bool) -> bool:
 
 def accepts_gzip(headers: Headers) -> bool:
     """True if a client reads compressed answers."""
-    return any(_accepts_gzip(item) for item in headers.get("accept-encoding", "").split(","))
-
-
-def _accepts_gzip(item: str) -> bool:
-    name, _, weight = item.partition(";")
-    return name.strip().lower() == "gzip" and weight.replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
+    items = [item.partition(";") for item in headers.get("accept-encoding", "").split(",")]
+    weights = [weight.replace(" ", "") for name, _, weight in items if name.strip().lower() == "gzip"]
+    return any(weight not in ("q=0", "q=0.0", "q=0.00", "q=0.000") for weight in weights)
 
 
 def compressed(body: bytes) -> bytes:

@@ -1,4 +1,7 @@
-"""THREADS"""
+"""The threads of a server: a few for each kind of work, so that quick answers never wait behind slow ones.
+
+In a team, quotas bound how many of them answer one person: the others do not wait behind many requests of one.
+"""
 
 import asyncio
 import contextlib

@@ -9,7 +9,7 @@ import pytest
 
 from rolloupe.errors import BadQuery
 from rolloupe.index import Library
-from rolloupe.server.app import App, create_app
+from rolloupe.server.app import App
 from rolloupe.server.routes import static_app
 from rolloupe.server.settings import base_path_of
 from rolloupe.wire.app_files import PLACES
@@ -34,7 +34,7 @@ def built(tmp_path: Path) -> Path:
 
 
 def with_app(library: Library, dist: Path, base_path: str = "") -> App:
-    return create_app(library, settings(base_path=base_path), static_app.Shell(base_path, (dist,)))
+    return App(library, settings(base_path=base_path), static_app.Shell(base_path, (dist,)))
 
 
 @pytest.mark.parametrize(

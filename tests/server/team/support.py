@@ -6,7 +6,7 @@ from typing import Any
 
 from rolloupe.index import Library
 from rolloupe.server.access import AccessFile
-from rolloupe.server.app import App, create_app
+from rolloupe.server.app import App
 from rolloupe.server.people import RATE, Team
 from rolloupe.server.settings import Settings
 from rolloupe.server.team.senders import ProxyHeader, proxies_of
@@ -50,7 +50,7 @@ def access_file(folder: Path, secret: Path) -> Path:
 def team_app(library: Library, access: Path | None, rate: float = RATE, **changes: Any) -> App:
     """A server for the team, whose proxy is 127.0.0.1."""
     team = Team(ProxyHeader(HEADER, proxies_of(["127.0.0.1"])), AccessFile(access), rate=rate)
-    return create_app(library, Settings(token=None, team=team, **changes))
+    return App(library, Settings(token=None, team=team, **changes))
 
 
 def ask_as(app: App, name: str, method: str, target: str, body: Any = None) -> Answer:

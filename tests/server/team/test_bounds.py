@@ -10,7 +10,7 @@ import pytest
 from starlette.requests import Request
 
 from rolloupe.server.access import AccessFile
-from rolloupe.server.app import App, create_app
+from rolloupe.server.app import App
 from rolloupe.server.downloads import FILES_OF_ONE, TooMany
 from rolloupe.server.people import PERSON, Person, Team
 from rolloupe.server.settings import Settings
@@ -28,7 +28,7 @@ TOKEN = "a-token-for-metrics"
 @pytest.fixture
 def bounded(runs: Runs, tmp_path: Path) -> App:
     team = Team(ProxyHeader(HEADER, proxies_of(["127.0.0.1"])), AccessFile(None), rate=1.0, metrics_token=TOKEN)
-    return create_app(runs.library, Settings(token=None, team=team, state_dir=str(tmp_path / "state")))
+    return App(runs.library, Settings(token=None, team=team, state_dir=str(tmp_path / "state")))
 
 
 def test_one_person_is_refused_for_now_and_others_are_served(bounded: App) -> None:

@@ -5,7 +5,7 @@ import pytest
 from rolloupe.errors import BadQuery
 from rolloupe.index import Library
 from rolloupe.server.access import AccessFile
-from rolloupe.server.app import App, create_app
+from rolloupe.server.app import App
 from rolloupe.server.people import Team
 from rolloupe.server.settings import Settings
 from rolloupe.server.team.senders import ProxyHeader, header_of, proxies_of
@@ -115,7 +115,7 @@ def test_forwarding_headers_make_no_peer_a_proxy(app: App) -> None:
 
 def test_a_unix_socket_is_trusted_only_where_the_server_listens_on_one(runs: Runs) -> None:
     def served(*proxies: str) -> App:
-        return create_app(
+        return App(
             runs.library, Settings(token=None, team=Team(ProxyHeader(HEADER, proxies_of(proxies)), AccessFile(None)))
         )
 
@@ -178,7 +178,7 @@ def test_a_large_body_is_refused(app: App) -> None:
 
 
 def test_the_layers_leave_a_viewer_alone(runs: Runs) -> None:
-    viewer = create_app(runs.library, Settings(token=None))
+    viewer = App(runs.library, Settings(token=None))
     assert ask(viewer, "GET", "/api/runs", {HEADER: "x"}).status == 200
     assert isinstance(runs.library, Library)
     assert b"<" in ask(viewer, "GET", "/healthz").body, "the page, as ever"

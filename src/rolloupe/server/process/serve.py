@@ -239,10 +239,10 @@ def run(library: "Future[Library]", settings: Settings, listener: socket.socket)
     """Serve until interrupted. Raises the library's error if it could not open."""
     ending = threading.Event()
     on_signal(ending.set)
-    from rolloupe.server.app import create_app
+    from rolloupe.server.app import App
     from rolloupe.server.process.uvicorn_server import Server
 
-    app = create_app(library, settings)
+    app = App(library, settings)
     server = Server(app)
     on_signal(server.stop)
     if ending.is_set():

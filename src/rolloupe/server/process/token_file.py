@@ -45,16 +45,13 @@ def _read(place: Path) -> Secrets | None:
         return None
     with open(handle, "rb") as file:
         status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode) or not _is_private(status):
+        is_private = os.name == "nt" or (not status.st_mode & 0o077 and status.st_uid == os.geteuid())
+        if not stat.S_ISREG(status.st_mode) or not is_private:
             return None
         try:
             return msgspec.json.decode(file.read(4096), type=Secrets)
         except msgspec.MsgspecError:
             return None
-
-
-def _is_private(status: os.stat_result) -> bool:
-    return os.name == "nt" or (not status.st_mode & 0o077 and status.st_uid == os.geteuid())
 
 
 def _draw(place: Path, *, rotate: bool) -> Secrets:
@@ -63,10 +60,14 @@ def _draw(place: Path, *, rotate: bool) -> Secrets:
     try:
         place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         temporary = place.with_name(f".{NAME}.{os.getpid()}-{secrets.token_hex(4)}")
-        write_private(temporary, msgspec.json.encode(drawn))
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(handle, "wb") as file:
+            file.write(msgspec.json.encode(drawn))
         try:
-            if not rotate and _is_new(temporary, place):
-                return drawn
+            if not rotate:
+                with contextlib.suppress(FileExistsError):  # only one of several servers that start at once makes it
+                    os.link(temporary, place)
+                    return drawn
             existing = None if rotate else _read(place)
             if existing is None:
                 os.replace(temporary, place)
@@ -76,19 +77,3 @@ def _draw(place: Path, *, rotate: bool) -> Secrets:
                 temporary.unlink()
     except OSError:
         return drawn
-
-
-def _is_new(temporary: Path, place: Path) -> bool:
-    """Create the file, which only one of several servers that start at once can do."""
-    try:
-        os.link(temporary, place)
-    except FileExistsError:
-        return False
-    return True
-
-
-def write_private(place: Path, content: bytes) -> None:
-    """Write a new file that only its owner can read."""
-    handle = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with open(handle, "wb") as file:
-        file.write(content)

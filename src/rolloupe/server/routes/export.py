@@ -57,15 +57,21 @@ async def export(request: Request) -> Response:
         selection = selected(run, scope) if of == "samples" or state is None else bookmarks(run, state)
         if kind == HTML:
             notes = selection.notes if selection.notes is not None else notes_of(run, state if has_notes else None)
-            about = report.Report(
-                title=run.info.name, about=_about(run, scope, of), total=selection.total, made=report.made_now()
-            )  # fmt: skip
-            samples = reported(run, selection.items, notes)
+            name = run.info.name
+            scope_words = f"Bookmarked samples of {name}." if of == "bookmarks" else report.scope_of(name, scope)
+            about = report.Report(title=name, about=scope_words, total=selection.total, made=report.made_now())
+
+            def insight() -> report.ReportedInsight | None:
+                """Look at the run as a whole; why findings were set aside is a person's note."""
+                aside = {} if state is None else findings_aside(state, run)
+                why = {name: finding.why * has_notes for name, finding in aside.items()}
+                return report.insight_of(run, scope.splits, why) if has_findings else None
+
             return report.report_pieces(
                 about,
-                samples,
+                reported(run, selection.items, notes),
                 tokens=report.ReportedTokens(has_tokens),
-                insight=lambda: _insight(run, scope, state, has_notes=has_notes) if has_findings else None,
+                insight=insight,
             )
         names = query.value_names(run)
         columns = tables.columns_of(
@@ -80,18 +86,6 @@ async def export(request: Request) -> Response:
     found = await context.downloads.send(request, begin)
     headers = replies.attachment(f"{run.id}.{of}.{kind}")
     return StreamingResponse(found, media_type=tables.KINDS.get(kind, "text/html; charset=utf-8"), headers=headers)
-
-
-def _about(run: OpenRun, scope: SampleQuery, of: str) -> str:
-    return f"Bookmarked samples of {run.info.name}." if of == "bookmarks" else report.scope_of(run.info.name, scope)
-
-
-def _insight(
-    run: OpenRun, scope: SampleQuery, state: State | None, *, has_notes: bool
-) -> report.ReportedInsight | None:
-    """Look at the run as a whole; why findings were set aside is a person's note."""
-    aside = {} if state is None else findings_aside(state, run)
-    return report.insight_of(run, scope.splits, {name: one.why * has_notes for name, one in aside.items()})
 
 
 def notes_of(run: OpenRun, state: State | None) -> dict[SampleKey, str]:

@@ -52,7 +52,7 @@ def reasons_of(run: OpenRun, wanted: SampleQuery, page: query.SamplePage | query
     return query.why_few(run, wanted) if page.total else query.why_none(run, wanted)
 
 
-def followed(request: Request, make: Callable[[], T]) -> Callable[[], T]:
+def with_progress(request: Request, make: Callable[[], T]) -> Callable[[], T]:
     """Return `make` as it lets `progress` say how far it is."""
     lists, key = context_of(request).lists, (request.scope["path"], request.url.query)
 
@@ -101,7 +101,7 @@ async def samples(request: Request) -> Response:
             samples=page.samples,
         )
 
-    return await context.replies.answer(request, version, followed(request, make))
+    return await context.replies.answer(request, version, with_progress(request, make))
 
 
 async def groups(request: Request) -> Response:
@@ -130,13 +130,13 @@ async def groups(request: Request) -> Response:
             discarded=query.discarded_too(run, wanted),
             reasons=reasons_of(run, wanted, page),
             columns=columns,
-            groups=[to_wire.group_item(spread(group, present, columns)) for group in page.groups],
+            groups=[to_wire.group_item(align_columns(group, present, columns)) for group in page.groups],
         )
 
-    return await context.replies.answer(request, version, followed(request, make))
+    return await context.replies.answer(request, version, with_progress(request, make))
 
 
-def spread(group: Group, present: list[str], columns: list[str]) -> Group:
+def align_columns(group: Group, present: list[str], columns: list[str]) -> Group:
     """Return a group without values for columns that its run lacks: a page requests the same columns of all runs."""
     at = {name: n for n, name in enumerate(present)}
     return group._replace(

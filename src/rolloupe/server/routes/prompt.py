@@ -35,7 +35,8 @@ async def members(request: Request) -> Response:
 
     def make() -> MembersReply:
         asked = (run.id, version, str(key), str(against), *map(str, only))
-        compared = context.members.get_or_make(asked, lambda: query.compared(run, key, against, only), _size)
+        compared = context.members.get_or_make(asked, lambda: query.compared(run, key, against, only), chars_of)
+        longest = max(compared.members, key=lambda one: len(one.pieces), default=None)
         is_away = all(one.key != compared.against for one in compared.members)
         each = REPLY_CHARS // (len(compared.members) + is_away)
         chars, lead = min(max_chars, each), min(max_lead, each)
@@ -46,7 +47,7 @@ async def members(request: Request) -> Response:
             best=str(compared.best),
             total=compared.total,
             offset=compared.offset,
-            common=_common(compared),
+            common=query.chars_before(longest.pieces, compared.common) if longest else 0,
             answers=[_answer(compared, one, chars, lead) for one in compared.members],
             reference=_answer(compared, compared.reference, chars, lead) if is_away else None,
             prompt=list(_windowed(compared.prompt, (0, PROMPT_CHARS), (0, 0))),
@@ -57,14 +58,9 @@ async def members(request: Request) -> Response:
     return await context.replies.answer(request, version, make)
 
 
-def _size(compared: Compared) -> int:
+def chars_of(compared: Compared) -> int:
+    """Return how many characters the answers have."""
     return sum(len(piece.text) for one in (*compared.members, compared.reference) for piece in one.pieces)
-
-
-def _common(compared: Compared) -> int:
-    """Return how many characters all answers begin with, counted in one that contains them all."""
-    longest = max(compared.members, key=lambda one: len(one.pieces), default=None)
-    return query.chars_before(longest.pieces, compared.common) if longest else 0
 
 
 def _answer(compared: Compared, member: GroupAnswer, chars: int, lead: int) -> MemberText:

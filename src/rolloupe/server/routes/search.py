@@ -2,7 +2,7 @@
 
 import contextlib
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from itertools import islice
 
 from starlette.requests import Request
@@ -10,7 +10,6 @@ from starlette.responses import Response, StreamingResponse
 
 from rolloupe.errors import BadPattern, BadQuery, NotFound
 from rolloupe.index import OpenRun
-from rolloupe.model import Turn
 from rolloupe.query import SampleQuery, sample_key
 from rolloupe.query.filter.parser import conditions
 from rolloupe.query.search import MAX_SPANS, Pattern, Search, SearchOptions, places_in, speaks, utf16_length
@@ -39,8 +38,8 @@ async def search(request: Request) -> Response:
     running = await context.threads.query(lambda: _begun(runs, body, name_of(request)))
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
     stream = context.searches.stream(body.tab, running)
-    may_go_on = still_sees(request.scope.get(PERSON), runs)
-    return StreamingResponse(while_seen(stream, may_go_on), headers=headers, media_type=NDJSON)
+    still_sees_all = still_sees(request.scope.get(PERSON), runs)
+    return StreamingResponse(while_seen(stream, still_sees_all), headers=headers, media_type=NDJSON)
 
 
 async def while_seen(stream: AsyncGenerator[bytes], may_go_on: Callable[[], bool]) -> AsyncIterator[bytes]:
@@ -100,16 +99,14 @@ async def spans(request: Request) -> Response:
     key, pattern = sample_key(body.id), Pattern(body.search)
 
     def make() -> SpansReply:
-        found = list(islice(_spans(pattern, loaded(request, run, key).turns), MAX_SPANS + 1))
+        turns = enumerate(loaded(request, run, key).turns)
+        places = (
+            Span(at=f"{number}.{part}", start=start, stop=stop)
+            for number, turn in turns
+            if speaks(turn, pattern.query.roles)
+            for part, start, stop in places_in(pattern, turn.parts, [*map(shown_text, turn.parts)], utf16_length)
+        )  # in UTF-16 units
+        found = list(islice(places, MAX_SPANS + 1))
         return SpansReply(id=str(key), spans=found[:MAX_SPANS], more=len(found) > MAX_SPANS)
 
     return await context.replies.fresh(request, make)
-
-
-def _spans(pattern: Pattern, turns: Sequence[Turn]) -> Iterator[Span]:
-    """Yield the places of the text in the shown turns, in UTF-16 units."""
-    for number, turn in enumerate(turns):
-        if speaks(turn, pattern.query.roles):
-            shown = [shown_text(part) for part in turn.parts]
-            for part, start, stop in places_in(pattern, turn.parts, shown, utf16_length):
-                yield Span(at=f"{number}.{part}", start=start, stop=stop)

@@ -112,12 +112,9 @@ def marked_samples(store: State, run: OpenRun) -> Iterator[tuple[str, query.Samp
     for start in range(0, len(several), MARKED):
         some = several[start : start + MARKED]
         samples = with_samples(run, [marks[0] for marks in some])
-        yield from ((_note(marks, store.person), sample) for marks, (_, sample) in zip(some, samples, strict=True))
-
-
-def _note(marks: Sequence[LocatedMark], person: str) -> str:
-    notes = [(mark.item.person, mark.mark.note) for mark in marks if mark.mark.note]
-    return "\n\n".join(note if by == person else f"{by}: {note}" for by, note in notes)
+        for marks, (_, sample) in zip(some, samples, strict=True):
+            notes = [(mark.item.person, mark.mark.note) for mark in marks if mark.mark.note]
+            yield "\n\n".join(note if by == store.person else f"{by}: {note}" for by, note in notes), sample
 
 
 def with_samples(run: OpenRun, marks: Sequence[LocatedMark]) -> list[tuple[LocatedMark, query.SampleItem | None]]:

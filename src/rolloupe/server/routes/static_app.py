@@ -57,29 +57,22 @@ class Shell:
 
     def file(self, path: str) -> File | None:
         """Return the file of this name, or the page for any other address; None for a missing asset."""
-        self._refresh()
-        found = self._files.get(path)
-        return found or (None if path.startswith("assets/") else self._files["index.html"])
-
-    def _refresh(self) -> None:
         place, built_ns = built(self._places) or (None, -1)
         if built_ns != self._built_ns:
             self._files = self._read(app_files(place) if place else {"index.html": NOT_BUILT.encode()})
             self._built_ns = built_ns
+        found = self._files.get(path)
+        return found or (None if path.startswith("assets/") else self._files["index.html"])
 
     def _read(self, bodies: dict[str, bytes]) -> dict[str, File]:
-        page = self._based(bodies.pop("index.html").decode())
+        base = html.escape(f"{self._base_path}/", quote=True)  # relative links and the app's router start from it
+        page = bodies.pop("index.html").decode().replace("<head>", f'<head><base href="{base}">', 1)
         files = {"index.html": _file(page.encode(), ".html", "no-cache")}
         for name, body in bodies.items():
             if not name.endswith(".map"):
                 caching = FOREVER if name.startswith("assets/") else A_DAY if name == "favicon.svg" else "no-cache"
                 files[name] = _file(body, PurePosixPath(name).suffix, caching)
         return files
-
-    def _based(self, page: str) -> str:
-        """Return the page with its address prefix, which relative links and the app's router start from."""
-        base = html.escape(f"{self._base_path}/", quote=True)
-        return page.replace("<head>", f'<head><base href="{base}">', 1)
 
 
 def _file(body: bytes, suffix: str, caching: str) -> File:

@@ -1,4 +1,4 @@
-"""TOKENS"""
+"""Routes for the tokens of one sample, and for what a step of training does to those of many."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -81,16 +81,16 @@ async def update(request: Request) -> Response:
     group, weights = parameters.get("group"), query.aggregation_of(parameters.get("weights") or "token_mean")
 
     def make(stop: Event) -> UpdateReply:
-        inputs = _inputs(context, run, (split, step, group or ""), stop)
+        inputs = step_inputs(context, run, (split, step, group or ""), stop)
         found = query.grouped_update(inputs, choice, weights, against)
         differing = sorted((one for one in found.differing.items() if one[1]), key=lambda one: -one[1])
         return UpdateReply(
             rule=choice.rule,
             whole=token_bytes.pushed("", found.whole),
-            by_sample=_most({str(key): push for key, push in found.by_sample.items()}),
-            by_group=_most(found.by_group),
-            by_role=_most(found.by_role),
-            by_string=_most(found.by_string),
+            by_sample=largest_pushes({str(key): push for key, push in found.by_sample.items()}),
+            by_group=largest_pushes(found.by_group),
+            by_role=largest_pushes(found.by_role),
+            by_string=largest_pushes(found.by_string),
             by_position=token_bytes.pushed_by_position(found.by_position),
             samples=len(found.by_sample),
             effective_samples=number(found.effective_samples),
@@ -108,18 +108,20 @@ async def update(request: Request) -> Response:
         return await context.replies.answer(request, run.version, lambda: make(stop), in_thread=in_thread)
 
 
-def _inputs(context: Context, run: OpenRun, scope: tuple[str, int, str], stop: Event) -> Iterator[UpdateInputs | str]:
+def step_inputs(
+    context: Context, run: OpenRun, scope: tuple[str, int, str], stop: Event
+) -> Iterator[UpdateInputs | str]:
     """Yield what the update of a step, or of a group of it, depends on, and keep it if it is small enough.
 
-    Raises as `_further`, and `Gone` once nobody waits: the next request goes on where this one ended.
+    Raises as `read_remaining`, and `Gone` once nobody waits: the next request goes on where this one ended.
     """
     split, step, group = scope
     key = (run.id, run.version, split, str(step), group)
     known = context.updates.get(key) or StepInputs([], 0, is_whole=False)
     kept, size_bytes, is_whole = [*known.found], known.size_bytes, False
     try:
-        yield from _until(stop, known.found)
-        for one in _until(stop, [] if known.is_whole else _further(run, scope, len(kept), stop)):
+        yield from stop_if_abandoned(stop, known.found)
+        for one in stop_if_abandoned(stop, [] if known.is_whole else read_remaining(run, scope, len(kept), stop)):
             size_bytes += 0 if isinstance(one, str) else one.size_bytes
             if size_bytes <= STEP_BYTES:
                 kept.append(one)
@@ -132,18 +134,19 @@ def _inputs(context: Context, run: OpenRun, scope: tuple[str, int, str], stop: E
             context.updates.put(key, StepInputs(kept, size_bytes, is_whole or known.is_whole), size_bytes)
 
 
-def _until(stop: Event, some: Iterable[T]) -> Iterator[T]:
+def stop_if_abandoned(stop: Event, some: Iterable[T]) -> Iterator[T]:
+    """Yield from some things, none of which is None. Raises `Gone` once nobody waits."""
     items = iter(some)
     while not stop.is_set():
-        one = next(items, None)
-        if one is None:
+        item = next(items, None)
+        if item is None:
             return
-        yield one
+        yield item
     raise Gone
 
 
-def _further(run: OpenRun, scope: tuple[str, int, str], offset: int, stop: Event) -> Iterator[UpdateInputs | str]:
-    """Read it from a sample on. Raises `BadQuery` for too many samples, `NotFound` for none, and `Gone` as `_inputs`.
+def read_remaining(run: OpenRun, scope: tuple[str, int, str], offset: int, stop: Event) -> Iterator[UpdateInputs | str]:
+    """Read it from a sample on. Raises `BadQuery` for too many samples, `NotFound` for none, and `Gone`.
 
     A sample may be large: it is looked at only if somebody waits once it is read.
     """
@@ -183,6 +186,7 @@ def _finite(parameters: QueryParams, name: str) -> float:
     return number
 
 
-def _most(pushes: dict[str, UpdateMass]) -> list[UpdatePush]:
+def largest_pushes(pushes: dict[str, UpdateMass]) -> list[UpdatePush]:
+    """Return those that push most, the largest first."""
     by_size = sorted(pushes.items(), key=lambda one: -(one[1].up + one[1].down + one[1].lost))
     return [token_bytes.pushed(name, push) for name, push in by_size[:MOST_NAMES]]
