@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from rolloupe.index import OpenRun
-    from rolloupe.query import CurveQuery, GroupCurve
+    from rolloupe.query import CurveQuery
     from rolloupe.query.curves.records import Floats, Ints
 
 SHOWN_KEYS = 50
@@ -100,31 +99,23 @@ def compare_curves(runs: Sequence[Run], curve: "CurveQuery | str", *, group_by: 
 
     asked = _query_of(runs, curve)
     opened = [run._ready_for_curves([asked]) for run in runs]  # noqa: SLF001 - the same package
-    if group_by is None:
-        return _each(opened, asked)
-    found = CurveComparison()
-    for value, members in query.run_groups(opened, group_by).items():
-        found.append(_grouped(value, members, query.group_curve(members, asked)))
-    return found
-
-
-def _each(runs: "Sequence[OpenRun]", curve: "CurveQuery") -> CurveComparison:
-    from rolloupe import query
-
+    each = [(run.id, [run]) for run in opened]
+    groups = each if group_by is None else query.run_groups(opened, group_by).items()
     found, error = CurveComparison(), None
-    for run in runs:
+    for value, members in groups:
         try:
-            found.append(_grouped(run.id, [run], query.group_curve([run], curve)))
+            of = query.group_curve(members, asked)
         except (BadQuery, NotFound) as reason:
+            if group_by is not None:
+                raise
             error = error or reason
+            continue
+        curve, ids = of.curve, [run.id for run in members]
+        row = GroupedCurve(value, ids, curve.steps, curve.values, of.std, of.low, of.high, of.counts, curve.smooth)
+        found.append(row)
     if error and not found:
         raise error
     return found
-
-
-def _grouped(value: str | None, runs: "Sequence[OpenRun]", of: "GroupCurve") -> GroupedCurve:
-    ids, curve = [run.id for run in runs], of.curve
-    return GroupedCurve(value, ids, curve.steps, curve.values, of.std, of.low, of.high, of.counts, curve.smooth)
 
 
 def _query_of(runs: Sequence[Run], curve: "CurveQuery | str") -> "CurveQuery":

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from msgspec.structs import replace
 
@@ -43,28 +43,30 @@ def columns_of(by: str) -> tuple[str, ...]:
     return KL_COLUMNS if by == MAX_KL else (by,)
 
 
+class ReportPlan(NamedTuple):
+    """What to write of the samples of a query. See `Run.report`."""
+
+    title: str
+    worst: int | None
+    by: str
+    tokens: ReportedTokens
+    advanced: Advanced
+    insight: Insight = no_insight
+
+
 def write(
-    run: "OpenRun",
-    reader: "Reader",
-    target: "Path | BinaryIO",
-    wanted: "SampleQuery",
-    *,
-    title: str,
-    worst: int | None,
-    by: str,
-    tokens: ReportedTokens,
-    advanced: Advanced,
-    insight: Insight = no_insight,
+    run: "OpenRun", reader: "Reader", target: "Path | BinaryIO", wanted: "SampleQuery", plan: ReportPlan
 ) -> WrittenReport:
-    """Write the report of a query. See `Run.report`."""
-    for rule in tokens.rules:
+    """Write the report of a query."""
+    worst, by = plan.worst, plan.by
+    for rule in plan.tokens.rules:
         query.rule_of(query.UpdateChoice(rule))
     scope, total = scope_of(run.info.name, wanted), _total(run, wanted)
     measure = "" if worst is None else by
     if worst is not None and by not in MEASURES:
         wanted = _sorted(run, wanted, by, worst)
         measure = wanted.sort
-    samples = _samples(run, reader, wanted, measure, advanced)
+    samples = _samples(run, reader, wanted, measure, plan.advanced)
     if worst is not None and by in MEASURES:
         samples = iter(worst_of(samples, by, worst))
     if worst is not None:
@@ -77,7 +79,7 @@ def write(
         labels = {column.name: column.label for column in query.catalogue(run).columns}
         measure_title = labels.get(measure, labels.get(f"{DERIVED}{measure}")) or measure
     about = Report(
-        title=title or run.info.name,
+        title=plan.title or run.info.name,
         about=scope,
         total=total,
         made=made_now(),
@@ -85,7 +87,7 @@ def write(
         measure_title=measure_title,
     )
     try:
-        return write_report(target, about, samples, tokens=tokens, insight=insight)
+        return write_report(target, about, samples, tokens=plan.tokens, insight=plan.insight)
     except ValueError as error:
         raise BadQuery(f"{error}. Next: name a folder, or choose fewer samples") from None
 

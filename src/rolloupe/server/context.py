@@ -111,13 +111,13 @@ class Context:
 
     def gauges(self) -> dict[str, float]:
         """Return how full the server is, by the names of figures."""
-        library, cached = self._open_library(), self.cache.figures()
+        library = self._open_library()
         return {
             "open_streams": self.events.clients,
             "runs": len(library.runs) if library else 0,
             "queries_under_way": self.threads.running,
-            "cached_answers": cached.entries,
-            "cached_bytes": cached.memory_bytes,
+            "cached_answers": self.cache.entries,
+            "cached_bytes": self.cache.memory_bytes,
         }
 
     @property

@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rolloupe.lru import Lru
-from rolloupe.server.threads import quotas
+from rolloupe.server.threads import QUOTAS
 from rolloupe.wire import encoding
 from rolloupe.wire.session import ErrorReply
 
@@ -57,15 +57,6 @@ class Reply(NamedTuple):
     is_gzip: bool = False
 
 
-class CacheFigures(NamedTuple):
-    """The size of a cache, and its hits and misses."""
-
-    entries: int
-    memory_bytes: int
-    hits: int
-    misses: int
-
-
 class ReplyCache:
     """Replies by key. Rejects replies above a quarter of its size: one giant sample must not evict all others."""
 
@@ -73,15 +64,15 @@ class ReplyCache:
         self.limit_bytes = limit_bytes
         self.limit_entries = limit_entries
         self._replies: Lru[tuple[str, ...], Reply] = Lru(limit_entries, limit_bytes)
-        self._hits = self._misses = 0
+        self.hits = self.misses = 0
 
     def get(self, key: tuple[str, ...]) -> Reply | None:
         """Return the reply for a key, if it is cached."""
         reply = self._replies.get(key)
         if reply is None:
-            self._misses += 1
+            self.misses += 1
         else:
-            self._hits += 1
+            self.hits += 1
         return reply
 
     def put(self, key: tuple[str, ...], reply: Reply) -> None:
@@ -95,11 +86,17 @@ class ReplyCache:
     def clear(self) -> None:
         """Drop everything, and reset the counts of hits and misses."""
         self._replies.clear()
-        self._hits = self._misses = 0
+        self.hits = self.misses = 0
 
-    def figures(self) -> CacheFigures:
-        """Return the size of the cache, and its hits and misses."""
-        return CacheFigures(len(self._replies), self._replies.size, self._hits, self._misses)
+    @property
+    def entries(self) -> int:
+        """The number of cached replies."""
+        return len(self._replies)
+
+    @property
+    def memory_bytes(self) -> int:
+        """The memory that they take."""
+        return self._replies.size
 
 
 Made = msgspec.Struct | Reply
@@ -163,22 +160,18 @@ class Replies:
             return reply
         made = self._encoder(request, make)
         if in_thread is not None:
-            async with quotas().looks:
+            async with QUOTAS.get().looks:
                 reply = self._cache.get(key)
                 if reply is None:
                     reply = await in_thread(made)
                     self._cache.put(key, reply)
                 return reply
-        async with quotas().questions:
-            return self._cache.get(key) or await self._made_once(key, made, size_bytes)
+        async with QUOTAS.get().questions:
+            reply = self._cache.get(key)
+            if reply is not None:
+                return reply
 
-    async def _made_once(
-        self, key: tuple[str, ...], made: Callable[[], Reply], size_bytes: Callable[[], int] | None
-    ) -> Reply:
-        task = self._begun.get(key)
-        if task is None:
-
-            async def make() -> Reply:
+            async def make_once() -> Reply:
                 try:
                     reply = await (self._in_thread(made) if size_bytes is None else self._read(made, size_bytes))
                     self._cache.put(key, reply)
@@ -186,8 +179,9 @@ class Replies:
                 finally:
                     del self._begun[key]
 
-            task = self._begun[key] = asyncio.create_task(make())
-        return await asyncio.shield(task)  # others wait for it as well
+            if key not in self._begun:
+                self._begun[key] = asyncio.create_task(make_once())
+            return await asyncio.shield(self._begun[key])  # others wait for it as well
 
     def _encoder(self, request: Request, make: Callable[[], Made]) -> Callable[[], Reply]:
         """What makes a reply in a thread: encoded, and compressed if that helps."""
@@ -207,7 +201,7 @@ class Replies:
         made = self._encoder(request, make)
         if is_quick:
             return response_of(await self._in_quick_thread(made), UNKEPT)
-        async with quotas().questions:
+        async with QUOTAS.get().questions:
             return response_of(await self._in_thread(made), UNKEPT)
 
     async def fresh_for_all(self, request: Request, who: tuple[str, ...], make: Callable[[], Made]) -> Response:

@@ -27,17 +27,8 @@ class Quotas(NamedTuple):
 
 UNBOUNDED = Quotas(nullcontext(), nullcontext())
 
-_quotas: ContextVar[Quotas] = ContextVar("quotas", default=UNBOUNDED)
-
-
-def quotas() -> Quotas:
-    """The quotas of whoever sends the request that is handled now; without a team, there is no bound."""
-    return _quotas.get()
-
-
-def set_quotas(of_person: Quotas) -> None:
-    """Set the quotas of whoever sends the request that is handled now."""
-    _quotas.set(of_person)
+QUOTAS: ContextVar[Quotas] = ContextVar("quotas", default=UNBOUNDED)
+"""The quotas of whoever sends the request that is handled now."""
 
 
 T = TypeVar("T")

@@ -77,7 +77,15 @@ def encoded(
             for rule, series in page.rules
         ],
         updates=[_update_rule(name, page.loss) for name in page.updates],
-        update=_sample_update(update),
+        update=None
+        if update is None
+        else SampleUpdate(
+            rule=update[0],
+            whole=pushed("", update[1].whole),
+            by_role=[pushed(*pair) for pair in update[1].by_role.items()],
+            by_string=[pushed(*pair) for pair in update[1].by_string.items()],
+            by_position=pushed_by_position(update[1].by_position),
+        ),
         spelling=page.spelling,
         has_alternatives=page.has_alternatives,
         partial={str(token): piece.hex(" ").upper() for token, piece in page.partial.items()},
@@ -103,19 +111,6 @@ def _update_rule(name: str, loss: RunLoss | None) -> UpdateRuleInfo:
         aggregation=None if loss is None else loss.aggregation,
         is_of_run=own is not None,
         read_from="" if own is None else own.read_from,
-    )
-
-
-def _sample_update(update: tuple[str, TokenUpdate] | None) -> SampleUpdate | None:
-    if update is None:
-        return None
-    rule, found = update
-    return SampleUpdate(
-        rule=rule,
-        whole=pushed("", found.whole),
-        by_role=[pushed(*one) for one in found.by_role.items()],
-        by_string=[pushed(*one) for one in found.by_string.items()],
-        by_position=pushed_by_position(found.by_position),
     )
 
 

@@ -258,10 +258,9 @@ class RunInsight(OpenedRun):
             return insight_of(self._ready(derived=True), query.splits, aside)
 
         place = own_place(target) if isinstance(target, str | Path) else target
-        return reports.write(
-            run, self._reader(), place, query, title=title, worst=worst, by=by,
-            tokens=ReportedTokens(tokens, tuple(rules)), advanced=advanced, insight=insight,
-        )  # fmt: skip
+        shown = ReportedTokens(tokens, tuple(rules))
+        plan = reports.ReportPlan(title, worst, by, shown, advanced, insight)
+        return reports.write(run, self._reader(), place, query, plan)
 
     def bookmarks(self) -> "Rows[Bookmark]":
         """Return the samples that a person bookmarked or annotated in the page, newest last."""

@@ -135,10 +135,6 @@ class Diagnosis:
     incomplete: IncompleteIndex | None = None
     """The parts of the index that could not be made."""
 
-    def as_it_is(self) -> "Diagnosis":
-        """Return a copy that the gathering thread can no longer change."""
-        return replace(self, notes=list(self.notes), runs=list(self.runs))
-
     def not_looked_at(self) -> list[str]:
         """Return what is missing, one line for each; empty if nothing is."""
         lines = [
@@ -183,7 +179,8 @@ def examine(place: RunPaths) -> Diagnosis:
     thread = threading.Thread(target=gather, daemon=True)
     thread.start()
     thread.join(report.within_s)
-    result = report.as_it_is()  # before closing the runs: later results would describe closed runs
+    # a copy, which the thread can no longer change: later results would describe closed runs
+    result = replace(report, notes=list(report.notes), runs=list(report.runs))
     closing = threading.Thread(target=close, daemon=True)
     closing.start()
     closing.join(CLOSE_S)

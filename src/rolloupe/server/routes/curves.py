@@ -106,7 +106,7 @@ async def curves(request: Request) -> Response:
         return CurvesReply(versions=versions, curves=found, groups=drawn if body.group_by else None)
 
     with query.listing_once():  # the versions and each curve ask which files hold the trainer's metrics
-        versions = await context.threads.query(lambda: versions_of(runs))
+        versions = await context.threads.query(lambda: {run.id: version_of(run) for run in runs})
         digest = hashlib.blake2b(await request.body(), digest_size=16).hexdigest()
         key = ("curves", digest, *(f"{run} {version}" for run, version in versions.items()))
         return await context.replies.remembered(request, key, make)
@@ -135,12 +135,6 @@ def version_of(run: OpenRun) -> str:
     """Return the version of the samples and of the trainer's files, which may grow alone."""
     trainer = hashlib.blake2b(query.trainer_version(run).encode("utf-8", "replace"), digest_size=8).hexdigest()
     return f"{run.version} {trainer}"
-
-
-def versions_of(runs: Sequence[OpenRun]) -> dict[str, str]:
-    """Return the version of each run."""
-    with query.listing_once():
-        return {run.id: version_of(run) for run in runs}
 
 
 def drawn_curve(runs: Sequence[OpenRun], curve: CurveQuery, body: CurvesRequest, most: int | None) -> Curve:

@@ -36,7 +36,6 @@ def figures(context: Context, library: Runs) -> CacheStats:
     return record_from(
         CacheStats,
         context.cache,
-        context.cache.figures(),
         index_bytes=library.index_bytes(),
         index_dir=str(library.index_dir),
     )

@@ -22,7 +22,7 @@ from rolloupe.server.security.auth import same
 from rolloupe.server.security.layers import Hosts, Layer, Limits, Origins, bearer, refusal
 from rolloupe.server.settings import Settings
 from rolloupe.server.team.senders import LoginPages, OidcLogin
-from rolloupe.server.threads import Quotas, set_quotas
+from rolloupe.server.threads import QUOTAS, Quotas
 
 EVENTS = "/api/events"
 BURST_S = 6.0
@@ -83,7 +83,7 @@ class Bounds:
             await self._refuse(scope, receive, send, f"more than {most} {what}", again_s)
         else:
             use.open[is_stream] += 1
-            set_quotas(use.quotas)
+            QUOTAS.set(use.quotas)
             try:
                 await self.app(scope, receive, send)
             finally:
@@ -154,21 +154,16 @@ class Metrics:
             total += count
             lines.append(f'rolloupe_request_seconds_bucket{{le="{limit}"}} {total}')
         lines += [f"rolloupe_request_seconds_sum {self._sum_s:.6f}", f"rolloupe_request_seconds_count {total}"]
-        gauges = {"requests_under_way": self._under_way, **_memory(), **self._gauges()}
+        gauges = {"requests_under_way": self._under_way}
+        if sys.platform.startswith("linux"):
+            import resource
+
+            with open("/proc/self/statm", encoding="ascii") as file:
+                gauges["resident_memory_bytes"] = int(file.read().split()[1]) * resource.getpagesize()
+        gauges |= self._gauges()
         for name, value in gauges.items():
             lines += [f"# TYPE rolloupe_{name} gauge", f"rolloupe_{name} {value:.15g}"]
         return "\n".join([*lines, ""])
-
-
-def _memory() -> dict[str, float]:
-    """The resident memory of this process, where the system says so."""
-    if not sys.platform.startswith("linux"):
-        return {}
-    with open("/proc/self/statm", encoding="ascii") as file:
-        pages = int(file.read().split()[1])
-    import resource
-
-    return {"resident_memory_bytes": pages * resource.getpagesize()}
 
 
 ALIVE, READY = "/healthz", "/readyz"

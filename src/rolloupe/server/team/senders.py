@@ -193,7 +193,7 @@ class OidcLogin:
             await self._check_issuer()
             answer: Response = await self._provider.authorize_redirect(request, f"{self._client.public_url}{CALLBACK}")
         except Exception as error:  # of the network, of HTTP, of the provider's answer
-            return _failed(502, f"the login provider {self._client.issuer} cannot be used: {_words(error)}")
+            return plain_page(502, f"the login provider {self._client.issuer} cannot be used: {_words(error)}", AGAIN)
         self._set(answer, FLOW_COOKIE, self._flows.dumps([session, place]), FLOW_S, path=f"{self._base_path}{CALLBACK}")
         return answer
 
@@ -206,9 +206,9 @@ class OidcLogin:
             token = await self._provider.authorize_access_token(Request({**scope, "session": session}, receive))
             name = self._named(token.get("userinfo") or {})
         except Refused as error:
-            answer: Response = _failed(error.status, str(error), error.what_next)
+            answer: Response = plain_page(error.status, str(error), error.what_next)
         except Exception as error:  # of the flow, of the network, of the provider's answer
-            answer = _failed(401, f"the login failed: {_words(error)}")
+            answer = plain_page(401, f"the login failed: {_words(error)}", AGAIN)
         else:
             answer = RedirectResponse(f"{self._base_path}{local_place(place)}", 303)
             self._set(answer, SESSION_COOKIE, self._sessions.dumps(name), SESSION_S, path=f"{self._base_path}/")
@@ -288,10 +288,6 @@ def _cookie(scope: Scope, name: str) -> str:
     """The value of a cookie that a request has once."""
     values = [value for key, value in cookies(scope) if key == name]
     return values[0] if len(values) == 1 else ""
-
-
-def _failed(status: int, error: str, what_next: str = AGAIN) -> Response:
-    return plain_page(status, error, what_next)
 
 
 def _words(error: Exception) -> str:

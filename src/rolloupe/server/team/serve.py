@@ -1,6 +1,7 @@
 """`rolloupe serve`: one server for a team, behind a proxy that knows who its people are, or with a login."""
 
 import contextlib
+import errno
 import os
 import re
 import socket
@@ -52,8 +53,11 @@ def _unix(path: str) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX)
     try:
         with contextlib.suppress(FileNotFoundError):
-            if stat.S_ISSOCK(os.lstat(path).st_mode) and not _is_used(path):
-                os.unlink(path)
+            if stat.S_ISSOCK(os.lstat(path).st_mode):
+                with socket.socket(socket.AF_UNIX) as client, contextlib.suppress(OSError):
+                    client.settimeout(1)
+                    if client.connect_ex(path) == errno.ECONNREFUSED:  # nobody listens there
+                        os.unlink(path)
         before = os.umask(0o777 & ~MODE)  # nobody else may connect, from the first moment on
         try:
             listener.bind(path)
@@ -64,18 +68,6 @@ def _unix(path: str) -> socket.socket:
         listener.close()
         raise BadQuery(f"cannot listen on {path}: {error.strerror or error}; choose another --listen") from None
     return listener
-
-
-def _is_used(path: str) -> bool:
-    with socket.socket(socket.AF_UNIX) as client:
-        client.settimeout(1)
-        try:
-            client.connect(path)
-        except ConnectionRefusedError:
-            return False
-        except OSError:
-            return True
-        return True
 
 
 PUBLIC_URL = re.compile(r"https?://(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(:\d{1,5})?(?P<path>/(?!/).*)?")
