@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rolloupe._version import __version__
-from rolloupe.cli import diagnosis
+from rolloupe.cli.commands import doctor
 from rolloupe.cli.commands.doctor import SHOWN, place, size
 from rolloupe.model import Problem
 from tests.cli.support import main_of, rolloupe, row, write_run
@@ -23,7 +23,7 @@ ANSWERS_WITHIN_S = 10
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give the command time on a machine that does much else."""
-    monkeypatch.setattr(diagnosis, "LIMIT_S", 120.0)
+    monkeypatch.setattr(doctor, "LIMIT_S", 120.0)
 
 
 def test_it_says_what_is_read_and_why_and_what_is_not(demo_runs: Path, tmp_path: Path, patient: None) -> None:
@@ -169,7 +169,7 @@ def test_it_answers_within_ten_seconds_whatever_there_is(tmp_path: Path, make: C
 
 def test_what_was_not_looked_at_in_time_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     many_lines(tmp_path, 400_000)
-    monkeypatch.setattr(diagnosis, "INDEX_SHARE", 0.05)  # the rest is enough to ask a run, also on a busy machine
+    monkeypatch.setattr(doctor, "INDEX_SHARE", 0.05)  # the rest is enough to ask a run, also on a busy machine
     done = rolloupe("doctor", tmp_path, "--index-dir", tmp_path / "index")
     assert done.code == 3
     assert "MiB of 18.3 MiB not looked at" in done.out
@@ -182,7 +182,7 @@ def test_what_was_not_looked_at_in_time_is_said(tmp_path: Path, monkeypatch: pyt
 
 def test_folders_that_were_not_looked_at_in_time_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_run(tmp_path, {0: [row(0)]})
-    monkeypatch.setattr(diagnosis, "LOOK_SHARE", 0.0)
+    monkeypatch.setattr(doctor, "LOOK_SHARE", 0.0)
     done = rolloupe("doctor", tmp_path, "--index-dir", tmp_path / "index")
     assert done.code == 3
     assert "time was over: 1 folder and what is below were not looked at. Next: name a folder below" in done.out
@@ -190,8 +190,8 @@ def test_folders_that_were_not_looked_at_in_time_are_counted(tmp_path: Path, mon
 
 def hasty_main(*words: str) -> None:
     """Be the command line where questions take very long."""
-    diagnosis.LIMIT_S = 2.5
-    diagnosis._findings = lambda run: time.sleep(90)  # type: ignore[assignment,return-value]
+    doctor.LIMIT_S = 2.5
+    doctor.diagnosis_of = lambda run: time.sleep(90)  # type: ignore[assignment,return-value]
     main_of(*words)
 
 

@@ -93,7 +93,7 @@ def viewed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
     """The paths that `rolloupe view` is then asked for, in place of a server."""
     asked: list[tuple[str, ...]] = []
     module = importlib.import_module("rolloupe.cli.commands.view")  # the package has the command by this name
-    monkeypatch.setattr(module, "start", lambda place, **_: asked.append(place.paths))
+    monkeypatch.setattr(module, "serve", lambda place, *_, **__: asked.append(place.paths))
     return asked
 
 

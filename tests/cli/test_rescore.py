@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rolloupe.cli.commands.rescore import _of_old_grader
+from rolloupe.cli.commands.rescore import of_old_grader
 from rolloupe.demo import RUNS
 from rolloupe.insight.rescore.comparison import RewardChange, grader_share
 from tests.cli.support import FORBIDDEN, HOSTILE, command, rolloupe
@@ -94,7 +94,7 @@ def test_a_share_beyond_0_and_100_percent_is_said_in_words(means: tuple[float, .
         first_steps=(0, 1), last_steps=(8, 9), old_first=old_first, old_last=old_last, new_first=new_first,
         new_last=new_last, grader_share=grader_share(old_first, old_last, new_first, new_last),
     )  # fmt: skip
-    assert _of_old_grader(change) == expected
+    assert of_old_grader(change) == expected
 
 
 def test_what_cannot_be_understood_is_refused(tmp_path: Path) -> None:

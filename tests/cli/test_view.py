@@ -1,5 +1,6 @@
 """`rolloupe view` and `demo`: the options reach the server, and the server ends with the right exit code."""
 
+import importlib
 import os
 import re
 import shutil
@@ -15,7 +16,7 @@ import pytest
 from rolloupe import demo
 from rolloupe.demo import RUNS
 from rolloupe.model import Reading
-from rolloupe.server.process import serve
+from rolloupe.server.settings import RunPaths, ViewerOptions
 from tests.cli.support import forked, rolloupe
 
 
@@ -23,20 +24,15 @@ from tests.cli.support import forked, rolloupe
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What the server was started with."""
     calls: list[Any] = []
-    monkeypatch.setattr(serve, "serve", lambda paths, **options: calls.append((paths, options)))
+    for name in ("view", "demo"):
+        module = importlib.import_module(f"rolloupe.cli.commands.{name}")
+        monkeypatch.setattr(module, "serve", lambda place, options, **_: calls.append((place, options)))
     return calls
-
-
-DEFAULTS = {
-    "host": "127.0.0.1", "port": None, "base_path": "", "cache_memory_mb": 64, "cache_entries": 1000,
-    "open_browser": True, "token": None, "no_token": False, "rotate_token": False, "allow_hosts": (), "cors": (),
-    "index_dir": None, "reading": Reading(), "budget_bytes": None, "state_dir": None,
-}  # fmt: skip
 
 
 def test_the_defaults(asked: list[Any]) -> None:
     assert rolloupe("view", "some").code == 0
-    assert asked == [(("some",), {**DEFAULTS, "over_ssh": False, "only": None})]
+    assert asked == [(RunPaths(("some",)), ViewerOptions())]
 
 
 def test_every_option_reaches_the_server(asked: list[Any], tmp_path: Path) -> None:
@@ -49,26 +45,20 @@ def test_every_option_reaches_the_server(asked: list[Any], tmp_path: Path) -> No
         "--tokenizer own/tiny --download-tokenizer --run one --map "
     )
     assert rolloupe("view", "some", "other", *words.split(), fields).code == 0
-    assert asked == [
-        (
-            ("some", "other", "more"),
-            {
-                "host": "0.0.0.0", "port": 9, "base_path": "/x", "cache_memory_mb": 1, "cache_entries": 2,
-                "open_browser": False, "token": "secret", "no_token": True, "rotate_token": True,
-                "allow_hosts": ("a", "b"), "cors": ("*", "http://c"), "index_dir": "d",
-                "budget_bytes": 20_000_000_000, "state_dir": None, "over_ssh": False, "only": "one",
-                "reading": Reading(
-                    format="relax", follow_symlinks=True, reward_key="k", reward_range=(-1.0, 2.0),
-                    fields=(("prompt", "a.b"),), tokenizer="own/tiny", download_tokenizer=True,
-                ),
-            },
-        )
-    ]  # fmt: skip
+    reading = Reading(
+        format="relax", follow_symlinks=True, reward_key="k", reward_range=(-1.0, 2.0),
+        fields=(("prompt", "a.b"),), tokenizer="own/tiny", download_tokenizer=True,
+    )  # fmt: skip
+    options = ViewerOptions(
+        host="0.0.0.0", port=9, base_path="/x", cache_memory_mb=1, cache_entries=2, no_browser=True, token="secret",
+        no_token=True, rotate_token=True, allow_hosts=("a", "b"), cors=("*", "http://c"), budget_bytes=20_000_000_000,
+    )  # fmt: skip
+    assert asked == [(RunPaths(("some", "other", "more"), "d", reading, "one"), options)]
 
 
 def test_the_demo_shows_the_runs_that_come_with_the_package(asked: list[Any]) -> None:
     assert rolloupe("demo", "--port", "9").code == 0
-    assert asked == [((str(RUNS / "tiny_grpo"), str(RUNS)), {**DEFAULTS, "port": 9})]
+    assert asked == [(RunPaths((str(RUNS / "tiny_grpo"), str(RUNS))), ViewerOptions(port=9))]
 
 
 @pytest.mark.parametrize(

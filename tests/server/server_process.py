@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from rolloupe.errors import RolloupeError
 from rolloupe.model import Reading
+from rolloupe.server.settings import RunPaths, ViewerOptions
 from tests import forks
 
 
@@ -24,7 +25,9 @@ def run(options: str) -> None:
     forks.patch_workers()
     given = json.loads(options)
     try:
-        serve(given.pop("paths"), reading=Reading(**given.pop("reading", {})), **given)
+        reading, over_ssh = Reading(**given.pop("reading", {})), given.pop("over_ssh", False)
+        place = RunPaths(tuple(given.pop("paths")), given.pop("index_dir"), reading, given.pop("only", None))
+        serve(place, ViewerOptions(**given), over_ssh=over_ssh)
     except RolloupeError as error:
         sys.exit(f"{type(error).__name__}: {error}")
 
@@ -33,7 +36,7 @@ class Process:
     """A running `serve`. `address` and `token` are what it printed."""
 
     def __init__(self, paths: list[Path], index_dir: Path, **options: Any) -> None:
-        given = {"paths": [str(path) for path in paths], "index_dir": str(index_dir), "open_browser": False, **options}
+        given = {"paths": [str(path) for path in paths], "index_dir": str(index_dir), "no_browser": True, **options}
         self.started = time.monotonic()
         self._process = forks.process("tests.server.server_process:run", json.dumps(given))
         assert self._process.stdout is not None

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rolloupe.server.process import serve
+from rolloupe.server.settings import RunPaths, ViewerOptions
 
 NAMES = ("DISPLAY", "WAYLAND_DISPLAY", "SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY")
 
@@ -64,7 +65,7 @@ def test_it_gets_the_token_that_is_good_once(monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setattr(module, "opening", lambda *_, **__: None)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         monkeypatch.setattr(module, "listening", lambda *_: listener)
-        module.serve([tmp_path], token="lasting-token")
+        module.serve(RunPaths((str(tmp_path),)), ViewerOptions(token="lasting-token"))
     assert len(given) == 1
     assert "#token=" in given[0]
     assert "lasting-token" not in given[0]

@@ -9,7 +9,7 @@ import pytest
 from rolloupe.demo import RUNS
 
 STARTS = {
-    "the page": "from rolloupe.server.process.serve import opening; opening([run], index_dir=index)",
+    "the page": "from rolloupe.server.process.serve import RunPaths, opening; opening(RunPaths((run,), index))",
     "the terminal": "from rolloupe.tui.start import RunChoice, Opener; Opener(RunChoice([run], index))",
 }
 PROGRAM = """

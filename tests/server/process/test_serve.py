@@ -18,7 +18,7 @@ import pytest
 from rolloupe.errors import BadQuery, UnreadablePath
 from rolloupe.server.process.console import printable
 from rolloupe.server.process.serve import access_of, address, announce, listening, say_what_is_missing, serve
-from rolloupe.server.settings import Settings, hosts_of, origins_of
+from rolloupe.server.settings import RunPaths, Settings, ViewerOptions, hosts_of, origins_of
 from tests import forks
 from tests.index.support import eventually
 from tests.server.server_process import Process
@@ -159,7 +159,7 @@ def test_beyond_loopback_the_token_is_needed(folder: Path, tmp_path: Path, state
 
 def test_a_path_that_is_missing(tmp_path: Path) -> None:
     with pytest.raises(UnreadablePath, match="does not exist"):
-        serve([tmp_path / "nothing"], open_browser=False)
+        serve(RunPaths((str(tmp_path / "nothing"),)), ViewerOptions(no_browser=True))
 
 
 def test_what_keeps_the_library_from_opening_ends_the_server(folder: Path, tmp_path: Path, state: Path) -> None:

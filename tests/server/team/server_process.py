@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from rolloupe.errors import RolloupeError
+from rolloupe.server.settings import RunPaths, TeamOptions
 from tests import forks
 
 
@@ -22,7 +23,8 @@ def run(options: str) -> None:
     for name in ("access", "oidc_secret_file"):
         given[name] = Path(given[name]) if given.get(name) else None
     try:
-        serve_team(given.pop("paths"), **given)
+        place = RunPaths(tuple(given.pop("paths")), given.pop("index_dir"))
+        serve_team(place, TeamOptions(**given))
     except RolloupeError as error:
         sys.exit(f"{type(error).__name__}: {error}")
 

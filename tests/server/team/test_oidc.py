@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 from itsdangerous import URLSafeTimedSerializer
+from msgspec.structs import replace
 
 from rolloupe.errors import BadQuery, UnreadablePath
 from rolloupe.server.people import Refused
+from rolloupe.server.settings import TeamOptions
 from rolloupe.server.team import senders
 from rolloupe.server.team.senders import OidcClient, OidcLogin, client_of, local_place
 from rolloupe.server.team.serve import secret_in
@@ -207,18 +209,17 @@ def test_a_provider_that_is_away_is_named(tmp_path: Path) -> None:
 
 def test_options_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
     url = "https://rollouts.example.org"
-    assert client_of("oidc:https://a.example/", "id", "s", url + "/", "email") == OidcClient(
-        "https://a.example", "id", "s", url
-    )
-    for users_from, client, secret, public in (
-        ("oidc:", "id", "s", url),
-        ("oidc:http://a.example", "id", "s", url),
-        ("oidc:https://a.example", "", "s", url),
-        ("oidc:https://a.example", "id", "", url),
-        ("oidc:https://a.example", "id", "s", ""),
+    options = TeamOptions(users_from="oidc:https://a.example/", oidc_client="id", public_url=url + "/")
+    assert client_of(options, "s") == OidcClient("https://a.example", "id", "s", url)
+    for changes, secret in (
+        ({"users_from": "oidc:"}, "s"),
+        ({"users_from": "oidc:http://a.example"}, "s"),
+        ({"oidc_client": ""}, "s"),
+        ({}, ""),
+        ({"public_url": ""}, "s"),
     ):
         with pytest.raises(BadQuery):
-            client_of(users_from, client, secret, public, "email")
+            client_of(replace(options, **changes), secret)
     (tmp_path / "secret").write_text(" \n")
     with pytest.raises(BadQuery):
         secret_in(tmp_path / "secret")

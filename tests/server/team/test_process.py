@@ -13,6 +13,7 @@ import pytest
 
 from rolloupe.errors import BadQuery
 from rolloupe.index import NO_WORK
+from rolloupe.server.settings import RunPaths, TeamOptions
 from rolloupe.server.team import serve
 from rolloupe.server.team.serve import public_place
 from tests.server.support import relax_run
@@ -188,9 +189,8 @@ def test_the_server_leaves_the_index_to_workers(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(serve, "opening", lambda _, **options: given.update(options))
     monkeypatch.setattr(serve, "run", lambda *_: None)
     monkeypatch.setattr(serve, "allow_many_files", lambda: None)
-    serve.serve_team(
-        [runs.folder], listen="127.0.0.1:0", users_from="header:X-Forwarded-User", trusted_proxies=["127.0.0.1"]
-    )
+    options = TeamOptions(listen="127.0.0.1:0", users_from="header:X-Forwarded-User", trusted_proxies=("127.0.0.1",))
+    serve.serve_team(RunPaths((str(runs.folder),)), options)
     assert given["own_work"] == NO_WORK
 
 

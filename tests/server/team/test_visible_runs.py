@@ -23,6 +23,7 @@ from rolloupe.server.people import Person, checked_name, still_sees
 from rolloupe.server.routes import questions
 from rolloupe.server.routes.search import while_seen
 from rolloupe.server.routes.state import sees
+from rolloupe.server.settings import RunPaths, TeamOptions
 from rolloupe.server.team import serve
 from rolloupe.state import Owner
 from rolloupe.storage import both_places
@@ -201,10 +202,11 @@ def test_a_server_with_rules_keeps_links_within_their_run(
     runs: Runs, access: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[Reading] = []
-    monkeypatch.setattr(serve, "opening", lambda *_, reading, **__: opened.append(reading))
+    monkeypatch.setattr(serve, "opening", lambda place, **_: opened.append(place.reading))
     monkeypatch.setattr(serve, "run", lambda *_: None)
     for file in (access, None):
-        serve.serve_team([runs.folder], listen=f"unix:{tmp_path}/socket", users_from="header:X-User", access=file)
+        options = TeamOptions(listen=f"unix:{tmp_path}/socket", users_from="header:X-User", access=file)
+        serve.serve_team(RunPaths((str(runs.folder),)), options)
     assert [one.links_stay_in_run for one in opened] == [True, False]
 
 

@@ -8,6 +8,7 @@ from rolloupe.cli.commands import tui
 from rolloupe.cli.frame import Example
 from rolloupe.cli.options import RunPaths, command
 from rolloupe.questions import option
+from rolloupe.server.process.serve import serve
 from rolloupe.server.settings import ViewerOptions
 
 EXAMPLES = (
@@ -43,6 +44,4 @@ def demo(asked: DemoOptions, server: ViewerOptions, index: DemoIndexOptions) -> 
     if asked.in_terminal:
         tui.start(place, mask=tui.MASK, state_dir=server.state_dir)
     else:
-        from rolloupe.server.process.serve import serve
-
         serve(place, server)

@@ -222,7 +222,7 @@ def _examine(report: Diagnosis, opened: "list[Runs]", place: RunPaths) -> None:
         report.incomplete = error
     for number, run in enumerate(runs):
         report.doing = f"asking {run.id}"
-        report.runs[number] = _findings(run)
+        report.runs[number] = diagnosis_of(run)
     for number, run in enumerate(runs):
         if time.monotonic() - began < INDEX_SHARE * report.within_s:  # a hint, and so the first thing to do without
             report.doing = f"looking at the groups of {run.id}"
@@ -231,7 +231,8 @@ def _examine(report: Diagnosis, opened: "list[Runs]", place: RunPaths) -> None:
     report.index_bytes = runs.index_bytes()
 
 
-def _findings(run: "Run") -> RunDiagnosis:
+def diagnosis_of(run: "Run") -> RunDiagnosis:
+    """Return what there is to say of a run."""
     indexed, total = run.indexed_bytes()
     splits = list(run.splits())
     return RunDiagnosis(
