@@ -67,9 +67,9 @@ def test_the_tokens_of_a_run_by_step_by_position_by_rule_and_by_word(tmp_path: P
 
 
 def test_an_update_that_nobody_waits_for_ends_and_the_next_goes_on_there(
-    tmp_path: Path, short_grpo: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, demo_runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with opened(short_grpo, tmp_path) as library:
+    with opened(demo_runs / "rl_logging_board/gen_train_toy", tmp_path) as library:
         app = served(library)
         address = f"{run_path(app)}/update?split=train&step=0&rule=ppo"
         expected = get(app, address).json

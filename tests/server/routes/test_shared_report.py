@@ -12,6 +12,7 @@ import rolloupe
 from rolloupe import Recorder
 from rolloupe.export import report
 from rolloupe.export.report import Report, ReportedInsight, ReportedSample, document, report_pieces
+from rolloupe.index import Library
 from rolloupe.model import Locator, Sample, SampleKey, SampleRow
 from rolloupe.state import FindingAside, State, set_finding_aside
 from rolloupe.wire import to_wire
@@ -19,63 +20,66 @@ from rolloupe.wire.encoding import encode
 from tests.server.support import get, opened, report_data, run_path, served
 
 
-def test_a_report_has_the_samples_of_a_query_and_the_notes_on_them(short_grpo: Path, tmp_path: Path) -> None:
-    with opened(short_grpo, tmp_path / "index") as library:
-        app = served(library)
-        address = f"{run_path(app)}/export?to=html&split=train&step=0"
-        answer = get(app, address)
-        assert answer.status == 200 and answer.headers["content-type"].startswith("text/html")
-        assert answer.headers["content-disposition"].endswith("tiny_grpo.samples.html")
-        samples = report_data(answer.body)["samples"]
-        listed = get(app, f"{run_path(app)}/samples?split=train&step=0").json["samples"]
-        assert [one["reply"]["id"] for one in samples] == [one["id"] for one in listed]
-        data = report_data(answer.body)
-        assert (data["about"], data["part"]) == ("Samples of tiny_grpo: train, step 0.", "160 samples.")
-        low = report_data(get(app, f"{address}&where=reward+%3C+0.5").body)
-        assert low["about"] == "Samples of tiny_grpo: train, step 0, where reward < 0.5."
-        assert samples[0]["tokens"] is not None and {one["note"] for one in samples} == {""}
-        without = report_data(get(app, f"{address}&tokens=0").body)["samples"]
-        assert {one["tokens"] for one in without} == {None}
-        assert get(app, f"{run_path(app)}/export?to=pdf").status == 400
+@pytest.fixture(scope="module")
+def grpo(short_grpo: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
+    """A run whose samples have tokens."""
+    with opened(short_grpo, tmp_path_factory.mktemp("index")) as library:
+        yield library
+
+
+def test_a_report_has_the_samples_of_a_query_and_the_notes_on_them(grpo: Library) -> None:
+    app = served(grpo)
+    scope = "split=train&step=0&group=00"
+    address = f"{run_path(app)}/export?to=html&{scope}"
+    answer = get(app, f"{address}&findings=0")
+    assert answer.status == 200 and answer.headers["content-type"].startswith("text/html")
+    assert answer.headers["content-disposition"].endswith("tiny_grpo.samples.html")
+    data = report_data(answer.body)
+    samples = data["samples"]
+    listed = get(app, f"{run_path(app)}/samples?{scope}").json["samples"]
+    assert [one["reply"]["id"] for one in samples] == [one["id"] for one in listed] != []
+    assert (data["about"], data["part"]) == (
+        "Samples of tiny_grpo: train, step 0, group 00.",
+        f"{len(listed)} samples.",
+    )
+    assert samples[0]["tokens"] is not None and {one["note"] for one in samples} == {""}
+    low = report_data(get(app, f"{address}&where=reward+%3C+0.5&tokens=0&findings=0").body)
+    assert low["about"] == "Samples of tiny_grpo: train, step 0, group 00, where reward < 0.5."
+    assert {one["tokens"] for one in low["samples"]} <= {None}
+    assert get(app, f"{run_path(app)}/export?to=pdf").status == 400
 
 
 def test_a_report_begins_with_findings_and_broken_rules_unless_asked_to_leave_them_out(
-    short_grpo: Path, tmp_path: Path
+    grpo: Library, tmp_path: Path
 ) -> None:
-    with opened(short_grpo, tmp_path / "index") as library:
-        assert library.runs[0].wait_all()
-        app = served(library, state_dir=str(tmp_path / "state"))
-        address = f"{run_path(app)}/export?to=html&split=train&step=0&tokens=0"
-        page = get(app, f"{run_path(app)}/findings").json
-        insight = report_data(get(app, address).body)["insight"]
-        assert insight["note"] == f"train: {page['note']}" and insight["checked"] > 5
-        assert [one["text"] for one in insight["findings"]] == [one["text"] for one in page["findings"]] != []
-        assert insight["aside"] == [] and insight["parts"]
-        assert report_data(get(app, f"{address}&findings=0").body)["insight"] is None
-        first = page["findings"][0]
-        with closing(State(tmp_path / "state")) as state:
-            name = first["behaviour"] or first["phrase"]
-            set_finding_aside(state, library.runs[0], name, FindingAside("Asked for", "Ada", 0))
-        for notes, words in (("", first["title"]), ("&notes=1", f"{first['title']}: Asked for")):
-            insight = report_data(get(app, f"{address}{notes}").body)["insight"]
-            assert insight["aside"] == [words] and first["text"] not in [one["text"] for one in insight["findings"]]
+    app = served(grpo, state_dir=str(tmp_path / "state"))
+    address = f"{run_path(app)}/export?to=html&split=train&step=0&group=00&tokens=0"
+    page = get(app, f"{run_path(app)}/findings").json
+    insight = report_data(get(app, address).body)["insight"]
+    assert insight["note"] == f"train: {page['note']}" and insight["checked"] > 5
+    assert [one["text"] for one in insight["findings"]] == [one["text"] for one in page["findings"]] != []
+    assert insight["aside"] == [] and insight["parts"]
+    assert report_data(get(app, f"{address}&findings=0").body)["insight"] is None
+    first = page["findings"][0]
+    with closing(State(tmp_path / "state")) as state:
+        name = first["behaviour"] or first["phrase"]
+        set_finding_aside(state, grpo.runs[0], name, FindingAside("Asked for", "Ada", 0))
+    for notes, words in (("", first["title"]), ("&notes=1", f"{first['title']}: Asked for")):
+        insight = report_data(get(app, f"{address}{notes}").body)["insight"]
+        assert insight["aside"] == [words] and first["text"] not in [one["text"] for one in insight["findings"]]
 
 
-def test_a_report_stops_before_it_is_too_large(
-    short_grpo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_report_stops_before_it_is_too_large(grpo: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(document, "PART_BYTES", 20_000)
-    with opened(short_grpo, tmp_path / "index") as library:
-        app = served(library)
-        body = get(app, f"{run_path(app)}/export?to=html&split=train&step=0").body
-    data = report_data(body)
+    app = served(grpo)
+    data = report_data(get(app, f"{run_path(app)}/export?to=html&split=train&step=0&findings=0").body)
     held = len(data["samples"])
     assert 0 < held < 160 and data["title"] == "tiny_grpo"
     assert data["part"] == f"The first {held} of 160 samples."
 
 
 def test_a_report_begins_before_anything_is_computed_and_is_whole_if_that_fails(
-    short_grpo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    grpo: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     computed: list[str] = []
 
@@ -104,9 +108,8 @@ def test_a_report_begins_before_anything_is_computed_and_is_whole_if_that_fails(
         computed.append("of the run")
 
     monkeypatch.setattr(report, "insight_of", slow)
-    with opened(short_grpo, tmp_path / "index") as library:
-        app = served(library)
-        answer = get(app, f"{run_path(app)}/export?to=html&split=train&step=0&tokens=0")
+    app = served(grpo)
+    answer = get(app, f"{run_path(app)}/export?to=html&split=train&step=0&group=00&tokens=0")
     assert answer.status == 200 and computed[-1] == "of the run"
     assert report_data(answer.body)["failures"] == []
 

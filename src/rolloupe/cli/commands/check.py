@@ -31,7 +31,7 @@ EXAMPLES = (
 )
 
 
-def rules() -> Iterator[str]:
+def rule_lines() -> Iterator[str]:
     """Yield a line for each rule."""
     from rolloupe.insight import RULES
 
@@ -49,7 +49,7 @@ class CheckOptions(Struct, frozen=True, kw_only=True):
     because: Annotated[str, option("Why it is switched off.", "REASON")] = ""
     on: Annotated[str | None, option("Switch this rule on again.", "RULE")] = None
     state_dir: StateDir = None
-    rules: Annotated[bool, option("Only list the rules, with what each looks for.", **listing(rules))] = False
+    rules: Annotated[bool, option("Only list the rules, with what each looks for.", **listing(rule_lines))] = False
     as_json: AsJson = False
 
 

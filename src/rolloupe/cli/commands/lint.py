@@ -24,7 +24,7 @@ EXAMPLES = (
 )
 
 
-def rules() -> Iterator[str]:
+def rule_lines() -> Iterator[str]:
     """Yield a line for each rule."""
     from rolloupe.insight.lint import LINT_RULES
 
@@ -35,7 +35,7 @@ def rules() -> Iterator[str]:
 class LintOptions(Struct, frozen=True, kw_only=True):
     """What the command does beside the question."""
 
-    rules: Annotated[bool, option("Only list the rules, with what each looks for.", **listing(rules))] = False
+    rules: Annotated[bool, option("Only list the rules, with what each looks for.", **listing(rule_lines))] = False
 
 
 @asks("lint", examples=EXAMPLES)
