@@ -97,11 +97,10 @@ def _looked(run: OpenRun, *, of_files: bool = True) -> RunDescription:
     """Describe a run; what changes meanwhile makes the next description another one."""
     version, _, phase = state = run.version, run.wait(0), run.progress().phase
     splits = split_items(run)
-    item = RunItem(
+    item = record_from(
+        RunItem,
+        run.info,
         id=run.id,
-        name=run.info.name,
-        format=run.info.format,
-        reason=run.info.reason,
         path=address_of(run.info.root),
         splits=splits,
         problems=query.problem_count(run, of_files=of_files),

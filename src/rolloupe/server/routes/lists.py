@@ -16,6 +16,7 @@ from rolloupe.query import Group, SampleQuery
 from rolloupe.server import params, replies
 from rolloupe.server.context import context_of
 from rolloupe.wire import encoding, to_wire
+from rolloupe.wire.encoding import record_from
 from rolloupe.wire.samples import GroupsReply, SamplesReply
 
 LIMIT = 200
@@ -86,19 +87,16 @@ async def samples(request: Request) -> Response:
     def make() -> SamplesReply:
         wanted = query.with_length(run, scope)
         page = query.samples(run, wanted, around, columns)
-        return SamplesReply(
+        return record_from(
+            SamplesReply,
+            page,
             run=run.id,
             split=wanted.splits[0],
             version=version,
-            total=page.total,
             of=query.in_scope(run, wanted) if wanted.where or wanted.group is not None else page.total,
-            offset=page.offset,
-            stamp=page.stamp,
-            pending=page.pending,
             discarded=query.discarded_too(run, wanted),
             reasons=reasons_of(run, wanted, page),
             columns=columns,
-            samples=page.samples,
         )
 
     return await context.replies.answer(request, version, with_progress(request, make))
@@ -117,16 +115,13 @@ async def groups(request: Request) -> Response:
         columns = list(dict.fromkeys([*named, *usual]))
         present = [name for name in columns if query.has_column(run, name)]
         page = query.groups_page(run, wanted, present, around)
-        return GroupsReply(
+        return record_from(
+            GroupsReply,
+            page,
             run=run.id,
             split=wanted.splits[0],
             version=version,
-            total=page.total,
-            samples=page.samples,
             of=query.in_scope(run, wanted) if wanted.where else page.samples,
-            offset=page.offset,
-            stamp=page.stamp,
-            pending=page.pending,
             discarded=query.discarded_too(run, wanted),
             reasons=reasons_of(run, wanted, page),
             columns=columns,

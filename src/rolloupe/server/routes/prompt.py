@@ -9,6 +9,7 @@ from rolloupe import query, text
 from rolloupe.query import Compared, GroupAnswer, TextPiece
 from rolloupe.server import params
 from rolloupe.server.context import context_of
+from rolloupe.wire.encoding import record_from
 from rolloupe.wire.samples import MemberPiece, MembersReply, MemberText
 
 CHARS = 20_000
@@ -40,18 +41,17 @@ async def members(request: Request) -> Response:
         is_away = all(one.key != compared.against for one in compared.members)
         each = REPLY_CHARS // (len(compared.members) + is_away)
         chars, lead = min(max_chars, each), min(max_lead, each)
-        return MembersReply(
+        return record_from(
+            MembersReply,
+            compared,
             id=str(key),
             run=run.id,
             against=str(compared.against),
             best=str(compared.best),
-            total=compared.total,
-            offset=compared.offset,
             common=query.chars_before(longest.pieces, compared.common) if longest else 0,
             answers=[_answer(compared, one, chars, lead) for one in compared.members],
             reference=_answer(compared, compared.reference, chars, lead) if is_away else None,
             prompt=list(_windowed(compared.prompt, (0, PROMPT_CHARS), (0, 0))),
-            prompt_chars=compared.prompt_chars,
             label=text.clean(compared.label[:PROMPT_CHARS]),
         )
 
@@ -73,15 +73,15 @@ def _answer(compared: Compared, member: GroupAnswer, chars: int, lead: int) -> M
     stop = max(common + chars, min(shared + chars // 2, common + FAR_CHARS))
     pieces = list(_windowed(member.pieces, (start, stop), (common, shared)))
     sent = sum(len(one.common) + len(one.shared) + len(one.own) for one in pieces)
-    return MemberText(
+    return record_from(
+        MemberText,
+        member,
         id=str(member.key),
         pieces=pieces,
-        chars=member.chars,
         skipped=start,
         cut=member.chars - start - sent,
         verdict=_verdict(member, is_self=is_self, shared=shared),
         parts_at=-1 if member.parts_at is None else shared,
-        error=member.error,
     )
 
 
@@ -106,15 +106,8 @@ def _windowed(pieces: Sequence[TextPiece], window: tuple[int, int], marks: tuple
         low, high = _within(piece.text, start - passed), _within(piece.text, stop - passed)
         if low < high:
             first, second = (min(high, max(low, mark - passed)) for mark in (common, max(common, shared)))
-            yield MemberPiece(
-                turn=piece.turn,
-                role=piece.role,
-                name=piece.name,
-                kind=piece.kind,
-                common=piece.text[low:first],
-                shared=piece.text[first:second],
-                own=piece.text[second:high],
-            )
+            common_text, shared_text, own = piece.text[low:first], piece.text[first:second], piece.text[second:high]
+            yield record_from(MemberPiece, piece, common=common_text, shared=shared_text, own=own)
         passed += len(piece.text)
 
 

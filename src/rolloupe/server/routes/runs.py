@@ -172,12 +172,12 @@ def about_reply(run: OpenRun) -> AboutReply:
     files, reports = query.files(run), defaultdict[str, list[int]](list)
     for split, step in query.logtrees(run):
         reports[split].append(step)
-    return AboutReply(
+    return record_from(
+        AboutReply,
+        run.info,
         run=run.id,
         superseded=sum(split.superseded for split in query.splits(run, quick=True)),
         path=address_of(run.info.root),
-        format=run.info.format,
-        reason=run.info.reason,
         config=plain(query.config(run)),
         checkpoints=[replace(saved, extra=plain(saved.extra)) for saved in query.checkpoints(run)],
         code_diff=query.code_diff(run)[:MAX_DIFF_CHARS],
