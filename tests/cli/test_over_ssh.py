@@ -147,7 +147,7 @@ def test_a_lost_connection_ends_the_viewer_there(run: Path, far: dict[str, str])
 
 def test_a_port_that_is_taken_there_is_drawn_again(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     codes = iter([98, 98, 0])
-    monkeypatch.setattr(over_ssh, "_viewed", lambda _: next(codes))
+    monkeypatch.setattr(over_ssh, "view_there", lambda _: next(codes))
     assert rolloupe("view", f"far:{run}").code == 0
     assert next(codes, None) is None
 

@@ -107,7 +107,7 @@ def run(far: FarCommand) -> int:
     if far.values.get("host"):
         raise BadQuery("--host is for runs on this machine; the page of a run elsewhere is for this machine alone")
     for _ in range(PORTS_TRIED):
-        code = _viewed(far)
+        code = view_there(far)
         if code != PORT_TAKEN:
             break
     return code
@@ -183,7 +183,7 @@ def _saved(far: FarCommand, output: str) -> int:
     return 0
 
 
-def _viewed(far: FarCommand) -> int:
+def view_there(far: FarCommand) -> int:
     """Show the page until interrupted: the viewer runs there, and a port of this machine leads to it."""
     from rolloupe.server.process.console import say, tell
     from rolloupe.server.process.serve import listening, open_page

@@ -113,7 +113,7 @@ class Context:
         """Return how full the server is, by the names of figures."""
         library = self._open_library()
         return {
-            "open_streams": self.events.clients,
+            "open_streams": len(self.events.clients),
             "runs": len(library.runs) if library else 0,
             "queries_under_way": self.threads.running,
             "cached_answers": self.cache.entries,

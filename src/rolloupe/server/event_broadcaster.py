@@ -86,7 +86,8 @@ class EventBroadcaster:
         self._library = library
         self._state = state
         self._in_thread = in_thread
-        self._clients: set[Client] = set()
+        self.clients: set[Client] = set()
+        """The open streams."""
         self._unsubscribe: Callable[[], None] | None = None
         self._watching: asyncio.Task[None] | None = None
         self._looking: asyncio.Task[None] | None = None
@@ -94,21 +95,16 @@ class EventBroadcaster:
         self._closing = asyncio.Event()
 
     @property
-    def clients(self) -> int:
-        """Return the number of open streams."""
-        return len(self._clients)
-
-    @property
     def is_full(self) -> bool:
         """True if the broadcaster accepts no further stream."""
-        return self._closing.is_set() or len(self._clients) >= (MAX_CLIENTS if self._most is None else self._most)
+        return self._closing.is_set() or len(self.clients) >= (MAX_CLIENTS if self._most is None else self._most)
 
     async def messages(self, person: Person | None = None) -> AsyncIterator[bytes]:
         """Yield the messages of one client: of a person, about the runs that it may see, while it has a role."""
         if self.is_full:  # other clients may have connected since the check
             return
         client = Client(person)
-        self._clients.add(client)
+        self.clients.add(client)
         try:
             yield RETRY + message(Event(kind="hello"))
             with contextlib.suppress(RolloupeError):  # the server is stopping
@@ -130,12 +126,12 @@ class EventBroadcaster:
                 pause_s = max(PAUSE_S, PAUSE_A_RUN_S * len(changed), PAUSE_SHARE * (time.monotonic() - began))
                 await self._pause(pause_s)
         finally:
-            self._clients.discard(client)
+            self.clients.discard(client)
             self._leave()
 
     def state_changed(self, of: str | None = None) -> None:
         """Notify every client of a changed state, or those of the one person who sees it. Call it on the event loop."""
-        for client in self._clients:
+        for client in self.clients:
             if of is None or client.person is None or client.person.name == of:
                 client.tell(None, STATE)
 
@@ -148,7 +144,7 @@ class EventBroadcaster:
     def close(self) -> None:
         """End every stream. Call it on the event loop."""
         self._closing.set()
-        for client in self._clients:
+        for client in self.clients:
             client.tell(None)
         self._leave()
 
@@ -188,15 +184,16 @@ class EventBroadcaster:
                 await self._pause(LOOK_PAUSE_S)
 
     def _leave(self) -> None:
-        if self._unsubscribe is not None and (self._closing.is_set() or not self._clients):
+        if self.clients and not self._closing.is_set():
+            return
+        if self._unsubscribe is not None:
             self._unsubscribe()
-            self._unsubscribe = None
-        if self._watching is not None and (self._closing.is_set() or not self._clients):
+        if self._watching is not None:
             self._watching.cancel()
-            self._watching = None
+        self._unsubscribe = self._watching = None
 
     def _tell(self, run: OpenRun | None) -> None:
-        for client in self._clients:
+        for client in self.clients:
             client.tell(run)
 
     async def _pause(self, pause_s: float) -> None:

@@ -40,7 +40,7 @@ class RunDescription(NamedTuple):
     item: RunItem
 
 
-_kept: WeakKeyDictionary[OpenRun, RunDescription] = WeakKeyDictionary()
+DESCRIPTIONS: WeakKeyDictionary[OpenRun, RunDescription] = WeakKeyDictionary()
 
 
 def run_items(runs: Sequence[OpenRun]) -> list[RunItem]:
@@ -52,7 +52,7 @@ def run_items(runs: Sequence[OpenRun]) -> list[RunItem]:
     current = {run: kept for run in runs if (kept := _current(run)) is not None}
     _look(sorted(current, key=lambda run: current[run].looked_s))
     until = time.monotonic() + FIRST_S
-    return [_now(run, (_current(run) or _looked(run, of_files=time.monotonic() < until)).item) for run in runs]
+    return [_now(run, (_current(run) or describe(run, of_files=time.monotonic() < until)).item) for run in runs]
 
 
 def look_on(runs: list[OpenRun]) -> tuple[list[OpenRun], list[OpenRun]]:
@@ -65,7 +65,7 @@ def look_on(runs: list[OpenRun]) -> tuple[list[OpenRun], list[OpenRun]]:
         if time.monotonic() > until:
             return found, runs[place:]
         kept = _current(run)
-        if kept is not None and kept.looked_s == NEVER_S and _looked(run).item.problems != kept.item.problems:
+        if kept is not None and kept.looked_s == NEVER_S and describe(run).item.problems != kept.item.problems:
             found.append(run)
     return found, []
 
@@ -73,27 +73,27 @@ def look_on(runs: list[OpenRun]) -> tuple[list[OpenRun], list[OpenRun]]:
 def _look(runs: Sequence[OpenRun]) -> None:
     until = time.monotonic() + LOOK_S
     for run in runs:
-        kept = _kept.get(run)
+        kept = DESCRIPTIONS.get(run)
         if time.monotonic() > until or (kept is not None and time.monotonic() - kept.looked_s < AGAIN_S):
             break
-        _looked(run)
+        describe(run)
 
 
 def run_item(run: OpenRun, *, of_files: bool = True) -> RunItem:
     """A run in the list. Without `of_files`, `look_on` looks at its files."""
     kept = _current(run)
     if kept is None or (of_files and time.monotonic() - kept.looked_s > SAME_S):
-        kept = _looked(run, of_files=of_files)
+        kept = describe(run, of_files=of_files)
     return _now(run, kept.item)
 
 
 def _current(run: OpenRun) -> RunDescription | None:
-    kept = _kept.get(run)
+    kept = DESCRIPTIONS.get(run)
     is_current = kept is not None and kept.state == (run.version, run.wait(0), run.progress().phase)
     return kept if is_current else None
 
 
-def _looked(run: OpenRun, *, of_files: bool = True) -> RunDescription:
+def describe(run: OpenRun, *, of_files: bool = True) -> RunDescription:
     """Describe a run; what changes meanwhile makes the next description another one."""
     version, _, phase = state = run.version, run.wait(0), run.progress().phase
     splits = split_items(run)
@@ -120,7 +120,7 @@ def _looked(run: OpenRun, *, of_files: bool = True) -> RunDescription:
             if is_finite(worst) and is_finite(best)
         ],
     )
-    kept = _kept[run] = RunDescription(state, time.monotonic() if of_files else NEVER_S, item)
+    kept = DESCRIPTIONS[run] = RunDescription(state, time.monotonic() if of_files else NEVER_S, item)
     return kept
 
 

@@ -152,7 +152,7 @@ def test_what_is_found_in_files_that_a_list_did_not_wait_for_is_told(
     monkeypatch.setattr(event_broadcaster, "FEW", 0)
     monkeypatch.setattr(run_items, "FIRST_S", -1.0)
     monkeypatch.setattr(run_items, "LOOK_S", -1.0)
-    monkeypatch.setattr(run_items, "_kept", WeakKeyDictionary())
+    monkeypatch.setattr(run_items, "DESCRIPTIONS", WeakKeyDictionary())
     (Path(library.runs[0].info.root) / "metrics.jsonl").write_text('{"step": 0, "loss": 1.0}\n{ broken\n{"step": 1}\n')
     told = b'data: {"kind":"runs","run":null}\n\n'
 
@@ -172,8 +172,8 @@ def test_what_is_found_in_files_that_a_list_did_not_wait_for_is_told(
 
 def test_lists_in_quick_succession_look_once_at_the_files(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     run_items.run_items(library.runs)
-    look = mock.Mock(wraps=run_items._looked)
-    monkeypatch.setattr(run_items, "_looked", look)
+    look = mock.Mock(wraps=run_items.describe)
+    monkeypatch.setattr(run_items, "describe", look)
     run_items.run_items(library.runs)
     assert not look.called
     monkeypatch.setattr(run_items, "AGAIN_S", 0.0)

@@ -17,7 +17,7 @@ from rolloupe.server import searches
 from rolloupe.server.app import App
 from rolloupe.server.context import Context
 from rolloupe.server.routes import search
-from rolloupe.server.routes.search import _begun
+from rolloupe.server.routes.search import begin_search
 from rolloupe.wire.session import SearchRequest
 from tests.formats.test_telescope import RUN as TELESCOPE
 from tests.query.search.test_reports import logged
@@ -152,7 +152,7 @@ def test_the_places_in_a_sample_count_utf_16(app: App) -> None:
 
 
 def running(library: Library, text: str) -> searches.Running:
-    return _begun(list(library.runs), SearchRequest(tab="one", search=TextQuery(text=text)))
+    return begin_search(list(library.runs), SearchRequest(tab="one", search=TextQuery(text=text)))
 
 
 def test_a_new_search_of_a_tab_ends_the_one_before(many: Library) -> None:
@@ -202,7 +202,7 @@ def test_the_searches_of_one_person_leave_threads_to_others(many: Library, monke
     may_end = threading.Event()
 
     def lasting(person: str) -> searches.Running:
-        one = _begun(list(many.runs), SearchRequest(tab="one", search=TextQuery(text="needle")), person)
+        one = begin_search(list(many.runs), SearchRequest(tab="one", search=TextQuery(text="needle")), person)
 
         def go() -> None:
             begun.append(person)

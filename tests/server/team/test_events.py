@@ -20,7 +20,7 @@ RUN, SAMPLE = "first", "train/0/0/0"
 
 def readers(broadcaster: EventBroadcaster) -> dict[str, Client]:
     people = {name: Client(Person(name, AccessFile(None))) for name in ("ada", "bob")}
-    broadcaster._clients.update(people.values())
+    broadcaster.clients.update(people.values())
     return people
 
 
@@ -33,9 +33,9 @@ def test_only_those_are_told_of_a_note_who_may_read_it(app: App, *, shared: bool
 
 
 def test_what_many_are_told_at_once_is_described_once(app: App, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_items, "_kept", WeakKeyDictionary())
-    describe = mock.Mock(wraps=run_items._looked)
-    monkeypatch.setattr(run_items, "_looked", describe)
+    monkeypatch.setattr(run_items, "DESCRIPTIONS", WeakKeyDictionary())
+    describe = mock.Mock(wraps=run_items.describe)
+    monkeypatch.setattr(run_items, "describe", describe)
     run, people = runs.library.runs[0], readers(app.context.events)
 
     async def scene() -> None:

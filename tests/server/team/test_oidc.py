@@ -158,7 +158,7 @@ def test_cookies_that_were_made_up_are_refused(place: Place) -> None:
 
 def test_a_session_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     login = OidcLogin(OidcClient("https://login.example.org", "id", "secret", "https://rollouts.example.org"))
-    value = login._sessions.dumps("ada")
+    value = login.sessions.dumps("ada")
     scope = {"headers": [(b"cookie", f"{senders.SESSION_COOKIE}={value}".encode())]}
     assert login.name(scope) == "ada"
     twice = {"headers": scope["headers"] * 2}
@@ -173,17 +173,17 @@ def test_an_address_that_the_provider_does_not_trust_is_no_name(verified: object
     login = OidcLogin(OidcClient("https://login.example.org", "id", "secret", "https://rollouts.example.org"))
     facts = {"email": "ada@example.org", "email_verified": verified}
     if is_let_in:
-        assert login._named(facts) == "ada@example.org"
+        assert login.name_in(facts) == "ada@example.org"
     else:
         with pytest.raises(Refused, match="not verified"):
-            login._named(facts)
+            login.name_in(facts)
 
 
 @pytest.mark.parametrize("name", ["\u00a0ada", "ada\u3000", "ada ", "a\u3164da", "a\u200bda", "\u212aim", "\ud800"])
 def test_a_name_with_what_nobody_sees_is_nobodys(name: str) -> None:
     login = OidcLogin(OidcClient("https://login.example.org", "id", "secret", "https://r.example.org", "nick"))
     with pytest.raises(Refused, match="cannot be used"):
-        login._named({"nick": name})
+        login.name_in({"nick": name})
 
 
 def test_a_provider_that_is_away_is_named(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ async def search(request: Request) -> Response:
         return error_reply(503, "too many searches are running", "Wait for some of them.")
     library = await context.runs(request)
     runs = [library.run(run_id) for run_id in params.run_ids(body.runs)] or list(library.runs)
-    running = await context.threads.query(lambda: _begun(runs, body, name_of(request)))
+    running = await context.threads.query(lambda: begin_search(runs, body, name_of(request)))
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
     stream = context.searches.stream(body.tab, running)
     still_sees_all = still_sees(request.scope.get(PERSON), runs)
@@ -51,7 +51,7 @@ async def while_seen(stream: AsyncGenerator[bytes], may_go_on: Callable[[], bool
             yield message
 
 
-def _begun(runs: list[OpenRun], body: SearchRequest, person: str = "") -> Running:
+def begin_search(runs: list[OpenRun], body: SearchRequest, person: str = "") -> Running:
     """Start a search of some runs. Leaves out runs without the split or column, with a note, unless all lack it."""
     query = SampleQuery(
         splits=(body.split,) if body.split else (),

@@ -144,7 +144,7 @@ class OidcLogin:
         self._client = client
         self.logout = f"{client.public_url}{LOGOUT}"
         key = hashlib.sha256(f"rolloupe sessions\n{client.client_id}\n{client.client_secret}".encode()).digest()
-        self._sessions, self._flows = (URLSafeTimedSerializer(key, salt=one) for one in (SESSION_COOKIE, FLOW_COOKIE))
+        self.sessions, self._flows = (URLSafeTimedSerializer(key, salt=one) for one in (SESSION_COOKIE, FLOW_COOKIE))
         self._provider: Any = OAuth().register(
             "provider",
             client_id=client.client_id,
@@ -156,7 +156,7 @@ class OidcLogin:
 
     def name(self, scope: Scope) -> str:
         """See `Senders`."""
-        name = _read(self._sessions, _cookie(scope, SESSION_COOKIE), SESSION_S)
+        name = _read(self.sessions, _cookie(scope, SESSION_COOKIE), SESSION_S)
         if not isinstance(name, str):
             raise Refused(401, "nobody is logged in", AGAIN)
         return checked_name(name.encode())
@@ -204,14 +204,14 @@ class OidcLogin:
         try:
             await self._check_issuer()
             token = await self._provider.authorize_access_token(Request({**scope, "session": session}, receive))
-            name = self._named(token.get("userinfo") or {})
+            name = self.name_in(token.get("userinfo") or {})
         except Refused as error:
             answer: Response = plain_page(error.status, str(error), error.what_next)
         except Exception as error:  # of the flow, of the network, of the provider's answer
             answer = plain_page(401, f"the login failed: {_words(error)}", AGAIN)
         else:
             answer = RedirectResponse(f"{self._base_path}{local_place(place)}", 303)
-            self._set(answer, SESSION_COOKIE, self._sessions.dumps(name), SESSION_S, path=f"{self._base_path}/")
+            self._set(answer, SESSION_COOKIE, self.sessions.dumps(name), SESSION_S, path=f"{self._base_path}/")
         return self._ended(answer, FLOW_COOKIE)
 
     async def _check_issuer(self) -> None:
@@ -221,7 +221,7 @@ class OidcLogin:
         safe = [one for one in metadata.get("id_token_signing_alg_values_supported", ()) if one[:2] in SIGNED]
         metadata["id_token_signing_alg_values_supported"] = safe or ["RS256"]
 
-    def _named(self, facts: dict[str, Any]) -> str:
+    def name_in(self, facts: dict[str, Any]) -> str:
         """The name in what the provider says about a person. Raises `Refused`."""
         claim = self._client.claim
         value = facts.get(claim)
