@@ -109,7 +109,7 @@ def test_no_two_questions_share_a_record() -> None:
 @pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
 def test_every_field_has_a_description_and_those_of_commands_a_default(question: Question) -> None:
     schema = msgspec.json.schema(question.query)["$defs"][question.query.__name__]
-    if question.has_command:
+    if question.rows:
         assert question.query() == query_of(QueryParams(), question.query)
     assert [name for name, field in schema["properties"].items() if not field.get("description")] == []
     assert json.dumps(schema) and question.about.endswith(".")

@@ -12,29 +12,11 @@ import click
 from rolloupe._version import __version__
 from rolloupe.cli import commands
 from rolloupe.cli.frame import Commands
-from rolloupe.questions import QUESTIONS
 
 __all__ = ["main"]
 
 
-class AllCommands(Commands):
-    """The commands that have a module, and those that follow from the declaration of a question alone."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands."""
-        return sorted({*super().list_commands(ctx), *(one.name for one in QUESTIONS.values() if one.has_command)})
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of a name, or None."""
-        command = super().get_command(ctx, cmd_name)
-        if command is None and cmd_name in QUESTIONS and QUESTIONS[cmd_name].has_command:
-            from rolloupe.cli.questions import plain_command
-
-            return plain_command(cmd_name)
-        return command
-
-
-@click.group(cls=AllCommands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def main() -> None:
     """Read what the model wrote, from the files that the trainer writes.

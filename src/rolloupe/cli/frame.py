@@ -14,6 +14,7 @@ import click
 
 from rolloupe.cli.terminal import complain
 from rolloupe.errors import BadQuery, IncompleteIndex, NotWritable, RolloupeError, SourceChanged, UnreadablePath
+from rolloupe.questions import QUESTIONS
 
 ELSEWHERE = "rolloupe.elsewhere"
 """Where a context keeps the command that runs on another machine."""
@@ -65,7 +66,7 @@ class Command(click.Command):
 class Commands(click.Group):
     """The group of commands: imports the one that runs, and turns every failure into one line and an exit code.
 
-    A path in place of a command means the command `VIEWING` with that path.
+    Commands have a module, or follow from the declaration of a question alone. A path in place of a command means the command `VIEWING` with that path.
     """
 
     VIEWING = "view"
@@ -78,15 +79,19 @@ class Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
         del ctx
-        return sorted(self.modules)
+        return sorted({*self.modules, *(question.name for question in QUESTIONS.values() if question.rows)})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of a name, or None."""
         del ctx
-        if cmd_name not in self.modules:
-            return None
-        command: click.Command = getattr(import_module(self.modules[cmd_name]), cmd_name)
-        return command
+        if cmd_name in self.modules:
+            command: click.Command = getattr(import_module(self.modules[cmd_name]), cmd_name)
+            return command
+        if cmd_name in QUESTIONS and QUESTIONS[cmd_name].rows:
+            from rolloupe.cli.questions import plain_command
+
+            return plain_command(cmd_name)
+        return None
 
     def main(
         self,
