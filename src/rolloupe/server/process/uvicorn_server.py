@@ -95,19 +95,18 @@ class SlowReaderLimit:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_within(message: Message) -> None:
             await send(message)
-            if len(message.get("body", b"")) > WATCHED_BYTES:
-                self._break_off()
+            if len(message.get("body", b"")) <= WATCHED_BYTES:
+                return
+            patients = [one for one in self._connections() if isinstance(one, Patient)]
+            unsent = sum(one.unsent_bytes for one in patients)
+            behind = [one for one in patients if one.unsent_bytes > WATCHED_BYTES]
+            for one in sorted(behind, key=lambda one: one.paused_s):
+                if unsent <= MAX_UNSENT_BYTES:
+                    return
+                unsent -= one.unsent_bytes
+                one.transport.abort()
 
         await self.app(scope, receive, send_within)
-
-    def _break_off(self) -> None:
-        patients = [one for one in self._connections() if isinstance(one, Patient)]
-        unsent = sum(one.unsent_bytes for one in patients)
-        for one in sorted((one for one in patients if one.unsent_bytes > WATCHED_BYTES), key=lambda one: one.paused_s):
-            if unsent <= MAX_UNSENT_BYTES:
-                return
-            unsent -= one.unsent_bytes
-            one.transport.abort()
 
 
 class Patient(H11Protocol):
@@ -141,21 +140,16 @@ class Patient(H11Protocol):
         self.begun_s = self.loop.time()
         self._seen: tuple[object, object] | None = None
         self._unsent_bytes = 0
-        self._make_room()
+        if len(self.connections) > self.most:  # closes one: the oldest idle one, else this one
+            patients = [one for one in self.connections if isinstance(one, Patient) and not one.transport.is_closing()]
+            idle = (one for one in patients if one.is_idle and one is not self)
+            if len(patients) > self.most:
+                min(idle, key=lambda one: one.begun_s, default=self).transport.abort()
         self._watch = self.loop.call_later(KEEP_ALIVE_S, self._look)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._watch.cancel()
         super().connection_lost(exc)
-
-    def _make_room(self) -> None:
-        """Close one connection if there are too many: the oldest idle one, else this one."""
-        if len(self.connections) <= self.most:
-            return
-        patients = [one for one in self.connections if isinstance(one, Patient) and not one.transport.is_closing()]
-        if len(patients) > self.most:
-            idle = (one for one in patients if one.is_idle and one is not self)
-            min(idle, key=lambda one: one.begun_s, default=self).transport.abort()
 
     def _look(self) -> None:
         """Close the connection if the client has made no progress since the last check."""
