@@ -100,10 +100,10 @@ def run(far: FarCommand) -> int:
     """Run the command and return its exit code. Raises `UnreadablePath` where SSH itself fails."""
     if "output" in far.values:
         return _saved(far, str(far.values["output"]))
+    if far.command.name == "tui" or far.values.get("in_terminal"):
+        return _checked(far.host, _started(["ssh", "-t", far.host, line_of(["tui", *written(far)[1:]])]).wait())
     if far.command.name != "view":
-        return _answered(far, written(far), has_terminal=far.command.name == "tui")
-    if far.values.get("in_terminal"):
-        return _answered(far, ["tui", *written(far)[1:]], has_terminal=True)
+        return _printed(far, written(far), ("stdout", "stderr"))
     if far.values.get("host"):
         raise BadQuery("--host is for runs on this machine; the page of a run elsewhere is for this machine alone")
     for _ in range(PORTS_TRIED):
@@ -134,13 +134,6 @@ def line_of(words: Sequence[str]) -> str:
     if chosen := os.environ.get(COMMAND):
         return f"{chosen} {shlex.join(words)}"
     return shlex.join(["sh", "-c", FIND, "rolloupe", *words])
-
-
-def _answered(far: FarCommand, words: Sequence[str], *, has_terminal: bool) -> int:
-    """Run a command whose output comes here as it is."""
-    if has_terminal:
-        return _checked(far.host, _started(["ssh", "-t", far.host, line_of(words)]).wait())
-    return _printed(far, words, ("stdout", "stderr"))
 
 
 def _printed(far: FarCommand, words: Sequence[str], names: Sequence[str], **streams: Any) -> int:

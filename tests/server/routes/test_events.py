@@ -133,10 +133,12 @@ def test_changes_of_many_runs_are_told_at_once_and_wait_for_no_look_at_files(
         relax_run(tmp_path / "runs" / name)
 
     async def scene(library: Library) -> None:
-        stream = Context(library, settings()).events.messages()
+        events = Context(library, settings()).events
+        stream = events.messages()
         assert b"hello" in await anext(stream) and b'"kind":"runs"' in await anext(stream)
+        (client,) = events.clients
         for run in library.runs:
-            library._tell("run", run)
+            client.tell(run)
         told = await anext(stream)
         assert told.count(b'"kind":"run"') == 3 and looks == [False] * 3
         await stream.aclose()  # type: ignore[attr-defined]
