@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rolloupe.server.replies import InThread, Replies, ReplyCache
-from rolloupe.server.threads import UNBOUNDED, Quotas, set_quotas
+from rolloupe.server.threads import QUOTAS, UNBOUNDED, Quotas
 from rolloupe.wire.session import Event
 
 T = TypeVar("T")
@@ -115,7 +115,7 @@ def test_the_questions_of_one_person_leave_threads_to_others() -> None:
         threads.keep_busy(QUERIES)
 
         async def ask(place: str, share: asyncio.Semaphore) -> None:
-            set_quotas(UNBOUNDED._replace(questions=share))
+            QUOTAS.set(UNBOUNDED._replace(questions=share))
             await threads.replies.answer(request(place), "1", threads.making(place))
 
         ada, bob = asyncio.Semaphore(1), asyncio.Semaphore(1)
@@ -135,7 +135,7 @@ def test_one_person_has_one_look_at_a_time_and_its_questions_go_on() -> None:
     async def run() -> None:
         threads = Threads()
         looks = asyncio.Semaphore(1)
-        set_quotas(Quotas(asyncio.Semaphore(1), looks))
+        QUOTAS.set(Quotas(asyncio.Semaphore(1), looks))
         await looks.acquire()  # for another look
         look = threads.replies.answer(request("/look"), "1", threads.making("look"), in_thread=threads.run_in(QUERIES))
         looking = asyncio.create_task(look)

@@ -110,8 +110,8 @@ def compare_curves(runs: Sequence[Run], curve: "CurveQuery | str", *, group_by: 
                 raise
             error = error or reason
             continue
-        curve, ids = of.curve, [run.id for run in members]
-        row = GroupedCurve(value, ids, curve.steps, curve.values, of.std, of.low, of.high, of.counts, curve.smooth)
+        mean, ids = of.curve, [run.id for run in members]
+        row = GroupedCurve(value, ids, mean.steps, mean.values, of.std, of.low, of.high, of.counts, mean.smooth)
         found.append(row)
     if error and not found:
         raise error

@@ -254,7 +254,8 @@ def _option(field: structs.FieldInfo, meta: Meta) -> click.Option:
         settings["multiple"] = any(get_origin(one) is tuple for one in types)
         settings.setdefault("type", click.Path(path_type=Path) if kind is Path else kind)
     if (meta.ge, meta.le) != (None, None):
-        settings["type"] = (click.IntRange if kind is int else click.FloatRange)(meta.ge, meta.le)
+        range_of_kind: type[Any] = click.IntRange if kind is int else click.FloatRange
+        settings["type"] = range_of_kind(meta.ge, meta.le)
     if field.required:
         settings["required"] = True
     elif field.default is not None and (kind is bool or "callback" not in settings):
@@ -292,8 +293,9 @@ def command(
     def decorate(function: Callable[..., int | None]) -> Command:
         taken = records_in(function) if records is None else records
         params = [*arguments, *([RUN] if has_run else [])]
-        for record in (*taken.values(), *([ReadingOptions] if reads else [])):
+        for record in taken.values():
             params += options_of(record)
+        params += options_of(ReadingOptions) if reads else []
 
         def call(**given: Any) -> int | None:
             parts: dict[str, Any] = {name: record_of(record, given) for name, record in taken.items()}

@@ -7,10 +7,11 @@ import click
 import msgspec
 
 from rolloupe.cli.frame import OK, Example
-from rolloupe.cli.options import OutputOptions, RunPaths, command, records_in
+from rolloupe.cli.options import OutputOptions, command, records_in
 from rolloupe.cli.runs import opened
 from rolloupe.cli.terminal import dumps, print_table, tell
 from rolloupe.questions import QUESTIONS, Query
+from rolloupe.server.settings import RunPaths
 
 if TYPE_CHECKING:
     from rolloupe.api import Run
@@ -33,7 +34,11 @@ def asks(name: str, *, examples: Sequence[Example]) -> Callable[[Callable[..., i
     question = QUESTIONS[name]
 
     def decorate(show: Callable[..., int | None]) -> click.Command:
-        records = {"query": question.query, **records_in(show), "output": OutputOptions}
+        records: dict[str, type[msgspec.Struct]] = {
+            "query": question.query,
+            **records_in(show),
+            "output": OutputOptions,
+        }
 
         def ask(place: RunPaths, query: Query, output: OutputOptions, **own: Any) -> int:
             state_dir = getattr(own.get("asked"), "state_dir", None)

@@ -11,9 +11,10 @@ import click
 
 from rolloupe.cli import progress
 from rolloupe.cli.frame import NOTHING
-from rolloupe.cli.options import RunPaths, with_paths
+from rolloupe.cli.options import with_paths
 from rolloupe.cli.terminal import complain
 from rolloupe.errors import BadQuery, IncompleteIndex, NotFound
+from rolloupe.server.settings import RunPaths
 
 if TYPE_CHECKING:
     from rolloupe.api import Run, Runs

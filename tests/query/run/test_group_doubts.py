@@ -12,7 +12,7 @@ from unittest.mock import Mock
 import pytest
 
 import rolloupe
-from rolloupe.cli import diagnosis
+from rolloupe.cli.commands import doctor
 from rolloupe.formats import by_name
 from rolloupe.formats.generic.format import Generic
 from rolloupe.formats.generic.groups import GroupedRow, group_doubts
@@ -148,7 +148,7 @@ def test_other_formats_that_store_no_group_get_the_hint_too(tmp_path: Path) -> N
 
 
 def test_doctor_and_lint_say_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(diagnosis, "LIMIT_S", 120.0)
+    monkeypatch.setattr(doctor, "LIMIT_S", 120.0)
     run = write(tmp_path / "run/log.jsonl", DOUBTED["no prompts at all"][1]).parent
     done = command("doctor", run, "--index-dir", tmp_path / "index")
     assert "perhaps other groups: no key names the groups, and `item` may" in done.out

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import rolloupe
-from rolloupe.cli import diagnosis
+from rolloupe.cli.commands import doctor
 from tests.cli.support import rolloupe as command
 
 
@@ -35,7 +35,7 @@ def test_a_counter_is_no_score(tmp_path: Path) -> None:
 
 
 def test_doctor_and_ls_say_why_there_is_no_reward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(diagnosis, "LIMIT_S", 120.0)
+    monkeypatch.setattr(doctor, "LIMIT_S", 120.0)
     rows = [{"prompt": "Q", "response": "a", "letter": one} for one in ("\x1bA", "B", None)]
     run = write(tmp_path / "run/log.jsonl", *rows)
     place = (run, "--index-dir", tmp_path / "index", "--map", "reward=letter")

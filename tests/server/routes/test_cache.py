@@ -17,12 +17,11 @@ def test_it_never_holds_more_than_it_may(work: list[tuple[int, int]], limit_byte
     for key, size in work:
         held[str(key),] = reply(size)
         cache.put((str(key),), held[str(key),])
-        figures = cache.figures()
-        assert figures.memory_bytes <= limit_bytes
-        assert figures.entries <= limit_entries
+        assert cache.memory_bytes <= limit_bytes
+        assert cache.entries <= limit_entries
         assert cache.get((str(key),)) in (None, held[str(key),])
     cache.clear()
-    assert cache.figures() == (0, 0, 0, 0)
+    assert (cache.entries, cache.memory_bytes, cache.hits, cache.misses) == (0, 0, 0, 0)
 
 
 def test_the_least_recently_used_goes_first() -> None:
@@ -32,7 +31,7 @@ def test_the_least_recently_used_goes_first() -> None:
     assert cache.get(("a",)) is not None
     cache.put(("c",), reply(1))
     assert [cache.get((name,)) is not None for name in "abc"] == [True, False, True]
-    assert (cache.figures().hits, cache.figures().misses) == (3, 1)
+    assert (cache.hits, cache.misses) == (3, 1)
 
 
 def test_one_giant_does_not_push_out_the_others() -> None:

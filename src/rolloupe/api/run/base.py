@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from rolloupe.query import CurveQuery, Reader, SampleQuery
 
 
+__all__ = ["OpenedRun", "lists", "queries", "text_search"]
+
+
 class LazyModule:
     """Replaces a module until one of its names is used."""
 

@@ -9,11 +9,11 @@ import click
 from msgspec import Struct
 
 from rolloupe.cli.frame import NOTHING, OK, Example
-from rolloupe.cli.options import AsJson, RunPaths, command, listing
+from rolloupe.cli.options import AsJson, command, listing
 from rolloupe.cli.runs import opened
 from rolloupe.cli.terminal import complain, dumps, line, output, tell
 from rolloupe.questions import option
-from rolloupe.server.settings import StateDir
+from rolloupe.server.settings import RunPaths, StateDir
 
 if TYPE_CHECKING:
     from rolloupe.api import Run, Runs

@@ -9,11 +9,12 @@ from msgspec import Struct
 
 from rolloupe.cli import progress
 from rolloupe.cli.frame import OK, Example
-from rolloupe.cli.options import OnlySteps, RunPaths, command, with_paths
+from rolloupe.cli.options import OnlySteps, command, with_paths
 from rolloupe.cli.runs import only, opened
 from rolloupe.cli.terminal import dumps, print_table, tell
 from rolloupe.questions import option
 from rolloupe.record.writers.base import WRITERS
+from rolloupe.server.settings import RunPaths
 
 EXAMPLES = (
     Example("rolloupe convert RUN_DIR relax_run --to relax", "A whole run, for Relax's viewer"),
@@ -41,10 +42,7 @@ class ConvertOptions(Struct, frozen=True, kw_only=True):
 
     source: str
     target: str
-    layout: Annotated[
-        str,
-        option(f"The layout to write: {', '.join(WRITERS)}.", "FORMAT", flags=("--to",), callback=layout_of),
-    ]
+    layout: str
     splits: Annotated[
         tuple[str, ...],
         option("Only this split; eval stands for every eval/... Repeatable.", flags=("--split",)),
@@ -54,11 +52,18 @@ class ConvertOptions(Struct, frozen=True, kw_only=True):
     overwrite: Annotated[bool, option("Write into DST even if it is not empty; files of other names stay.")] = False
 
 
+PLACES = (
+    click.Argument(["source"], metavar="SRC"),
+    click.Argument(["target"], metavar="DST"),
+    click.Option(
+        ["--to", "layout"], required=True, callback=layout_of, metavar="FORMAT",
+        help=f"The layout to write: {', '.join(WRITERS)}.",
+    ),
+)  # fmt: skip
+
+
 @click.option("--force", "overwrite", is_flag=True, hidden=True, help="The old name of --overwrite.")
-@command(
-    examples=EXAMPLES,
-    arguments=(click.Argument(["source"], metavar="SRC"), click.Argument(["target"], metavar="DST")),
-)
+@command(examples=EXAMPLES, arguments=PLACES)
 def convert(asked: ConvertOptions, place: RunPaths) -> int:
     """Write a run in another layout.
 

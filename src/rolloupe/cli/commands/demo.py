@@ -6,10 +6,10 @@ from msgspec import Struct
 
 from rolloupe.cli.commands import tui
 from rolloupe.cli.frame import Example
-from rolloupe.cli.options import RunPaths, command
+from rolloupe.cli.options import command
 from rolloupe.questions import option
 from rolloupe.server.process.serve import serve
-from rolloupe.server.settings import ViewerOptions
+from rolloupe.server.settings import RunPaths, ViewerOptions
 
 EXAMPLES = (
     Example("rolloupe demo", "Look around"),

@@ -17,11 +17,12 @@ from msgspec import Struct
 from rolloupe._version import __version__
 from rolloupe.cli import progress
 from rolloupe.cli.frame import NOTHING, OK, UNREADABLE, Example
-from rolloupe.cli.options import RunPaths, command
+from rolloupe.cli.options import command
 from rolloupe.cli.runs import check_reward_key, require_complete
 from rolloupe.cli.terminal import complain, dumps, line, output, tell, without_samples
 from rolloupe.errors import IncompleteIndex
 from rolloupe.questions import option
+from rolloupe.server.settings import RunPaths
 
 if TYPE_CHECKING:
     from rich.console import Console

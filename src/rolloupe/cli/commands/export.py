@@ -8,11 +8,12 @@ from msgspec import Struct
 
 from rolloupe.cli import progress
 from rolloupe.cli.frame import NOTHING, OK, Example
-from rolloupe.cli.options import PATHS, RunPaths, Steps, Where, command
+from rolloupe.cli.options import PATHS, Steps, Where, command
 from rolloupe.cli.runs import only, opened
 from rolloupe.cli.terminal import complain, dumps
 from rolloupe.cli.terminal import tell as printed
 from rolloupe.questions import Env, option
+from rolloupe.server.settings import RunPaths
 from rolloupe.storage import own_place
 
 LIMIT = 100

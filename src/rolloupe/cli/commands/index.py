@@ -10,12 +10,12 @@ from msgspec.structs import asdict
 
 from rolloupe.cli.commands.doctor import size
 from rolloupe.cli.frame import OK, Example
-from rolloupe.cli.options import RunPaths, command
+from rolloupe.cli.options import command
 from rolloupe.cli.runs import opened
 from rolloupe.cli.terminal import number, print_table, tell
 from rolloupe.errors import IncompleteIndex
 from rolloupe.questions import option
-from rolloupe.server.settings import IndexBudget
+from rolloupe.server.settings import IndexBudget, RunPaths
 from rolloupe.storage import is_remote, place_of
 
 if TYPE_CHECKING:

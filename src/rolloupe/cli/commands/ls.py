@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import Struct
 
 from rolloupe.cli.frame import NOTHING, OK, Example
-from rolloupe.cli.options import RunPaths, command
+from rolloupe.cli.options import command
 from rolloupe.cli.runs import explain_nothing, name_shut, opened
 from rolloupe.cli.terminal import dumps, line, number, output, print_table, tell, without_samples
 from rolloupe.questions import option
+from rolloupe.server.settings import RunPaths
 
 if TYPE_CHECKING:
     from rolloupe.api import Run, Runs

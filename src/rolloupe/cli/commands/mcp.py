@@ -1,9 +1,10 @@
 """`rolloupe mcp`: answer an agent."""
 
 from rolloupe.cli.frame import NOTHING, OK, Example
-from rolloupe.cli.options import RunPaths, command
+from rolloupe.cli.options import command
 from rolloupe.cli.runs import explain_nothing
 from rolloupe.errors import NotFound
+from rolloupe.server.settings import RunPaths
 
 EXAMPLES = (
     Example("rolloupe mcp RUN_DIR", "What an agent starts; it waits for questions on standard input"),

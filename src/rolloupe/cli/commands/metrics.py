@@ -7,10 +7,11 @@ import click
 from msgspec import Struct
 
 from rolloupe.cli.frame import NOTHING, OK, Example
-from rolloupe.cli.options import RunPaths, command, with_paths, words
+from rolloupe.cli.options import command, with_paths, words
 from rolloupe.cli.runs import only, opened
 from rolloupe.cli.terminal import complain, dumps, number, print_table, tell, tell_csv
 from rolloupe.questions import option
+from rolloupe.server.settings import RunPaths
 
 if TYPE_CHECKING:
     from rolloupe.api import Run

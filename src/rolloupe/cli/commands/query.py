@@ -13,11 +13,12 @@ from msgspec import Struct
 
 from rolloupe.cli import progress
 from rolloupe.cli.frame import NOTHING, OK, Example
-from rolloupe.cli.options import AsJson, Group, RunPaths, SomeSplit, Steps, Where, command
+from rolloupe.cli.options import AsJson, Group, SomeSplit, Steps, Where, command
 from rolloupe.cli.runs import opened, require_complete
 from rolloupe.cli.terminal import complain, dumps, number, print_table, sample_record, tell
 from rolloupe.errors import BadQuery, NotFound, NotWritable
 from rolloupe.questions import option
+from rolloupe.server.settings import RunPaths
 from rolloupe.storage import is_below
 from rolloupe.storage.atomic import replacing
 

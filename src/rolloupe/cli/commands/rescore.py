@@ -8,11 +8,11 @@ from msgspec.structs import asdict
 
 from rolloupe.cli import progress
 from rolloupe.cli.frame import NOTHING, OK, Example
-from rolloupe.cli.options import RunPaths, StepRange, command, size_of, steps_of, with_paths, words
+from rolloupe.cli.options import StepRange, command, size_of, steps_of, with_paths, words
 from rolloupe.cli.runs import only, opened
 from rolloupe.cli.terminal import complain, dumps, number, print_table, tell
 from rolloupe.questions import option
-from rolloupe.server.settings import StateDir
+from rolloupe.server.settings import RunPaths, StateDir
 
 if TYPE_CHECKING:
     from rolloupe.insight.rescore import Rescored, RewardChange

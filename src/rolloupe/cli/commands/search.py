@@ -8,11 +8,12 @@ from msgspec import Struct
 from rolloupe.cli import progress
 from rolloupe.cli.commands.query import where_there_are
 from rolloupe.cli.frame import NOTHING, OK, Example
-from rolloupe.cli.options import AsJson, Group, RunPaths, SomeSplit, StepRange, Steps, command, with_paths, words
+from rolloupe.cli.options import AsJson, Group, SomeSplit, StepRange, Steps, command, with_paths, words
 from rolloupe.cli.runs import opened
 from rolloupe.cli.terminal import complain, dumps, line, number, output, sample_record, tell
 from rolloupe.errors import BadPattern, BadQuery, NotFound
 from rolloupe.questions import option
+from rolloupe.server.settings import RunPaths
 
 if TYPE_CHECKING:
     from rolloupe.api import Run, Runs

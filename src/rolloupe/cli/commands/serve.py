@@ -3,8 +3,8 @@
 import click
 
 from rolloupe.cli.frame import Command, Example
-from rolloupe.cli.options import RunPaths, command
-from rolloupe.server.settings import TeamOptions
+from rolloupe.cli.options import command
+from rolloupe.server.settings import RunPaths, TeamOptions
 
 EXAMPLES = (
     Example("rolloupe serve /data/runs --users-from header:X-Forwarded-User --trusted-proxy 127.0.0.1", "Behind nginx"),

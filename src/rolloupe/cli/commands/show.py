@@ -9,11 +9,12 @@ import click
 from msgspec import Struct, to_builtins
 
 from rolloupe.cli.frame import Example
-from rolloupe.cli.options import RunPaths, command, words
+from rolloupe.cli.options import command, words
 from rolloupe.cli.runs import holding, opened, sample_in
 from rolloupe.cli.terminal import block, dumps, line, number, output, tell
 from rolloupe.errors import NotFound
 from rolloupe.questions import option
+from rolloupe.server.settings import RunPaths
 from rolloupe.text import legible_parts
 from rolloupe.text.visible import visible
 

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from rolloupe.cli.frame import NOTHING, OK, Example
-from rolloupe.cli.options import AsJson, RunPaths, SomeSplit, command
+from rolloupe.cli.options import AsJson, SomeSplit, command
 from rolloupe.cli.runs import opened
 from rolloupe.cli.terminal import complain, dumps, number, print_table, tell
 from rolloupe.errors import NotFound
+from rolloupe.server.settings import RunPaths
 
 if TYPE_CHECKING:
     from rolloupe.api import Run, Runs

@@ -9,10 +9,11 @@ from msgspec import Struct
 
 from rolloupe.cli import progress
 from rolloupe.cli.frame import NOTHING, OK, Example
-from rolloupe.cli.options import AsJson, RunPaths, command
+from rolloupe.cli.options import AsJson, command
 from rolloupe.cli.runs import explain_nothing
 from rolloupe.cli.terminal import complain, dumps, line, number, output, tell
 from rolloupe.questions import option
+from rolloupe.server.settings import RunPaths
 
 if TYPE_CHECKING:
     from rolloupe.api import Run, Runs

@@ -9,11 +9,12 @@ import click
 from msgspec import Struct
 
 from rolloupe.cli.frame import NOTHING, OK, Example
-from rolloupe.cli.options import AsJson, RunPaths, command, words
+from rolloupe.cli.options import AsJson, command, words
 from rolloupe.cli.runs import holding, opened, sample_in
 from rolloupe.cli.terminal import complain, dumps, number, print_table, safe_json, tell, tell_csv
 from rolloupe.errors import BadQuery
 from rolloupe.questions import option
+from rolloupe.server.settings import RunPaths
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -6,10 +6,10 @@ import click
 from msgspec import Struct
 
 from rolloupe.cli.frame import Example
-from rolloupe.cli.options import RunPaths, command
+from rolloupe.cli.options import command
 from rolloupe.errors import NotFound
 from rolloupe.questions import option
-from rolloupe.server.settings import StateDir
+from rolloupe.server.settings import RunPaths, StateDir
 
 EXAMPLES = (
     Example("rolloupe tui RUN_DIR", "One run, over SSH; `?` shows the keys"),

@@ -7,10 +7,10 @@ from msgspec import Struct
 
 from rolloupe.cli.commands import tui
 from rolloupe.cli.frame import Example
-from rolloupe.cli.options import RunPaths, command
+from rolloupe.cli.options import command
 from rolloupe.questions import option
 from rolloupe.server.process.serve import PORT_TAKEN, PortTaken, serve
-from rolloupe.server.settings import ViewerOptions
+from rolloupe.server.settings import RunPaths, ViewerOptions
 
 EXAMPLES = (
     Example("rolloupe view RUN_DIR", "One run, or all below a folder"),

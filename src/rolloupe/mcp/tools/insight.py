@@ -69,7 +69,12 @@ def _finding_samples(run: "Run", asked: Any, answer: "RunFindings") -> tuple[Fac
     def rows() -> Iterator[dict[str, Any]]:
         for sample_id, why in reasons(finding, correct):
             sample, texts = run.sample(sample_id), run.texts(sample_id)
-            facts = {"id": sample_id, "why": why, "reward": sample.row.reward, "status": sample.row.status}
+            facts: dict[str, Any] = {
+                "id": sample_id,
+                "why": why,
+                "reward": sample.row.reward,
+                "status": sample.row.status,
+            }
             facts |= {correct: sample.row.metrics.get(correct)} if correct else {}
             if finding.pattern:
                 places = run.spans(sample_id, finding.pattern, regex=True, roles=["response"])[:MOST_HITS]

@@ -154,7 +154,7 @@ class Metrics:
             total += count
             lines.append(f'rolloupe_request_seconds_bucket{{le="{limit}"}} {total}')
         lines += [f"rolloupe_request_seconds_sum {self._sum_s:.6f}", f"rolloupe_request_seconds_count {total}"]
-        gauges = {"requests_under_way": self._under_way}
+        gauges: dict[str, float] = {"requests_under_way": self._under_way}
         if sys.platform.startswith("linux"):
             import resource
 
