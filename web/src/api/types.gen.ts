@@ -451,6 +451,145 @@ export interface RunsCatalogueReply {
   left: number;
 }
 
+/** A record that could not be read. */
+export interface ProblemItem {
+  file: string;
+  start: number | null;
+  stop: number | null;
+  reason: string;
+  /** The first bytes of the record, as text. */
+  excerpt: string;
+}
+
+/** `GET /api/runs/{run}/problems?offset=&limit=`. */
+export interface ProblemsReply {
+  run: string;
+  total: number;
+  offset: number;
+  problems: ProblemItem[];
+}
+
+/** Curves that a tracker keeps of the run. */
+export interface TrackerItem {
+  /** What wrote them: `TensorBoard`, `trackio`, ... */
+  kind: string;
+  path: string;
+  /** The run's name there; empty without one. */
+  name: string;
+  /** The metrics that it adds to the trainer's own; the first ones, if there are too many. */
+  metrics: string[];
+  metric_count: number;
+  /** The metric that holds the trainer's step; empty where steps are as the tracker counts. */
+  step_name: string;
+  /** What was not read, and why. */
+  note: string;
+}
+
+/** The steps of a split that have a report. */
+export interface ReportSteps {
+  split: string;
+  steps: number[];
+}
+
+/** `GET /api/runs/{run}/about`: everything that the run holds except its samples. */
+export interface AboutReply {
+  run: string;
+  path: string;
+  format: string;
+  reason: string;
+  /** As the trainer wrote it; non-finite numbers encoded as in `number`. */
+  config: unknown;
+  checkpoints: Checkpoint[];
+  code_diff: string;
+  files: RunFile[];
+  /** Number of files left out of the list. */
+  files_left: number;
+  reports: ReportSteps[];
+  trackers: TrackerItem[];
+  /** Samples of steps that a later launch recorded again: no statistic counts them. */
+  superseded: number;
+}
+
+/** A saved state of training, with the loop state saved beside it. */
+export interface Checkpoint {
+  name: string;
+  step: number | null;
+  paths: Record<string, string>;
+  extra: Record<string, unknown>;
+}
+
+/** A file in the folder of a run: `name` is its path below it, and `what` its contents, if known. */
+export interface RunFile {
+  name: string;
+  size_bytes: number;
+  /** Seconds since the epoch. */
+  changed_s: number;
+  what: string;
+}
+
+/** A piece of a step's logged outline, with its turns as the page reads them. */
+export interface ReportNode {
+  kind: "code" | "conversation" | "details" | "exception" | "root" | "section" | "table" | "text";
+  title: string;
+  text: string;
+  header: string[];
+  rows: string[][];
+  turns: TurnView[];
+  children: ReportNode[];
+  /** Attributes of the node, such as its group and its trajectory. */
+  attrs: Record<string, string>;
+  /** Its element, such as `section` or `table`; empty for bare text. */
+  tag: string;
+}
+
+/** A message of the transcript. */
+export interface TurnView {
+  role: string;
+  origin: string;
+  name: string;
+  tool_call_id: string;
+  tokens: WireNumber;
+  chars: number;
+  reward: WireNumber;
+  stop_reason: string;
+  metrics: Record<string, WireNumber>;
+  /** Further logs of the turn: an object, as JSON. */
+  logs: unknown;
+  /** As `Fact` of kind `own`. */
+  facts: Record<string, WireNumber>;
+  parts: PartView[];
+}
+
+/** A part of a turn: `text` to read, and `raw` if the verbatim text differs. */
+export interface PartView {
+  kind: string;
+  text: string;
+  raw: string | null;
+  /** Its arguments are formatted if they parse. */
+  call: ToolCall | null;
+  closed: boolean;
+  /** True if `/sample/image` returns an image from the record; `text` describes it. */
+  image: boolean;
+  /** Number of further characters, which only the raw record holds. */
+  cut: number;
+}
+
+/** One call of a tool. `arguments` is JSON text if it parsed, otherwise as the model wrote it. */
+export interface ToolCall {
+  name: string;
+  arguments: string;
+  id: string;
+  error: string;
+}
+
+/** `GET /api/runs/{run}/report?split=&step=`: the trainer's log of a step, as an outline. */
+export interface ReportReply {
+  run: string;
+  split: string;
+  step: number;
+  root: ReportNode;
+}
+
 /** A group of the list. `first` counts the samples of the list before it. */
 export interface GroupItem {
   group: string;
@@ -531,46 +670,6 @@ export interface SamplesReply {
   /** The requested columns, whose values each sample has. */
   columns: string[];
   samples: SampleItem[];
-}
-
-/** A part of a turn: `text` to read, and `raw` if the verbatim text differs. */
-export interface PartView {
-  kind: string;
-  text: string;
-  raw: string | null;
-  /** Its arguments are formatted if they parse. */
-  call: ToolCall | null;
-  closed: boolean;
-  /** True if `/sample/image` returns an image from the record; `text` describes it. */
-  image: boolean;
-  /** Number of further characters, which only the raw record holds. */
-  cut: number;
-}
-
-/** One call of a tool. `arguments` is JSON text if it parsed, otherwise as the model wrote it. */
-export interface ToolCall {
-  name: string;
-  arguments: string;
-  id: string;
-  error: string;
-}
-
-/** A message of the transcript. */
-export interface TurnView {
-  role: string;
-  origin: string;
-  name: string;
-  tool_call_id: string;
-  tokens: WireNumber;
-  chars: number;
-  reward: WireNumber;
-  stop_reason: string;
-  metrics: Record<string, WireNumber>;
-  /** Further logs of the turn: an object, as JSON. */
-  logs: unknown;
-  /** As `Fact` of kind `own`. */
-  facts: Record<string, WireNumber>;
-  parts: PartView[];
 }
 
 /**
@@ -948,105 +1047,6 @@ export interface TokensHeader {
   has_alternatives: boolean;
   /** The bytes of the ids that are a part of a character, such as `F0 9F`, where a tokenizer made the strings. */
   partial: Record<string, string>;
-}
-
-/** A record that could not be read. */
-export interface ProblemItem {
-  file: string;
-  start: number | null;
-  stop: number | null;
-  reason: string;
-  /** The first bytes of the record, as text. */
-  excerpt: string;
-}
-
-/** `GET /api/runs/{run}/problems?offset=&limit=`. */
-export interface ProblemsReply {
-  run: string;
-  total: number;
-  offset: number;
-  problems: ProblemItem[];
-}
-
-/** Curves that a tracker keeps of the run. */
-export interface TrackerItem {
-  /** What wrote them: `TensorBoard`, `trackio`, ... */
-  kind: string;
-  path: string;
-  /** The run's name there; empty without one. */
-  name: string;
-  /** The metrics that it adds to the trainer's own; the first ones, if there are too many. */
-  metrics: string[];
-  metric_count: number;
-  /** The metric that holds the trainer's step; empty where steps are as the tracker counts. */
-  step_name: string;
-  /** What was not read, and why. */
-  note: string;
-}
-
-/** The steps of a split that have a report. */
-export interface ReportSteps {
-  split: string;
-  steps: number[];
-}
-
-/** `GET /api/runs/{run}/about`: everything that the run holds except its samples. */
-export interface AboutReply {
-  run: string;
-  path: string;
-  format: string;
-  reason: string;
-  /** As the trainer wrote it; non-finite numbers encoded as in `number`. */
-  config: unknown;
-  checkpoints: Checkpoint[];
-  code_diff: string;
-  files: RunFile[];
-  /** Number of files left out of the list. */
-  files_left: number;
-  reports: ReportSteps[];
-  trackers: TrackerItem[];
-  /** Samples of steps that a later launch recorded again: no statistic counts them. */
-  superseded: number;
-}
-
-/** A saved state of training, with the loop state saved beside it. */
-export interface Checkpoint {
-  name: string;
-  step: number | null;
-  paths: Record<string, string>;
-  extra: Record<string, unknown>;
-}
-
-/** A file in the folder of a run: `name` is its path below it, and `what` its contents, if known. */
-export interface RunFile {
-  name: string;
-  size_bytes: number;
-  /** Seconds since the epoch. */
-  changed_s: number;
-  what: string;
-}
-
-/** A piece of a step's logged outline, with its turns as the page reads them. */
-export interface ReportNode {
-  kind: "code" | "conversation" | "details" | "exception" | "root" | "section" | "table" | "text";
-  title: string;
-  text: string;
-  header: string[];
-  rows: string[][];
-  turns: TurnView[];
-  children: ReportNode[];
-  /** Attributes of the node, such as its group and its trajectory. */
-  attrs: Record<string, string>;
-  /** Its element, such as `section` or `table`; empty for bare text. */
-  tag: string;
-}
-
-/** `GET /api/runs/{run}/report?split=&step=`: the trainer's log of a step, as an outline. */
-export interface ReportReply {
-  run: string;
-  split: string;
-  step: number;
-  root: ReportNode;
 }
 
 /**
