@@ -34,7 +34,6 @@ EXCEPTIONS = {
     "formats/reading/tables/zip_archives.py": "opens members of an archive that storage opened",
     "formats/testing.py": "makes runs and damages them",
     "cli/commands/query.py": "the file that --to names",
-    "cli/__init__.py": "asks whether a word that is no command is a path",
     "cli/frame.py": "the standard output, and the file that --to names",
     "export/convert.py": "the folder that it writes",
     "server/process/serve.py": "asks whether a path exists before the rooms that read are imported",
