@@ -233,7 +233,7 @@ def _examine(report: Diagnosis, opened: "list[Runs]", place: RunPaths) -> None:
 
 
 def diagnosis_of(run: "Run") -> RunDiagnosis:
-    """Return what there is to say of a run."""
+    """Return the contents of a run, and how Rolloupe reads it."""
     indexed, total = run.indexed_bytes()
     splits = list(run.splits())
     return RunDiagnosis(

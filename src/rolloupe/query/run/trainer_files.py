@@ -92,8 +92,8 @@ def logtree(run: OpenRun, split: str, step: int) -> LogNode:
         logged: dict[str, list[int]] = {}
         for name, at in logtrees(run):
             logged.setdefault(name, []).append(at)
-        there = "; ".join(f"{name}, steps {', '.join(map(str, steps[-20:]))}" for name, steps in logged.items())
-        known = f"; there are reports of {there[:400]}" if there else ""
+        known = "; ".join(f"{name}, steps {', '.join(map(str, steps[-20:]))}" for name, steps in logged.items())
+        known = f"; there are reports of {known[:400]}" if known else ""
         raise NotFound(f"nothing was logged for step {step} of {split!r} in run {run.id!r}{known}")
     return root
 
