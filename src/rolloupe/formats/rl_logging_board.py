@@ -5,10 +5,10 @@ ranks write one file each, and the rows of all are merged by their `step`.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -96,36 +96,45 @@ class RLLoggingBoard(LineRows):
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         links = link_root or str(path.resolve())
-        in_folder = [] if is_one_file(path) else files(str(path), links, SUFFIX)
-        listed = [alone(path)] if is_one_file(path) else [entry.location for entry in in_folder]
-        looks = [*first_looks(listed).values()]
-        if not listed or not (forced or any(_fits(seen) for seen in looks)):
+        one_file = is_one_file(path)
+        listed = [alone(path)] if one_file else [entry.location for entry in files(str(path), links, SUFFIX)]
+        if not listed or not (forced or any(map(_fits, first_looks(listed).values()))):
             return []
         number = f"{len(listed)} file{'s' if len(listed) > 1 else ''}"
         reason = f"{number} of JSON lines, rows have prompt, response, reward and step"
-        return [self._run_at(path, reason, links, stem(path.name) if is_one_file(path) else "")]
+        return [self._run_at(path, reason, links, stem(path.name) if one_file else "")]
 
     def joined(self, runs: list[RunInfo]) -> list[RunInfo]:
         """See `Format`: a folder `eval_X` beside a run `X` or `train_X` is a part of that run."""
-        return _with_evaluations(runs)
+        joined = {run.root: run for run in runs}
+        for root in [*joined]:
+            folder = Path(root)
+            if not folder.name.startswith("eval_"):
+                continue
+            subject = folder.name.removeprefix("eval_")
+            places = [str(folder.with_name(name)) for name in (subject, f"train_{subject}")]
+            if host := next((joined[place] for place in places if place in joined), None):
+                parts = (*host.parts, RunPart(root, f"eval/{subject}"))
+                reason = f"{host.reason}; {folder.name} beside it is its evaluation"
+                joined[host.root] = msgspec.structs.replace(host, parts=parts, reason=reason)
+                del joined[root]
+        return list(joined.values())
 
     def sources(self, run: RunInfo) -> list[Source]:
         """A part beside the run's own folder is named after its folder."""
         found = []
         for part in run.parts:
-            folder = Path(part.path)
-            if is_file(folder):
-                step = fields.step_in(_file_stem(part.path))
-                found.append(Source(path=part.path, name=folder.name, root=links_of(run), split=part.split, step=step))
-                continue
-            prefix = "" if part.path == run.root else f"{folder.name}/"
+            name, links = os.path.basename(part.path), links_of(run)
+            if is_file(part.path):
+                listed = [(part.path, name, links)]
+            else:
+                prefix = "" if part.path == run.root else f"{name}/"
+                links = links if is_below(part.path, links) else part.path
+                listed = [(file.path, prefix + file.name, file.root) for file in files(part.path, links, SUFFIX)]
             found += [
-                Source(
-                    path=entry.path, name=prefix + entry.name, root=entry.root, split=part.split,
-                    step=fields.step_in(_file_stem(entry.path)),
-                )
-                for entry in files(part.path, _links(run, part.path), SUFFIX)
-            ]  # fmt: skip
+                Source(path=path, name=name, root=root, split=part.split, step=fields.step_in(_file_stem(path)))
+                for path, name, root in listed
+            ]
         return found
 
     series_keys = frozenset(ARRAYS)
@@ -140,16 +149,18 @@ class RLLoggingBoard(LineRows):
         row.index = f"{_file_stem(source.path)}:{start}"
         arrays = _arrays(row_tokens.row_tokens(record))
         if row.response_tokens is None:
-            row.response_tokens = _longest_array(record)
-        row.metrics |= _metrics(record, row.reward, arrays)
-        shown = {name: values for name, values in arrays.series().items() if name not in tokens.MASKS}
-        row.series, row.has_series = tokens.facts_of(shown), False
+            lengths = (tokens.length(tokens.inner(record.get(key))) for key in OWN_ARRAYS)
+            row.response_tokens = max((length for length in lengths if length is not None), default=None)
+        row.metrics |= _metrics(record, row.reward, arrays.derived)
+        series = {**arrays.shown, **arrays.cut()}
+        row.series = tokens.facts_of({name: series[name] for name in series if name not in tokens.MASKS})
+        row.has_series = False
         return row
 
     def references(self, record: Record) -> References:
         reference = record.get("ref_response")
-        turns = fields.response_turns(_without_pads(reference) if isinstance(reference, str) else reference)
-        return super().references(record)._replace(turns=turns)
+        unpadded = reference.replace(PAD_TOKEN, "") if isinstance(reference, str) else reference
+        return super().references(record)._replace(turns=fields.response_turns(unpadded))
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         stored = self.own_record(record, row)
@@ -176,44 +187,15 @@ def _file_stem(path: str) -> str:
     return stem(os.path.basename(path))
 
 
-def _links(run: RunInfo, folder: str) -> str:
-    """The root for links of a part: an evaluation lies beside the run's own folder, and is its own root."""
-    links = links_of(run)
-    return links if is_below(folder, links) else folder
-
-
-def _with_evaluations(runs: Sequence[RunInfo]) -> list[RunInfo]:
-    by_root = {run.root: run for run in runs}
-    joined = dict(by_root)
-    for root in by_root:
-        folder = Path(root)
-        if not folder.name.startswith("eval_"):
-            continue
-        subject = folder.name.removeprefix("eval_")
-        host = next((str(h) for n in (subject, f"train_{subject}") if str(h := folder.with_name(n)) in by_root), None)
-        if host is None:
-            continue
-        part = RunPart(root, f"eval/{subject}")
-        reason = f"{joined[host].reason}; {folder.name} beside it is its evaluation"
-        joined[host] = msgspec.structs.replace(joined[host], parts=(*joined[host].parts, part), reason=reason)
-        del joined[root]
-    return list(joined.values())
-
-
 def _fits(seen: Peek) -> bool:
+    required = _REQUIRED if seen.whole else {"prompt", "response"}  # reward and step may follow long arrays
     return any(
-        _is_row(record.keys(), seen.whole) and not isinstance(record.get("response"), dict) for record in seen.objects
+        record.keys() >= required
+        and not _TELLING.isdisjoint(record)
+        and not (seen.whole and record.keys() >= {"rollout_id", "sample_index"})
+        and not isinstance(record.get("response"), dict)
+        for record in seen.objects
     )
-
-
-def _is_row(keys: Any, whole: bool) -> bool:
-    if not whole:  # reward and step may follow the arrays
-        return {"prompt", "response"} <= keys and not _TELLING.isdisjoint(keys)
-    return keys >= _REQUIRED and not {"rollout_id", "sample_index"} <= keys and not _TELLING.isdisjoint(keys)
-
-
-def _without_pads(value: str) -> str:
-    return value.replace(PAD_TOKEN, "") if PAD_TOKEN in value else value
 
 
 def _unpadded(record: Record) -> Record:
@@ -225,38 +207,32 @@ def _unpadded(record: Record) -> Record:
 class Arrays(NamedTuple):
     """The per-token arrays of a record, and series derived from two of them."""
 
-    placed: row_tokens.AlignedRow
+    total: int
+    """The number of tokens that the arrays share."""
     shown: dict[str, tokens.Floats]
     """Those of the record, NaN where a mask is 0."""
     derived: dict[str, tokens.Floats]
     """`log_ratio` and `kl` of the response tokens, without padding."""
 
     def cut(self) -> dict[str, tokens.Floats]:
-        """The derived ones over as many tokens as the others."""
-        return {name: values[: self.placed.total] for name, values in self.derived.items()}
-
-    def series(self) -> dict[str, tokens.Floats]:
-        """All of them, of one length."""
-        return {**self.shown, **self.cut()}
+        """The derived arrays over as many tokens as the others."""
+        return {name: values[: self.total] for name, values in self.derived.items()}
 
 
-def _arrays(found: row_tokens.RowTokens) -> Arrays:
-    if not found.arrays:
-        return Arrays(row_tokens.placed_row(found, None, PAD_TOKEN), {}, {})
-    placed = row_tokens.placed_row(found, None, PAD_TOKEN)
+def _arrays(stored: row_tokens.RowTokens) -> Arrays:
+    placed = row_tokens.placed_row(stored, None, PAD_TOKEN)
     shown = _under_masks(placed.series)
-    derived: dict[str, tokens.Floats] = {}
     both = {"logprobs", "ref_logprobs"}
-    if both <= found.arrays.keys():
-        if placed.notes and len(found.arrays) > len(both):  # others that are shorter cut neither of the two
-            pair = {name: values for name, values in found.arrays.items() if name in (*both, *row_tokens.MASKS)}
-            alone = _under_masks(row_tokens.placed_row(found._replace(arrays=pair), None, PAD_TOKEN).series)
-        else:
-            alone = shown
-        if both <= alone.keys():
-            ratios = tokens.log_ratio(alone["logprobs"], alone["ref_logprobs"])
-            derived = {"log_ratio": ratios, "kl": tokens.board_kl(ratios)}
-    return Arrays(placed, shown, derived)
+    if not both <= stored.arrays.keys():
+        return Arrays(placed.total, shown, {})
+    alone = shown
+    if placed.notes and len(stored.arrays) > len(both):  # others that are shorter cut neither of the two
+        pair = {name: values for name, values in stored.arrays.items() if name in (*both, *row_tokens.MASKS)}
+        alone = _under_masks(row_tokens.placed_row(stored._replace(arrays=pair), None, PAD_TOKEN).series)
+    if not both <= alone.keys():
+        return Arrays(placed.total, shown, {})
+    ratios = tokens.log_ratio(alone["logprobs"], alone["ref_logprobs"])
+    return Arrays(placed.total, shown, {"log_ratio": ratios, "kl": tokens.board_kl(ratios)})
 
 
 def _under_masks(series: Mapping[str, tokens.Floats]) -> dict[str, tokens.Floats]:
@@ -266,27 +242,20 @@ def _under_masks(series: Mapping[str, tokens.Floats]) -> dict[str, tokens.Floats
     return shown
 
 
-def _longest_array(record: Record) -> int | None:
-    if record.keys().isdisjoint(OWN_ARRAYS):
-        return None
-    lengths = (tokens.length(tokens.inner(record.get(key))) for key in OWN_ARRAYS)
-    return max((length for length in lengths if length is not None), default=None)
-
-
-def _metrics(record: Record, reward: float | None, arrays: Arrays) -> dict[str, float]:
-    found: dict[str, float] = {}
+def _metrics(record: Record, reward: float | None, derived: Mapping[str, tokens.Floats]) -> dict[str, float]:
+    metrics: dict[str, float] = {}
     for gap, other in (("reward_gap", "ref_reward"), ("valid_reward_gap", "valid_reward")):
         if reward is not None and (number := fields.number(record.get(other))) is not None:
-            found[gap] = reward - number
+            metrics[gap] = reward - number
     if "ref_response_chars" not in record and record.get("ref_response"):
-        reference = _without_pads(fields.joined(record["ref_response"], thoughts=True))
-        found |= {"ref_response_chars": float(len(reference))} if reference else {}
+        reference = fields.joined(record["ref_response"], thoughts=True).replace(PAD_TOKEN, "")
+        metrics |= {"ref_response_chars": float(len(reference))} if reference else {}
     pieces = record.get("response_tokens")
     if isinstance(pieces, list):
-        found["response_tokens_len"] = float(len(pieces))
-    for name, values in arrays.derived.items():
+        metrics["response_tokens_len"] = float(len(pieces))
+    for name, values in derived.items():
         if both := tokens.mean_and_sum(values):
-            found[f"avg_{name}"], found[f"sum_{name}"] = both
+            metrics[f"avg_{name}"], metrics[f"sum_{name}"] = both
             if name == "kl":
-                found["max_kl"] = float(np.nanmax(values))
-    return found
+                metrics["max_kl"] = float(np.nanmax(values))
+    return metrics

@@ -102,9 +102,14 @@ class Verl(NamedRows, PromptRuns):
             places = [entry.location for entry in files(str(path), links, SUFFIX)]
         records = first_records(places)
         named = bool(listed) or _STEP.fullmatch(stem(path.name)) is not None
-        if not places or not (forced or any(_fits(record, named=named) for record in records)):
+        required = OWN if named else (*OWN, "step")
+        fits = any(all(key in record for key in required) and "rollout_id" not in record for record in records)
+        if not places or not (forced or fits):
             return []
-        reason = f"{file_count(places)} named by a step, rows have input, output and score; {_groups_of(records)}"
+        groups = "no group is stored: equal prompts that follow each other are inferred to be one"
+        if any("uid" in record for record in records):
+            groups = "groups are the beginnings of uid"
+        reason = f"{file_count(places)} named by a step, rows have input, output and score; {groups}"
         if not (one_file or _eval_word(path)) and len(_overwritten(listed)) not in (0, len(listed)):
             reason += (
                 "; train and validation were written into this one folder, and the files with the prompts of step 0 "
@@ -112,14 +117,25 @@ class Verl(NamedRows, PromptRuns):
             )
         folder = path.parent if one_file else path
         part = RunPart(str(path), f"eval/{word}" if (word := _eval_word(folder)) else None)
-        name, links = (stem(path.name), "") if one_file else (_name_of(path), links)
-        return [self._run_at(path, reason, links, name, (part,))]
+        if one_file:
+            return [self._run_at(path, reason, "", stem(path.name), (part,))]
+        telling = (place.name for place in (path, *path.parents) if not SILENT_WORDS.issuperset(words_in(place.name)))
+        return [self._run_at(path, reason, links, next(filter(None, telling), path.name), (part,))]
 
     def joined(self, runs: list[RunInfo]) -> list[RunInfo]:
         """See `Format`: a validation folder is a part of the run beside it."""
-        joined, trained = {run.root: run for run in runs}, _trained(runs)
+        joined = {run.root: run for run in runs}
+        # The runs that are no evaluations, by the folder around each, and by its subject.
+        trained: dict[str | tuple[str, ...], list[RunInfo]] = {}
         for run in runs:
-            host = _host(run, trained)
+            if run.parts[0].split is None:
+                for key in (os.path.dirname(run.root), _subject(run.root)):
+                    trained.setdefault(key, []).append(run)
+        for run in runs:
+            if run.parts[0].split is None or is_file(run.root):
+                continue
+            beside, alike = (trained.get(key, []) for key in (os.path.dirname(run.root), _subject(run.root)))
+            host = alike[0] if alike else beside[0] if len(beside) == 1 else None
             if host is not None:
                 reason = f"{joined[host.root].reason}; {Path(run.root).name} beside it is its evaluation"
                 parts = (*joined[host.root].parts, *run.parts)
@@ -147,10 +163,10 @@ class Verl(NamedRows, PromptRuns):
 
     def roles(self, record: Record) -> Roles:
         """See `NamedRows`: verl's own names, whatever other columns are called."""
-        found = super().roles(record)
+        usual = super().roles(record)
         prompt, response, score, step = (key if key in record else None for key in ("input", "output", "score", "step"))
-        label = "gts" if "gts" in record else found.label
-        return found._replace(
+        label = "gts" if "gts" in record else usual.label
+        return usual._replace(
             prompt=prompt, response=response, score=score, step=step, messages=None, group=None, label=label
         )
 
@@ -195,16 +211,6 @@ def _source(place: Location, name: str, split: str | None) -> Source:
     return Source(path=place.path, name=name, root=place.root, split=split, step=step, depends=split or "")
 
 
-def _fits(record: Record, *, named: bool) -> bool:
-    return all(key in record for key in OWN) and "rollout_id" not in record and (named or "step" in record)
-
-
-def _groups_of(records: list[Record]) -> str:
-    if any("uid" in record for record in records):
-        return "groups are the beginnings of uid"
-    return "no group is stored: equal prompts that follow each other are inferred to be one"
-
-
 def _eval_word(folder: Path) -> str:
     """The word for an evaluation in the name of a folder, or of that above one whose own name says nothing."""
     for place in (folder, folder.parent):
@@ -216,37 +222,10 @@ def _eval_word(folder: Path) -> str:
     return ""
 
 
-def _name_of(folder: Path) -> str:
-    """The nearest folder whose name says something."""
-    places = (folder, *folder.parents)
-    return next(
-        (place.name for place in places if place.name and not SILENT_WORDS.issuperset(words_in(place.name))),
-        folder.name,
-    )
-
-
 def _subject(folder: str) -> tuple[str, ...]:
     """The words that a train folder and its validation folder share."""
     path = Path(folder)
     return (str(path.parent), *(w for w in words_in(path.name) if w not in SILENT_WORDS))
-
-
-def _trained(runs: list[RunInfo]) -> dict[str | tuple[str, ...], list[RunInfo]]:
-    """The runs that are no evaluations, by the folder around each, and by its subject."""
-    found: dict[str | tuple[str, ...], list[RunInfo]] = {}
-    for run in runs:
-        if run.parts[0].split is None:
-            for key in (os.path.dirname(run.root), _subject(run.root)):
-                found.setdefault(key, []).append(run)
-    return found
-
-
-def _host(run: RunInfo, trained: dict[str | tuple[str, ...], list[RunInfo]]) -> RunInfo | None:
-    """The run that this one is the evaluation of."""
-    if run.parts[0].split is None or is_file(run.root):
-        return None
-    beside, alike = (trained.get(key, []) for key in (os.path.dirname(run.root), _subject(run.root)))
-    return alike[0] if alike else beside[0] if len(beside) == 1 else None
 
 
 def _overwritten(listed: list[FolderEntry]) -> set[str]:
@@ -257,23 +236,21 @@ def _overwritten(listed: list[FolderEntry]) -> set[str]:
     first = next((entry for entry in listed if fields.step_in(stem(entry.name)) == 0), None)
     if first is None:
         return set()
-    asked = _beginning(first.location, first.inode)
-    return {
-        entry.path for entry in listed if entry is first or (asked and _beginning(entry.location, entry.inode) == asked)
-    }
+    asked = _beginning(first)
+    return {entry.path for entry in listed if entry is first or (asked and _beginning(entry) == asked)}
 
 
 @lru_cache(maxsize=20_000)
 def _first_prompts(location: Location, inode: int) -> tuple[str, int]:  # noqa: ARG001
+    """Return the first prompt of a file and how often it follows itself at its beginning. Raises `LookupError`."""
     prompts = [fields.joined(record.get("input")) for record in look(location).objects]
     if not prompts:
         raise LookupError
     return fields.digest(prompts[0]), sum(1 for _ in takewhile(prompts[0].__eq__, prompts))
 
 
-def _beginning(location: Location, inode: int) -> tuple[str, int] | None:
-    """The first prompt of a file and how often it follows itself at its beginning; None for an empty file."""
+def _beginning(entry: FolderEntry) -> tuple[str, int] | None:
     try:
-        return _first_prompts(location, inode)
-    except LookupError:
+        return _first_prompts(entry.location, entry.inode)
+    except LookupError:  # an empty file is looked at again
         return None

@@ -5,13 +5,14 @@ Source: `trainer/rl/token_export.py` of prime-rl at #2551, #2592, #2596, #2641, 
 `loss_mask` they hold dummies and garbage, which Rolloupe never shows and never averages.
 """
 
+import contextlib
 import os
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -105,7 +106,12 @@ MEANS = ("entropy", "importance_ratio", "log_importance_ratio", "mismatch_kl", "
 COUNTS = ("is_masked", "is_masked_high", "is_masked_low")
 NUMBERS = ("rank", "micro_step", "micro_sequence_idx", "export_sequence_idx", "schema_version")
 ARRAYS = {"tokens", "token_ids", "position_ids", "loss_mask", *SERIES}
-_PLACED = {*ARRAYS, *NUMBERS, "step", "export_step", "run_id", "env_name", "training_mode"}
+_READ: dict[str, Callable[[Any], object]] = {
+    **dict.fromkeys(ARRAYS, tokens.length),
+    **dict.fromkeys(("env_name", "training_mode", "run_id"), fields.tag),
+    **dict.fromkeys((*NUMBERS, "step", "export_step"), fields.integer),
+}
+"""The keys with a place of their own, and their readers: a value that its reader rejects becomes an extra field."""
 
 Mask = NDArray[np.bool_]
 
@@ -170,13 +176,17 @@ class PrimeRL(JsonlFormat):
             fits = forced or _fits([look(alone(path))])
             return [self._run(path, path, f"one file{ROWS}", "")] if fits else []
         for folder in (path, path / EXPORTS):
-            found = _rank_files(str(folder), links)
-            looks = [*first_looks([location for location, _ in found]).values()]
+            ranks = _rank_files(str(folder), links)
+            looks = [*first_looks([location for location, _ in ranks]).values()]
             named = folder.name == EXPORTS and (forced or not looks)
-            if found and (named or _fits(looks)):
-                return [self._run(path, folder, _described(found, looks), links)]
-        plain = [entry.path for entry in files(str(path), links)] if forced else []
-        return [self._run(path, path, "read as --format says", links)] if plain else []
+            if ranks and (named or _fits(looks)):
+                steps = {step for _, step in ranks if step is not None}
+                number = f"{len(ranks)} file{'s' if len(ranks) != 1 else ''} of ranks"
+                places = f" in {len(steps)} step{'s' if len(steps) != 1 else ''}" if steps else ""
+                reason = f"{number}{places}{ROWS if looks else ', all of them empty so far'}"
+                return [self._run(path, folder, reason, links)]
+        is_forced = forced and files(str(path), links)
+        return [self._run(path, path, "read as --format says", links)] if is_forced else []
 
     def _run(self, path: Path, folder: Path, what: str, links: str) -> RunInfo:
         root = path.parent if path.name == EXPORTS else path
@@ -184,29 +194,34 @@ class PrimeRL(JsonlFormat):
         return self._run_at(path, what, links, name, (RunPart(str(folder)),))
 
     def sources(self, run: RunInfo) -> list[Source]:
-        found = []
+        listed: list[tuple[Location, int | None]] = []
         for part in run.parts:
             if is_file(part.path):
-                found.append(source_at(run, Location(part.path, links_of(run)), split="train"))
-                continue
-            listed = _rank_files(part.path, links_of(run))
-            listed = listed or [(entry.location, None) for entry in files(part.path, links_of(run))]
-            found += [source_at(run, place, split="train", step=step) for place, step in listed]
-        return found
+                listed.append((Location(part.path, links_of(run)), None))
+            else:
+                ranks = _rank_files(part.path, links_of(run))
+                listed += ranks or [(entry.location, None) for entry in files(part.path, links_of(run))]
+        return [source_at(run, place, split="train", step=step) for place, step in listed]
 
     series_keys = frozenset(ARRAYS - {"tokens", "token_ids"})
-
     decodes_ids = True
 
     def tokenizers(self, run: RunInfo) -> list[Location | str]:
-        return tokenizers_of(run)
+        links = links_of(run)
+        parts = run.root.split(os.sep)
+        folder = os.sep.join(parts[: parts.index(EXPORTS)]) if EXPORTS in parts else run.root
+        if not is_below(folder, links):
+            return []
+        own = [find_tokenizer(Location(place, links)) for place in (folder, os.path.join(folder, "tokenizer"))]
+        names = dict.fromkeys(_names(os.path.join(folder, "configs"), links))
+        return [*filter(None, own), *names]
 
     def rows_of(self, run: RunInfo, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
         """See `RecordFormat`; decodes the texts."""
-        found = super().rows_of(run, source, record, start, length)
+        rows = super().rows_of(run, source, record, start, length)
         if run.tokenizer:
-            add_texts(run, found, columns_of(record).ids)
-        return found
+            add_texts(run, rows, columns_of(record).ids)
+        return rows
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
         tokenizer_of(run)  # if its file changed, that concerns the whole part and no record
@@ -272,7 +287,11 @@ class PrimeRL(JsonlFormat):
             response_text=row.response,
             token_ids=columns.ids,
             series=token_series_of(columns),
-            extra={key: fields.showable(value) for key, value in record.items() if not _is_shown(key, value)},
+            extra={
+                key: fields.showable(value)
+                for key, value in record.items()
+                if key not in _READ or (value is not None and _READ[key](value) is None)
+            },
             notes=notes,
         )
 
@@ -287,45 +306,26 @@ class PrimeRL(JsonlFormat):
 
     def step_states(self, run: RunInfo) -> dict[tuple[str, int], str]:
         """Only versions that write `STABLE` can lack it."""
-        found: dict[tuple[str, int], str] = {}
+        states: dict[tuple[str, int], str] = {}
         for part in run.parts:
             for folder in folders(part.path, links_of(run)):
                 match = _STEP.fullmatch(folder.name)
                 if match and (state := _state(folder.path, links_of(run))):
-                    found["train", int(match["step"])] = state
-        return found
-
-
-def _is_shown(key: str, value: object) -> bool:
-    if key not in _PLACED:
-        return False
-    if value is None:
-        return True
-    if key in ARRAYS:
-        return tokens.length(value) is not None
-    if key in ("env_name", "training_mode", "run_id"):
-        return fields.tag(value) is not None
-    return fields.integer(value) is not None
+                    states["train", int(match["step"])] = state
+        return states
 
 
 def _rank_files(folder: str, links: str) -> list[tuple[Location, int | None]]:
-    """The files of ranks, in the order of steps."""
-    found: list[tuple[Location, int | None]] = [(place, None) for place in _ranks(files(folder, links))]
+    """List the files of ranks, in the order of steps."""
+    ranks: list[tuple[Location, int | None]] = [(place, None) for place in _ranks(files(folder, links))]
     for below in folders(folder, links):
         if match := _STEP.fullmatch(below.name):
-            found += [(place, int(match["step"])) for place in _ranks(files(below.path, links))]
-    return sorted(found, key=lambda pair: (pair[1] or 0, pair[0]))
+            ranks += [(place, int(match["step"])) for place in _ranks(files(below.path, links))]
+    return sorted(ranks, key=lambda rank: (rank[1] or 0, rank[0]))
 
 
 def _ranks(listed: list[FolderEntry]) -> list[Location]:
     return [entry.location for entry in listed if _RANK.fullmatch(plain_name(entry.name))]
-
-
-def _described(rank_files: list[tuple[Location, int | None]], looks: list[Peek]) -> str:
-    steps = {step for _, step in rank_files if step is not None}
-    number = f"{len(rank_files)} file{'s' if len(rank_files) != 1 else ''} of ranks"
-    places = f" in {len(steps)} step{'s' if len(steps) != 1 else ''}" if steps else ""
-    return f"{number}{places}{ROWS if looks else ', all of them empty so far'}"
 
 
 def _fits(looks: list[Peek]) -> bool:
@@ -344,34 +344,20 @@ def _state(folder: str, links: str) -> str:
     keys = {key for record in first_records(paths) for key in record}
     if not keys or ("training_mode" in keys and "export_step" not in keys):  # before #2641 there was no STABLE
         return ""
-    quiet_s = time.time() - max((_changed_s(place.path) for place in paths), default=0.0)
-    return "incomplete" if quiet_s > QUIET_S else "being written"
-
-
-def _changed_s(path: str) -> float:
-    try:
-        return path_state(path).st_mtime
-    except OSError:
-        return 0.0
-
-
-def tokenizers_of(run: RunInfo) -> list[Location | str]:
-    """Return the tokenizer files of a run, and the names that its configuration gives."""
-    links = links_of(run)
-    parts = run.root.split(os.sep)
-    folder = os.sep.join(parts[: parts.index(EXPORTS)]) if EXPORTS in parts else run.root
-    if not is_below(folder, links):
-        return []
-    found = [find_tokenizer(Location(place, links)) for place in (folder, os.path.join(folder, "tokenizer"))]
-    names = dict.fromkeys(_names(os.path.join(folder, "configs"), links))
-    return [*filter(None, found), *names]
+    changed_s = 0.0
+    for place in paths:
+        with contextlib.suppress(OSError):
+            changed_s = max(changed_s, path_state(place.path).st_mtime)
+    return "incomplete" if time.time() - changed_s > QUIET_S else "being written"
 
 
 def _names(folder: str, links: str) -> Iterator[str]:
     """Yield the tokenizers that configurations name; without one the model's own is used."""
+    import tomllib
+
     configs = {entry.name: entry.location for entry in files(folder, links, (".json", ".toml"))}
     for name in CONFIGS:
-        for ending, decode in ((".json", msgspec.json.decode), (".toml", _toml)):
+        for ending, decode in ((".json", msgspec.json.decode), (".toml", lambda data: tomllib.loads(data.decode()))):
             try:
                 config = as_dict(decode(read_bytes(configs.get(name + ending), MAX_CONFIG_BYTES)))
             except (ValueError, RecursionError):
@@ -382,19 +368,15 @@ def _names(folder: str, links: str) -> Iterator[str]:
                     yield chosen
 
 
-def _toml(data: bytes) -> Any:
-    import tomllib
-
-    return tomllib.loads(data.decode())
-
-
 class TokenColumns:
     """The arrays of a record, cut to one length, and absent outside the mask."""
 
     def __init__(self, record: Record) -> None:
         self._record = record
-        raw_ids = record.get("token_ids")
-        ids = _integers(raw_ids) if isinstance(raw_ids, list) else []
+        raw_ids = fields.as_list(record.get("token_ids"))
+        most = fields.MAX_INT64
+        is_whole = set(map(type, raw_ids)) == {int} and -most <= min(raw_ids) <= max(raw_ids) <= most
+        ids = raw_ids if is_whole else [-1 if (id_ := fields.integer(value)) is None else id_ for value in raw_ids]
         mask = tokens.read_floats(record.get("loss_mask"))
         flags = np.zeros(0, dtype=np.bool_) if mask is None else tokens.counts(mask)
         present = {key: length for key in ARRAYS if (length := tokens.length(record.get(key))) is not None}
@@ -413,36 +395,24 @@ class TokenColumns:
         """From where on all tokens are under the mask, as mostly those of a response are; None if others follow."""
 
     def floats(self, key: str) -> tokens.Floats | None:
-        """A column as float64, shape (T,), NaN outside the mask; None if it is not an array."""
-        if key not in self._floats:
-            self._floats[key] = self._masked(key)
-        return self._floats[key]
-
-    def stored(self, key: str) -> tokens.Floats | None:
-        """A column as stored, shape (T,), garbage included: for writers, never for display."""
-        found = tokens.read_floats(self._record.get(key))
-        return None if found is None else found[: self.length]
-
-    def _masked(self, key: str) -> tokens.Floats | None:
-        found = self.stored(key)
-        if found is None:
-            return None
-        if self._first is None or len(found) < self.length:
-            values = np.where(self.mask, found, np.nan)
-        else:  # in half the time
-            values = np.concatenate([np.full(self._first, np.nan), found[self._first :]])
-        if key in OF_TRAINER:
-            values[:1] = np.nan
+        """Return a column as float64, shape (T,), NaN outside the mask; None if it is not an array."""
+        if key in self._floats:
+            return self._floats[key]
+        values = self.stored(key)
+        if values is not None:
+            if self._first is None or len(values) < self.length:
+                values = np.where(self.mask, values, np.nan)
+            else:  # in half the time
+                values = np.concatenate([np.full(self._first, np.nan), values[self._first :]])
+            if key in OF_TRAINER:
+                values[:1] = np.nan
+        self._floats[key] = values
         return values
 
-
-def _integers(values: list[object]) -> list[int]:
-    """Token ids; -1 for an entry that is not an id."""
-    if set(map(type, values)) == {int}:
-        whole = cast("list[int]", values)
-        if min(whole) >= -fields.MAX_INT64 and max(whole) <= fields.MAX_INT64:
-            return whole
-    return [-1 if (found := fields.integer(value)) is None else found for value in values]
+    def stored(self, key: str) -> tokens.Floats | None:
+        """Return a column as stored, shape (T,), garbage included: for writers, never for display."""
+        values = tokens.read_floats(self._record.get(key))
+        return None if values is None else values[: self.length]
 
 
 def columns_of(record: Record) -> TokenColumns:
@@ -477,100 +447,80 @@ def metrics_of(record: Record, columns: TokenColumns) -> dict[str, float]:
         values = columns.floats(key)
         if values is not None and (count := tokens.nan_sum(values)) is not None:
             metrics[key] = count
-    return metrics | _weighted(columns)
+    rl_weights, ce, ref = (columns.floats(key) for key in ("rl_weights", "ce_weights", "ref_kl_weights"))
+    if ce is not None and not np.isnan(ce).all():  # without weights the RL loss has weight 1, others 0
+        rl = 1.0 if rl_weights is None or np.isnan(rl_weights).all() else rl_weights
+        other = 0.0 if ref is None else np.nan_to_num(ref)
+        metrics["ce_only"] = float(np.count_nonzero((ce > 0) & (rl == 0) & (other == 0)))
+    return metrics
 
 
 def token_series_of(columns: TokenColumns) -> list[TokenSeries]:
-    """The token series of a sample, the loss mask first."""
-    found = [TokenSeries(name="loss_mask", values=tokens.packed(columns.mask.astype(np.float64)))]
+    """Return the token series of a sample, the loss mask first."""
+    series = [TokenSeries(name="loss_mask", values=tokens.packed(columns.mask.astype(np.float64)))]
     for name, values in series_of(columns).items():
         stored = columns.stored(AT_SAMPLING if name == "logprobs" else name)
         beside = None if stored is None else tokens.beside(stored, values)
-        found.append(TokenSeries(name=name, values=tokens.packed(values), stored=beside))
-    return found
+        series.append(TokenSeries(name=name, values=tokens.packed(values), stored=beside))
+    return series
 
 
 def series_of(columns: TokenColumns) -> dict[str, tokens.Floats]:
-    """The token series by name, without those that have no value at all."""
+    """Return the token series by name, without those that have no value at all."""
     read = ((name, columns.floats(name)) for name in SERIES)
-    found = {"logprobs" if name == AT_SAMPLING else name: values for name, values in read if values is not None}
-    return {name: values for name, values in found.items() if not _is_empty(values)}
-
-
-def _is_empty(values: tokens.Floats) -> bool:
-    """True without a value: the last token tells first, for it is mostly trained."""
-    return not len(values) or bool(np.isnan(values[-1]) and np.isnan(values).all())
+    return {
+        "logprobs" if name == AT_SAMPLING else name: values
+        for name, values in read
+        if values is not None and len(values) and not (np.isnan(values[-1]) and np.isnan(values).all())
+    }  # the last token tells first, for it is mostly trained
 
 
 def tokens_of(record: Record) -> tokens.SampleTokens:
     """Return the tokens of a sample. Raises `Unusable` for a record that is not a sample."""
-    found = record.get("token_ids")
+    values = record.get("token_ids")
     columns = columns_of(record)
-    ids = _whole(found)[: columns.length] if isinstance(found, np.ndarray) else np.array(columns.ids, np.int64)
+    if isinstance(values, np.ndarray):
+        is_id = np.isfinite(values) & (np.abs(values) < 2**53) & (values == np.floor(values))
+        ids = np.where(is_id, values, -1).astype(np.int64)[: columns.length]
+    else:
+        ids = np.array(columns.ids, np.int64)
     series = {tokens.MASK: columns.mask.astype(np.float64), **series_of(columns)}
     return tokens.SampleTokens(columns.length, series, ids=ids if len(ids) else None)
 
 
-def _whole(values: tokens.Floats) -> NDArray[np.int64]:
-    """Numbers as token ids; -1 for one that is not an id."""
-    is_id = np.isfinite(values) & (np.abs(values) < 2**53) & (values == np.floor(values))
-    return np.where(is_id, values, -1).astype(np.int64)
-
-
-def _weighted(columns: TokenColumns) -> dict[str, float]:
-    """Count the tokens trained by cross-entropy alone. Without weights the RL loss has weight 1, others 0."""
-    rl_weights, ce, ref = (columns.floats(key) for key in ("rl_weights", "ce_weights", "ref_kl_weights"))
-    if ce is None or np.isnan(ce).all():
-        return {}
-    rl = 1.0 if rl_weights is None or np.isnan(rl_weights).all() else rl_weights
-    other = 0.0 if ref is None else np.nan_to_num(ref)
-    return {"ce_only": float(np.count_nonzero((ce > 0) & (rl == 0) & (other == 0)))}
-
-
 def first_of(values: tokens.Floats | None) -> float | None:
-    """The first finite value: rewards and advantages are the same for all tokens of a sequence."""
-    if values is None or not np.isfinite(values).any():
-        return None
-    return float(values[np.isfinite(values)][0])
+    """Return the first finite value: rewards and advantages are the same for all tokens of a sequence."""
+    return None if values is None or not len(known := tokens.finite(values)) else float(known[0])
 
 
 def turns_of(columns: TokenColumns, strings: Sequence[str] | None = None) -> list[Turn]:
-    """A turn for each span of the mask: sampled tokens, and the tokens around them. Shows the ids without `strings`."""
+    """Return a turn for each span of the mask and each span around one. Without `strings`, turns show the ids."""
     changes = np.flatnonzero(np.diff(columns.mask)) + 1
-    edges = [0, *changes[: MAX_TURNS - 1].tolist(), columns.length]
+    edges = [0, *changes[: MAX_TURNS - 1].tolist(), columns.length] if columns.length else []
     turns = []
     for start, stop in pairwise(edges):
-        if start == stop:
-            continue
         sampled = bool(columns.mask[start])
         role = "assistant" if sampled else "prompt" if start == 0 else "context"
         ids = [Part(kind="text", text=shown(columns.ids[start:stop]))]
-        turns.append(
-            Turn(
-                role=role,
-                parts=ids if strings is None else text.parts("".join(strings[start:stop]), role),
-                origin="response" if sampled or start else "prompt",
-                tokens=stop - start,
-                token_start=start,
-                token_stop=stop,
-            )
-        )
+        parts = ids if strings is None else text.parts("".join(strings[start:stop]), role)
+        turn = Turn(role=role, parts=parts, origin="response" if sampled or start else "prompt")
+        turn.tokens, turn.token_start, turn.token_stop = stop - start, start, stop
+        turns.append(turn)
     return turns
 
 
 def absences_of(columns: TokenColumns) -> list[str]:
-    """Describe where values are absent, and why."""
+    """Return notes that say where values are absent, and why."""
     if not columns.mask.any():
         return []
-    found = ["outside of the loss mask and at index 0 the trainer leaves dummies: no value is shown there or averaged"]
-    columns_there = {key: values for key in OF_TRAINER if (values := columns.floats(key)) is not None}
-    empty = [key for key, values in columns_there.items() if np.isnan(values).all()]
+    notes = ["outside of the loss mask and at index 0 the trainer leaves dummies: no value is shown there or averaged"]
+    by_trainer = {key: values for key in OF_TRAINER if (values := columns.floats(key)) is not None}
+    empty = [key for key, values in by_trainer.items() if np.isnan(values).all()]
     if empty:
-        found.append(f"null throughout, as the trainer writes what has no meaning for a sequence: {', '.join(empty)}")
-    logprobs = columns_there.get("trainer_logprobs")
-    missing = 0 if logprobs is None else int(np.count_nonzero(columns.mask[1:] & np.isnan(logprobs[1:])))
-    if missing and "trainer_logprobs" not in empty:
-        found.append(
-            f"trainer_logprobs has no finite value for {missing} of the tokens under the mask: written as null"
-        )
-    return found
+        notes.append(f"null throughout, as the trainer writes what has no meaning for a sequence: {', '.join(empty)}")
+    if "trainer_logprobs" in by_trainer and "trainer_logprobs" not in empty:
+        missing = np.count_nonzero(columns.mask[1:] & np.isnan(by_trainer["trainer_logprobs"][1:]))
+        if missing:
+            what = f"no finite value for {missing} of the tokens under the mask"
+            notes.append(f"trainer_logprobs has {what}: written as null")
+    return notes
