@@ -9,8 +9,8 @@ of the places of each trace's lines. A line has `info` for the trace, and for ea
 off the mask and for the first token. The newest line wins.
 """
 
-from collections.abc import Iterable, Iterator
-from itertools import takewhile
+from collections.abc import Iterable
+from itertools import chain, takewhile
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -95,7 +95,7 @@ def is_episode(record: Record) -> bool:
 
 
 class Branches(NamedTuple):
-    """Return the branches of an episode, and whether it has more than the bounds allow."""
+    """The branches of an episode, and whether it has more than the bounds allow."""
 
     found: list[Branch]
     is_cut: bool
@@ -104,23 +104,22 @@ class Branches(NamedTuple):
 def branches_of(episode: Record) -> Branches:
     """Find the branches of all traces; a branch without nodes represents a trace, or episode, without nodes."""
     traces = [as_dict(trace) for trace in as_list(episode.get("traces"))[: MAX_BRANCHES + 1]]
-    found: list[Branch] = []
+    branches: list[Branch] = []
     visits = 0
-    for branch in _all_branches(traces):
-        visits += len(branch.path)
-        if len(found) == MAX_BRANCHES or (found and visits > MAX_VISITS):
-            return Branches(found, is_cut=True)
-        found.append(branch)
-    return Branches(found or [Branch("", 0, {}, [], [], {})], is_cut=False)
-
-
-def _all_branches(traces: list[Record]) -> Iterator[Branch]:
     for number, trace in enumerate(traces):
         nodes, texts = nodes_of(trace), dict[int, str]()
         parents = {node.parent for node in nodes}
-        leaves = [index for index in range(len(nodes)) if index not in parents]
-        for place, leaf in enumerate(leaves or [-1]):
-            yield Branch(f"{number:03}.{place:03}", place, trace, nodes, _path(nodes, leaf), texts)
+        leaves: list[int | None] = [index for index in range(len(nodes)) if index not in parents]
+        for place, leaf in enumerate(leaves or [None]):
+            path, at = list[int](), leaf
+            while at is not None:
+                path.append(at)
+                at = nodes[at].parent
+            visits += len(path)
+            if len(branches) == MAX_BRANCHES or (branches and visits > MAX_VISITS):
+                return Branches(branches, is_cut=True)
+            branches.append(Branch(f"{number:03}.{place:03}", place, trace, nodes, path[::-1], texts))
+    return Branches(branches or [Branch("", 0, {}, [], [], {})], is_cut=False)
 
 
 def nodes_of(trace: Record) -> list[EpisodeNode]:
@@ -142,15 +141,6 @@ def _node(record: Record, index: int) -> EpisodeNode:
         sampled_tokens=flags.count(True),
         is_cut=len(ids) != len(mask),
     )
-
-
-def _path(nodes: list[EpisodeNode], leaf: int) -> list[int]:
-    path = []
-    at: int | None = leaf if leaf >= 0 else None
-    while at is not None:
-        path.append(at)
-        at = nodes[at].parent
-    return path[::-1]
 
 
 def split_at(members: list[EpisodeNode]) -> int:
@@ -177,7 +167,7 @@ def answers_of(branch: Branch) -> list[Any] | None:
 
 
 class Counts(NamedTuple):
-    """Return the numbers of tokens before the first under the mask, under the mask, and in all; None without ids."""
+    """The numbers of tokens before the first under the mask, under the mask, and in all; None without ids."""
 
     prompt: int | None
     response: int | None
@@ -229,31 +219,26 @@ def status_of(episode: Record, trace: Record) -> tuple[Status, str]:
 
 def turns_of(branch: Branch) -> list[list[Turn]]:
     """Return the turns of each node, the first with its place among the tokens and the call that produced it."""
-    calls = {call.get("node"): call for call in map(as_dict, as_list(branch.trace.get("calls"))) if _is_node(call)}
-    first, at, found = split_at(branch.members), 0, list[list[Turn]]()
+    calls = {
+        call.get("node"): call
+        for call in map(as_dict, as_list(branch.trace.get("calls")))
+        if fields.count(call.get("node")) is not None
+    }
+    first, at, by_node = split_at(branch.members), 0, list[list[Turn]]()
     for place, index in enumerate(branch.path):
-        node = branch.nodes[index]
+        node, call = branch.nodes[index], calls.get(index, {})
         turns = text.from_messages([node.record.get("message")], "response" if place >= first else "prompt")
         turn = turns[0]
         if node.ids:
             turn.tokens, turn.token_start, turn.token_stop = len(node.ids), at, at + len(node.ids)
-        _add_call(turn, calls.get(index, {}))
+        turn.stop_reason = fields.tag(call.get("finish_reason")) or turn.stop_reason
+        turn.metrics = fields.numbers(call.get("usage"))
+        times = fields.numbers(call.get("time"))
+        if times.keys() >= {"start", "end"}:
+            turn.metrics["duration_s"] = times["end"] - times["start"]
         at += len(node.ids)
-        found.append(turns)
-    return found
-
-
-def _is_node(call: Record) -> bool:
-    return fields.count(call.get("node")) is not None
-
-
-def _add_call(turn: Turn, call: Record) -> None:
-    turn.stop_reason = fields.tag(call.get("finish_reason")) or turn.stop_reason
-    usage, times = as_dict(call.get("usage")), as_dict(call.get("time"))
-    turn.metrics = {key: number for key, value in usage.items() if (number := fields.number(value)) is not None}
-    start, end = fields.number(times.get("start")), fields.number(times.get("end"))
-    if start is not None and end is not None:
-        turn.metrics["duration_s"] = end - start
+        by_node.append(turns)
+    return by_node
 
 
 def series_of(branch: Branch, folded: Compact) -> list[TokenSeries]:
@@ -274,24 +259,20 @@ def series_of(branch: Branch, folded: Compact) -> list[TokenSeries]:
                 column = columns.setdefault(name, np.full(mask.size, np.nan))
                 column[places[: len(values)]] = values[: len(places)]
         at += len(node.ids)
-    found = [TokenSeries(name="loss_mask", values=tokens.packed(mask.astype(np.float64)))]
-    return found + [TokenSeries(name=name, values=tokens.packed(values)) for name, values in columns.items()]
+    columns = {"loss_mask": mask.astype(np.float64), **columns}
+    return [TokenSeries(name=name, values=tokens.packed(values)) for name, values in columns.items()]
 
 
 def notes_of(branch: Branch) -> list[str]:
-    """Describe where the tokens of a branch contradict each other."""
-    found = []
+    """Return notes that say where the tokens of a branch contradict each other."""
+    notes = []
     members = branch.members
     if cut := sum(node.is_cut for node in members):
-        found.append(f"token ids and mask of unequal length in {cut} messages: shown up to the shorter")
-    if odd := [key for key in COMPACT if any(_is_odd(node, key) for node in members)]:
-        found.append(f"not as many values as sampled tokens in {', '.join(odd)}: shown from the start of each message")
-    return found
-
-
-def _is_odd(node: EpisodeNode, key: str) -> bool:
-    stored = as_list(node.record.get(key))
-    return bool(stored) and len(stored) != node.sampled_tokens
+        notes.append(f"token ids and mask of unequal length in {cut} messages: shown up to the shorter")
+    lengths = {key: [(len(as_list(node.record.get(key))), node.sampled_tokens) for node in members] for key in COMPACT}
+    if odd := [key for key, pairs in lengths.items() if any(stored not in (0, sampled) for stored, sampled in pairs)]:
+        notes.append(f"not as many values as sampled tokens in {', '.join(odd)}: shown from the start of each message")
+    return notes
 
 
 class Stream(NamedTuple):
@@ -318,43 +299,38 @@ def streams(folder: str, link_root: str) -> list[Stream]:
 
 def annotations_of(some: Iterable[Stream], trace_id: str) -> tuple[list[Record], list[str]]:
     """Return the annotations of a trace, oldest first within a producer, and the problems of unreadable ones."""
-    found: list[Record] = []
+    records: list[Record] = []
     notes: list[str] = []
     for stream in some:
         try:
-            found += _indexed(stream, trace_id, notes) if stream.listing else _searched(stream, trace_id, notes)
+            if stream.listing:
+                records += _indexed(stream, stream.listing, trace_id, notes)
+                continue
+            chunks = [chunk.location for _, chunk in sorted(stream.chunks.items())]
+            about = [newest_about(chunk, "trace_id", trace_id, stream.producer, notes) for chunk in chunks]
+            records += chain.from_iterable(about)
         except OSError as error:
             notes.append(f"annotations of {stream.producer} could not be read: {error.strerror}")
-    return found, notes
+    return records, notes
 
 
-def _indexed(stream: Stream, trace_id: str, notes: list[str]) -> list[Record]:
-    assert stream.listing is not None
-    found, lost = [], 0
-    for row in newest_about(stream.listing, "trace_id", trace_id, stream.producer, notes):
+def _indexed(stream: Stream, listing: Location, trace_id: str, notes: list[str]) -> list[Record]:
+    records, lost = [], 0
+    for row in newest_about(listing, "trace_id", trace_id, stream.producer, notes):
         offset = fields.count(row.get("offset"))
         chunk = stream.chunks.get(fields.count(row.get("chunk")) or 0)
-        record = _at(chunk.location, offset, trace_id) if chunk is not None and offset is not None else None
-        if record is None:
+        record = None
+        if chunk is not None and offset is not None:
+            with open_binary(chunk.location) as file:
+                line = next(lines(file, offset, offset + 1), None)
+            record = parsed_or_none(line.data or b"") if line else None
+        if record is None or record.get("trace_id") != trace_id:
             lost += 1
             record = {"trace_id": trace_id, "info": row.get("info")}
-        found.append(record)
+        records.append(record)
     if lost:
         notes.append(f"{lost} annotations of {stream.producer} are not where their index says")
-    return found
-
-
-def _at(location: Location, offset: int, trace_id: str) -> Record | None:
-    with open_binary(location) as file:
-        for line in lines(file, offset, offset + 1):
-            record = parsed_or_none(line.data or b"")
-            return record if record is not None and record.get("trace_id") == trace_id else None
-    return None
-
-
-def _searched(stream: Stream, trace_id: str, notes: list[str]) -> list[Record]:
-    chunks = [entry.location for _, entry in sorted(stream.chunks.items())]
-    return [record for chunk in chunks for record in newest_about(chunk, "trace_id", trace_id, stream.producer, notes)]
+    return records
 
 
 def merged_info(records: Iterable[Record]) -> Record:
@@ -373,20 +349,15 @@ def _merged(old: Record, new: Record, depth: int = 8) -> Record:
     return both
 
 
-def arrays_of(branch: Record) -> dict[str, list[Any]]:
-    """Return the streams of one branch of an annotation."""
-    return {key: value for key, value in branch.items() if isinstance(value, list) and value}
-
-
 def metrics_of(branch: Record) -> dict[str, float]:
-    """Return summaries of the streams of one branch: the mean of each, or for flags the count."""
-    found = {}
-    for key, stream in arrays_of(branch).items():
+    """Return summaries of the streams of a branch of an annotation: the mean of each, or for flags the count."""
+    metrics = {}
+    for key, stream in branch.items():
         values = tokens.read_floats(stream)
-        come_to = tokens.nan_sum if key.startswith(FLAG) else tokens.nan_mean
-        if values is not None and key != OF_ALL and (value := come_to(values)) is not None:
-            found[NAMES.get(key, key)] = value
-    return found
+        summary = tokens.nan_sum if key.startswith(FLAG) else tokens.nan_mean
+        if values is not None and key != OF_ALL and (value := summary(values)) is not None:
+            metrics[NAMES.get(key, key)] = value
+    return metrics
 
 
 def folded(nodes: list[EpisodeNode], paths: list[list[int]], records: Iterable[Record]) -> Compact:
@@ -394,14 +365,14 @@ def folded(nodes: list[EpisodeNode], paths: list[list[int]], records: Iterable[R
 
     A stream ends at the first node that it does not cover fully: the trainer cut the sequence there.
     """
-    found: Compact = {}
+    compact: Compact = {}
     for record in records:
         for branch in map(as_dict, as_list(record.get("branches"))[: len(paths)]):
             number = fields.count(branch.get("index"))
             if number is not None and number < len(paths):
-                for name, stream in arrays_of(branch).items():
-                    _fold(found, nodes, paths[number], name, stream)
-    return found
+                for name, stream in branch.items():
+                    _fold(compact, nodes, paths[number], name, as_list(stream))
+    return compact
 
 
 def _fold(compact: Compact, nodes: list[EpisodeNode], path: list[int], name: str, stream: list[Any]) -> None:

@@ -6,10 +6,9 @@ values per token are folded in when a sample is read.
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -121,14 +120,14 @@ class PrimeRLTraces(JsonlFormat):
             fits = forced or (named and _fits([look(alone(path))]))
             return [self._run(path, path, "one file, rows have traces", "")] if fits else []
         for folder in (path / MONITORS / TRACES, path):
-            found = _stream_files(str(folder), links)
-            looks = [*first_looks([entry.location for entry in found]).values()]
+            chunks = _stream_files(str(folder), links)
+            looks = first_looks([entry.location for entry in chunks]).values()
             placed = folder != path or (folder.name == TRACES and is_folder(Path(folder, ANNOTATIONS)))
-            if found and (forced or placed or _fits(looks)):
-                number = f"{len(found)} chunk{'s' if len(found) > 1 else ''} of a stream of episodes"
+            if chunks and (forced or placed or _fits(looks)):
+                number = f"{len(chunks)} chunk{'s' if len(chunks) > 1 else ''} of a stream of episodes"
                 return [self._run(path, folder, number, links)]
-        plain = [entry.path for entry in files(str(path), links)] if forced else []
-        return [self._run(path, path, "read as --format says", links)] if plain else []
+        is_forced = forced and files(str(path), links)
+        return [self._run(path, path, "read as --format says", links)] if is_forced else []
 
     def _run(self, root: Path, part: Path, reason: str, links: str) -> RunInfo:
         folder = root if is_folder(root) else root.parent
@@ -137,14 +136,22 @@ class PrimeRLTraces(JsonlFormat):
 
     def sources(self, run: RunInfo) -> list[Source]:
         """Episodes determine the split, not `Source.split`."""
-        found = []
+        links = links_of(run)
+        sources = []
         for part in run.parts:
             if is_file(part.path):
-                found.append(source_at(run, Location(part.path, links_of(run))))
+                sources.append(source_at(run, Location(part.path, links)))
                 continue
-            listed = _stream_files(part.path, links_of(run)) or files(part.path, links_of(run))
-            found += [Source(path=e.path, name=os.path.relpath(e.path, part.path), root=e.root) for e in listed]
-        return found + _annotation_sources(run)
+            listed = _stream_files(part.path, links) or files(part.path, links)
+            sources += [Source(path=e.path, name=os.path.relpath(e.path, part.path), root=e.root) for e in listed]
+        if (folder := _annotation_folder(run)) is not None:
+            around = os.path.dirname(folder)
+            for stream in episodes.streams(folder, links):
+                sources += [
+                    Source(path=e.path, name=os.path.relpath(e.path, around), root=e.root, annotates=True)
+                    for _, e in sorted(stream.chunks.items())
+                ]
+        return sources
 
     def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
         if source.annotates:
@@ -152,28 +159,32 @@ class PrimeRLTraces(JsonlFormat):
         if "traces" not in record:
             raise Unusable("an object without traces is no sample")
         branches, is_cut = episodes.branches_of(record)
-        found: list[Scanned] = []
+        rows: list[Scanned] = []
         chars, of_trace = 0, SampleRow(split="", step=0, group="", index="", ordinal=start, start=start, length=length)
         for branch in branches:
             if not branch.number:
                 of_trace = _row_of_trace(record, branch.trace, start, length)
             row = _row(source, branch, of_trace)
             chars += len(row.prompt) + len(row.response)
-            if found and chars > MAX_TEXT_CHARS:
+            if rows and chars > MAX_TEXT_CHARS:
                 is_cut = True
                 break
-            found.append(row)
+            rows.append(row)
         if is_cut:
-            reason = f"more branches in this episode than are listed: {len(found)} are"
-            found.append(Problem(source=source.name, reason=reason, start=start, stop=start + length))
-        return found
+            reason = f"more branches in this episode than are listed: {len(rows)} are"
+            rows.append(Problem(source=source.name, reason=reason, start=start, stop=start + length))
+        return rows
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         branch = _branch(record, row.part)
         turns: list[Turn] = []
-        for found, node in zip(episodes.turns_of(branch), branch.members, strict=True):
-            found[0].logs |= {k: fields.showable(v) for k, v in node.record.items() if k not in _NOT_LOGGED and v}
-            turns += found
+        for of_node, node in zip(episodes.turns_of(branch), branch.members, strict=True):
+            of_node[0].logs |= {k: fields.showable(v) for k, v in node.record.items() if k not in _NOT_LOGGED and v}
+            turns += of_node
+        of_episode = _filled(record, {"traces"})
+        of_trace = _filled(branch.trace, _QUIET)
+        if of_trace.get("task") == of_episode.get("task"):
+            of_trace.pop("task", None)
         return Sample(
             key=row.key,
             row=row,
@@ -184,7 +195,7 @@ class PrimeRLTraces(JsonlFormat):
             label=fields.as_text(as_dict(as_dict(branch.trace.get("task")).get("data")).get("answer")),
             token_ids=[value for node in branch.members for value in node.ids],
             series=episodes.series_of(branch, {}),
-            extra=_extra(record, branch),
+            extra={key: value for key, value in (("episode", of_episode), ("trace", of_trace)) if value},
             notes=[*episodes.notes_of(branch), *_notes(record, branch)],
         )
 
@@ -232,10 +243,10 @@ class PrimeRLTraces(JsonlFormat):
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
         """Return the metrics of all producers: one row for each step, later values win; wall-clock rows come last."""
-        found = metrics_of(_metrics_file(run))
-        for row in found:
+        rows = metrics_of(_metrics_file(run))
+        for row in rows:
             row.values.pop("time", None)
-        return found
+        return rows
 
     def trainer_files(self, run: RunInfo) -> list[Source]:
         return trainer.json_sources(run.root, [_metrics_file(run)])
@@ -246,33 +257,20 @@ def _metrics_file(run: RunInfo) -> Location | None:
 
 
 def _stream_files(folder: str, link_root: str) -> list[FolderEntry]:
-    """The chunks of a stream in their order; of the first release, its only file."""
+    """List the chunks of a stream in their order; of the first release, its only file."""
     chunks = [entry for entry in files(str(Path(folder, STREAM)), link_root) if stem(entry.name).isdecimal()]
     plain = [entry for entry in files(folder, link_root) if stem(entry.name) == STREAM]
     return plain + sorted(chunks, key=lambda entry: int(stem(entry.name)))
 
 
 def _annotation_folder(run: RunInfo) -> str | None:
-    """The folder beside the stream, whichever part of the layout was opened."""
+    """Return the folder of annotations beside the stream, whichever part of the layout was opened."""
     part = Path(run.parts[0].path)
-    for folder in (part, part.parent, part.parent.parent):
-        if folder.name == TRACES:
-            return str(folder / ANNOTATIONS)
-    return None
+    around = next((folder for folder in (part, *part.parents[:2]) if folder.name == TRACES), None)
+    return None if around is None else str(around / ANNOTATIONS)
 
 
-def _annotation_sources(run: RunInfo) -> list[Source]:
-    folder = _annotation_folder(run)
-    if folder is None:
-        return []
-    return [
-        Source(path=entry.path, name=os.path.relpath(entry.path, Path(folder).parent), root=entry.root, annotates=True)
-        for stream in episodes.streams(folder, links_of(run))
-        for _, entry in sorted(stream.chunks.items())
-    ]
-
-
-def _fits(looks: list[Peek]) -> bool:
+def _fits(looks: Iterable[Peek]) -> bool:
     return any(episodes.is_episode(record) for seen in looks for record in seen.objects)
 
 
@@ -283,11 +281,22 @@ def _branch(record: Record, part: str) -> Branch:
 def _row_of_trace(episode: Record, trace: Record, start: int, length: int) -> SampleRow:
     """Fields that the rows of all branches of a trace have in common; metrics and tags are shared, not copied."""
     status, status_raw = episodes.status_of(episode, trace)
-    env = _env(episode)
+    env = episode.get("env")
+    names = (env.get("name"), env.get("id")) if isinstance(env, dict) else (env,)
+    env = next((name for value in names if (name := fields.name(value))), "")
     reward, parts = episodes.reward_of(trace)
+    run = as_dict(episode.get("run"))
+    work = as_dict(run.get("work"))
+    kind = as_dict(trace.get("info")).get("kind") or work.get("type") or run.get("type")
+    tags = {
+        "agent": as_dict(trace.get("agent")).get("name"),
+        "task": as_dict(trace.get("task")).get("key"),
+        "episode": episode.get("id"),
+        "run": run.get("id"),
+    }
     row = SampleRow(
-        split=f"eval/{env or 'default'}" if _kind(episode, trace) == "eval" else "train",
-        step=step_of(as_dict(as_dict(episode.get("run")).get("work")).get("step")) or 0,
+        split=f"eval/{env or 'default'}" if kind == "eval" else "train",
+        step=step_of(work.get("step")) or 0,
         group=fields.name(as_dict(episode.get("group")).get("id")) or "",
         index="",
         ordinal=start,
@@ -297,8 +306,8 @@ def _row_of_trace(episode: Record, trace: Record, start: int, length: int) -> Sa
         status=status,
         status_raw=status_raw,
         env=env,
-        metrics=parts | _metrics(episode, trace),
-        tags=_tags(episode, trace),
+        metrics=parts | _metrics(trace, as_dict(work.get("policy"))),
+        tags=fields.tags(tags),
     )
     _inform(row, as_dict(trace.get("info")))
     row.metrics = dict(islice(row.metrics.items(), MAX_METRICS))
@@ -325,19 +334,7 @@ def _row(source: Source, branch: Branch, of_trace: SampleRow) -> SampleRow:
     )
 
 
-def _kind(episode: Record, trace: Record) -> object:
-    run = as_dict(episode.get("run"))
-    return as_dict(trace.get("info")).get("kind") or as_dict(run.get("work")).get("type") or run.get("type")
-
-
-def _env(episode: Record) -> str:
-    env = episode.get("env")
-    names = (env.get("name"), env.get("id")) if isinstance(env, dict) else (env,)
-    return next((found for value in names if (found := fields.name(value))), "")
-
-
-def _metrics(episode: Record, trace: Record) -> dict[str, float]:
-    policy = as_dict(as_dict(as_dict(episode.get("run")).get("work")).get("policy"))
+def _metrics(trace: Record, policy: Record) -> dict[str, float]:
     times = as_dict(as_dict(trace.get("timing")).get("agent"))
     named = dict(as_dict(trace.get("metrics")))
     named |= {key: trace.get(key) for key in ("num_input_tokens", "num_output_tokens")}
@@ -345,17 +342,7 @@ def _metrics(episode: Record, trace: Record) -> dict[str, float]:
     start, end = fields.number(times.get("start")), fields.number(times.get("end"))
     if start and end:
         named["duration_s"] = end - start
-    return {str(key): found for key, value in named.items() if (found := fields.number(value)) is not None}
-
-
-def _tags(episode: Record, trace: Record) -> dict[str, str]:
-    named = {
-        "agent": as_dict(trace.get("agent")).get("name"),
-        "task": as_dict(trace.get("task")).get("key"),
-        "episode": episode.get("id"),
-        "run": as_dict(episode.get("run")).get("id"),
-    }
-    return {key: found for key, value in named.items() if (found := fields.tag(value))}
+    return fields.numbers(named)
 
 
 def _inform(row: SampleRow, info: Record) -> None:
@@ -367,27 +354,17 @@ def _inform(row: SampleRow, info: Record) -> None:
 
 
 def _annotation(trace_id: str, start: int, length: int, info: Record) -> Annotation:
-    """Annotations of a trace as a whole: its advantage, whether it was trained on, and numbers."""
+    """Return the annotations of a trace as a whole: its advantage, whether it was trained on, and numbers."""
     effective = info.get("effective")
-    numbers = {key: value for key, value in info.items() if key not in ("advantage", "effective")}
-    numbers["ship.step"] = as_dict(info.get("ship")).get("step")
+    others = {key: value for key, value in info.items() if key not in ("advantage", "effective")}
     return Annotation(
         uid=trace_id,
         start=start,
         length=length,
         advantage=fields.number(info.get("advantage")),
         discarded=("" if effective else "not effective") if isinstance(effective, bool) else None,
-        metrics={key: number for key, value in numbers.items() if (number := fields.number(value)) is not None},
+        metrics=fields.numbers(others | {"ship.step": as_dict(info.get("ship")).get("step")}),
     )
-
-
-def _extra(episode: Record, branch: Branch) -> dict[str, Any]:
-    """The episode and the trace, without messages and empty members."""
-    of_episode = _filled(episode, {"traces"})
-    of_trace = _filled(branch.trace, _QUIET)
-    if of_trace.get("task") == of_episode.get("task"):
-        of_trace.pop("task", None)
-    return {key: value for key, value in (("episode", of_episode), ("trace", of_trace)) if value}
 
 
 def _filled(record: Record, without: set[str]) -> Record:
@@ -395,23 +372,23 @@ def _filled(record: Record, without: set[str]) -> Record:
 
 
 def _notes(episode: Record, branch: Branch) -> list[str]:
-    """The messages of errors, and notes about omissions."""
+    """Return the messages of errors, and notes about omissions."""
     errors = as_list(branch.trace.get("errors")) or as_list(episode.get("errors"))
-    found = [
+    notes = [
         f"error: {fields.as_text(error.get('type'))[:200]}: {fields.as_text(error.get('message'))[:2000]}"
         for error in map(as_dict, errors[-3:])
     ]
     if not branch.trace:
-        found.append("an episode without traces")
+        notes.append("an episode without traces")
     elif len(as_list(branch.trace.get("nodes"))) > episodes.MAX_NODES:
-        found.append(f"more than {episodes.MAX_NODES} messages: the rest of the trace is left out")
+        notes.append(f"more than {episodes.MAX_NODES} messages: the rest of the trace is left out")
     if sum(len(as_dict(branch.trace.get(key))) for key in ("rewards", "metrics", "info")) > MAX_METRICS:
-        found.append(f"more than {MAX_METRICS} numbers: the rest is among the extra fields alone")
-    return found
+        notes.append(f"more than {MAX_METRICS} numbers: the rest is among the extra fields alone")
+    return notes
 
 
 def _annotations(record: Record, start: int, length: int) -> Iterator[Annotation]:
-    """The annotations on a line: of a trace, and of each of its branches."""
+    """Yield the annotations on a line: of a trace, and of each of its branches."""
     trace_id = fields.name(record.get("trace_id"))
     if trace_id is None:
         raise Unusable("an annotation without trace_id")
