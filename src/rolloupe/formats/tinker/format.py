@@ -5,9 +5,12 @@ Source: the cookbook's git history and its releases to 0.6.1 (`rl/rollout_loggin
 it, if a branch of the cookbook (schema 3) stores it, or if a logtree's text certainly belongs to it.
 """
 
-from collections.abc import Callable, Iterator
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import alone, file_of, files, is_one_file, links_of, plain_name
@@ -18,7 +21,7 @@ from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.formats.reading.trainer_files import read_bytes
 from rolloupe.formats.registry import by_name
 from rolloupe.formats.tinker import turns as tinker_turns
-from rolloupe.formats.tinker.logs import StepLog, has_log, log_state, tied_to, tree_of
+from rolloupe.formats.tinker.logs import ROLLOUTS, TREE, StepLog, has_log, tied_to
 from rolloupe.formats.tinker.run_files import (
     CHECKPOINTS,
     CONFIG,
@@ -33,13 +36,19 @@ from rolloupe.formats.tinker.run_files import (
     prefixes,
 )
 from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Scanned, Source
-from rolloupe.storage import is_file
+from rolloupe.storage import is_file, path_state
 
 SUFFIX = (".jsonl",)
 
 _IDENTITY = {"group_idx", "traj_idx", "total_reward"}
 _TELLING = {"traj_idx", "total_reward", "steps", "conversation"}
 """An object without any of these is not a sample, even if a person asked for this format."""
+
+
+def _split(value: object) -> str | None:
+    split = fields.name(value)
+    return split if split == "train" or (split and split.removeprefix("eval/") not in ("", split)) else None
+
 
 _READ: dict[str, Callable[[Any], object]] = {
     "group_idx": fields.name,
@@ -55,7 +64,7 @@ _READ: dict[str, Callable[[Any], object]] = {
     "trace_id": fields.name,
     "advantage": fields.number,
     "label": lambda value: value if isinstance(value, str) else None,
-    "split": lambda value: value if _is_split(value) else None,
+    "split": _split,
 }
 """The keys with a place of their own, and their readers: a value that its reader rejects becomes an extra field."""
 
@@ -125,15 +134,12 @@ class Tinker(TinkerFiles, JsonlFormat):
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         links = link_root or str(path.resolve())
-        if is_one_file(path):
-            return self._one_file(path, forced=forced)
-        return (
-            self._log_path(path, links, forced=forced)
-            or self._other_names(path, links, forced=forced)
-            or self._without_rollouts(path, links)
-        )
-
-    def _one_file(self, path: Path, *, forced: bool) -> list[RunInfo]:
+        if not is_one_file(path):
+            return (
+                self._log_path(path, links, forced=forced)
+                or self._other_names(path, links, forced=forced)
+                or self._without_rollouts(path, links)
+            )
         seen = look(alone(path))
         if plain_name(path.name).endswith(METRICS) and _are_metrics(seen):
             name = _name_of(plain_name(path.name).removesuffix(METRICS), path.parent)
@@ -143,18 +149,25 @@ class Tinker(TinkerFiles, JsonlFormat):
         return []
 
     def _log_path(self, folder: Path, links: str, *, forced: bool) -> list[RunInfo]:
-        found = find(str(folder), links)
-        rollouts = [named for named in found if named.kind == "rollouts"]
-        if not found or (ITERATION.fullmatch(folder.name) and not rollouts):
+        step_files = find(str(folder), links)
+        rollouts = [file for file in step_files if file.kind == "rollouts"]
+        if not step_files or (ITERATION.fullmatch(folder.name) and not rollouts):
             return []
-        looks = [*first_looks([Location(named.path, named.root) for named in rollouts]).values()]
+        looks = first_looks([Location(file.path, file.root) for file in rollouts]).values()
         if not (forced or _fits(looks) or not any(seen.objects for seen in looks)):
             return []
-        return [self._run_at(folder, _reason(found), links)]
+        if not rollouts:
+            steps = len({file.step for file in step_files})
+            reason = f"logs of {steps} step{'s' if steps > 1 else ''} under the names of the cookbook, no rollouts"
+            return [self._run_at(folder, reason, links)]
+        layouts = {file.flat: file for file in rollouts}
+        places = ["{split}_iteration_{step}"] * (True in layouts) + ["iteration_{step}/{split}"] * (False in layouts)
+        number = f"{len(rollouts)} file{'s' if len(rollouts) > 1 else ''}"
+        return [self._run_at(folder, f"{number} named {' or '.join(places)}{ROLLOUTS}", links)]
 
     def _other_names(self, folder: Path, links: str, *, forced: bool) -> list[RunInfo]:
         listed = [entry.location for entry in files(str(folder), links, SUFFIX) if not entry.name.endswith(NOT_SAMPLES)]
-        if not listed or not (forced or _fits([*first_looks(listed).values()])):
+        if not listed or not (forced or _fits(first_looks(listed).values())):
             return []
         number = f"{len(listed)} file{'s' if len(listed) > 1 else ''}"
         reason = f"{number} of JSON lines, rows have group_idx, traj_idx and total_reward"
@@ -164,43 +177,37 @@ class Tinker(TinkerFiles, JsonlFormat):
         if by_name("generic").detect(folder, link_root=links):
             return []  # samples of any other log, and a folder is one format's
         begun = prefixes(str(folder), links)
-        found = []
+        runs = []
         for prefix in [""] if "" in begun else begun:
             place = file_of(str(folder), prefix + METRICS, links)
             if place and (_are_metrics(look(place)) or _are_ours(folder, prefix, links)):
                 root = Path(place.path) if prefix else folder
                 reason = f"{prefix}{METRICS} of the cookbook, no rollouts so far"
-                found.append(self._run_at(root, reason, links, _name_of(prefix, folder)))
-        return found
+                runs.append(self._run_at(root, reason, links, _name_of(prefix, folder)))
+        return runs
 
     def sources(self, run: RunInfo) -> list[Source]:
         """Attempts are ordered by name: files that a newer layout replaced come first."""
-        found: list[StepFile] = []
-        logs: dict[str, str] = {}
+        step_files: list[StepFile] = []
         for part in run.parts:
-            if is_file(part.path):
-                if not plain_name(part.path).endswith(NOT_SAMPLES):
-                    found.append(of_file(Path(part.path), links_of(run)))
-            else:
-                listed = find(part.path, links_of(run), ("rollouts", "tree"))
-                found += [named for named in listed if named.kind == "rollouts"]
-                logs |= {plain_name(named.path): named.path for named in listed if named.kind == "tree"}
-        newer = {(named.split, named.step) for named in found if not named.flat}
+            if not is_file(part.path):
+                step_files += find(part.path, links_of(run), ("rollouts", "tree"))
+            elif not plain_name(part.path).endswith(NOT_SAMPLES):
+                step_files.append(of_file(Path(part.path), links_of(run)))
+        logs = {plain_name(file.path): file.path for file in step_files if file.kind == "tree"}
+        rollouts = [file for file in step_files if file.kind == "rollouts"]
+        newer = {(file.split, file.step) for file in rollouts if not file.flat}
         sources = []
-        for named in found:
-            texts_from, texts_bytes = log_state(logs.get(tree_of(named.path), "")) if logs else ("", 0)
-            is_replaced = named.flat and (named.split, named.step) in newer
-            sources.append(
-                Source(
-                    path=named.path,
-                    name=f"./{named.name}" if is_replaced else named.name,
-                    split=named.split,
-                    step=named.step,
-                    root=named.root,
-                    texts_from=texts_from,
-                    texts_bytes=texts_bytes,
-                )
-            )
+        for file in rollouts:
+            is_replaced = file.flat and (file.split, file.step) in newer
+            name = f"./{file.name}" if is_replaced else file.name
+            source = Source(path=file.path, name=name, split=file.split, step=file.step, root=file.root)
+            with contextlib.suppress(OSError):
+                if log := logs.get(plain_name(file.path).removesuffix(ROLLOUTS) + TREE):
+                    state = path_state(log)
+                    texts_from = f"{state.st_size:x}-{state.st_mtime_ns:x}"  # no inode, which mounts change
+                    source = replace(source, texts_from=texts_from, texts_bytes=state.st_size)
+            sources.append(source)
         return sources
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
@@ -209,11 +216,14 @@ class Tinker(TinkerFiles, JsonlFormat):
         step_records = tinker_turns.steps_of(record)
         step = step_of(record.get("iteration"))
         status, status_raw = tinker_turns.status(record)
-        tags = _tags(record)
+        tags, named_tags = _tags(record), fields.as_dict(record.get("named_tags"))
         turns = tinker_turns.turns_in(record)[0]
         prompt, response = tinker_turns.texts_of(turns)
+        lengths = [count for step in step_records if (count := fields.count(step.get("ac_len"))) is not None]
+        ends = [step_records[-1].get(key) for key in ("ob_len", "ac_len")] if step_records else []
+        last = [count for value in ends if (count := fields.count(value)) is not None]
         return SampleRow(
-            split=_split(record) or source.split or "train",
+            split=_split(record.get("split")) or source.split or "train",
             step=step if step is not None else (source.step or 0),
             group=fields.name(record.get("group_idx")) or fields.digest(prompt),
             index=fields.name(record.get("traj_idx")) or str(start),
@@ -225,17 +235,17 @@ class Tinker(TinkerFiles, JsonlFormat):
             status_raw=status_raw,
             turns=len(step_records) if isinstance(record.get("steps"), list) else 1,
             prompt_tokens=fields.count(step_records[0].get("ob_len")) if step_records else None,
-            response_tokens=_sum([step.get("ac_len") for step in step_records]),
-            total_tokens=_sum([step_records[-1].get("ob_len"), step_records[-1].get("ac_len")], whole=True)
-            if step_records
-            else None,
-            env=_env(record),
+            response_tokens=fields.count(sum(lengths)) if lengths else None,
+            total_tokens=fields.count(sum(last)) if len(last) == 2 else None,
+            # the first tag, unless all tags are also written by name
+            env=fields.name(tags[0]) or "" if len(tags) > len(named_tags) else "",
             advantage=fields.number(record.get("advantage")),
             uid=fields.name(record.get("uid")) or "",
             trace_id=fields.name(record.get("trace_id")) or "",
             discarded=fields.reason(record.get("discarded")) or "",
-            metrics=_metrics(record),
-            tags=_named_tags(record) or ({"tags": short} if (short := fields.tag(", ".join(tags))) else {}),
+            metrics=tinker_turns.numbers(record)
+            | fields.numbers({key: record.get(key) for key in ("final_reward", "sampling_client_step")}),
+            tags=fields.tags(named_tags) or fields.tags({"tags": ", ".join(tags)}),
             prompt=prompt,
             response=response,
             messages=tinker_turns.answers_of(turns),
@@ -269,10 +279,9 @@ class Tinker(TinkerFiles, JsonlFormat):
         """Load a sample, with the conversation logged beside the rollouts if it belongs to this sample."""
         sample = super().load(run, source, locator)
         record = self.prepared(run, parse(strip_bom(self.raw(source, locator), locator.start)))
-        row = sample.row
-        tied = (
-            tied_to(run, source.path, row.split, row.step, record) if tinker_turns.lacks_prompt(sample.turns) else None
-        )
+        row, tied = sample.row, None
+        if tinker_turns.lacks_prompt(sample.turns):
+            tied = tied_to(run, source.path, row.split, row.step, record)
         turns = tinker_turns.with_log(sample.turns, record, tied) if tied else None
         if tied and turns is not None:
             sample.turns = turns
@@ -289,7 +298,7 @@ class Tinker(TinkerFiles, JsonlFormat):
 # What files are
 
 
-def _fits(looks: list[Peek]) -> bool:
+def _fits(looks: Iterable[Peek]) -> bool:
     return any(record.keys() >= _IDENTITY for seen in looks for record in seen.objects)
 
 
@@ -318,28 +327,7 @@ def _name_of(prefix: str, folder: Path) -> str:
     return prefix.strip("_-. ") or folder.name
 
 
-def _reason(step_files: list[StepFile]) -> str:
-    rollouts = [named for named in step_files if named.kind == "rollouts"]
-    if not rollouts:
-        steps = len({named.step for named in step_files})
-        return f"logs of {steps} step{'s' if steps > 1 else ''} under the names of the cookbook, no rollouts"
-    flat = any(named.flat for named in rollouts)
-    apart = any(not named.flat for named in rollouts)
-    places = ["{split}_iteration_{step}"] * flat + ["iteration_{step}/{split}"] * apart
-    number = f"{len(rollouts)} file{'s' if len(rollouts) > 1 else ''}"
-    return f"{number} named {' or '.join(places)}_rollout_summaries.jsonl"
-
-
 # What a record holds
-
-
-def _split(record: Record) -> str | None:
-    split = fields.name(record.get("split"))
-    return split if split is not None and _is_split(split) else None
-
-
-def _is_split(value: object) -> bool:
-    return isinstance(value, str) and (value == "train" or value.removeprefix("eval/") not in ("", value))
 
 
 def _tags(record: Record) -> list[str]:
@@ -347,31 +335,8 @@ def _tags(record: Record) -> list[str]:
     return tags if isinstance(tags, list) and all(isinstance(tag, str) for tag in tags) else []
 
 
-def _named_tags(record: Record) -> dict[str, str]:
-    """Return tags by name, as `rolloupe convert` writes them."""
-    named = tinker_turns.member(record, "named_tags")
-    return {key: short for key, value in named.items() if (short := fields.tag(value)) is not None}
-
-
-def _env(record: Record) -> str:
-    """Return the environment: the first tag, unless all tags are also written by name."""
-    tags = _tags(record)
-    return fields.name(tags[0]) or "" if len(tags) > len(tinker_turns.member(record, "named_tags")) else ""
-
-
-def _sum(values: list[object], *, whole: bool = False) -> int | None:
-    """Sum the counts that exist; None without any, or if `whole` is set and one is missing."""
-    found = [count for value in values if (count := fields.count(value)) is not None]
-    return None if not found or (whole and len(found) < len(values)) else fields.count(sum(found))
-
-
-def _metrics(record: Record) -> dict[str, float]:
-    record_metrics = {key: fields.number(record.get(key)) for key in ("final_reward", "sampling_client_step")}
-    return tinker_turns.numbers(record) | {key: value for key, value in record_metrics.items() if value is not None}
-
-
 def _extra(record: Record, row: SampleRow) -> dict[str, Any]:
-    """Every member, or the rest of it, that neither the row nor a turn shows."""
+    """Return every member, or the rest of it, that neither the row nor a turn shows."""
     extra = {}
     for key, value in record.items():
         if key == "trajectory_metrics" and isinstance(value, dict):

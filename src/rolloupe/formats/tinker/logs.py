@@ -29,7 +29,7 @@ from rolloupe.formats.reading.files import COMPRESSED, links_of, plain_name
 from rolloupe.formats.reading.logtree import Check, Logged, conversations, table_of, texts, unchecked
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.tinker import turns as tinker_turns
-from rolloupe.formats.tinker.turns import CONTENT, Tied, calls_in, member, shows, steps_of
+from rolloupe.formats.tinker.turns import CONTENT, Tied, calls_in, shows, steps_of
 from rolloupe.model import Location, LoggedTranscript, LogNode, Part, Problem, RunInfo, SampleRow, Source, Turn
 from rolloupe.storage import file_state, is_below, is_file, path_state
 from rolloupe.text.tool_calls import decoded
@@ -367,7 +367,7 @@ def _fits(facts: dict[str, str], step: Record) -> bool:
     """Return whether logged facts can be those of a step. A missing fact excludes nothing, except the reward."""
     if facts.get("reward") != _shown(step.get("reward")):
         return False
-    metrics = member(step, "metrics")
+    metrics = fields.as_dict(step.get("metrics"))
     for logged, key in _FLAGS.items():
         value = fields.number(metrics.get(key))
         if logged in facts and value is not None and facts[logged] != str(bool(value)):
@@ -387,7 +387,7 @@ def _tie_by_text(logged: list[list[Turn]], group: dict[str, Record], untied: set
     acted = _Acted(logged)
     for index, record in group.items():
         check()
-        acts = [_logged_act(member(step, "logs")) for step in steps_of(record)]
+        acts = [_logged_act(fields.as_dict(step.get("logs"))) for step in steps_of(record)]
         if index not in untied or not any(content for content, _ in acts):
             continue
         fitting = acted.fitting(acts)

@@ -1,7 +1,8 @@
 """The turns of a trajectory of the Tinker cookbook, and its texts: from its record, and with the step's log."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -32,48 +33,35 @@ _FLAGS = ("context_overflow", "max_tokens_reached", "max_turns", "parse_error", 
 
 def steps_of(record: Record) -> list[Record]:
     """Return the steps of a trajectory that are objects."""
-    steps = record.get("steps")
-    return [step for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
-
-
-def member(step: Record, key: str) -> Record:
-    """Return a member that should be an object, empty for anything else."""
-    value = step.get(key)
-    return value if isinstance(value, dict) else {}
+    return fields.dicts(record.get("steps"))
 
 
 def numbers(record: Record) -> dict[str, float]:
     """Return the metrics of a trajectory: each the mean over the steps, and the trajectory itself, that have it."""
     collected: dict[str, list[float]] = {}
     for entry in _metrics(record):
-        for key, value in entry.items():
-            if (found := fields.number(value)) is not None:
-                collected.setdefault(key, []).append(found)
-    return {key: sum(found, -0.0) / len(found) for key, found in collected.items()}  # -0.0 and a number is the number
+        for key, number in fields.numbers(entry).items():
+            collected.setdefault(key, []).append(number)
+    # -0.0 and a number is the number
+    return {key: sum(values, -0.0) / len(values) for key, values in collected.items()}
 
 
 def status(record: Record) -> tuple[Status, str]:
     """Return how a trajectory ended: the status of schema 2, else the last `stop/{reason}` that is set."""
     word = record.get("status")
-    reason = record.get("stop_reason")
-    if isinstance(word, str) and word and word != "ok":
-        return _status(word)
-    if isinstance(reason, str) and reason:
-        return _status(reason)
-    for entry in reversed(list(_metrics(record))):
-        for key in entry:
-            if key.startswith(_STOP) and fields.number(entry[key]):
-                return _status(key.removeprefix(_STOP))
-    for entry in reversed(list(_metrics(record))):
-        for flag in _FLAGS:
-            if fields.number(entry.get(flag)):
-                return _status(flag)
-    return _status(word) if isinstance(word, str) and word else ("unknown", "")
+    for reason in (None if word == "ok" else word, record.get("stop_reason")):
+        if isinstance(reason, str) and reason:
+            return _status(reason)
+    newest = [fields.numbers(entry) for entry in reversed(_metrics(record))]
+    stops = (key.removeprefix(_STOP) for entry in newest for key in entry if key.startswith(_STOP) and entry[key])
+    flags = (flag for entry in newest for flag in _FLAGS if entry.get(flag))
+    end = next(chain(stops, flags), "ok" if word == "ok" else "")
+    return _status(end)
 
 
-def _metrics(record: Record) -> Iterator[Record]:
-    yield from (member(step, "metrics") for step in steps_of(record))
-    yield member(record, "trajectory_metrics")
+def _metrics(record: Record) -> list[Record]:
+    of_steps = [fields.as_dict(step.get("metrics")) for step in steps_of(record)]
+    return [*of_steps, fields.as_dict(record.get("trajectory_metrics"))]
 
 
 def _status(reason: str) -> tuple[Status, str]:
@@ -92,34 +80,27 @@ def logged_turns(steps: list[Record]) -> list[Turn]:
 
 
 def _step_turns(step: Record, number: int, count: int) -> list[Turn]:
-    logs = member(step, "logs")
+    logs = fields.as_dict(step.get("logs"))
     messages = logs.get("_conversation")
     if fields.is_messages(messages):
         turns = text.from_messages(messages, origin="response")
-        spoken = next((turn for turn in turns if turn.role == "assistant"), turns[0])
-        return [set_facts(turn, step, number, count) if turn is spoken else turn for turn in turns]
-    prompt_key = _prompt_key(logs) if number == 0 else ""
+        set_facts(next((turn for turn in turns if turn.role == "assistant"), turns[0]), step, number, count)
+        return turns
+    named = (key for key in PROMPTS if isinstance(logs.get(key), str) and logs[key])
+    prompt_key = next(named, "") if number == 0 else ""
     prompt = [Turn(role="user", parts=text.parts(logs[prompt_key]))] if prompt_key else []
     content = logs.get(CONTENT)
-    calls = {at: (written, call_of(written)) for at, written in _numbered(logs, _CALL)}
+    calls = {at: Part(kind="tool_call", text=written, call=call_of(written)) for at, written in _numbered(logs, _CALL)}
     parts = text.parts(content) if isinstance(content, str) and content else []
-    parts += [Part(kind="tool_call", text=written, call=call) for written, call in calls.values()]
-    turn = Turn(role="assistant", origin="response", parts=parts)
-    results = [
-        Turn(
-            role="tool",
-            origin="response",
-            parts=[Part(kind="tool_result", text=value)],
-            name=calls[at][1].name if at in calls else "",
-        )
-        for at, value in _numbered(logs, _RESULT)
-    ]
-    set_facts(turn, step, number, count).logs.pop(prompt_key, None)
+    turn = Turn(role="assistant", origin="response", parts=[*parts, *calls.values()])
+    results = []
+    for at, value in _numbered(logs, _RESULT):
+        call = calls[at].call if at in calls else None
+        result = [Part(kind="tool_result", text=value)]
+        results.append(Turn(role="tool", origin="response", parts=result, name=call.name if call else ""))
+    set_facts(turn, step, number, count)
+    turn.logs.pop(prompt_key, None)
     return [*prompt, turn, *results]
-
-
-def _prompt_key(logs: Record) -> str:
-    return next((key for key in PROMPTS if isinstance(logs.get(key), str) and logs[key]), "")
 
 
 def calls_in(logs: Record) -> list[str]:
@@ -129,8 +110,8 @@ def calls_in(logs: Record) -> list[str]:
 
 def _numbered(logs: Record, pattern: re.Pattern[str]) -> list[tuple[int, str]]:
     """Return the texts of keys that end in a number, by that number."""
-    found = [(int(match[1]), logs[key]) for key in logs if (match := pattern.fullmatch(key))]
-    return sorted((number, value) for number, value in found if isinstance(value, str))
+    matches = [(match, value) for key, value in logs.items() if (match := pattern.fullmatch(key))]
+    return sorted((int(match[1]), value) for match, value in matches if isinstance(value, str))
 
 
 def call_of(written: str) -> ToolCall:
@@ -141,42 +122,36 @@ def call_of(written: str) -> ToolCall:
     return from_arguments(match[1], match[2])
 
 
-def set_facts(turn: Turn, step: Record, number: int, count: int) -> Turn:
+_READERS: dict[str, Callable[[object], object]] = {
+    "ob_len": fields.number,
+    "ac_len": fields.count,
+    "reward": fields.number,
+}
+"""The readers of a step's numbers: a value that its reader rejects is shown among the logs."""
+
+
+def set_facts(turn: Turn, step: Record, number: int, count: int) -> None:
     """Give a turn the numbers of its step, and those logs and other members that appear nowhere else."""
-    metrics = member(step, "metrics")
+    metrics, logs = fields.as_dict(step.get("metrics")), fields.as_dict(step.get("logs"))
     turn.tokens = fields.count(step.get("ac_len"))
     turn.reward = fields.number(step.get("reward"))
-    numbered = {"ob_len": step.get("ob_len"), **metrics}
-    turn.metrics = {key: found for key, value in numbered.items() if (found := fields.number(value)) is not None}
+    turn.metrics = fields.numbers({"ob_len": step.get("ob_len"), **metrics})
     stops = [key.removeprefix(_STOP) for key in metrics if key.startswith(_STOP) and fields.number(metrics[key])]
     turn.stop_reason = stops[-1] if stops else turn.stop_reason
-    turn.facts = _facts(step)
-    turn.logs = _rest(step, number, count) | {
-        key: fields.showable(value) for key, value in member(step, "logs").items() if not _is_turn(key, value)
-    }
-    return turn
-
-
-def _facts(step: Record) -> dict[str, str | float]:
-    """Return the number of a step, and whether the episode ended with it, under the cookbook's names."""
-    number, done = fields.count(step.get("step_idx")), step.get("episode_done")
-    facts: dict[str, str | float] = {} if number is None else {"step_idx": number}
-    return facts | ({"episode_done": "yes" if done else "no"} if isinstance(done, bool) else {})
-
-
-def _rest(step: Record, number: int, count: int) -> dict[str, Any]:
-    """Members of a step that its place does not imply, and metrics that are not numbers."""
+    step_number, done = fields.count(step.get("step_idx")), step.get("episode_done")
+    turn.facts = {} if step_number is None else {"step_idx": step_number}
+    if isinstance(done, bool):
+        turn.facts["episode_done"] = "yes" if done else "no"
     implied = {"step_idx": number, "episode_done": number == count - 1}
     rest: dict[str, Any] = {}
     for key, value in step.items():
-        if key in ("metrics", "logs") and isinstance(value, dict):
-            continue
-        read = {"ob_len": fields.number, "ac_len": fields.count, "reward": fields.number}.get(key)
-        shown = read is not None and read(value) is not None
-        if not shown and value is not None and implied.get(key) != value:
-            rest[key] = fields.showable(value)
-    odd = {k: v for k, v in member(step, "metrics").items() if v is not None and fields.number(v) is None}
-    return rest | {f"metrics.{key}": fields.showable(value) for key, value in odd.items()}
+        is_read = key in _READERS and _READERS[key](value) is not None
+        is_object = key in ("metrics", "logs") and isinstance(value, dict)
+        if not (is_read or is_object or value is None or implied.get(key) == value):
+            rest[key] = value
+    rest |= {f"metrics.{key}": value for key, value in metrics.items() if value is not None and key not in turn.metrics}
+    rest |= {key: value for key, value in logs.items() if not _is_turn(key, value)}
+    turn.logs = {key: fields.showable(value) for key, value in rest.items()}
 
 
 def _is_turn(key: str, value: object) -> bool:
@@ -230,7 +205,10 @@ def lacks_prompt(turns: Sequence[Turn]) -> bool:
 
 def with_log(turns: list[Turn], record: Record, tied: Tied) -> list[Turn] | None:
     """Return the turns of a record with the contents of the step's log; None if the two contradict."""
-    logged = [_copy(turn) for turn in tied.turns]
+    logged = [  # copies, which may change while the log's own turns stay
+        replace(turn, parts=[*turn.parts], metrics={**turn.metrics}, logs={**turn.logs}, facts={**turn.facts})
+        for turn in tied.turns
+    ]
     if not tied.whole:
         return logged + turns
     return logged if aligned(logged, steps_of(record)) else None
@@ -245,40 +223,30 @@ def shows(record: Record, tied: Tied) -> bool:
     return all(any((turn.role, turn.parts) == (other.role, other.parts) for other in candidates) for turn in tied.turns)
 
 
-def _copy(turn: Turn) -> Turn:
-    """A copy of a turn that may change, while the log's own stays."""
-    copies = {"parts": [*turn.parts], "metrics": {**turn.metrics}, "logs": {**turn.logs}, "facts": {**turn.facts}}
-    return replace(turn, **copies)
-
-
 def messages_in(record: Record, turns: list[Turn]) -> tuple[list[Any] | None, list[Any] | None]:
     """Return the messages of the prompt and of the response, if a conversation has one for each turn."""
     conversation = fields.messages(record.get("conversation"))
     if conversation is None or len(conversation) != len(turns):
         return None, None
-    prompt, response = (
-        [message for message, turn in zip(conversation, turns, strict=True) if turn.origin == origin]
-        for origin in ("prompt", "response")
-    )
-    return prompt or None, response or None
+    pairs = [*zip(conversation, turns, strict=True)]
+    prompt, response = ([m for m, turn in pairs if turn.origin == origin] or None for origin in ("prompt", "response"))
+    return prompt, response
 
 
 def texts_of(turns: Sequence[Turn]) -> tuple[str, str]:
     """Return prompt and response as plain text."""
-    return _joined(turns, "prompt"), _joined(turns, "response")
+    prompt, response = (
+        "\n\n".join(filter(None, (_text(turn) for turn in turns if turn.origin == origin)))
+        for origin in ("prompt", "response")
+    )
+    return prompt, response
+
+
+def _text(turn: Turn) -> str:
+    shown = (part for part in turn.parts if part.kind not in ("image", "json"))
+    return "".join(part.text if part.raw is None else part.raw for part in shown)
 
 
 def answers_of(turns: Sequence[Turn]) -> list[Turn]:
     """Return the turns of the response."""
     return [turn for turn in turns if turn.origin == "response"]
-
-
-def _joined(turns: Sequence[Turn], origin: str) -> str:
-    found = (
-        "".join(
-            part.text if part.raw is None else part.raw for part in turn.parts if part.kind not in ("image", "json")
-        )
-        for turn in turns
-        if turn.origin == origin
-    )
-    return "\n\n".join(piece for piece in found if piece)
