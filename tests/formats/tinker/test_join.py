@@ -2,13 +2,11 @@
 
 import json
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rolloupe.formats.tinker import logs as joining
 from rolloupe.formats.tinker.format import Tinker
 from rolloupe.formats.tinker.turns import CONTENT
 from rolloupe.model import Sample, Turn
@@ -251,13 +249,13 @@ def test_what_was_logged_of_a_whole_conversation_ties_it() -> None:
 
 def compared(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Counts from now on how often turns are compared."""
-    times, same = [0], joining._same
+    times, same = [0], Turn.__eq__
 
-    def counted(some: Sequence[Turn], others: Sequence[Turn]) -> bool:
+    def counted(turn: Turn, other: object) -> bool:
         times[0] += 1
-        return same(some, others)
+        return same(turn, other)
 
-    monkeypatch.setattr(joining, "_same", counted)
+    monkeypatch.setattr(Turn, "__eq__", counted)
     return times
 
 

@@ -23,6 +23,7 @@ from rolloupe.index import Library, OpenRun
 from rolloupe.index.catalog import SUPERSEDED_S
 from rolloupe.index.execution import Job, JobReply, ScanJob, jobs
 from rolloupe.index.execution.jobs import perform
+from rolloupe.model import LogNode
 from rolloupe.query.search import TextQuery, search
 from tests.cli.support import rolloupe as command
 from tests.formats.tinker.test_join import FLAT, NAME, group, loaded, section, talk, trajectory, triple
@@ -166,13 +167,13 @@ def test_a_report_that_is_being_written_is_waited_for(tmp_path: Path, monkeypatc
     held = log.read_bytes()
     log.unlink()
     read: list[str] = []
-    whole = tinker_logs.StepLog._read
+    whole = tinker_logs.StepLog.read
 
     def reading(one: tinker_logs.StepLog) -> Any:
         read.append("read")
         return whole(one)
 
-    monkeypatch.setattr(tinker_logs.StepLog, "_read", reading)
+    monkeypatch.setattr(tinker_logs.StepLog, "read", reading)
     with opened(folder, tmp_path / "index", follow=True) as library:
         run = library.runs[0]
         assert run.wait_all(30) and len(told(run)) == 8
@@ -205,8 +206,8 @@ def test_a_step_whose_prompts_came_later_has_changed(tmp_path: Path) -> None:
 
 
 def test_numbers_wait_for_no_report(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole, go_on = tinker_logs.StepLog._read, threading.Event()
-    monkeypatch.setattr(tinker_logs.StepLog, "_read", lambda log: whole(log) if go_on.wait(30) else {})
+    whole, go_on = tinker_logs.StepLog.read, threading.Event()
+    monkeypatch.setattr(tinker_logs.StepLog, "read", lambda log: whole(log) if go_on.wait(30) else {})
     with Library([folder], index_dir=tmp_path / "index") as library:
         run = library.runs[0]
         eventually(lambda: set(run.snapshot().steps) == {("eval/test", 0), ("eval/test", 1)})
@@ -250,8 +251,8 @@ def test_a_report_that_changed_while_nobody_looked_brings_the_texts(
 def test_who_began_before_the_texts_came_reads_on(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole, go_on = tinker_logs.StepLog._read, threading.Event()
-    monkeypatch.setattr(tinker_logs.StepLog, "_read", lambda log: whole(log) if go_on.wait(30) else {})
+    whole, go_on = tinker_logs.StepLog.read, threading.Event()
+    monkeypatch.setattr(tinker_logs.StepLog, "read", lambda log: whole(log) if go_on.wait(30) else {})
     with Library([folder], index_dir=tmp_path / "index") as library:
         run = library.runs[0]
         eventually(lambda: set(run.snapshot().steps) == {("eval/test", 0), ("eval/test", 1)})
@@ -371,8 +372,12 @@ class Compared(str):
 
 def test_groups_are_not_held_against_every_section(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     count = 200
-    whole = tinker_logs._facts_of_turn
-    monkeypatch.setattr(tinker_logs, "_facts_of_turn", lambda turn: tuple(map(Compared, whole(turn))))
+    whole = tinker_logs.table_of
+
+    def compared(node: LogNode) -> dict[str, str]:
+        return {name: Compared(value) for name, value in whole(node).items()}
+
+    monkeypatch.setattr(tinker_logs, "table_of", compared)
     records = [trajectory(0, n + 1.0, group=n) for n in range(count)]
     sections = [
         group([record], *triple(f"Of group {record['group_idx']}", record["total_reward"]))

@@ -31,7 +31,8 @@ from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.tinker import turns as tinker_turns
 from rolloupe.formats.tinker.turns import CONTENT, Tied, calls_in, shows, steps_of
 from rolloupe.model import Location, LoggedTranscript, LogNode, Part, Problem, RunInfo, SampleRow, Source, Turn
-from rolloupe.storage import file_state, is_below, is_file, path_state
+from rolloupe.storage import file_state, is_below, is_file
+from rolloupe.text import verbatim
 from rolloupe.text.tool_calls import decoded
 
 Place = tuple[str, str]
@@ -43,7 +44,10 @@ _Facts = frozenset[tuple[str, tuple[tuple[str, str, str], ...]]]
 _Act = tuple[str, tuple[str, ...]]
 """The text of one step, and its calls."""
 
-_Text = tuple[tuple[str, str], ...]
+_Fitting = tuple[int, list[Turn] | None]
+"""The number of conversations with certain acts, and the turns of all of them; None if they differ."""
+
+_Key = tuple[tuple[str, str], ...]
 """Roles and texts of turns."""
 
 _FLAGS = {"format_valid": "format", "correct": "correct"}
@@ -128,7 +132,14 @@ def join(root: LogNode, records: Iterable[Record], split: str, step: int, check:
     by_facts: dict[_Facts, list[str]] = {}
     for name, group in groups.items():
         check()
-        by_facts.setdefault(_facts_of_group(group), []).append(name)
+        facts = frozenset(
+            (
+                index,
+                tuple((str(s.get("ob_len")), str(s.get("ac_len")), _shown(s.get("reward"))) for s in steps_of(record)),
+            )
+            for index, record in group.items()
+        )
+        by_facts.setdefault(facts, []).append(name)
     for section in root.children:
         check()
         fitting = by_facts.get(_facts_of_section(section), [])
@@ -189,7 +200,7 @@ def _by_attributes(root: LogNode, groups: dict[str, dict[str, Record]]) -> tuple
         turns: list[Turn] = []
         for _, logged in sorted(parts, key=lambda part: part[0]):
             logged_turns = logged.node.turns
-            turns += logged_turns[len(turns) :] if _same(logged_turns[: len(turns)], turns) else logged_turns
+            turns += logged_turns[len(turns) :] if logged_turns[: len(turns)] == turns else logged_turns
         whole = any(turn.role == "assistant" for turn in turns)
         candidate = Tied(turns, whole, "its section names the group and the trajectory")
         if shows(groups[place[0]][place[1]], candidate):
@@ -223,20 +234,11 @@ def _facts_of_section(section: LogNode) -> _Facts:
     for trajectory in _sections(details) if details else []:
         if match := _TRAJECTORY.fullmatch(trajectory.title):
             turns = [n for part in _sections(trajectory) for n in _sections(part) if _TURN.fullmatch(n.title)]
-            found[match[1]] = tuple(_facts_of_turn(turn) for turn in turns)
+            tables = [next((table_of(n) for n in turn.children if n.title == "Step stats"), {}) for turn in turns]
+            found[match[1]] = tuple(
+                (table.get("ob_len", ""), table.get("ac_len", ""), table.get("step_reward", "")) for table in tables
+            )
     return frozenset(found.items())
-
-
-def _facts_of_turn(turn: LogNode) -> tuple[str, str, str]:
-    table = next((table_of(node) for node in turn.children if node.title == "Step stats"), {})
-    return table.get("ob_len", ""), table.get("ac_len", ""), table.get("step_reward", "")
-
-
-def _facts_of_group(group: dict[str, Record]) -> _Facts:
-    return frozenset(
-        (index, tuple((str(s.get("ob_len")), str(s.get("ac_len")), _shown(s.get("reward"))) for s in steps_of(record)))
-        for index, record in group.items()
-    )
 
 
 def _shown(value: object) -> str:
@@ -266,17 +268,17 @@ def _in_group(
 
 def _nodes_of(logged: list[Logged], tied: Iterable[Tied]) -> set[int]:
     """Return which conversations have the turns of a tied one; only those of equal texts are compared."""
-    by_text: dict[_Text, list[list[Turn]]] = {}
+    by_text: dict[_Key, list[list[Turn]]] = {}
     for turns in {id(conversation.turns): conversation.turns for conversation in tied}.values():
-        by_text.setdefault(_text_of(turns), []).append(turns)
+        by_text.setdefault(_key_of(turns), []).append(turns)
     return {
         id(piece.node)
         for piece in logged
-        if any(_same(turns, piece.node.turns) for turns in by_text.get(_text_of(piece.node.turns), ()))
+        if any(turns == piece.node.turns for turns in by_text.get(_key_of(piece.node.turns), ()))
     }
 
 
-def _text_of(turns: Sequence[Turn]) -> _Text:
+def _key_of(turns: Sequence[Turn]) -> _Key:
     """Return a key that equal turns share, and few others."""
     return tuple((turn.role, _content(turn)) for turn in turns)
 
@@ -313,7 +315,7 @@ def _tie_triples(
     by_facts = _by_facts(triples)
     prompt_turns = triples[0].prompt.turns
     prompt_nodes = {id(triple.prompt) for triple in triples}
-    same_prompt = all(_same(triple.prompt.turns, prompt_turns) for triple in triples)
+    same_prompt = all(triple.prompt.turns == prompt_turns for triple in triples)
     for index, record in group.items():
         check()
         if index not in untied:
@@ -321,7 +323,11 @@ def _tie_triples(
         step = steps_of(record)[0]
         fitting = [alike for alike in by_facts.get(_shown(step.get("reward")), []) if _fits(alike.facts, step)]
         first = fitting[0] if fitting else None
-        if first and all(_is_one(alike, first) for alike in fitting) and _length_fits(first.response, step):
+        if (
+            first
+            and all(alike.is_one and alike.turns == first.turns for alike in fitting)
+            and _length_fits(first.response, step)
+        ):
             alone = "alone" if sum(alike.number for alike in fitting) == 1 else "and of others with the same text"
             reason = f"reward, format and correct are those of this trajectory {alone}"
             tied, parts = Tied(first.turns, True, reason), [alike.nodes for alike in fitting]
@@ -351,16 +357,12 @@ def _by_facts(triples: list[_Triple]) -> dict[str | None, list[_Alike]]:
                 facts=alike[0].facts,
                 turns=turns,
                 response=alike[0].response.turns,
-                is_one=all(_same(triple.turns, turns) for triple in alike),
+                is_one=all(triple.turns == turns for triple in alike),
                 number=len(alike),
                 nodes={id(node) for triple in alike for node in (triple.prompt, triple.response)},
             )
         )
     return found
-
-
-def _is_one(one: _Alike, first: _Alike) -> bool:
-    return one.is_one and (one is first or _same(one.turns, first.turns))
 
 
 def _fits(facts: dict[str, str], step: Record) -> bool:
@@ -376,109 +378,65 @@ def _fits(facts: dict[str, str], step: Record) -> bool:
 
 
 def _length_fits(response: Sequence[Turn], step: Record) -> bool:
-    tokens = fields.count(step.get("ac_len"))
-    size_bytes = sum(len(_raw(part).encode()) for turn in response for part in turn.parts)
+    tokens, size_bytes = fields.count(step.get("ac_len")), sum(len(verbatim(turn).encode()) for turn in response)
     return tokens is None or (tokens <= size_bytes + MAX_TOKENS_BEYOND_BYTES and (tokens > 0 or not size_bytes))
 
 
 def _tie_by_text(logged: list[list[Turn]], group: dict[str, Record], untied: set[str], check: Check) -> dict[str, Tied]:
     """Tie whole conversations by the assistant's text and calls in each step."""
-    found = {}
-    acted = _Acted(logged)
+    tied = {}
+    conversations = [(turns, tuple(_acts(turns))) for turns in logged]
+    by_end: dict[int, dict[tuple[_Act, ...], _Fitting]] = {}
     for index, record in group.items():
         check()
-        acts = [_logged_act(fields.as_dict(step.get("logs"))) for step in steps_of(record)]
-        if index not in untied or not any(content for content, _ in acts):
+        logs = [fields.as_dict(step.get("logs")) for step in steps_of(record)]
+        contents = [content if isinstance(content := log.get(CONTENT), str) else "" for log in logs]
+        if index not in untied or not any(contents):
             continue
-        fitting = acted.fitting(acts)
-        if fitting.turns is not None:
-            alone = "alone" if fitting.number == 1 else "and of others with the same text"
-            tied = Tied(fitting.turns, True, f"the assistant's messages are those that this trajectory logged {alone}")
-            if shows(record, tied):
-                found[index] = tied
-    return found
+        if len(logs) not in by_end:
+            by_end[len(logs)] = _by_end(conversations, len(logs))
+        acts = tuple(zip(contents, (tuple(map(decoded, calls_in(log))) for log in logs), strict=True))
+        number, turns = by_end[len(logs)].get(acts, (0, None))
+        if turns is not None:
+            alone = "alone" if number == 1 else "and of others with the same text"
+            candidate = Tied(turns, True, f"the assistant's messages are those that this trajectory logged {alone}")
+            if shows(record, candidate):
+                tied[index] = candidate
+    return tied
 
 
-class _Fitting(NamedTuple):
-    """The number of conversations that end with certain acts; `turns` are None if they differ."""
-
-    number: int
-    turns: list[Turn] | None
-
-
-class _Acted:
-    """Conversations by their last acts, indexed once for each requested number of acts."""
-
-    def __init__(self, logged: list[list[Turn]]) -> None:
-        self._logged = [(turns, tuple(_acts(turns))) for turns in logged]
-        self._by_end: dict[int, dict[tuple[_Act, ...], _Fitting]] = {}
-
-    def fitting(self, acts: list[_Act]) -> _Fitting:
-        """Return the conversations that end with these acts."""
-        if len(acts) not in self._by_end:
-            self._by_end[len(acts)] = self._ending(len(acts))
-        return self._by_end[len(acts)].get(tuple(acts), _Fitting(0, None))
-
-    def _ending(self, number: int) -> dict[tuple[_Act, ...], _Fitting]:
-        ends: dict[tuple[_Act, ...], list[list[Turn]]] = {}
-        for turns, acts in self._logged:
-            if len(acts) >= number:
-                ends.setdefault(acts[len(acts) - number :], []).append(turns)
-        return {
-            end: _Fitting(len(alike), alike[0] if all(_same(other, alike[0]) for other in alike[1:]) else None)
-            for end, alike in ends.items()
-        }
-
-
-def _logged_act(logs: Record) -> _Act:
-    content = logs.get(CONTENT, "")
-    return content if isinstance(content, str) else "", tuple(map(decoded, calls_in(logs)))
+def _by_end(conversations: list[tuple[list[Turn], tuple[_Act, ...]]], number: int) -> dict[tuple[_Act, ...], _Fitting]:
+    """Return the conversations by their last acts: how many end with them, and their turns if all have the same."""
+    ends: dict[tuple[_Act, ...], list[list[Turn]]] = {}
+    for turns, acts in conversations:
+        if len(acts) >= number:
+            ends.setdefault(acts[len(acts) - number :], []).append(turns)
+    return {
+        end: (len(alike), alike[0] if all(other == alike[0] for other in alike[1:]) else None)
+        for end, alike in ends.items()
+    }
 
 
 def _acts(turns: Sequence[Turn]) -> list[_Act]:
     """Return the assistant's text in each of its turns, and its calls as environments log them."""
-    calls = [[p.call for p in turn.parts if p.call and not p.call.error] for turn in turns]
-    return [
-        (_content(turn), tuple(f"{call.name}({call.arguments})" for call in called))
-        for turn, called in zip(turns, calls, strict=True)
-        if turn.role == "assistant"
-    ]
+    acts = []
+    for turn in turns:
+        if turn.role == "assistant":
+            calls = (part.call for part in turn.parts if part.call and not part.call.error)
+            acts.append((_content(turn), tuple(f"{call.name}({call.arguments})" for call in calls)))
+    return acts
 
 
 def _content(turn: Turn) -> str:
     """Return the text of a turn, without separately stored thinking and calls."""
-    return "".join(_raw(part) for part in turn.parts if part.raw is not None or part.kind not in ("think", "tool_call"))
-
-
-def _raw(part: Part) -> str:
-    return part.text if part.raw is None else part.raw
-
-
-def _same(some: Sequence[Turn], others: Sequence[Turn]) -> bool:
-    return list(some) == list(others)
-
-
-def tree_of(rollouts: str) -> str:
-    """Return the path of the tree beside a file of rollouts, as if neither were compressed."""
-    return plain_name(rollouts).removesuffix(ROLLOUTS) + TREE
+    parts = (part for part in turn.parts if part.raw is not None or part.kind not in ("think", "tool_call"))
+    return "".join(part.text if part.raw is None else part.raw for part in parts)
 
 
 def beside(path: str, suffix: str, other: str) -> str:
     """Return the path of another file of the same step and split, by its suffix, compressed or not."""
     plain = plain_name(path).removesuffix(suffix) + other
     return next((plain + kind for kind in ("", *COMPRESSED) if is_file(plain + kind)), plain)
-
-
-def log_state(path: str) -> tuple[str, int]:
-    """Return a word that changes with a log, and its size; nothing without a log.
-
-    The word does not depend on inodes, which mounts change.
-    """
-    try:
-        state = path_state(path)
-    except OSError:
-        return "", 0
-    return f"{state.st_size:x}-{state.st_mtime_ns:x}", state.st_size
 
 
 def has_log(run: RunInfo, rollouts: str) -> bool:
@@ -538,7 +496,7 @@ class StepLog:
         if row.prompt or self._tied == {} or (place := place_of(record)) is None:
             return
         if self._tied is None:
-            self._tied = self._read()
+            self._tied = self.read()
         turns, _ = tinker_turns.turns_in(record)
         tied = self._tied.get(place) if tinker_turns.lacks_prompt(turns) else None
         whole = tinker_turns.with_log(turns, record, tied) if tied else None
@@ -546,7 +504,7 @@ class StepLog:
             row.prompt, row.response = tinker_turns.texts_of(whole)
             row.messages = tinker_turns.answers_of(whole)
 
-    def _read(self) -> dict[Place, Tied]:
+    def read(self) -> dict[Place, Tied]:
         rollouts = self._source.location
         tree = Location(beside(rollouts.path, ROLLOUTS, TREE), rollouts.root)
         try:

@@ -7,7 +7,7 @@ is `train` or `eval_{label}`. A run that continued after an upgrade has both.
 import contextlib
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -24,14 +24,12 @@ from rolloupe.formats.tinker.logs import (
     ROLLOUTS,
     TREE,
     Joined,
-    Place,
     beside,
     join,
     joined,
     texts_of,
     trajectories_beside,
 )
-from rolloupe.formats.tinker.turns import Tied
 from rolloupe.model import (
     Checkpoint,
     Location,
@@ -50,9 +48,6 @@ MAX_DIFF_BYTES = 4 * 2**20
 
 MAX_SEARCHED_BYTES = 32 * 2**20
 """A longer log is not searched: a search must end soon after its requester has gone."""
-
-_Reader = Callable[[Location], LogNode]
-_READERS: dict[str, _Reader] = {"tree": logtree.read_tree, "page": logtree.read_page}
 
 Kind = Literal["rollouts", "tree", "page"]
 
@@ -73,17 +68,20 @@ _INSIDE = re.compile(rf"(?P<base>train|eval_(?P<label>.+?))(?P<suffix>{_SUFFIX})
 
 NOT_SAMPLES = (METRICS, CHECKPOINTS, "timing_spans.jsonl", "trace_events.jsonl")
 _ITEMS: dict[Kind, str] = {"rollouts": "rollouts", "tree": "log, as a tree", "page": "log, as a page"}
-_WHAT = {
-    METRICS: "metrics",
-    CONFIG: "configuration",
-    CHECKPOINTS: "checkpoints",
-    DIFF: "changes of the code",
-    "logs.log": "log",
-    "timing_spans.jsonl": "timing",
-    "trace_events.jsonl": "trace",
-}
-_GANTT = re.compile(r"timing_gantt(_[0-9]+)?\.html")
-_BEFORE = re.compile(r"metrics\.jsonl\.pre_resume_[0-9]+")
+_WHAT = [
+    (re.compile(pattern), what)
+    for pattern, what in {
+        r"metrics\.jsonl": "metrics",
+        r"config\.json": "configuration",
+        r"checkpoints\.jsonl": "checkpoints",
+        r"code\.diff": "changes of the code",
+        r"logs\.log": "log",
+        r"timing_spans\.jsonl": "timing",
+        r"trace_events\.jsonl": "trace",
+        r"timing_gantt(_[0-9]+)?\.html": "timing chart",
+        r"metrics\.jsonl\.pre_resume_[0-9]+": "metrics before a resume",
+    }.items()
+]
 
 
 class StepFile(NamedTuple):
@@ -98,26 +96,28 @@ class StepFile(NamedTuple):
     root: str
 
 
-def find(folder: str, link_root: str, kinds: Iterable[Kind] = ("rollouts", "tree", "page")) -> list[StepFile]:
+def find(folder: str, link_root: str, kinds: Collection[Kind] = ("rollouts", "tree", "page")) -> list[StepFile]:
     """List the files of a run by step and split, those of the older layout first."""
-    suffixes = tuple(suffix for suffix, kind in SUFFIXES.items() if kind in tuple(kinds))
-    iteration = ITERATION.fullmatch(Path(folder).name)
-    step = fields.integer(iteration[1]) if iteration else None
-    found = [named for e in files(folder, link_root, suffixes) if (named := _at_top(e, step))]
+    suffixes = tuple(suffix for suffix, kind in SUFFIXES.items() if kind in kinds)
+    step = _iteration(os.path.basename(folder))
+    step_files = [file for entry in files(folder, link_root, suffixes) if (file := _at_top(entry, step))]
     for below in folders(folder, link_root):
-        if number := ITERATION.fullmatch(below.name):
-            step = fields.integer(number[1])
+        if ITERATION.fullmatch(below.name):
             listed = files(below.path, link_root, suffixes)
-            found += [named for e in listed if (named := _inside(e, f"{below.name}/{e.name}", step))]
-    return sorted(found, key=lambda n: (-1 if n.step is None else n.step, n.split or "", not n.flat, n.name))
+            step = _iteration(below.name)
+            step_files += [file for e in listed if (file := _inside(e, f"{below.name}/{e.name}", step))]
+    return sorted(step_files, key=lambda f: (-1 if f.step is None else f.step, f.split or "", not f.flat, f.name))
+
+
+def _iteration(name: str) -> int | None:
+    match = ITERATION.fullmatch(name)
+    return fields.integer(match[1]) if match else None
 
 
 def of_file(path: Path, root: str) -> StepFile:
     """Identify a file of samples by its name and its folder's."""
-    number = ITERATION.fullmatch(path.parent.name)
-    entry = FolderEntry(path.name, str(path), False, 0, root)
-    found = _at_top(entry, fields.integer(number[1]) if number else None)
-    return found or StepFile(str(path), path.name, "rollouts", None, None, False, root)
+    named = _at_top(FolderEntry(path.name, str(path), False, 0, root), _iteration(path.parent.name))
+    return named or StepFile(str(path), path.name, "rollouts", None, None, False, root)
 
 
 def _at_top(entry: FolderEntry, step: int | None) -> StepFile | None:
@@ -158,17 +158,15 @@ def described(folder: str, link_root: str, prefix: str) -> list[tuple[str, str, 
     for below in [] if prefix else folders(folder, link_root):
         if ITERATION.fullmatch(below.name):
             listed += [(e.path, f"{below.name}/{e.name}", e.name) for e in files(below.path, link_root, ("",))]
-    return [(path, name, _what(by_path.get(path), base_name)) for path, name, base_name in listed[:MAX_FILES]]
-
-
-def _what(named: StepFile | None, base_name: str) -> str:
-    if named is not None:
-        place = "" if named.step is None else f", step {named.step}"
-        return f"{_ITEMS[named.kind]}: {named.split or 'unknown split'}{place}"
-    plain = plain_name(base_name)
-    if _GANTT.fullmatch(plain):
-        return "timing chart"
-    return "metrics before a resume" if _BEFORE.fullmatch(plain) else _WHAT.get(plain, "")
+    described_files = []
+    for path, name, base_name in listed[:MAX_FILES]:
+        plain = plain_name(base_name)
+        what = next((what for pattern, what in _WHAT if pattern.fullmatch(plain)), "")
+        if (named := by_path.get(path)) is not None:
+            place = "" if named.step is None else f", step {named.step}"
+            what = f"{_ITEMS[named.kind]}: {named.split or 'unknown split'}{place}"
+        described_files.append((path, name, what))
+    return described_files
 
 
 class TinkerFiles:
@@ -182,8 +180,7 @@ class TinkerFiles:
         return trainer.json_sources(run.root, [_file(run, name) for name in (METRICS, CONFIG, CHECKPOINTS)])
 
     def config(self, run: RunInfo) -> dict[str, Any]:
-        found = trainer.read_json(_file(run, CONFIG))
-        return found if isinstance(found, dict) else {}
+        return fields.as_dict(trainer.read_json(_file(run, CONFIG)))
 
     def checkpoints(self, run: RunInfo) -> list[Checkpoint]:
         """The step of a checkpoint is its `batch`, with which training continues."""
@@ -191,8 +188,8 @@ class TinkerFiles:
 
     def ending(self, run: RunInfo) -> str:
         """The cookbook's loops end with a checkpoint named `final`."""
-        found = self.checkpoints(run)
-        return "" if not found else "ended" if found[-1].name == FINAL else "open"
+        checkpoints = self.checkpoints(run)
+        return "" if not checkpoints else "ended" if checkpoints[-1].name == FINAL else "open"
 
     def code_diff(self, run: RunInfo) -> str:
         return trainer.read_text(_file(run, DIFF), MAX_DIFF_BYTES)
@@ -204,57 +201,49 @@ class TinkerFiles:
         return trainer.described_files(described(folder, links_of(run), prefix))
 
     def logtrees(self, run: RunInfo) -> list[tuple[str, int]]:
-        found = {(named.split or "", named.step or 0) for named in _logs(run)}
-        return sorted(found, key=lambda key: (key[0] != "train", *key))
+        return sorted(_logs(run), key=lambda key: (key[0] != "train", *key))
 
     def logtree(self, run: RunInfo, split: str, step: int) -> LogNode | None:
         """Read the JSON, else the page; if neither can be read, return an outline with the reason."""
-        logs = _logs_of(run, split, step)
+        logs = _logs(run).get((split, step))
         return _read(logs)[1] if logs else None
 
     def reports(self, run: RunInfo) -> list[StepReport]:
-        by_step: dict[tuple[str, int], list[StepFile]] = {}
-        for named in _logs(run):
-            by_step.setdefault((named.split or "", named.step or 0), []).append(named)
-        return [StepReport(*key, partial(_loose, run, _best_first(logs))) for key, logs in by_step.items()]
+        return [StepReport(*key, partial(_search, run, *key, logs)) for key, logs in _logs(run).items()]
 
     def report_files(self, run: RunInfo, split: str, step: int) -> dict[str, bytes]:
-        found: dict[str, bytes] = {}
-        for named in _logs_of(run, split, step):
-            if named.kind not in found:
+        contents: dict[str, bytes] = {}
+        for named in _logs(run).get((split, step), ()):
+            if named.kind not in contents:
                 with contextlib.suppress(OSError, Unusable):
-                    found[named.kind] = logtree.content(Location(named.path, named.root))
-        return found
+                    contents[named.kind] = logtree.content(Location(named.path, named.root))
+        return contents
 
     def conversations(self, run: RunInfo, split: str, step: int) -> list[LoggedTranscript]:
-        found = self._conversations(run, split, step)
-        return found.loose if found else []
+        return self._conversations(run, split, step).loose
 
     def all_conversations(self, run: RunInfo, split: str, step: int) -> list[LoggedTranscript]:
-        found = self._conversations(run, split, step)
-        tied = found.tied.items() if found else ()
-        return [
-            *(found.loose if found else ()),
-            *(_logged_transcript(split, step, place, logged) for place, logged in tied),
+        whole = self._conversations(run, split, step)
+        shown = [
+            LoggedTranscript(
+                split=split,
+                step=step,
+                title=f"group {group}, trajectory {index}{'' if tied.whole else ': the prompt'}",
+                turns=tied.turns,
+                sample=str(SampleKey(split, step, group, index)),
+            )
+            for (group, index), tied in whole.tied.items()
         ]
+        return whole.loose + shown
 
-    def _conversations(self, run: RunInfo, split: str, step: int) -> Joined | None:
-        logs = _logs_of(run, split, step)
+    def _conversations(self, run: RunInfo, split: str, step: int) -> Joined:
+        logs = _logs(run).get((split, step))
         if not logs:
-            return None
+            return Joined({}, [])
         used, root = _read(logs)
         is_tree = plain_name(used).endswith(TREE)
-        found = joined(run, used, beside(used, TREE, ROLLOUTS), split, step) if is_tree else None
-        return found or join(root, [], split, step)
-
-
-def _logged_transcript(split: str, step: int, place: Place, tied: Tied) -> LoggedTranscript:
-    """A conversation, or a prompt, that a sample shows."""
-    group, index = place
-    title = f"group {group}, trajectory {index}{'' if tied.whole else ': the prompt'}"
-    return LoggedTranscript(
-        split=split, step=step, title=title, turns=tied.turns, sample=str(SampleKey(split, step, group, index))
-    )
+        whole = joined(run, used, beside(used, TREE, ROLLOUTS), split, step) if is_tree else None
+        return whole or join(root, [], split, step)
 
 
 def _place(run: RunInfo) -> tuple[str | None, str]:
@@ -271,24 +260,19 @@ def _file(run: RunInfo, name: str) -> Location | None:
     """Return the place of one of the trainer's files, None without a readable one."""
     folder, prefix = _place(run)
     if folder is None:
-        is_it = name == METRICS and plain_name(run.root).endswith(METRICS)
-        return Location(run.root, links_of(run)) if is_it else None
+        is_metrics = name == METRICS and plain_name(run.root).endswith(METRICS)
+        return Location(run.root, links_of(run)) if is_metrics else None
     return file_of(folder, prefix + name, links_of(run))
 
 
-def _logs(run: RunInfo) -> list[StepFile]:
+def _logs(run: RunInfo) -> dict[tuple[str, int], list[StepFile]]:
+    """Return the logs of each split and step, the best first: the newer layout before the older, trees before pages."""
     folder, prefix = _place(run)
-    found = find(folder, links_of(run), ("tree", "page")) if folder is not None and not prefix else []
-    return [named for named in found if named.split is not None and named.step is not None]
-
-
-def _logs_of(run: RunInfo, split: str, step: int) -> list[StepFile]:
-    """Return the logs of a step, the best first: the newer layout before the older, trees before pages."""
-    return _best_first([named for named in _logs(run) if (named.split, named.step) == (split, step)])
-
-
-def _best_first(logs: list[StepFile]) -> list[StepFile]:
-    return sorted(logs, key=lambda named: (named.flat, named.kind == "page"))
+    by_step: dict[tuple[str, int], list[StepFile]] = {}
+    for file in find(folder, links_of(run), ("tree", "page")) if folder is not None and not prefix else []:
+        if file.split is not None and file.step is not None:
+            by_step.setdefault((file.split, file.step), []).append(file)
+    return {key: sorted(logs, key=lambda file: (file.flat, file.kind == "page")) for key, logs in by_step.items()}
 
 
 def _read(logs: list[StepFile]) -> tuple[str, LogNode]:
@@ -296,13 +280,16 @@ def _read(logs: list[StepFile]) -> tuple[str, LogNode]:
     reasons = []
     for named in logs:
         try:
-            return named.path, _READERS[named.kind](Location(named.path, named.root))
+            read = logtree.read_tree if named.kind == "tree" else logtree.read_page
+            return named.path, read(Location(named.path, named.root))
         except (OSError, Unusable) as error:
             reasons.append(LogNode(kind="text", text=f"{named.name} could not be read: {error}"))
     return "", LogNode(kind="root", children=reasons)
 
 
-def _loose(run: RunInfo, logs: list[StepFile], query: TranscriptQuery) -> list[LoggedTranscript]:
+def _search(
+    run: RunInfo, split: str, step: int, logs: list[StepFile], query: TranscriptQuery
+) -> list[LoggedTranscript]:
     """Search the first readable log, and join it if the search matches: see `StepReport.search`.
 
     A tree that is too long ends the search of the report. Its page is not searched instead: samples show the contents
@@ -323,13 +310,12 @@ def _loose(run: RunInfo, logs: list[StepFile], query: TranscriptQuery) -> list[L
             if is_tree and isinstance(error, logtree.TooLong):
                 break
             continue
-        found = {
-            ".".join(map(str, logged.at)) for logged in logtree.conversations(root) if query.matches(logged.node.turns)
-        }
-        texts = [logged for logged in texts_of(root, named.split or "", named.step or 0) if query.matches(logged.turns)]
-        if not found:
+        texts = [logged for logged in texts_of(root, split, step) if query.matches(logged.turns)]
+        matching = [logged for logged in logtree.conversations(root) if query.matches(logged.node.turns)]
+        if not matching:
             return texts
+        places = {".".join(map(str, logged.at)) for logged in matching}
         records = trajectories_beside(run, named.path) if is_tree else []
-        whole = join(root, records, named.split or "", named.step or 0, query.check)
-        return [*(logged for logged in whole.loose if logged.at in found), *texts]
+        whole = join(root, records, split, step, query.check)
+        return [*(logged for logged in whole.loose if logged.at in places), *texts]
     raise UnreadablePath("; ".join(reasons))
