@@ -5,7 +5,7 @@ sample belongs to the first archive, in the order below, that holds it. The sour
 samples that it leaves to earlier archives: the archive is scanned again whenever the word changes, and only then.
 """
 
-import hashlib
+import contextlib
 import os
 import re
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from rolloupe.formats.reading.files import FolderEntry, entries, links_of
 from rolloupe.formats.reading.tables.zip_archives import Tables, Unreadable, integers, taken
 from rolloupe.formats.reading.trainer_files import read_json
 from rolloupe.lru import Lru
-from rolloupe.model import Location, RunInfo, Source
+from rolloupe.model import Location, RunInfo
 from rolloupe.storage import is_file, path_state, stamp_of_state
 
 STEPS, EVENTS, AFTERWARDS = "steps", "events", "evals_after_training"
@@ -39,8 +39,6 @@ _KEPT_BYTES = 256 * 2**20
 _open: Lru[str, tuple[tuple[int, int, int], Tables]] = Lru(_KEPT_OPEN)
 
 Row = dict[str, Any]
-
-NO_ID: Final = -(2**62)
 
 RAW = frozenset(("raw_string",))
 """A whole sample in one text, as long as all other columns together: read only with a single sample."""
@@ -66,6 +64,15 @@ class Kind(NamedTuple):
     is_eval: bool = False
     is_trained: bool = False
     is_cancelled: bool = False
+
+    def table(self, name: str) -> str:
+        """Return the name of a table in this form."""
+        return name + self.suffix
+
+    @property
+    def samples(self) -> str:
+        """The name of the table with a row for each sample."""
+        return self.table("samples_data")
 
 
 KINDS: Final = (
@@ -107,21 +114,13 @@ class Outline(NamedTuple):
 
 
 class Merged(NamedTuple):
-    """The archives of a run as they are now. `earlier_ids`: for each, the ids that an earlier one has."""
+    """The archives of a run as they are now."""
 
     archives: list[Archive]
     earlier_ids: dict[str, np.ndarray]
+    """The ids that earlier archives have, by the name of an archive."""
     untrained: list[int]
     """Steps with samples that were not trained; the newest of them may still be."""
-
-    def sources(self) -> list[Source]:
-        """The archives as sources."""
-        return [
-            Source(
-                path=archive.path, name=archive.name, root=archive.root, depends=_word(self.earlier_ids[archive.name])
-            )
-            for archive in self.archives
-        ]
 
 
 NOTHING = Outline(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), MISSING)
@@ -147,20 +146,20 @@ def check_unchanged(tables: Tables) -> None:
 
 def archives_of(run: RunInfo) -> list[Archive]:
     """The archives of a run in merge order."""
-    found = []
+    archives = []
     for part in run.parts:
         if is_file(part.path):
-            found.append(_archive(Location(part.path, links_of(run)), os.path.basename(part.path)))
+            archives.append(_archive(Location(part.path, links_of(run)), os.path.basename(part.path)))
             continue
         for folder in FOLDERS:
             listed = sorted(zips(os.path.join(part.path, folder), links_of(run), folder), key=_place)
-            found += [_archive(entry.location, f"{folder}/{entry.name}") for entry in listed]
-    return found
+            archives += [_archive(entry.location, f"{folder}/{entry.name}") for entry in listed]
+    return archives
 
 
-def stamp_of(source: Source) -> str:
-    """The time of a later evaluation, from the name of its archive; nothing for any other archive."""
-    match = _AFTERWARDS.fullmatch(os.path.basename(source.path))
+def stamp_of(path: str) -> str:
+    """Return the time of a later evaluation, from the name of its archive; nothing for any other archive."""
+    match = _AFTERWARDS.fullmatch(os.path.basename(path))
     return match["stamp"] if match else ""
 
 
@@ -170,13 +169,13 @@ def zips(folder: str, links: str, kind: str) -> list[FolderEntry]:
         listed = entries(folder, links)
     except OSError:
         return []
-    return [entry for entry in listed if not entry.is_folder and not entry.refused and _is_named(entry.name, kind)]
-
-
-def _is_named(name: str, folder: str) -> bool:
-    if folder == AFTERWARDS:
-        return _AFTERWARDS.fullmatch(name) is not None
-    return name in _LAST or _BLOCK.fullmatch(name) is not None
+    pattern = _AFTERWARDS if kind == AFTERWARDS else _BLOCK
+    last = {} if kind == AFTERWARDS else _LAST
+    return [
+        entry
+        for entry in listed
+        if not entry.is_folder and not entry.refused and (entry.name in last or pattern.fullmatch(entry.name))
+    ]
 
 
 def _place(entry: FolderEntry) -> tuple[int, str]:
@@ -185,8 +184,7 @@ def _place(entry: FolderEntry) -> tuple[int, str]:
 
 
 def _archive(location: Location, name: str) -> Archive:
-    match = _AFTERWARDS.fullmatch(os.path.basename(location.path))
-    return Archive(location.path, location.root, name, _state(location.path), match["stamp"] if match else "")
+    return Archive(location.path, location.root, name, _state(location.path), stamp_of(location.path))
 
 
 def _state(path: str) -> tuple[int, int, int]:
@@ -204,31 +202,25 @@ def merged(run: RunInfo) -> Merged:
     cached = _merged.get(run.root)
     if cached is not None and cached[0] == key:
         return cached[1]
-    found = _merge(archives, _trained(Location(summary, links_of(run))))
-    _merged.put(run.root, (key, found))
-    return found
+    summary_values = read_json(Location(summary, links_of(run))) if is_file(summary) else None
+    last = summary_values.get("steps/last_training_step") if isinstance(summary_values, dict) else None
+    whole = _merge(archives, last if isinstance(last, int) and not isinstance(last, bool) else MISSING)
+    _merged.put(run.root, (key, whole))
+    return whole
 
 
 def _merge(archives: list[Archive], trained: int) -> Merged:
-    before = np.empty(0, dtype=np.int64)
-    earlier_ids, steps = {}, np.empty(0, dtype=np.int64)
+    ids, earlier_ids, steps = NOTHING.ids, {}, NOTHING.steps
     for archive in archives:
         outline = outline_of(archive)
-        earlier_ids[archive.name] = (
-            NOTHING.ids if archive.stamp else np.intersect1d(outline.ids, before, assume_unique=True)
-        )
-        if not archive.stamp:  # another process renumbers its samples
-            before = np.union1d(before, outline.ids)
+        earlier_ids[archive.name] = NOTHING.ids
+        if not archive.stamp:  # in an evaluation after training, another process renumbers the samples
+            earlier_ids[archive.name] = np.intersect1d(outline.ids, ids, assume_unique=True)
+            ids = np.union1d(ids, outline.ids)
         steps = np.union1d(steps, outline.steps)
         trained = max(trained, outline.trained)
     untrained = [] if trained == MISSING else [int(step) for step in steps if step > trained]
     return Merged(archives, earlier_ids, untrained)
-
-
-def _trained(summary: Location) -> int:
-    found = read_json(summary) if is_file(summary.path) else None
-    last = found.get("steps/last_training_step") if isinstance(found, dict) else None
-    return last if isinstance(last, int) and not isinstance(last, bool) else MISSING
 
 
 def outline_of(archive: Archive) -> Outline:
@@ -236,18 +228,17 @@ def outline_of(archive: Archive) -> Outline:
     cached = _outlines.get(archive.path)
     if cached is not None and cached[0] == archive.state:
         return cached[1]
-    try:
-        found = _outlined(tables_of(archive.location))
-    except Unreadable:
-        found = NOTHING
-    _outlines.put(archive.path, (archive.state, found), found.nbytes)
-    return found
+    outline = NOTHING
+    with contextlib.suppress(Unreadable):
+        outline = _outlined(tables_of(archive.location))
+    _outlines.put(archive.path, (archive.state, outline), outline.nbytes)
+    return outline
 
 
 def _outlined(tables: Tables) -> Outline:
     ids, steps, trained = NOTHING.ids, NOTHING.steps, MISSING
     for kind in KINDS:
-        table = tables.columns(name_of("samples_data", kind), frozenset(("sample_id", "group_id", "step")), MAX_SAMPLES)
+        table = tables.columns(kind.samples, frozenset(("sample_id", "group_id", "step")), MAX_SAMPLES)
         if table is None:
             continue
         ids = np.union1d(ids, marks(integers(table, "sample_id", MISSING), integers(table, "group_id", 0)))
@@ -266,11 +257,7 @@ def marks(samples: np.ndarray, groups: np.ndarray) -> np.ndarray:
 
 def kinds_in(tables: Tables) -> list[Kind]:
     """The kinds of samples for which an archive has tables."""
-    return [kind for kind in KINDS if tables.has(name_of("samples_data", kind))]
-
-
-def _word(ids: np.ndarray) -> str:
-    return hashlib.blake2b(ids.tobytes(), digest_size=8).hexdigest() if len(ids) else ""
+    return [kind for kind in KINDS if tables.has(kind.samples)]
 
 
 class Facts(NamedTuple):
@@ -283,16 +270,6 @@ class Facts(NamedTuple):
     """Tables whose rows were cut because there are too many."""
 
 
-def name_of(table: str, kind: Kind) -> str:
-    """The name of a table in one of its forms."""
-    return table + kind.suffix
-
-
-def kind_of(table: str) -> Kind | None:
-    """The form of a `samples_data` table, by its name."""
-    return next((kind for kind in KINDS if name_of("samples_data", kind) == table), None)
-
-
 class Index(NamedTuple):
     """The rows of a table in the order of their samples."""
 
@@ -300,15 +277,18 @@ class Index(NamedTuple):
     ids: np.ndarray
     order: np.ndarray
 
-    def of(self, sample: int) -> np.ndarray:
-        """The numbers of the rows of a sample, ascending."""
-        low, high = np.searchsorted(self.ids, (sample, sample + 1))
-        return np.sort(self.order[low : min(high, low + MAX_ROWS)])
+    def counts(self, samples: np.ndarray) -> np.ndarray:
+        """Return the number of rows of each sample."""
+        return np.searchsorted(self.ids, samples, side="right") - np.searchsorted(self.ids, samples)
 
-    def count(self, sample: int) -> int:
-        """The number of rows of a sample."""
-        low, high = np.searchsorted(self.ids, (sample, sample + 1))
-        return int(high - low)
+    def rows_of(self, samples: np.ndarray) -> list[list[Row]]:
+        """Return the rows of each sample, at most `MAX_ROWS`, in the order of the table; none without an id."""
+        starts = np.searchsorted(self.ids, samples)
+        counts = np.where(samples >= 0, np.minimum(self.counts(samples), MAX_ROWS), 0)
+        numbers = [np.sort(self.order[at : at + count]) for at, count in zip(starts, counts, strict=True)]
+        wanted = np.unique(np.concatenate(numbers)) if numbers else np.empty(0, dtype=np.int64)
+        rows = dict(zip(wanted.tolist(), taken(self.table, wanted), strict=True)) if len(wanted) else {}
+        return [[rows[number] for number in of_sample.tolist()] for of_sample in numbers]
 
 
 class KindTables:
@@ -316,90 +296,67 @@ class KindTables:
 
     def __init__(self, tables: Tables, kind: Kind) -> None:
         self.kind = kind
-        self.samples = tables.table(name_of("samples_data", kind), RAW, MAX_SAMPLES)
-        self.ids = np.empty(0, dtype=np.int64) if self.samples is None else integers(self.samples, "sample_id", NO_ID)
         self.tables = tables
-        self._prompts = tables.table(name_of("prompts", kind), most=MAX_PROMPTS)
-        self._prompt_rows = self._index_prompts()
-        self._about = {name: found for name in ABOUT if (found := self._index(name)) is not None}
-
-    def _index(self, name: str) -> Index | None:
-        table = self.tables.table(name_of(name, self.kind))
-        if table is None:
-            return None
-        ids = integers(table, "sample_id", NO_ID)
-        order = np.argsort(ids, kind="stable")
-        return Index(table, ids[order], order)
-
-    def _prompt_key(self) -> tuple[str, ...]:
-        return ("step", "sample_idx") if self.kind.is_eval else ("group_id",)
-
-    def _index_prompts(self) -> dict[tuple[Any, ...], int]:
-        if self._prompts is None:
-            return {}
-        columns = [integers(self._prompts, name, NO_ID).tolist() for name in self._prompt_key()]
-        if self.kind.is_eval:
-            columns.append(texts(self._prompts, "eval_name"))
-        return {key: number for number, key in enumerate(zip(*columns, strict=True))}
+        self.samples = tables.table(kind.samples, RAW, MAX_SAMPLES)
+        self.ids = np.empty(0, dtype=np.int64) if self.samples is None else integers(self.samples, "sample_id", MISSING)
+        self._prompts = tables.table(kind.table("prompts"), most=MAX_PROMPTS)
+        self._prompt_key = ("step", "sample_idx", "eval_name") if kind.is_eval else ("group_id",)
+        self._prompt_rows: dict[tuple[Any, ...], int] = {}
+        if self._prompts is not None:
+            columns = [
+                texts(self._prompts, name) if name == "eval_name" else integers(self._prompts, name, MISSING).tolist()
+                for name in self._prompt_key
+            ]
+            self._prompt_rows = {key: number for number, key in enumerate(zip(*columns, strict=True))}
+        self._about: dict[str, Index] = {}
+        for name in ABOUT:
+            if (table := tables.table(kind.table(name))) is not None:
+                ids = integers(table, "sample_id", MISSING)
+                order = np.argsort(ids, kind="stable")
+                self._about[name] = Index(table, ids[order], order)
 
     def nth_without_id(self, number: int) -> int:
-        """The ordinal, from 1 on, of a sample without an id within its group."""
+        """Return the ordinal, from 1 on, of a sample without an id within its group."""
         assert self.samples is not None
         groups = integers(self.samples, "group_id", 0)
         return int(((groups == groups[number]) & (self.ids < 0))[: number + 1].sum())
 
     def facts(self, numbers: np.ndarray, *, raw: bool = False) -> list[Facts]:
-        """All rows about some samples, given by the numbers of their rows, ascending."""
+        """Return all rows about some samples, given by the numbers of their rows, ascending."""
         if self.samples is None:
             return []
-        rows = taken(self.samples, numbers)
-        about: list[dict[str, list[Row]]] = [{} for _ in rows]
-        ids = [int(self.ids[number]) for number in numbers]
+        rows, ids = taken(self.samples, numbers), self.ids[numbers]
+        table = self.tables.table(self.kind.samples, most=MAX_SAMPLES) if raw else None
+        if table is not None and "raw_string" in table.column_names:
+            for row, raw_column in zip(rows, taken(table.select(["raw_string"]), numbers), strict=True):
+                row.update(raw_column)
+        facts = [Facts(*pair, {}, []) for pair in zip(rows, self._prompts_of(rows), strict=True)]
         for name, index in self._about.items():
-            self._share(name, index, ids, about)
-        if raw:
-            self._add_raw(rows, numbers)
-        prompts = self._prompts_of(rows)
-        cut = [[name for name, index in self._about.items() if index.count(sample_id) > MAX_ROWS] for sample_id in ids]
-        return [Facts(*four) for four in zip(rows, prompts, about, cut, strict=True)]
+            for sample, about, count in zip(facts, index.rows_of(ids), index.counts(ids), strict=True):
+                if about:
+                    sample.about[name] = about
+                if count > MAX_ROWS:
+                    sample.cut.append(name)
+        return facts
 
-    def weights(self, numbers: np.ndarray) -> list[int]:
-        """The number of rows about each of some samples."""
-        found = np.ones(len(numbers), dtype=np.int64)
+    def weights(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the number of rows about each of some samples."""
+        weights = np.ones(len(numbers), dtype=np.int64)
         for index in self._about.values():
-            low = np.searchsorted(index.ids, self.ids[numbers])
-            found += np.minimum(np.searchsorted(index.ids, self.ids[numbers], side="right") - low, MAX_ROWS)
-        return [int(number) for number in found]
-
-    @staticmethod
-    def _share(name: str, index: Index, ids: Sequence[int], about: list[dict[str, list[Row]]]) -> None:
-        row_numbers = [index.of(sample_id) if sample_id >= 0 else np.empty(0, dtype=np.int64) for sample_id in ids]
-        wanted = np.unique(np.concatenate(row_numbers)) if row_numbers else np.empty(0, dtype=np.int64)
-        if not len(wanted):
-            return
-        rows = dict(zip(wanted.tolist(), taken(index.table, wanted), strict=True))
-        for found, numbers in zip(about, row_numbers, strict=True):
-            if len(numbers):
-                found[name] = [rows[number] for number in numbers.tolist()]
+            weights += np.minimum(index.counts(self.ids[numbers]), MAX_ROWS)
+        return weights
 
     def _prompts_of(self, rows: Sequence[Row]) -> list[Row]:
         if self._prompts is None:
             return [{} for _ in rows]
-        names = (*self._prompt_key(), "eval_name") if self.kind.is_eval else self._prompt_key()
-        places = [self._prompt_rows.get(tuple(row.get(name) for name in names)) for row in rows]
+        places = [self._prompt_rows.get(tuple(row.get(name) for name in self._prompt_key)) for row in rows]
         wanted = np.unique(np.array([place for place in places if place is not None], dtype=np.int64))
-        found = dict(zip(wanted.tolist(), taken(self._prompts, wanted), strict=True))
-        return [found.get(place, {}) if place is not None else {} for place in places]
-
-    def _add_raw(self, rows: Sequence[Row], numbers: np.ndarray) -> None:
-        table = self.tables.table(name_of("samples_data", self.kind), most=MAX_SAMPLES)
-        if table is not None and "raw_string" in table.column_names:
-            for row, raw_column in zip(rows, taken(table.select(["raw_string"]), numbers), strict=True):
-                row.update(raw_column)
+        prompts = dict(zip(wanted.tolist(), taken(self._prompts, wanted), strict=True))
+        return [prompts.get(place, {}) if place is not None else {} for place in places]
 
 
 def texts(table: pa.Table, name: str) -> list[str]:
-    """A column as texts; all empty without such a column."""
+    """Return a column as texts; all empty without such a column."""
     if name not in table.column_names:
         return [""] * table.num_rows
     rows = taken(table.select([name]), np.arange(table.num_rows))

@@ -4,7 +4,7 @@ Source: Telescope 0.1.2, `orchestrator/loggers/event_logger.py` and `wandb_logge
 they wrote. One table has a row for each sample; other tables hold turns, tool calls, metrics, tags and golden answers.
 """
 
-import json
+import hashlib
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from rolloupe.formats.base import Format
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading import trainer_files as trainer
 from rolloupe.formats.reading.files import alone, file_of, is_one_file, links_of
+from rolloupe.formats.reading.json_documents import unpacked
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.reading.tables.zip_archives import Unreadable, integers, taken
 from rolloupe.formats.telescope.archives import (
@@ -26,15 +27,12 @@ from rolloupe.formats.telescope.archives import (
     MISSING,
     SUMMARY,
     UNDISPATCHED,
-    Facts,
     KindTables,
     archives_of,
     check_unchanged,
-    kind_of,
     kinds_in,
     marks,
     merged,
-    name_of,
     tables_of,
     zips,
 )
@@ -147,7 +145,13 @@ class Telescope(Format):
 
     def sources(self, run: RunInfo) -> list[Source]:
         """`Source.depends` identifies the samples that an archive leaves to others."""
-        return merged(run).sources()
+        whole = merged(run)
+        sources = []
+        for archive in whole.archives:
+            ids = whole.earlier_ids[archive.name]
+            word = hashlib.blake2b(ids.tobytes(), digest_size=8).hexdigest() if len(ids) else ""
+            sources.append(Source(path=archive.path, name=archive.name, root=archive.root, depends=word))
+        return sources
 
     def step_states(self, run: RunInfo) -> dict[tuple[str, int], str]:
         """The last step may have been generated in part, and never trained."""
@@ -164,7 +168,7 @@ class Telescope(Format):
             return
         earlier_ids = merged(run).earlier_ids.get(source.name, np.empty(0, dtype=np.int64))
         for kind in kinds_in(tables):
-            kind_tables = tables.derived(name_of("samples_data", kind), partial(KindTables, tables, kind))
+            kind_tables = tables.derived(kind.samples, partial(KindTables, tables, kind))
             try:
                 check_unchanged(tables)
             except Unreadable as error:
@@ -200,8 +204,10 @@ class Telescope(Format):
             except Unreadable:
                 continue
             if table is not None:
-                found = taken(table, np.arange(min(table.num_rows, MAX_METRIC_ROWS)))
-                rows += [{"step": row.get("step"), _metric_name(row): row.get("value")} for row in found]
+                for row in taken(table, np.arange(min(table.num_rows, MAX_METRIC_ROWS))):
+                    parts = (row.get("section"), row.get("group"), row.get("metric"))
+                    name = "/".join(part for part in parts if isinstance(part, str) and part)
+                    rows.append({"step": row.get("step"), name or "metric": row.get("value")})
         return trainer.merged_metrics(rows)
 
     def trainer_files(self, run: RunInfo) -> list[Source]:
@@ -209,19 +215,18 @@ class Telescope(Format):
 
     def config(self, run: RunInfo) -> dict[str, Any]:
         """Members of W&B's summary that are not numbers appear under `summary`."""
-        found = trainer.read_json(_file(run, CONFIG))
+        config = fields.as_dict(trainer.read_json(_file(run, CONFIG)))
         summary = trainer.read_json(_file(run, SUMMARY))
-        config = found if isinstance(found, dict) else {}
         if isinstance(summary, dict):
-            config |= {"summary": {key: _parsed(value) for key, value in summary.items()}}
+            config |= {"summary": {key: fields.showable(unpacked(value)) for key, value in summary.items()}}
         return config
 
     def files(self, run: RunInfo) -> list[RunFile]:
         if not is_folder(run.root):
             return trainer.described_files([(run.root, Path(run.root).name, "samples")])
-        found = [(archive.path, archive.name, "samples") for archive in archives_of(run)]
-        found += [(one.path, name, what) for name, what in _WHAT.items() if (one := _file(run, name))]
-        return trainer.described_files(found)
+        listed = [(archive.path, archive.name, "samples") for archive in archives_of(run)]
+        listed += [(place.path, name, what) for name, what in _WHAT.items() if (place := _file(run, name))]
+        return trainer.described_files(listed)
 
 
 def _fits(location: Location) -> bool:
@@ -229,52 +234,36 @@ def _fits(location: Location) -> bool:
         tables = tables_of(location)
     except Unreadable:
         return False
-    return bool(kinds_in(tables)) and any(tables.has(name_of("prompts", kind)) for kind in KINDS)
+    return bool(kinds_in(tables)) and any(tables.has(kind.table("prompts")) for kind in KINDS)
 
 
 def _rows(run: RunInfo, source: Source, kind_tables: KindTables, earlier_ids: np.ndarray) -> Iterator[Scanned]:
-    """The rows of one kind that an archive contributes, in the order of its table."""
-    row_numbers, repeated = _own_rows(kind_tables, earlier_ids)
-    if repeated:
-        table = name_of("samples_data", kind_tables.kind)
+    """Yield the rows of one kind that an archive contributes, in the order of its table."""
+    if kind_tables.samples is None:
+        return
+    row_marks = marks(kind_tables.ids, integers(kind_tables.samples, "group_id", 0))
+    is_first = (kind_tables.ids == UNDISPATCHED) | (kind_tables.ids == MISSING)
+    is_first[np.unique(row_marks, return_index=True)[1]] = True
+    is_own = ~np.isin(row_marks, earlier_ids)
+    table = kind_tables.kind.samples
+    if repeated := int((is_own & ~is_first).sum()):
         yield Problem(source=source.name, reason=f"{table}: {repeated:,} rows have the id of an earlier one: left out")
-    start = 0
+    row_numbers, start = np.flatnonzero(is_first & is_own), 0
     while start < len(row_numbers):
         numbers = row_numbers[start : start + CHUNK_ROWS]
-        few = int(np.searchsorted(np.cumsum(kind_tables.weights(numbers)), CHUNK_ROWS)) + 1
-        numbers = numbers[:few]
+        numbers = numbers[: int(np.searchsorted(np.cumsum(kind_tables.weights(numbers)), CHUNK_ROWS)) + 1]
         start += len(numbers)
         for number, facts in zip(numbers.tolist(), kind_tables.facts(numbers), strict=True):
-            yield _row(run, source, kind_tables, number, facts)
-
-
-def _own_rows(kind_tables: KindTables, earlier_ids: np.ndarray) -> tuple[np.ndarray, int]:
-    """The numbers of the rows that belong to this archive, not to earlier ones, and the number of repeats."""
-    if kind_tables.samples is None:
-        return np.empty(0, dtype=np.int64), 0
-    row_marks = marks(kind_tables.ids, integers(kind_tables.samples, "group_id", 0))
-    _, first = np.unique(row_marks, return_index=True)
-    is_first = np.zeros(len(row_marks), dtype=bool)
-    is_first[first] = True
-    is_first |= (kind_tables.ids == UNDISPATCHED) | (kind_tables.ids == MISSING)
-    is_own = ~np.isin(row_marks, earlier_ids)
-    return np.flatnonzero(is_first & is_own), int((is_own & ~is_first).sum())
-
-
-def _row(run: RunInfo, source: Source, kind_tables: KindTables, number: int, facts: Facts) -> Scanned:
-    try:
-        return sampled(run, source, kind_tables, number, facts).row
-    except Unusable as error:
-        reason = str(error)
-    except Exception as error:  # a defect of ours must not cost the rows after it
-        reason = defect(error)
-    table = name_of("samples_data", kind_tables.kind)
-    return Problem(source=source.name, reason=f"{table}, row {number}: {reason}")
+            try:
+                yield sampled(run, source, kind_tables, number, facts).row
+            except Exception as error:  # a defect of ours must not cost the rows after it
+                reason = str(error) if isinstance(error, Unusable) else defect(error)
+                yield Problem(source=source.name, reason=f"{table}, row {number}: {reason}")
 
 
 def _kind_tables(source: Source, locator: Locator) -> KindTables:
-    """The tables that a locator refers to. Raises `SourceChanged`."""
-    kind = kind_of(locator.part)
+    """Return the tables that a locator refers to. Raises `SourceChanged`."""
+    kind = next((kind for kind in KINDS if kind.samples == locator.part), None)
     try:
         tables = tables_of(source.location)
     except Unreadable as error:
@@ -307,45 +296,21 @@ def ranges_of(folder: Path, links: str) -> Ranges:
             rewards.append((name, low, high))
     metrics: dict[str, Range] = {}
     for environment in (*_listed(summary, "env_details"), *_listed(summary, "eval_env_details")):
-        declared = environment.get("metrics_ranges")
-        for name, bounds in declared.items() if isinstance(declared, dict) else ():
-            if found := _range(name, bounds):
-                metrics.setdefault(name, found)
+        for name, bounds in fields.as_dict(environment.get("metrics_ranges")).items():
+            low, high = (fields.number(fields.as_dict(bounds).get(end)) for end in ("min", "max"))
+            if low is not None and high is not None and low < high:
+                ends = (high, low) if bounds.get("invert") is True else (low, high)
+                metrics.setdefault(name, (name, *ends))
     span = (min(low for _, low, _ in rewards), max(high for _, _, high in rewards)) if rewards else None
     return Ranges(span, tuple(rewards), tuple(metrics.values()))
 
 
-def _range(name: str, bounds: Any) -> Range | None:
-    if not isinstance(bounds, dict):
-        return None
-    low, high = fields.number(bounds.get("min")), fields.number(bounds.get("max"))
-    if low is None or high is None or not low < high:
-        return None
-    return (name, high, low) if bounds.get("invert") is True else (name, low, high)
-
-
 def _listed(document: Any, key: str) -> list[dict[str, Any]]:
-    value = _parsed(document.get(key)) if isinstance(document, dict) else None
-    return [member for member in value if isinstance(member, dict)] if isinstance(value, list) else []
-
-
-def _parsed(value: Any) -> Any:
-    """The value of a text that holds JSON; any other value unchanged."""
-    if not (isinstance(value, str) and value[:1] in ("[", "{")):
-        return value
-    try:
-        return fields.showable(json.loads(value))
-    except (ValueError, RecursionError):
-        return value
-
-
-def _metric_name(row: dict[str, Any]) -> str:
-    parts = (row.get("section"), row.get("group"), row.get("metric"))
-    return "/".join(part for part in parts if isinstance(part, str) and part) or "metric"
+    return fields.dicts(unpacked(document.get(key))) if isinstance(document, dict) else []
 
 
 def _file(run: RunInfo, name: str) -> Location | None:
-    """The place of one of the files beside the archives, None without a readable one."""
+    """Return the place of one of the files beside the archives, None without a readable one."""
     return _below(Path(run.root), name, links_of(run)) if is_folder(run.root) else None
 
 

@@ -11,7 +11,7 @@ themselves only if the archive holds no message at all.
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -20,8 +20,8 @@ from rolloupe import text
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.codecs import MAX_WINDOW_LOG
 from rolloupe.formats.reading.records import TOO_LARGE, Unusable
-from rolloupe.formats.telescope.archives import UNDISPATCHED, Facts, Kind, KindTables, Row, name_of, stamp_of
-from rolloupe.model import Locator, Part, RunInfo, Sample, SampleRow, Source, Status, ToolCall, Turn
+from rolloupe.formats.telescope.archives import UNDISPATCHED, Facts, Kind, KindTables, Row, stamp_of
+from rolloupe.model import Locator, Part, RunInfo, Sample, SampleRow, Source, ToolCall, Turn
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -65,31 +65,25 @@ class UnpackedTexts:
         self.notes: list[str] = []
 
     def of(self, value: object) -> str:
-        """A text, packed or not."""
+        """Return a text, packed or not."""
         if isinstance(value, str):
             return text.clean(value)
         if not isinstance(value, bytes) or not value:
             return ""
-        data = self._unpacked(value) if value.startswith(_FRAME) else value[: self.left]
+        note, data = "", value[: self.left]
+        if value.startswith(_FRAME):
+            try:
+                decoder = zstd.ZstdDecompressor(options=_WINDOW)
+                data = decoder.decompress(value, max_length=max(1, self.left))
+                if not decoder.eof:
+                    most = f"more than {MAX_TEXT_BYTES >> 20} MiB of text"
+                    note = f"{most}, or text that is cut off: the rest is not shown"
+            except (zstd.ZstdError, EOFError, ValueError) as error:
+                note, data = f"a text could not be unpacked: {str(error)[:200]}", b""
+        if note and note not in self.notes:
+            self.notes.append(note)
         self.left -= len(data)
         return text.clean(data.decode("utf-8", errors="replace"))
-
-    def _unpacked(self, value: bytes) -> bytes:
-        try:
-            decoder = zstd.ZstdDecompressor(options=_WINDOW)
-            data = decoder.decompress(value, max_length=max(1, self.left))
-            if not decoder.eof:
-                self._note(
-                    f"more than {MAX_TEXT_BYTES >> 20} MiB of text, or text that is cut off: the rest is not shown"
-                )
-        except (zstd.ZstdError, EOFError, ValueError) as error:
-            self._note(f"a text could not be unpacked: {str(error)[:200]}")
-            return b""
-        return data
-
-    def _note(self, what: str) -> None:
-        if what not in self.notes:
-            self.notes.append(what)
 
 
 class Sampled(NamedTuple):
@@ -101,7 +95,7 @@ class Sampled(NamedTuple):
     texts: UnpackedTexts
 
     def sample(self, locator: Locator) -> Sample:
-        """The sample whole."""
+        """Return the whole sample."""
         notes = list(self.texts.notes)
         notes += [f"more rows of {name} than are read: the rest is left out" for name in self.facts.cut]
         if self.row.status == "aborted" and not any(turn.origin == "response" for turn in self.turns):
@@ -125,8 +119,9 @@ def sampled(run: RunInfo, source: Source, kind_tables: KindTables, number: int, 
     turns = [*prompt_turns(facts.prompt), *response_turns(facts, texts)]
     row = _identified(source, kind_tables, number, facts.row)
     _fill(row, kind_tables.kind, facts)
-    row.metrics, row.tags = _metrics(facts), _tags(facts, kind_tables.kind)
-    row.prompt, row.response = _prompt_text(turns), _joined(turns, "response")
+    # For lists and searches, the user's part comes first, as many prompts share one system part.
+    row.prompt = _joined(sorted(turns, key=lambda turn: turn.role == "system"), "prompt")
+    row.response = _joined(turns, "response")
     row.messages = [turn for turn in turns if turn.origin == "response"]
     if key := run.reading.group_by:
         row.group = fields.name(row.tags.get(key, row.metrics.get(key, row.env if key == "env" else None))) or row.group
@@ -144,7 +139,7 @@ def _identified(source: Source, kind_tables: KindTables, number: int, record: Ro
     if fields.is_too_large(step):
         raise Unusable(f"step {step} {TOO_LARGE}")
     if kind.is_eval:
-        stamp = stamp_of(source)
+        stamp = stamp_of(source.path)
         split = f"eval/{fields.name(record.get('eval_name')) or 'unnamed'}{_AFTERWARDS if stamp else ''}"
         group, index = fields.name(record.get("sample_idx")), fields.name(record.get("completion_idx"))
         index = f"{index or '0'}-{stamp}" if stamp else index
@@ -158,7 +153,7 @@ def _identified(source: Source, kind_tables: KindTables, number: int, record: Ro
         ordinal=sample if sample >= 0 else _LAST + number,
         start=number,
         length=0,
-        part=name_of("samples_data", kind),
+        part=kind.samples,
         uid=str(sample) if sample >= 0 else "",
     )
 
@@ -166,54 +161,39 @@ def _identified(source: Source, kind_tables: KindTables, number: int, record: Ro
 def _fill(row: SampleRow, kind: Kind, facts: Facts) -> None:
     record, prompt = facts.row, facts.prompt
     generations = facts.about.get("generations", [])
-    row.status, row.status_raw = _status(record, kind)
+    row.status, row.status_raw = fields.status(record.get("stop_reason"))
+    if row.status_raw in _FINISHED:
+        row.status = "completed"
     row.discarded = "" if kind.is_trained or kind.is_eval else str(record.get("discard_reason") or "unknown")[:200]
     row.env = fields.name(record.get("env")) or fields.name(prompt.get("env")) or ""
     row.turns = len(generations)
     row.response_tokens = _sum([generation.get("tokens") for generation in generations])
-    row.prompt_tokens = next(
-        iter(filter(None, (fields.count(generation.get("prompt_tokens")) for generation in generations))), None
-    )
+    counts = (fields.count(generation.get("prompt_tokens")) for generation in generations)
+    row.prompt_tokens = next(filter(None, counts), None)
     row.prompt_tokens = row.prompt_tokens or _sum(
-        [prompt.get(f"tokens_{name}") for name in ("prompt", "system_prompt")]
+        [prompt.get(key) for key in ("tokens_prompt", "tokens_system_prompt")]
     )
-    if not kind.is_cancelled:  # their reward of 0 comes from no grader
-        row.total_tokens = fields.count(record.get("total_tokens"))
-        row.reward, row.advantage = (fields.number(record.get(name)) for name in ("reward", "advantage"))
-
-
-def _status(record: Row, kind: Kind) -> tuple[Status, str]:
-    if kind.is_cancelled:
-        return "aborted", "cancelled"
-    found, word = fields.status(record.get("stop_reason"))
-    return ("completed", word) if word in _FINISHED else (found, word)
-
-
-def _sum(values: list[Any]) -> int | None:
-    found = [count for value in values if (count := fields.count(value)) is not None]
-    return fields.count(sum(found)) if found else None
-
-
-def _metrics(facts: Facts) -> dict[str, float]:
-    named = {
+    measured = {
         str(row.get("metric_name") or "metric"): row.get("value") for row in facts.about.get("rollouts_metrics", [])
     }
-    named |= {name: facts.row[name] for name in NUMBERS if name in facts.row}
-    return {text.clean(name): value for name, number in named.items() if (value := fields.number(number)) is not None}
-
-
-def _tags(facts: Facts, kind: Kind) -> dict[str, str]:
-    found = {
+    measured |= {name: record[name] for name in NUMBERS if name in record}
+    row.metrics = {text.clean(name): value for name, value in fields.numbers(measured).items()}
+    row.tags = {
         text.clean(str(tag.get("tag_name") or "tag")): short
         for tag in facts.about.get("sample_tags", [])
         if (short := fields.tag(tag.get("tag_value")))
     }
-    return found | ({"cancelled": "yes"} if kind.is_cancelled else {})
+    if kind.is_cancelled:
+        row.status, row.status_raw = "aborted", "cancelled"
+        row.tags["cancelled"] = "yes"
+    else:  # the reward of 0 of a cancelled sample comes from no grader
+        row.total_tokens = fields.count(record.get("total_tokens"))
+        row.reward, row.advantage = (fields.number(record.get(name)) for name in ("reward", "advantage"))
 
 
-def _prompt_text(turns: list[Turn]) -> str:
-    """The prompt for lists and searches alone: the user's part first, as many prompts share one system part."""
-    return _joined(sorted(turns, key=lambda turn: turn.role == "system"), "prompt")
+def _sum(values: list[Any]) -> int | None:
+    counts = [count for value in values if (count := fields.count(value)) is not None]
+    return fields.count(sum(counts)) if counts else None
 
 
 def _joined(turns: list[Turn], origin: str) -> str:
@@ -221,73 +201,64 @@ def _joined(turns: list[Turn], origin: str) -> str:
 
 
 def _extra(facts: Facts, row: SampleRow, texts: UnpackedTexts) -> dict[str, Any]:
-    """Every column without a place of its own, and rows with values that do not fit theirs."""
-    found = {
+    """Return every column without a place of its own, and rows with values that do not fit theirs."""
+    extra = {
         key: texts.of(value) if isinstance(value, bytes) else value
         for key, value in facts.row.items()
         if key not in _PLACED and value not in (None, "", b"")
     }
-    found |= {f"prompts.{key}": value for key, value in facts.prompt.items() if key not in _OF_PROMPT and value}
+    extra |= {f"prompts.{key}": value for key, value in facts.prompt.items() if key not in _OF_PROMPT and value}
     tags = {
         str(tag.get("tag_name")): tag.get("tag_value")
         for tag in facts.about.get("sample_tags", [])
         if tag.get("tag_value") and str(tag.get("tag_name")) not in row.tags
     }
     answers = {str(row.get("key")): row.get("value") for row in facts.about.get("golden_answers", [])}
-    found |= {"sample_tags": tags} if tags else {}
-    return found | ({"golden_answers": answers} if len(answers) > 1 else {})
+    extra |= {"sample_tags": tags} if tags else {}
+    return extra | ({"golden_answers": answers} if len(answers) > 1 else {})
 
 
 TIMINGS = ("queue_time", "ttft", "prefill_time", "decode_time", "inference_time", "e2e_latency")
 
 
 def prompt_turns(prompt: Row) -> list[Turn]:
-    """The turns of a prompt."""
-    named = (("system", "system_prompt", "tokens_system_prompt"), ("user", "prompt", "tokens_prompt"))
-    found = []
-    for role, column, tokens in named:
+    """Return the turns of a prompt."""
+    turns = []
+    for role, column in (("system", "system_prompt"), ("user", "prompt")):
         content = prompt.get(column)
         if isinstance(content, str) and content:
             parts = [Part(kind="text", text=text.clean(content))]
-            found.append(Turn(role=role, parts=parts, tokens=fields.count(prompt.get(tokens)) or None))
-    return found
+            turns.append(Turn(role=role, parts=parts, tokens=fields.count(prompt.get(f"tokens_{column}")) or None))
+    return turns
 
 
 def response_turns(facts: Facts, texts: UnpackedTexts) -> list[Turn]:
-    """The turns of a response: the main agent's first, then those of each agent below it."""
-    calls = sorted(facts.about.get("tool_calls", []), key=lambda row: fields.integer(row.get("tool_call_idx")) or 0)
-    cards, answered = _by_place(calls), _by_place(calls, _answered_at)
+    """Return the turns of a response: the main agent's first, then those of each agent below it."""
+    calls = sorted(facts.about.get("tool_calls", []), key=_number)
+    cards, answered = _by_place(calls), _by_place(calls, answered=True)
     answers = _by_place(facts.about.get("env_responses", []))
     infos, metrics = (_by_place(facts.about.get(name, [])) for name in ("info_turns", "turn_metrics"))
-    found: list[Turn] = []
+    turns: list[Turn] = []
     for place, generations in sorted(_by_place(facts.about.get("generations", [])).items()):
         for number, generation in enumerate(generations):
             turn = _generation(generation, place, texts, cards.get(place, []) if not number else [])
             if not number:
                 _inform(turn, infos.get(place, []), metrics.get(place, []))
-            found.append(turn)
-        found += answer_turns(answers.pop(place, []), answered.pop(place, []), texts)
+            turns.append(turn)
+        turns += answer_turns(answers.pop(place, []), answered.pop(place, []), texts)
     for place in sorted({*answers, *answered}):  # of missing generations
-        found += answer_turns(answers.get(place, []), answered.get(place, []), texts)
-    return found
+        turns += answer_turns(answers.get(place, []), answered.get(place, []), texts)
+    return turns
 
 
-def _place(row: Row) -> Place:
-    return fields.integer(row.get("agent_id")) or 0, fields.integer(row.get("generation_idx")) or 0
-
-
-def _answered_at(call: Row) -> Place:
-    """The place of the message that answers a call."""
-    agent, generation = _place(call)
-    other = fields.integer(call.get("env_response_generation_idx"))
-    return agent, generation if other is None or other < 0 else other
-
-
-def _by_place(rows: Iterable[Row], place: Callable[[Row], Place] = _place) -> dict[Place, list[Row]]:
-    found: dict[Place, list[Row]] = defaultdict(list)
+def _by_place(rows: Iterable[Row], *, answered: bool = False) -> dict[Place, list[Row]]:
+    """Return rows by agent and generation; calls on request by those of the message that answers them."""
+    by_place: dict[Place, list[Row]] = defaultdict(list)
     for row in rows:
-        found[place(row)].append(row)
-    return found
+        agent, generation = (fields.integer(row.get(key)) or 0 for key in ("agent_id", "generation_idx"))
+        other = fields.integer(row.get("env_response_generation_idx")) if answered else None
+        by_place[agent, generation if other is None or other < 0 else other].append(row)
+    return by_place
 
 
 def _generation(row: Row, place: Place, texts: UnpackedTexts, calls: Sequence[Row]) -> Turn:
@@ -310,26 +281,25 @@ def _generation(row: Row, place: Place, texts: UnpackedTexts, calls: Sequence[Ro
 
 
 def _with_calls(parts: list[Part], calls: Sequence[Row]) -> list[Part]:
-    """The parts of a model's text, with its calls from the table; verbatim all the same."""
-    cards = [_card(row) for row in calls]
+    """Return the parts of a model's text, with its calls from the table; verbatim all the same."""
+    cards = [
+        ToolCall(
+            name=text.clean(str(row.get("tool_name") or "")),
+            arguments=text.clean(str(row.get("arguments") or "")),
+            id=call_id(row),
+            error=text.clean(str(row.get("error") or "")),
+        )
+        for row in calls
+    ]
     written = [number for number, part in enumerate(parts) if part.kind == "tool_call"]
     if len(written) == len(cards):
         for number, card in zip(written, cards, strict=True):
             parts[number] = replace(parts[number], call=card)
         return parts
-    shown = [str(row.get("raw_text") or text.call_text(card)) for row, card in zip(calls, cards, strict=True)]
-    return parts + [
-        Part(kind="tool_call", text=call_text, raw="", call=card) for call_text, card in zip(shown, cards, strict=True)
-    ]
-
-
-def _card(row: Row) -> ToolCall:
-    return ToolCall(
-        name=text.clean(str(row.get("tool_name") or "")),
-        arguments=text.clean(str(row.get("arguments") or "")),
-        id=call_id(row),
-        error=text.clean(str(row.get("error") or "")),
-    )
+    for row, card in zip(calls, cards, strict=True):
+        shown = str(row.get("raw_text") or text.call_text(card))
+        parts.append(Part(kind="tool_call", text=shown, raw="", call=card))
+    return parts
 
 
 def _inform(turn: Turn, infos: Sequence[Row], metrics: Sequence[Row]) -> None:
@@ -345,7 +315,7 @@ def _inform(turn: Turn, infos: Sequence[Row], metrics: Sequence[Row]) -> None:
 
 
 def label_of(answers: Sequence[Row]) -> str:
-    """The golden answer: one text, or one line for each key if they differ."""
+    """Return the golden answer: one text, or one line for each key if they differ."""
     pairs = {str(row.get("key") or ""): str(row.get("value")) for row in answers if row.get("value") is not None}
     if len(set(pairs.values())) <= 1:
         return text.clean(next(iter(pairs.values()), ""))
@@ -353,7 +323,7 @@ def label_of(answers: Sequence[Row]) -> str:
 
 
 def as_json(facts: Facts, texts: UnpackedTexts) -> bytes:
-    """Every row about a sample as one JSON document, its texts unpacked."""
+    """Return every row about a sample as one JSON document, its texts unpacked."""
 
     def shown(row: Row) -> Row:
         return {key: texts.of(value) if isinstance(value, bytes) else value for key, value in row.items()}
@@ -379,23 +349,30 @@ class Result(NamedTuple):
 
 
 def answer_turns(messages: Sequence[Row], calls: Sequence[Row], texts: UnpackedTexts) -> list[Turn]:
-    """The turns after a generation, from the rows of `env_responses` and of the `tool_calls` that they answer."""
+    """Return the turns after a generation, from the rows of `env_responses` and of the `tool_calls` that they answer."""
     results = [Result(row, texts.of(row.get("result"))) for row in calls]
     if not messages:
-        return [_unsent(result) for result in results if result.text]
+        turns = []
+        for result in results:
+            if result.text:
+                turn = Turn(role="tool", origin="response", parts=[Part(kind="tool_result", text=result.text)])
+                turn.logs["logged"] = "as the result of the call alone"
+                _tie(turn, [result])
+                turns.append(turn)
+        return turns
     turns = [_message(row, texts) for row in messages]
     for turn, turn_results in zip(turns, _answered(turns, results), strict=True):
         _tie(turn, turn_results)
     for number, result in enumerate(results):
-        if not any(result.text in _text_of(turn) for turn in (*turns[_near(number)], turns[-1])):
+        if not any(result.text in turn.parts[0].text for turn in (*turns[_near(number)], turns[-1])):
             turns[-1].logs[f"result (call {_number(result.call)})"] = result.text
     return turns
 
 
 def call_id(call: Row) -> str:
-    """The id of a call: Telescope numbers the calls of each generation of each agent."""
-    names = ("agent_id", "generation_idx")
-    return ".".join(str(number) for number in (*(fields.integer(call.get(name)) or 0 for name in names), _number(call)))
+    """Return the id of a call: Telescope numbers the calls of each generation of each agent."""
+    keys = ("agent_id", "generation_idx", "tool_call_idx")
+    return ".".join(str(fields.integer(call.get(key)) or 0) for key in keys)
 
 
 def _number(call: Row) -> int:
@@ -417,35 +394,24 @@ def _message(row: Row, texts: UnpackedTexts) -> Turn:
     return turn
 
 
-def _unsent(result: Result) -> Turn:
-    turn = Turn(role="tool", origin="response", parts=[Part(kind="tool_result", text=result.text)])
-    turn.logs["logged"] = "as the result of the call alone"
-    _tie(turn, [result])
-    return turn
-
-
 def _answered(turns: Sequence[Turn], results: Sequence[Result]) -> list[list[Result]]:
-    """The results in each message: a lone message holds all of them; otherwise texts and order decide."""
-    found: list[list[Result]] = [[] for _ in turns]
+    """Return the results in each message: a lone message holds all of them; otherwise texts and order decide."""
+    answered: list[list[Result]] = [[] for _ in turns]
     tools = [number for number, turn in enumerate(turns) if turn.role == "tool"]
     for number, result in enumerate(results):
         near = tools
         if len(tools) > 1:
             same = tools[number : number + 1] if len(tools) == len(results) else []
-            near = [at for at in same + tools[_near(number)] if result.text and result.text in _text_of(turns[at])]
-            near = [at for at in near if not found[at]] or near or same
+            near = [at for at in same + tools[_near(number)] if result.text and result.text in turns[at].parts[0].text]
+            near = [at for at in near if not answered[at]] or near or same
         for at in near[:1]:
-            found[at].append(result)
-    return found
+            answered[at].append(result)
+    return answered
 
 
 def _near(number: int) -> slice:
-    """The messages around a place: they follow the order of the calls, and a sample may have thousands of both."""
+    """Return the messages around a place: they follow the order of the calls, and a sample may have thousands of both."""
     return slice(max(0, number - NEAR), number + NEAR)
-
-
-def _text_of(turn: Turn) -> str:
-    return turn.parts[0].text
 
 
 def _tie(turn: Turn, results: Sequence[Result]) -> None:

@@ -103,11 +103,10 @@ class _Triple(NamedTuple):
 
 
 class _Alike(NamedTuple):
-    """The triples of a group with equal facts."""
+    """The triples of a group with equal facts; `turns` and `response` are those of the first."""
 
     facts: dict[str, str]
     turns: list[Turn]
-    """The facts of the first triple."""
     response: list[Turn]
     is_one: bool
     """True if all of them have these turns."""
@@ -285,24 +284,19 @@ def _key_of(turns: Sequence[Turn]) -> _Key:
 
 def _triples(section: LogNode) -> list[_Triple] | None:
     """Read repeated "Prompt", "Policy Response", "Reward"; None if anything else holds messages."""
-    found = []
+    triples = []
     parts = [node for node in _sections(section) if node.title != "Trajectory Details"]
     if not parts or len(parts) % 3:
         return None
     for prompt, response, reward in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
         if [prompt.title, response.title, reward.title] != ["Prompt", "Policy Response", "Reward"]:
             return None
-        prompt_conversation, response_conversation = _only_conversation(prompt), _only_conversation(response)
-        if prompt_conversation is None or response_conversation is None:
+        asked, answers = ([logged.node for logged in conversations(part)] for part in (prompt, response))
+        if len(asked) != 1 or len(answers) != 1:
             return None
         facts = next((table_of(node) for node in reward.children if node.kind == "table"), {})
-        found.append(_Triple(prompt_conversation, response_conversation, facts))
-    return found
-
-
-def _only_conversation(section: LogNode) -> LogNode | None:
-    nodes = [logged.node for logged in conversations(section)]
-    return nodes[0] if len(nodes) == 1 else None
+        triples.append(_Triple(asked[0], answers[0], facts))
+    return triples
 
 
 def _tie_triples(
@@ -310,7 +304,7 @@ def _tie_triples(
 ) -> tuple[dict[str, Tied], set[int]]:
     if len(triples) != len(group) or any(len(steps_of(record)) != 1 for record in group.values()):
         return {}, set()
-    found: dict[str, Tied] = {}
+    tied: dict[str, Tied] = {}
     used: set[int] = set()
     by_facts = _by_facts(triples)
     prompt_turns = triples[0].prompt.turns
@@ -323,24 +317,21 @@ def _tie_triples(
         step = steps_of(record)[0]
         fitting = [alike for alike in by_facts.get(_shown(step.get("reward")), []) if _fits(alike.facts, step)]
         first = fitting[0] if fitting else None
-        if (
-            first
-            and all(alike.is_one and alike.turns == first.turns for alike in fitting)
-            and _length_fits(first.response, step)
-        ):
+        is_one = all(alike.is_one and alike.turns == fitting[0].turns for alike in fitting)
+        if first and is_one and _length_fits(first.response, step):
             alone = "alone" if sum(alike.number for alike in fitting) == 1 else "and of others with the same text"
             reason = f"reward, format and correct are those of this trajectory {alone}"
-            tied, parts = Tied(first.turns, True, reason), [alike.nodes for alike in fitting]
+            candidate, parts = Tied(first.turns, True, reason), [alike.nodes for alike in fitting]
         elif same_prompt:
-            tied, parts = Tied(prompt_turns, False, "the group has one prompt"), [prompt_nodes]
+            candidate, parts = Tied(prompt_turns, False, "the group has one prompt"), [prompt_nodes]
         else:
             continue
-        if shows(record, tied):
-            found[index] = tied
+        if shows(record, candidate):
+            tied[index] = candidate
             for nodes in parts:
                 if not nodes <= used:
                     used |= nodes
-    return found, used
+    return tied, used
 
 
 def _by_facts(triples: list[_Triple]) -> dict[str | None, list[_Alike]]:
@@ -349,32 +340,23 @@ def _by_facts(triples: list[_Triple]) -> dict[str | None, list[_Alike]]:
     for triple in triples:
         key = tuple((name, triple.facts[name]) for name in ("reward", *_FLAGS) if name in triple.facts)
         grouped.setdefault(key, []).append(triple)
-    found: dict[str | None, list[_Alike]] = {}
-    for alike in grouped.values():
-        turns = alike[0].turns
-        found.setdefault(alike[0].facts.get("reward"), []).append(
-            _Alike(
-                facts=alike[0].facts,
-                turns=turns,
-                response=alike[0].response.turns,
-                is_one=all(triple.turns == turns for triple in alike),
-                number=len(alike),
-                nodes={id(node) for triple in alike for node in (triple.prompt, triple.response)},
-            )
-        )
-    return found
+    by_reward: dict[str | None, list[_Alike]] = {}
+    for same in grouped.values():
+        facts, turns = same[0].facts, same[0].turns
+        is_one = all(triple.turns == turns for triple in same)
+        nodes = {id(node) for triple in same for node in (triple.prompt, triple.response)}
+        alike = _Alike(facts, turns, same[0].response.turns, is_one, len(same), nodes)
+        by_reward.setdefault(facts.get("reward"), []).append(alike)
+    return by_reward
 
 
 def _fits(facts: dict[str, str], step: Record) -> bool:
     """Return whether logged facts can be those of a step. A missing fact excludes nothing, except the reward."""
     if facts.get("reward") != _shown(step.get("reward")):
         return False
-    metrics = fields.as_dict(step.get("metrics"))
-    for logged, key in _FLAGS.items():
-        value = fields.number(metrics.get(key))
-        if logged in facts and value is not None and facts[logged] != str(bool(value)):
-            return False
-    return True
+    metrics = fields.numbers(step.get("metrics"))
+    shared = [(facts[logged], metrics[key]) for logged, key in _FLAGS.items() if logged in facts and key in metrics]
+    return all(fact == str(bool(value)) for fact, value in shared)
 
 
 def _length_fits(response: Sequence[Turn], step: Record) -> bool:
