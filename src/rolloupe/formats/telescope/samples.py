@@ -349,7 +349,7 @@ class Result(NamedTuple):
 
 
 def answer_turns(messages: Sequence[Row], calls: Sequence[Row], texts: UnpackedTexts) -> list[Turn]:
-    """Return the turns after a generation, from the rows of `env_responses` and of the `tool_calls` that they answer."""
+    """Return the turns after a generation: rows of `env_responses`, and the `tool_calls` that they answer."""
     results = [Result(row, texts.of(row.get("result"))) for row in calls]
     if not messages:
         turns = []
@@ -398,11 +398,12 @@ def _answered(turns: Sequence[Turn], results: Sequence[Result]) -> list[list[Res
     """Return the results in each message: a lone message holds all of them; otherwise texts and order decide."""
     answered: list[list[Result]] = [[] for _ in turns]
     tools = [number for number, turn in enumerate(turns) if turn.role == "tool"]
+    shown = [turn.parts[0].text for turn in turns]
     for number, result in enumerate(results):
         near = tools
         if len(tools) > 1:
             same = tools[number : number + 1] if len(tools) == len(results) else []
-            near = [at for at in same + tools[_near(number)] if result.text and result.text in turns[at].parts[0].text]
+            near = [at for at in same + tools[_near(number)] if result.text and result.text in shown[at]]
             near = [at for at in near if not answered[at]] or near or same
         for at in near[:1]:
             answered[at].append(result)
@@ -410,7 +411,7 @@ def _answered(turns: Sequence[Turn], results: Sequence[Result]) -> list[list[Res
 
 
 def _near(number: int) -> slice:
-    """Return the messages around a place: they follow the order of the calls, and a sample may have thousands of both."""
+    """Return the messages around a place: they follow the order of the calls, of which there may be thousands."""
     return slice(max(0, number - NEAR), number + NEAR)
 
 
