@@ -13,7 +13,7 @@ import pytest
 
 import rolloupe
 from rolloupe.formats import by_name, discover
-from rolloupe.formats.slime.train_rows import offsets
+from rolloupe.formats.slime.samples import offsets
 from rolloupe.model import Annotation, Problem, RunInfo, SampleRow
 from tests.formats.support import items, mean_reward, only_run, rows, samples
 from tests.formats.test_slime import annotations, loaded, problems, record, series, train, train_dump, write

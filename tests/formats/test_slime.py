@@ -18,9 +18,9 @@ from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name, discover
 from rolloupe.formats.reading.files import FolderEntry, files
 from rolloupe.formats.reading.pickles import json_values
-from rolloupe.formats.slime import dump_files, train_rows
-from rolloupe.formats.slime.samples import Dump, uid_of
-from rolloupe.formats.slime.train_rows import Shard, offsets, whole_response
+from rolloupe.formats.slime import dump_files
+from rolloupe.formats.slime import samples as slime_samples
+from rolloupe.formats.slime.samples import Dump, Shard, offsets, uid_of, whole_response
 from rolloupe.model import Annotation, Problem, RunInfo, Sample, SampleRow
 from tests.formats.reading.pickles.support import Call, StorageKey, archive, dumps, tensor
 from tests.formats.support import items, load, mean_reward, only_run, rows, samples, values
@@ -423,7 +423,7 @@ def test_train_data_that_repeat_their_values_very_often_are_read_no_further(
     (reason,) = problems(run)
     assert 0 < len(annotations(run)) < 150
     assert reason == f"from row {len(annotations(run))} on: the file repeats its values too often: read no further"
-    monkeypatch.setattr(train_rows, "MAX_ROWS", 299)
+    monkeypatch.setattr(slime_samples, "MAX_ROWS", 299)
     assert problems(run) == ["300 rows, and at most 299 are read: none is"]
 
 

@@ -90,10 +90,8 @@ def dumps_in(folder: str, links: str) -> Sequence[DumpFile]:
 
 
 def _dumps_in(folder: str, links: str) -> tuple[DumpFile, ...]:
-    found = (dump_of(entry.location) for entry in files(folder, links, ENDING))
-    return tuple(
-        sorted(found, key=lambda file: (file.is_eval, -1 if file.step is None else file.step, file.location.path))
-    )
+    dumps = [dump_of(entry.location) for entry in files(folder, links, ENDING)]
+    return tuple(sorted(dumps, key=lambda dump: (dump.is_eval, -1 if dump.step is None else dump.step, dump.location)))
 
 
 def train_files_in(root: str, links: str) -> Sequence[TrainFile]:
@@ -102,12 +100,11 @@ def train_files_in(root: str, links: str) -> Sequence[TrainFile]:
 
 
 def _train_files_in(folder: str, links: str) -> tuple[TrainFile, ...]:
-    found = (
-        TrainFile(entry.location, int(match["step"]), int(match["rank"] or 0))
-        for entry in files(folder, links, ENDING)
-        if (match := _TRAIN.fullmatch(entry.name))
-    )
-    return tuple(sorted(found, key=lambda file: (file.step, file.rank, file.location.path)))
+    matches = [
+        (entry.location, match) for entry in files(folder, links, ENDING) if (match := _TRAIN.fullmatch(entry.name))
+    ]
+    train_files = [TrainFile(location, int(match["step"]), int(match["rank"] or 0)) for location, match in matches]
+    return tuple(sorted(train_files, key=lambda file: (file.step, file.rank, file.location)))
 
 
 def _while_same(listed: Callable[[str, str], T], folder: str, links: str) -> T:
@@ -126,16 +123,20 @@ def dumps_of(part: RunPart, links: str) -> Sequence[DumpFile]:
     """List the dumps of samples in a part of a run."""
     if is_file(part.path):
         return [dump_of(Location(part.path, links))]
-    found = dumps_in(part.path, links)
+    dumps = dumps_in(part.path, links)
     if os.path.basename(part.path) == ROLLOUTS:
-        return found
-    return [dump for dump in found if kind_of(dump.location) not in ("", TRAIN)]  # beside other files of PyTorch
+        return dumps
+    return [dump for dump in dumps if kind_of(dump.location) not in ("", TRAIN)]  # beside other files of PyTorch
+
+
+def train_files(run: RunInfo) -> Sequence[TrainFile]:
+    """List the dumps of train data of a run, in the order of steps and ranks."""
+    return () if is_file(run.root) else train_files_in(run.root, links_of(run))
 
 
 def train_files_of(run: RunInfo, step: int | None) -> list[Location]:
     """List the dumps of train data of a step."""
-    found = [] if is_file(run.root) else train_files_in(run.root, links_of(run))
-    return [file.location for file in found if file.step == step]
+    return [file.location for file in train_files(run) if file.step == step]
 
 
 def state_of(location: Location) -> str:
@@ -157,12 +158,12 @@ def kind_of(location: Location) -> str:
 
 @while_unchanged(KEPT_LOOKS)
 def _look(location: Location) -> str:
-    found, size = "", path_state(location.path).st_size
+    kind, size = "", path_state(location.path).st_size
     for count in BEGINNINGS:
-        found = found or _kind(_first_values(location, count))
+        kind = kind or _kind(_first_values(location, count))
         if size <= count:
             break
-    return found
+    return kind
 
 
 def _first_values(location: Location, count: int) -> list[Any]:

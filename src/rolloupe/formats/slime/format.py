@@ -42,18 +42,30 @@ from rolloupe.formats.slime.dump_files import (
     TRAIN,
     TRAIN_DATA,
     DumpFile,
-    TrainFile,
     dump_of,
     dumps_in,
     dumps_of,
     kind_of,
     may_hold_dumps,
     state_of,
+    train_files,
     train_files_in,
     train_files_of,
 )
-from rolloupe.formats.slime.samples import PART, VALUES_OF_ROW, Dump, first_of, row_of, sample_of, uid_of
-from rolloupe.formats.slime.train_rows import JoinedRows, TrainRow, joined, rows_of, series_of_rows
+from rolloupe.formats.slime.samples import (
+    PART,
+    VALUES_OF_ROW,
+    Dump,
+    JoinedRow,
+    TrainRow,
+    first_of,
+    join_rows,
+    row_of,
+    rows_of,
+    sample_of,
+    series_of_rows,
+    uid_of,
+)
 from rolloupe.formats.token_texts import own_tokenizer, series_of
 from rolloupe.model import (
     Annotation,
@@ -147,16 +159,17 @@ class Slime(Format):
             return [self._run_at(path, f"one dump of {self.title}", "", path.stem)] if fits else []
         if not may_hold_dumps(str(path), links):
             return []
+        name = telling_name(path, (ROLLOUTS, "dump_details", "debug"))
         inner = path / ROLLOUTS
-        found = dumps_in(str(inner), links)
-        if self._fits(found, forced=forced):
-            reason = f"{_files(len(found))} of samples in {ROLLOUTS}/"
+        dumps = dumps_in(str(inner), links)
+        if self._fits(dumps, forced=forced):
+            reason = f"{_files(len(dumps))} of samples in {ROLLOUTS}/"
             if train := train_files_in(str(path), links):
                 reason += f", {len(train)} of train data in {TRAIN_DATA}/"
-            return [self._run_at(path, reason, links, _name_of(path), (RunPart(str(inner)),))]
-        found = dumps_in(str(path), links)
-        if path.name != TRAIN_DATA and self._fits(found, forced=forced):
-            return [self._run_at(path, f"{_files(len(found))} of PyTorch with samples", links, _name_of(path))]
+            return [self._run_at(path, reason, links, name, (RunPart(str(inner)),))]
+        dumps = dumps_in(str(path), links)
+        if path.name != TRAIN_DATA and self._fits(dumps, forced=forced):
+            return [self._run_at(path, f"{_files(len(dumps))} of PyTorch with samples", links, name)]
         return []
 
     def _fits(self, dumps: Sequence[DumpFile], *, forced: bool) -> bool:
@@ -172,23 +185,23 @@ class Slime(Format):
         return around if has_more and self.detect(around) else None
 
     def sources(self, run: RunInfo) -> list[Source]:
-        found = [
+        sources = [
             source_at(run, dump.location, step=dump.step, split=EVAL if dump.is_eval else "train")
             for part in run.parts
             for dump in dumps_of(part, links_of(run))
         ]
-        steps = {source.step: source.location for source in found if source.split == "train"}
-        for step, of_step in groupby(_train_files(run), lambda train_file: train_file.step):
+        steps = {source.step: source.location for source in sources if source.split == "train"}
+        for step, of_step in groupby(train_files(run), lambda train_file: train_file.step):
             *others, last = [train_file.location for train_file in of_step]
             of_dump = [state_of(steps[step])] if step in steps else []
             for location in (*others, last):  # the last counts what none of them has
                 states = of_dump if location is not last else [*of_dump, *map(state_of, others)]
-                found.append(source_at(run, location, step=step, annotates=True, depends=" ".join(states)))
-        return found
+                sources.append(source_at(run, location, step=step, annotates=True, depends=" ".join(states)))
+        return sources
 
     def losses(self, run: RunInfo) -> list[Problem]:
         """See `Format`: steps without the train data that a later step has."""
-        having = {train_file.step for train_file in _train_files(run)}
+        having = {train_file.step for train_file in train_files(run)}
         newest = max(having, default=0)
         dumps = (dump for part in run.parts for dump in dumps_of(part, links_of(run)) if not dump.is_eval)
         steps = {dump.step for dump in dumps if dump.step is not None and dump.step < newest} - having
@@ -219,13 +232,9 @@ class Slime(Format):
             except Repetitive as error:
                 yield Problem(source=source.name, reason=f"from sample {position} on: {error}")
                 return
-            except (Unusable, UnreadablePickle) as error:
-                reason = str(error)
             except Exception as error:  # a defect must not cost the samples after it
-                reason = self.failure(error)
-            else:
-                continue
-            yield Problem(source=source.name, reason=f"sample {position}: {reason}")
+                reason = str(error) if isinstance(error, Unusable | UnreadablePickle) else self.failure(error)
+                yield Problem(source=source.name, reason=f"sample {position}: {reason}")
 
     def row(self, run: RunInfo, source: Source, dump: Dump, position: int) -> SampleRow:
         """Return the row of a sample. Raises `Unusable` and `UnreadablePickle`."""
@@ -241,9 +250,9 @@ class Slime(Format):
         if dump is None:
             yield Problem(source=source.name, reason="no dump of samples of its step can be read", transient=True)
             return
-        found = joined(rows, dump)
+        known = join_rows(rows, dump)
         step = dump.step if dump.step is not None else (source.step or 0)
-        for number, position, row in found.rows:
+        for number, position, row in known.rows:
             try:
                 budget.spend(VALUES_OF_ROW + row.weight)
             except Repetitive as error:
@@ -257,25 +266,12 @@ class Slime(Format):
                 metrics=row.metrics(position),
                 series=tuple(row.names()),
             )
-        for reason, count in found.lost.items():
+        for reason, count in known.lost.items():
             which = "1 row has" if count == 1 else f"{count} rows have"
             yield Problem(source=source.name, reason=f"{which} no sample: {reason}")
-        if missing := self._without_row(run, source, dump, found):
+        if missing := _without_row(run, source, dump, known.rows):
             which = "1 sample has" if missing == 1 else f"{missing:,} samples have"
             yield Problem(source=source.name, reason=f"{which} no row in the train data")
-
-    def _without_row(self, run: RunInfo, source: Source, dump: Dump, found: JoinedRows) -> int:
-        """Count the samples that no rank has a row of; 0 but for the last file of a step, which knows."""
-        *others, last = train_files_of(run, source.step)
-        if last.path != source.path:
-            return 0
-        rows = found.rows
-        for location in others:
-            try:
-                rows = rows + joined(rows_of(torch_file(location).root), dump).rows
-            except (OSError, UnreadablePickle, Unusable):  # its own scan says so; its rows may be the missing ones
-                return 0
-        return len(dump.samples) - len({position for _, position, _ in rows})
 
     def dump_of_step(self, run: RunInfo, step: int | None) -> Dump | None:
         """Return the samples of a step of training; None if none can be read."""
@@ -288,20 +284,13 @@ class Slime(Format):
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
         """Load a sample with the trainer's data about it."""
-        try:
-            dump, row = self._read(run, source, locator)
-            sample = sample_of(dump, row, locator)
-            self.add_train_rows(run, source, dump, sample)
-        except UnreadablePickle as error:
-            raise changed(source, locator.start, str(error)) from None
-        return sample
-
-    def _read(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Dump, SampleRow]:
         reason = "it has no such sample"
         try:
             dump = Dump.at(source.location, is_for_one=True)
             if locator.part == PART and 0 <= locator.start < len(dump.samples):
-                return dump, self.row(run, source, dump, locator.start)
+                sample = sample_of(dump, self.row(run, source, dump, locator.start), locator)
+                self.add_train_rows(run, source, dump, sample)
+                return sample
         except (OSError, UnreadablePickle, Unusable) as error:
             reason = cause_of(error)
         raise changed(source, locator.start, reason)
@@ -314,11 +303,11 @@ class Slime(Format):
         rows: list[TrainRow] = []
         for location in train_files_of(run, source.step) if sample.row.uid else ():
             try:
-                found = joined(rows_of(torch_file(location).root), dump)
+                of_file = join_rows(rows_of(torch_file(location).root), dump).rows
             except (OSError, UnreadablePickle, Unusable) as error:
                 sample.notes.append(f"{os.path.basename(location.path)}: {cause_of(error)}")
                 continue
-            rows += [row for _, position, row in found.rows if position == sample.row.ordinal]
+            rows += [row for _, position, row in of_file if position == sample.row.ordinal]
         for row in rows:
             sample.row.metrics = sample.row.metrics | row.metrics(sample.row.ordinal)
             sample.row.advantage = advantage if (advantage := row.advantage()) is not None else sample.row.advantage
@@ -329,9 +318,8 @@ class Slime(Format):
         sample.notes += notes
         lost = {name for row in rows for name in row.names()} - {series.name for series in sample.series}
         if lost and sample.row.response_tokens != 0:
-            sample.notes.append(
-                f"pieces of the response that do not fit together are left out: {', '.join(sorted(lost))}"
-            )
+            names = ", ".join(sorted(lost))
+            sample.notes.append(f"pieces of the response that do not fit together are left out: {names}")
         tokens.hide_masked(sample.series)
         if any(series.stored is not None for series in sample.series):
             sample.notes.append(HIDDEN)
@@ -363,13 +351,18 @@ class Slime(Format):
         )
 
 
-def _train_files(run: RunInfo) -> Sequence[TrainFile]:
-    return () if is_file(run.root) else train_files_in(run.root, links_of(run))
+def _without_row(run: RunInfo, source: Source, dump: Dump, rows: list[JoinedRow]) -> int:
+    """Count the samples that no rank has a row of; 0 but for the last file of a step, which knows."""
+    *others, last = train_files_of(run, source.step)
+    if last.path != source.path:
+        return 0
+    for location in others:
+        try:
+            rows = rows + join_rows(rows_of(torch_file(location).root), dump).rows
+        except (OSError, UnreadablePickle, Unusable):  # its own scan says so; its rows may be the missing ones
+            return 0
+    return len(dump.samples) - len({position for _, position, _ in rows})
 
 
 def _files(count: int) -> str:
     return f"{count} file{'' if count == 1 else 's'}"
-
-
-def _name_of(folder: Path) -> str:
-    return telling_name(folder, (ROLLOUTS, "dump_details", "debug"))

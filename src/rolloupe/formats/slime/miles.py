@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final
 
 from msgspec.structs import replace
 
@@ -107,18 +107,18 @@ class Miles(Slime):
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`: dumps, or conversations alone."""
-        found = super().detect(path, forced=forced, link_root=link_root)
-        return found or CONVERSATIONS_ALONE.detect(path, link_root=link_root)
+        dumps = super().detect(path, forced=forced, link_root=link_root)
+        return dumps or CONVERSATIONS_ALONE.detect(path, link_root=link_root)
 
     def sources(self, run: RunInfo) -> list[Source]:
         """The rows of a dump depend on the conversations of its step."""
         if alone := CONVERSATIONS_ALONE.detect(Path(run.root), link_root=run.link_root):
             return CONVERSATIONS_ALONE.sources(alone[0])
-        found = [
-            source if source.annotates else replace(source, depends=_state_of_conversations(run, source))
-            for source in super().sources(run)
-        ]
-        return found + _columns_without_dumps(run, {(source.step, source.split) for source in found})
+        sources = []
+        for source in super().sources(run):
+            location = None if source.annotates else _conversations(run, source)
+            sources.append(source if location is None else replace(source, depends=state_of(location)))
+        return sources + _columns_without_dumps(run, {(source.step, source.split) for source in sources})
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
         if _is_of_lines(source):
@@ -129,20 +129,17 @@ class Miles(Slime):
 
     def dump_of_step(self, run: RunInfo, step: int | None) -> Dump | None:
         """See `Slime`: without a dump, the columns say which samples there are."""
-        found = super().dump_of_step(run, step)
-        if found is None and (columns := _columns_without_dumps(run, {(None, "")})):
-            source = next(
-                (candidate for candidate in columns if (candidate.step, candidate.split) == (step, "train")), None
-            )
-            found = None if source is None else dump_of_columns(run, source)
-        return found
+        dump = super().dump_of_step(run, step)
+        columns = [] if dump is not None else _columns_without_dumps(run, {(None, "")})
+        source = next((source for source in columns if (source.step, source.split) == (step, "train")), None)
+        return dump if source is None else dump_of_columns(run, source)
 
     def rows_in(self, run: RunInfo, source: Source, dump: Dump) -> Iterator[Scanned]:
         """Conversations that belong to no sample are counted."""
         messages, lost = _all_messages(run, source, dump)
         for row in super().rows_in(run, source, dump):
-            if isinstance(row, SampleRow) and (found := messages.get(row.start)) is not None:
-                _add_messages(row, found, dump.json(dump.samples[row.start].get("prompt")))
+            if isinstance(row, SampleRow) and (own := messages.get(row.start)) is not None:
+                _add_messages(row, own, dump.json(dump.samples[row.start].get("prompt")))
             yield row
         for reason, count in lost.items():
             which = "1 conversation belongs" if count == 1 else f"{count:,} conversations belong"
@@ -170,34 +167,37 @@ class Miles(Slime):
             return
         records, notes = records_about(location, "sample_index", sample.row.index)
         sample.notes += notes
-        found = [messages for record in records if (messages := _messages_of(record)) is not None]
-        if len(found) == 1:
+        conversations = [messages for record in records if (messages := _messages_of(record)) is not None]
+        if len(conversations) == 1:
             prompt = sample.prompt_messages if sample.prompt_messages is not None else sample.prompt_text
-            sample.turns = turns_from(found[0], prompt)
-            _add_messages(sample.row, found[0], prompt)
+            sample.turns = turns_from(conversations[0], prompt)
+            _add_messages(sample.row, conversations[0], prompt)
             sample.response_messages = sample.row.messages
-        elif found:
-            sample.notes.append(f"{len(found)} conversations have its sample_index: none is shown")
+        elif conversations:
+            sample.notes.append(f"{len(conversations)} conversations have its sample_index: none is shown")
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
-        records = chain.from_iterable(map(trainer.records, _metrics_files(run)))
-        return trainer.merged_metrics(_flat(record) for record in records)
+        rows = []
+        for record in chain.from_iterable(map(trainer.records, _metrics_files(run))):
+            step = record.get("step")
+            place = {"step": step} if step is not None else {"step": None, "time": record.get("ts")}
+            rows.append({**fields.as_dict(record.get("metrics")), **place})
+        return trainer.merged_metrics(rows)
 
     def trainer_files(self, run: RunInfo) -> list[Source]:
         return [source_at(run, place) for place in _metrics_files(run)]
 
     def config(self, run: RunInfo) -> dict[str, Any]:
-        meta = trainer.read_json(file_of(_folder(run, DASHBOARD), META, links_of(run)))
+        meta = trainer.read_json(file_of(os.path.join(run.root, DASHBOARD), META, links_of(run)))
         return fields.as_dict(fields.as_dict(meta).get("args"))
 
     def places(self, run: RunInfo) -> list[tuple[str, str]]:
-        found = [(CONVERSATIONS, "conversations"), (FOLDER, "columns of tokens"), (DASHBOARD, "metrics")]
-        for entry in folders(_folder(run, DASHBOARD), links_of(run)):
-            what = {"cache": "the cache of miles' own viewer", "metrics": "metrics"}.get(
-                entry.name, "what machines did"
-            )
-            found.append((f"{DASHBOARD}/{entry.name}", what))
-        return [*super().places(run), *found]
+        places = [*super().places(run), (CONVERSATIONS, "conversations"), (FOLDER, "columns of tokens")]
+        places.append((DASHBOARD, "metrics"))
+        known = {"cache": "the cache of miles' own viewer", "metrics": "metrics"}
+        for entry in folders(os.path.join(run.root, DASHBOARD), links_of(run)):
+            places.append((f"{DASHBOARD}/{entry.name}", known.get(entry.name, "what machines did")))
+        return places
 
 
 def _is_of_lines(source: Source) -> bool:
@@ -205,41 +205,34 @@ def _is_of_lines(source: Source) -> bool:
 
 
 def _columns_without_dumps(run: RunInfo, dumped: Collection[tuple[int | None, str | None]]) -> list[Source]:
-    """The columns whose samples no dump holds, as sources."""
-    found = []
-    for columns in [] if is_file(run.root) else column_files_in(run):
-        split = EVAL if columns.is_eval else "train"
-        if (columns.step, split) not in dumped:
-            found.append(source_at(run, columns.location, step=columns.step, split=split))
-    return found
-
-
-def _folder(run: RunInfo, name: str) -> str:
-    return os.path.join(run.root, name)
+    """Return the columns whose samples no dump holds, as sources, in the order of steps."""
+    listed = [] if is_file(run.root) else files(os.path.join(run.root, FOLDER), links_of(run), (SUFFIX,))
+    matches = [(entry.location, match) for entry in listed if (match := _NAME.fullmatch(entry.name))]
+    columns = [(EVAL if match["eval"] else "train", int(match["step"]), location) for location, match in matches]
+    return [
+        source_at(run, location, step=step, split=split)
+        for split, step, location in sorted(columns, key=lambda column: (column[0] == EVAL, column[1]))
+        if (step, split) not in dumped
+    ]
 
 
 def _conversations(run: RunInfo, source: Source) -> Location | None:
-    """The file with the conversations of a dump's samples; None without one."""
+    """Return the file with the conversations of a dump's samples; None without one."""
     if is_file(run.root) or source.step is None:
         return None
     name = f"{'' if source.split == 'train' else 'eval_'}{source.step}.jsonl"
-    return file_of(_folder(run, CONVERSATIONS), name, links_of(run))
-
-
-def _state_of_conversations(run: RunInfo, source: Source) -> str:
-    location = _conversations(run, source)
-    return "" if location is None else state_of(location)
+    return file_of(os.path.join(run.root, CONVERSATIONS), name, links_of(run))
 
 
 def _messages_of(record: Record) -> list[Any] | None:
-    found = fields.messages(record.get("messages"))
-    return found if found is not None and fields.is_messages(found) else None
+    messages = fields.messages(record.get("messages"))
+    return messages if fields.is_messages(messages) else None
 
 
 def _all_messages(run: RunInfo, source: Source, dump: Dump) -> tuple[dict[int, list[Any]], Counter[str]]:
-    """The conversations of a dump's samples by position, where one sample and one conversation share an index.
+    """Return the conversations of a dump's samples by position, where one sample and one conversation share an index.
 
-    Also how many belong to none, by the reason.
+    Also returns how many belong to none, by the reason.
     """
     by_index: dict[str, list[list[Any]]] = {}
     lost: Counter[str] = Counter()
@@ -249,17 +242,17 @@ def _all_messages(run: RunInfo, source: Source, dump: Dump) -> tuple[dict[int, l
             lost["no sample_index" if index is None else "no messages"] += 1
         else:
             by_index.setdefault(index, []).append(messages)
-    found = {}
+    by_position = {}
     for position in range(len(dump.samples) if by_index else 0):
         _, index = dump.name(position)
         own = by_index.get(index, []) if isinstance(dump.samples[position], dict) else []
         if len(own) == 1 and fields.name(simple(dump.samples[position].get("index"))) == index:
-            found[position] = own[0]
+            by_position[position] = own[0]
             del by_index[index]
     for own in by_index.values():
         shared = "a sample_index that several of them share"
         lost[shared if len(own) > 1 else "a sample_index that no sample has, or several"] += len(own)
-    return found, lost
+    return by_position, lost
 
 
 def _add_messages(row: SampleRow, messages: list[Any], prompt: Any) -> None:
@@ -272,15 +265,10 @@ def _add_messages(row: SampleRow, messages: list[Any], prompt: Any) -> None:
 def _metrics_files(run: RunInfo) -> list[Location]:
     if is_file(run.root):
         return []
-    links, folder = links_of(run), _folder(run, DASHBOARD)
+    links, folder = links_of(run), os.path.join(run.root, DASHBOARD)
     whole = file_of(folder, METRICS, links)
     by_hour = [entry.location for entry in files(os.path.join(folder, "metrics"), links)]
     return [*([whole] if whole else []), *by_hour]
-
-
-def _flat(record: Record) -> Record:
-    found = {**fields.as_dict(record.get("metrics")), "step": record.get("step")}
-    return found if found["step"] is not None else found | {"time": record.get("ts")}
 
 
 class Conversations(OwnNames, JsonlFormat):
@@ -306,35 +294,16 @@ class Conversations(OwnNames, JsonlFormat):
         return [self._run_at(path, reason, links, stem(path.name) if is_one_file(path) else "")]
 
     def sources(self, run: RunInfo) -> list[Source]:
-        if is_file(run.root):
-            return [_source(run, Location(run.root, links_of(run)))]
-        return [_source(run, entry.location) for entry in files(run.root, links_of(run))]
-
-
-def _source(run: RunInfo, place: Location) -> Source:
-    name = os.path.basename(place.path)
-    return source_at(run, place, split=EVAL if name.startswith("eval_") else "train", step=fields.step_in(stem(name)))
+        one_file = [Location(run.root, links_of(run))] if is_file(run.root) else []
+        sources = []
+        for place in one_file or [entry.location for entry in files(run.root, links_of(run))]:
+            name = os.path.basename(place.path)
+            split = EVAL if name.startswith("eval_") else "train"
+            sources.append(source_at(run, place, split=split, step=fields.step_in(stem(name))))
+        return sources
 
 
 CONVERSATIONS_ALONE = Conversations()
-
-
-class ColumnsFile(NamedTuple):
-    """The columns of a step, or of an evaluation."""
-
-    location: Location
-    step: int
-    is_eval: bool
-
-
-def column_files_in(run: RunInfo) -> list[ColumnsFile]:
-    """List the columns of a run, in the order of steps."""
-    found = [
-        ColumnsFile(entry.location, int(match["step"]), bool(match["eval"]))
-        for entry in files(os.path.join(run.root, FOLDER), links_of(run), (SUFFIX,))
-        if (match := _NAME.fullmatch(entry.name))
-    ]
-    return sorted(found, key=lambda columns: (columns.is_eval, columns.step))
 
 
 class MilesColumns(ParquetFormat):
@@ -375,10 +344,10 @@ class MilesColumns(ParquetFormat):
 
     def rows_of(self, run: RunInfo, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
         """See `RecordFormat`; decodes the texts."""
-        found = super().rows_of(run, source, record, start, length)
+        rows = super().rows_of(run, source, record, start, length)
         if run.tokenizer:
-            add_texts(run, found, ids_of(record.get("tokens")))
-        return found
+            add_texts(run, rows, ids_of(record.get("tokens")))
+        return rows
 
     def references(self, record: Record) -> References:  # noqa: ARG002
         return References("", [])
@@ -391,7 +360,10 @@ class MilesColumns(ParquetFormat):
             key=row.key,
             row=row,
             locator=locator,
-            turns=[_turn("user", "prompt", row.prompt), _turn("assistant", "response", row.response)],
+            turns=[
+                Turn(role="user", origin="prompt", parts=[Part(kind="text", text=row.prompt)]),
+                Turn(role="assistant", origin="response", parts=[Part(kind="text", text=row.response)]),
+            ],
             prompt_text=row.prompt,
             response_text=row.response,
             token_ids=ids,
@@ -420,7 +392,3 @@ def dump_of_columns(run: RunInfo, source: Source) -> Dump:
         if isinstance(row, SampleRow)
     }
     return Dump({"samples": [records.get(position) for position in range(max(records, default=-1) + 1)]})
-
-
-def _turn(role: str, origin: Any, shown: str) -> Turn:
-    return Turn(role=role, origin=origin, parts=[Part(kind="text", text=shown)])

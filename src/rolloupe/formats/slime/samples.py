@@ -1,16 +1,34 @@
-"""Samples of a dump: the fields of slime's `Sample.to_dict`, which miles and Relax share, as rows and whole samples.
+"""Samples of a dump as rows and whole samples, and the trainer's rows about them.
 
-Source: `utils/types.py` of slime and miles. Fields were added over time: each is read if it is there.
+slime, miles and Relax share the fields of slime's `Sample.to_dict` (`utils/types.py`). Fields were added over time:
+each is read if it is there.
+
+The trainer's rows (logprobs, advantages, ...) are those of `_build_dump_payload` of slime (`format_version` 2: a list
+of samples) and of `save_debug_train_data` of slime and miles (one file for each rank: a dict of columns). A row names
+its sample by `rollout_position`, its position in the dump of samples, or else by `sample_index`, which tells nothing
+where several samples share it.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+
+import numpy as np
 
 from rolloupe import text, tokens
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.pickles import NumberList, Tensor, ValueBudget, as_json, floats_of, simple, torch_file
+from rolloupe.formats.reading.pickles import (
+    ArrayValue,
+    NumberList,
+    Tensor,
+    ValueBudget,
+    as_json,
+    floats_of,
+    simple,
+    torch_file,
+)
 from rolloupe.formats.reading.pickles.json_values import CHARACTERS, MANY
 from rolloupe.formats.reading.pickles.values import MAX_VALUES, Blob
 from rolloupe.formats.reading.records import Record, Unusable
@@ -48,7 +66,7 @@ class _Names:
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self.found: list[tuple[str, str]] = []
+        self.first: list[tuple[str, str]] = []
         self.seen: Counter[tuple[str, str]] = Counter()
 
 
@@ -75,7 +93,7 @@ class Dump:
         return cls(file.root, file.size_bytes, file.derived.setdefault("names", _Names()) if is_for_one else None)
 
     def json(self, value: Any) -> Any:
-        """A value as JSON has it. Raises `UnreadablePickle`, also once the samples repeat their values too often."""
+        """Return a value as JSON. Raises `UnreadablePickle`, also once the samples repeat their values too often."""
         return as_json(value, budget=self.budget)
 
     def name(self, position: int) -> tuple[str, str]:
@@ -85,20 +103,21 @@ class Dump:
         """
         names = self._names
         with names.lock:
-            while (at := len(names.found)) <= position:
+            while (at := len(names.first)) <= position:
                 record = self.samples[at]
-                self.budget.spend(VALUES_OF_ROW + _weight(record))
-                own = self._own_name(record, at)
-                names.found.append((own[0], f"{own[1]}-{names.seen[own]}" if names.seen[own] else own[1]))
+                own = "", str(at)
+                objects = [record, record.get("metadata")] if isinstance(record, dict) else []
+                pairs = [pair for value in objects if isinstance(value, dict) for pair in value.items()]
+                lengths = (_text_length(value) // CHARACTERS for pair in pairs for value in pair)
+                self.budget.spend(VALUES_OF_ROW + 2 * VALUES_OF_MEMBER * len(pairs) + sum(lengths))
+                if isinstance(record, dict):
+                    group, index = (fields.name(_small(record.get(key))) for key in ("group_index", "index"))
+                    group = group or fields.digest(fields.joined(self.json(record.get("prompt"))))
+                    own = group, index or str(at)
+                number = f"-{names.seen[own]}" if names.seen[own] else ""
+                names.first.append((own[0], own[1] + number))
                 names.seen[own] += 1
-            return names.found[position]
-
-    def _own_name(self, record: object, position: int) -> tuple[str, str]:
-        if not isinstance(record, dict):
-            return "", str(position)
-        group = fields.name(_small(record.get("group_index")))
-        index = fields.name(_small(record.get("index")))
-        return group or fields.digest(fields.joined(self.json(record.get("prompt")))), index or str(position)
+            return names.first[position]
 
 
 def _small(value: Any) -> Any:
@@ -106,17 +125,15 @@ def _small(value: Any) -> Any:
     return None if isinstance(value, Blob) else simple(value)
 
 
-def _weight(record: Any) -> int:
-    """Return the cost of reading the members of a sample and of its metadata; long texts cost more."""
-    found = [record, record.get("metadata")] if isinstance(record, dict) else []
-    dicts: list[dict[Any, Any]] = [value for value in found if isinstance(value, dict)]
-    return sum(
-        VALUES_OF_MEMBER + _length(value) // CHARACTERS for one in dicts for pair in one.items() for value in pair
-    )
-
-
-def _length(value: Any) -> int:
+def _text_length(value: Any) -> int:
     return value.length if isinstance(value, Blob) else len(value) if isinstance(value, str | bytes) else 0
+
+
+def _count(value: Any) -> int:
+    """Return the number of values in a list, tensor or array; 0 for anything else."""
+    if isinstance(value, Tensor | ArrayValue):
+        return value.size
+    return len(value) if isinstance(value, list | NumberList | tuple) else 0
 
 
 def uid_of(step: int, position: int) -> str:
@@ -132,11 +149,13 @@ def row_of(dump: Dump, position: int, split: str, step: int) -> SampleRow:
     group, index = dump.name(position)
     reward = fields.reward(dump.json(simple(record.get("reward"))))
     status, status_raw = fields.status(_small(record.get("status")))
-    total, response = _counts(record)
-    metadata = _metadata(record)
+    total, response = _count(record.get("tokens")) or None, fields.count(_small(record.get("response_length")))
+    metadata = {key: _small(value) for key, value in _named(record.get("metadata"))}
     prompt = fields.joined(dump.json(simple(record.get("prompt"))))
     answer = fields.joined(dump.json(simple(record.get("response"))), thoughts=True)
     dump.budget.spend((len(prompt) + len(answer)) // CHARACTERS_OF_ROW)
+    short_ones = {key: value for key, value in metadata.items() if isinstance(value, str | bytes) and len(value) < MANY}
+    tags = fields.tags({f"metadata.{key}": as_json(value) for key, value in short_ones.items()})
     return SampleRow(
         split=split,
         step=step,
@@ -156,7 +175,7 @@ def row_of(dump: Dump, position: int, split: str, step: int) -> SampleRow:
         discarded=REMOVED if _small(record.get(REMOVED)) is True else "",
         turns=fields.count(metadata.get("rollout_turns")) or 1,
         metrics=_metrics(record, metadata) | reward.metrics,
-        tags=_tags(metadata) | reward.tags,
+        tags=tags | reward.tags,
         has_series=any(_is_list(record.get(key)) for key in SERIES),
         prompt=prompt,
         response=answer,
@@ -167,47 +186,27 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, list | NumberList | Tensor)
 
 
-def _counts(record: Record) -> tuple[int | None, int | None]:
-    """The numbers of all tokens and of those of the response."""
-    found = record.get("tokens")
-    total = len(found) if isinstance(found, list | NumberList) else found.size if isinstance(found, Tensor) else None
-    response = fields.count(_small(record.get("response_length")))
-    return total or None, response
-
-
-def _metadata(record: Record) -> Record:
-    found = record.get("metadata")
-    pairs: list[tuple[object, Any]] = [*found.items()] if isinstance(found, dict) else []
-    return {key: _small(value) for key, value in pairs if isinstance(key, str)}
-
-
 def _metrics(record: Record, metadata: Record) -> dict[str, float]:
-    found = {
-        key: number for key, value in _named(record) if key not in _PLACED and (number := _number(value)) is not None
+    members = {text.clean(key): value for key, value in _named(record)}
+    own = {key: value for key, value in members.items() if key not in _PLACED}
+    numbers = own | {f"metadata.{key}": value for key, value in metadata.items()}
+    names = fields.MetricNames()
+    metrics = {
+        names[name]: number
+        for name, value in numbers.items()
+        if not isinstance(value, bool) and (number := fields.number(_small(value))) is not None
     }
-    found |= {f"metadata.{key}": number for key, value in metadata.items() if (number := _number(value)) is not None}
     versions = record.get("weight_versions")
     newest = _small(versions[-1]) if isinstance(versions, list) and versions else None
     if (version := fields.integer(newest)) is not None:
-        found["weight_version"] = float(version)
-    names = fields.MetricNames()
-    return {names[name]: number for name, number in found.items()}
+        metrics["weight_version"] = float(version)
+    return metrics
 
 
-def _named(record: Record) -> list[tuple[str, Any]]:
-    """The members of a record whose keys are texts: a pickle may have others."""
-    pairs: list[tuple[object, Any]] = [*record.items()]
-    return [(text.clean(key), value) for key, value in pairs if isinstance(key, str)]
-
-
-def _number(value: Any) -> float | None:
-    return fields.number(_small(value)) if not isinstance(value, bool) else None
-
-
-def _tags(metadata: Record) -> dict[str, str]:
-    short_ones = {key: value for key, value in metadata.items() if isinstance(value, str | bytes) and len(value) < MANY}
-    texts = {key: as_json(value) for key, value in short_ones.items()}
-    return {f"metadata.{key}": short for key, value in texts.items() if (short := fields.tag(value))}
+def _named(record: Any) -> list[tuple[str, Any]]:
+    """Return the members of an object whose keys are texts: a pickle may have others."""
+    pairs: list[tuple[object, Any]] = [*record.items()] if isinstance(record, dict) else []
+    return [(key, value) for key, value in pairs if isinstance(key, str)]
 
 
 def sample_of(dump: Dump, row: SampleRow, locator: Locator) -> Sample:
@@ -229,13 +228,15 @@ def sample_of(dump: Dump, row: SampleRow, locator: Locator) -> Sample:
 
 
 def _floats(record: Record, key: str, sample: Sample) -> tokens.Floats | None:
-    """The numbers under a key; None for other values, and for very many, which a note says. Raises as `floats_of`."""
-    value = record.get(key)
-    count = len(value) if isinstance(value, list | NumberList) else value.size if isinstance(value, Tensor) else 0
+    """Return the numbers under a key; None for other values, and for very many, which a note says.
+
+    Raises `UnreadablePickle`.
+    """
+    count = _count(record.get(key))
     if count > MAX_VALUES:
         sample.notes.append(f"{key} holds {count:,} values, and none is shown: at most {MAX_VALUES:,} are read")
         return None
-    return floats_of(value)
+    return floats_of(record.get(key))
 
 
 def first_of(total: int, response: int | None) -> int | None:
@@ -245,23 +246,20 @@ def first_of(total: int, response: int | None) -> int | None:
 
 def _extra(dump: Dump, record: Record, row: SampleRow) -> dict[str, Any]:
     """Return the members that neither the row nor the sample shows."""
-    found: dict[str, Any] = {}
-    for name, value in _named(record):
-        if name in _PLACED and not _is_odd(dump, name, value):
+    extra: dict[str, Any] = {}
+    for key, value in _named(record):
+        name = text.clean(key)
+        is_shown = name in _PLACED
+        if name == "reward":
+            is_shown = fields.is_shown_reward(dump.json(simple(value)))
+        elif name in SERIES:
+            is_shown = value is None or _is_list(value)
+        if is_shown:
             continue
         shown = dump.json(value)
         if name not in row.metrics and not any(shown is empty or shown == empty for empty in _EMPTY):
-            found[name] = shown
-    return found
-
-
-def _is_odd(dump: Dump, key: str, value: Any) -> bool:
-    """Return whether a value has a type that the sample's own field for it cannot hold."""
-    if key == "reward":
-        return not fields.is_shown_reward(dump.json(simple(value)))
-    if key in SERIES:
-        return value is not None and not _is_list(value)
-    return False
+            extra[name] = shown
+    return extra
 
 
 def first_answer(messages: Sequence[Any], prompt: Any) -> int:
@@ -276,3 +274,227 @@ def turns_from(messages: Sequence[Any], prompt: Any) -> list[Turn]:
     """Return the turns of a recorded conversation."""
     first = first_answer(messages, prompt)
     return fields.prompt_turns(list(messages[:first])) + fields.response_turns(list(messages[first:]))
+
+
+MASK: Final = "loss_masks"
+TRAIN_SERIES: Final = {
+    MASK: "loss_mask", "rollout_log_probs": "logprobs", "log_probs": "old_logprobs", "ref_log_probs": "ref_logprobs",
+    "teacher_log_probs": "teacher_logprobs", "advantages": "advantages", "returns": "returns", "values": "values",
+    "kl": "kl", "entropy": "entropy", "ref_entropy": "ref_entropy", "opd_reverse_kl": "opd_reverse_kl",
+}  # fmt: skip
+"""Columns with a number for each token of the response, and the names of their series.
+
+`log_probs` are those of the policy before its update, with which the loss compares.
+"""
+
+MAX_ROWS: Final = 2**19
+"""Most rows of one file: a pickle may hold the same one very often."""
+
+Lengths = tuple[int | None, int | None]
+
+
+class Shard(NamedTuple):
+    """The piece of each response that a rank holds; all of it if `size` is 1."""
+
+    rank: int = 0
+    size: int = 1
+    is_known: bool = True
+    """False for a dump from before miles recorded it."""
+
+    @classmethod
+    def of(cls, root: dict[Any, Any]) -> "Shard":
+        """Read it from a dump."""
+        rank, size = (fields.count(simple(root.get(key))) for key in ("cp_rank", "cp_size"))
+        if rank is None or not size or root.get("qkv_format") not in (None, "thd"):
+            return cls(is_known=rank is not None)
+        return cls(rank, size)
+
+
+class TrainRow(NamedTuple):
+    """The trainer's row about one sample. Columns are read when asked for."""
+
+    column: Callable[[str], Any]
+    position: int | None
+    """The position of the sample in the dump of samples."""
+    sample_index: int | None
+    raw_reward: Sequence[Any]
+    """The rewards of the whole batch before they were normalised, by position."""
+    shard: Shard
+
+    def floats(self, key: str) -> tokens.Floats | None:
+        """Return a column of numbers, shape (T,); None without it. Raises `UnreadablePickle`."""
+        return floats_of(self.column(key))
+
+    @property
+    def weight(self) -> int:
+        """The number of values that `advantage` reads."""
+        return min(_count(self.column("advantages")) + _count(self.column(MASK)), 2 * MAX_VALUES)
+
+    @property
+    def lengths(self) -> tuple[int | None, int | None]:
+        """The numbers of all tokens and of those of the response."""
+        total, response = (fields.count(simple(self.column(key))) for key in ("total_lengths", "response_lengths"))
+        return total, response
+
+    def names(self) -> list[str]:
+        """The names of its series."""
+        return [name for key, name in TRAIN_SERIES.items() if self.column(key) is not None]
+
+    def metrics(self, position: int) -> dict[str, float]:
+        """The rewards before and after they were normalised."""
+        raw = self.raw_reward[position] if position < len(self.raw_reward) else None
+        return fields.numbers({"raw_reward": simple(raw), "normalized_reward": simple(self.column("rewards"))})
+
+    def advantage(self) -> float | None:
+        """The mean advantage over the tokens that are trained on: of most estimators, all have the same."""
+        values, mask = self.floats("advantages"), self.floats(MASK)
+        if values is None or not len(values):
+            return None
+        counted = mask if mask is not None and len(mask) == len(values) else None
+        return tokens.nan_mean(tokens.under_mask(values, counted))
+
+
+JoinedRow = tuple[int, int, TrainRow]
+"""The number of a row in its file, the position of its sample, and the row."""
+
+
+class JoinedRows(NamedTuple):
+    """The rows that belong to samples, and how many belong to none, by the reason."""
+
+    rows: list[JoinedRow]
+    lost: Counter[str]
+
+
+def rows_of(root: Any) -> list[TrainRow]:
+    """Return the rows of a dump. Raises `Unusable` for a file that holds none."""
+    if not isinstance(root, dict):
+        raise Unusable("no train data of slime or miles")
+    shard = Shard.of(root)
+    if isinstance(samples := root.get("samples"), list):
+        _refuse_many(len(samples))
+        raw = _list(root.get("raw_reward"))
+        return [_row_of(partial(sample.get), raw, shard) for sample in samples if isinstance(sample, dict)]
+    columns = root.get("rollout_data")
+    if not isinstance(columns, dict):
+        raise Unusable("train data without samples or columns")
+    lengths = columns.get("response_lengths")
+    count = _count(lengths) if isinstance(lengths, list | NumberList | tuple) else 0
+    _refuse_many(count)
+    known: dict[int, Sequence[Any]] = {}
+    lists = {
+        key: known.get(id(value)) or known.setdefault(id(value), _list(value))
+        for key, value in columns.items()
+        if isinstance(value, list | NumberList | tuple)
+    }
+    raw = lists.get("raw_reward", [])
+    lists = {key: value for key, value in lists.items() if len(value) >= count}
+    names = {"sample_index": "sample_indices", "rollout_position": "partition"}
+
+    def value_at(row: int, key: str) -> Any:
+        column = lists.get(names.get(key, key))
+        return None if column is None else column[row]
+
+    return [_row_of(partial(value_at, row), raw, shard) for row in range(count)]
+
+
+def _refuse_many(count: int) -> None:
+    if count > MAX_ROWS:
+        raise Unusable(f"{count:,} rows, and at most {MAX_ROWS:,} are read: none is")
+
+
+def _list(value: Any) -> Sequence[Any]:
+    if isinstance(value, NumberList):
+        return value.values()
+    return value if isinstance(value, list | tuple) else []
+
+
+def _row_of(column: Callable[[str], Any], raw: Sequence[Any], shard: Shard) -> TrainRow:
+    position, index = (fields.integer(simple(column(key))) for key in ("rollout_position", "sample_index"))
+    return TrainRow(column, position, index, raw, shard)
+
+
+def join_rows(rows: Sequence[TrainRow], dump: Dump) -> JoinedRows:
+    """Join the rows of a file with the samples of the dump of the same step."""
+    by_index: dict[int, list[int]] = {}
+    for position, record in enumerate(dump.samples):
+        if isinstance(record, dict) and (index := fields.integer(simple(record.get("index")))) is not None:
+            by_index.setdefault(index, []).append(position)
+    tied: list[JoinedRow] = []
+    lost: Counter[str] = Counter()
+    for number, row in enumerate(rows):
+        place, reason = _position_of(row, dump, by_index)
+        if place is None:
+            lost[reason] += 1
+        else:
+            tied.append((number, place, row))
+    return JoinedRows(tied, lost)
+
+
+def _position_of(row: TrainRow, dump: Dump, by_index: dict[int, list[int]]) -> tuple[int | None, str]:
+    """Return the position of a row's sample; None with the reason why it has none."""
+    if row.position is not None:
+        places = [row.position] if 0 <= row.position < len(dump.samples) else []
+        name = "a rollout_position that no sample has"
+    elif row.sample_index is not None:
+        places, name = by_index.get(row.sample_index, []), "a sample_index that no sample has"
+    else:
+        return None, "neither rollout_position nor sample_index"
+    if len(places) > 1:
+        return None, "a sample_index that several samples share, and no rollout_position"
+    if not places:
+        return None, name
+    record = dump.samples[places[0]]
+    length = fields.count(simple(record.get("response_length"))) if isinstance(record, dict) else None
+    if length is not None and row.lengths[1] not in (None, length):
+        return None, "another length than their sample"
+    return places[0], ""
+
+
+def series_of_rows(rows: Sequence[TrainRow]) -> Iterator[tuple[str, tokens.Floats]]:
+    """Yield the series of one sample, from the rows of all ranks that have it. Raises `UnreadablePickle`.
+
+    Ranks hold the same values, or values that others lack, or, with context parallelism, pieces of the response.
+    """
+    for key, name in TRAIN_SERIES.items():
+        pieces = [(row.shard, values, row.lengths) for row in rows if (values := row.floats(key)) is not None]
+        if not pieces:
+            continue
+        if (values := whole_response(pieces)) is not None and not np.isnan(values).all():
+            yield name, values
+
+
+def whole_response(pieces: Sequence[tuple[Shard, tokens.Floats, Lengths]]) -> tokens.Floats | None:
+    """Return the values of a response from the pieces of its ranks; None if some are missing or do not fit."""
+    total, response = pieces[0][2]
+    for _, values, _ in pieces:
+        if response is None or len(values) == response:
+            return values
+    if total is None or response is None:
+        return None
+    by_rank = {shard.rank: values for shard, values, _ in pieces}
+    size = pieces[0][0].size
+    if size < 2 or set(by_rank) != set(range(size)):
+        return None
+    whole = np.full(response, np.nan)
+    for rank, values in by_rank.items():
+        taken = 0
+        for start, stop in offsets(total, response, rank, size):
+            count = max(0, stop - start)
+            if taken + count > len(values):
+                return None
+            whole[start : start + count] = values[taken : taken + count]
+            taken += count
+        if taken != len(values):
+            return None
+    return whole
+
+
+def offsets(total: int, response: int, rank: int, size: int) -> list[tuple[int, int]]:
+    """Return where in the response the two pieces of a rank begin and end."""
+    chunk = -(-total // (2 * size))
+    first = total - response - 1
+    pieces = []
+    for number in (rank, 2 * size - 1 - rank):
+        start, stop = max(number * chunk, first), min((number + 1) * chunk, total - 1)
+        pieces.append((start - first, max(start, stop) - first))
+    return pieces
