@@ -192,12 +192,11 @@ class Miles(Slime):
         return fields.as_dict(fields.as_dict(meta).get("args"))
 
     def places(self, run: RunInfo) -> list[tuple[str, str]]:
-        places = [*super().places(run), (CONVERSATIONS, "conversations"), (FOLDER, "columns of tokens")]
-        places.append((DASHBOARD, "metrics"))
+        own = [(CONVERSATIONS, "conversations"), (FOLDER, "columns of tokens"), (DASHBOARD, "metrics")]
         known = {"cache": "the cache of miles' own viewer", "metrics": "metrics"}
-        for entry in folders(os.path.join(run.root, DASHBOARD), links_of(run)):
-            places.append((f"{DASHBOARD}/{entry.name}", known.get(entry.name, "what machines did")))
-        return places
+        below = folders(os.path.join(run.root, DASHBOARD), links_of(run))
+        own += [(f"{DASHBOARD}/{entry.name}", known.get(entry.name, "what machines did")) for entry in below]
+        return [*super().places(run), *own]
 
 
 def _is_of_lines(source: Source) -> bool:
