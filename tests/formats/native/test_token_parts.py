@@ -14,8 +14,8 @@ import pytest
 
 import rolloupe
 from rolloupe.formats import by_name
-from rolloupe.formats.native import token_parts
-from rolloupe.formats.native.token_parts import PartUnreadable, read_row
+from rolloupe.formats.native import run_files
+from rolloupe.formats.native.run_files import PartUnreadable, read_row
 from rolloupe.formats.reading.files import alone
 from rolloupe.formats.reading.tables.parquet_files import row_groups
 from rolloupe.record.token_series import write_part
@@ -136,9 +136,9 @@ def test_of_too_many_tokens_the_first_are_read_and_a_note_says_so(
 
 
 def test_what_would_fill_the_memory_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(token_parts, "MAX_VALUES", amount(2**20, token_parts.MAX_VALUES))
+    monkeypatch.setattr(run_files, "MAX_VALUES", amount(2**20, run_files.MAX_VALUES))
     path = tmp_path / "000001.parquet"
-    pq.write_table(pa.table({"uid": ["u"], "a": [np.zeros(token_parts.MAX_VALUES + 1, np.int8)]}), path)
+    pq.write_table(pa.table({"uid": ["u"], "a": [np.zeros(run_files.MAX_VALUES + 1, np.int8)]}), path)
     assert path.stat().st_size < 200_000
     with pytest.raises(PartUnreadable, match="too large"):
         read_row(alone(path), 0)

@@ -16,8 +16,16 @@ from msgspec.structs import replace
 from rolloupe import tokens
 from rolloupe.formats.alternatives import alternatives_of
 from rolloupe.formats.base import Annotations
-from rolloupe.formats.native.run_files import annotations_of, dropped, fold, lost, metrics_in
-from rolloupe.formats.native.token_parts import NativeTokens, PartUnreadable, part_path, read_row
+from rolloupe.formats.native.run_files import (
+    NativeTokens,
+    PartUnreadable,
+    annotations_of,
+    dropped,
+    lost,
+    metrics_in,
+    part_path,
+    read_row,
+)
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading import trainer_files as trainer
 from rolloupe.formats.reading.files import file_of, files, folders, is_one_file, links_of, plain_name, source_at, stem
@@ -60,19 +68,16 @@ FOLDERS = {
 }  # fmt: skip
 _TELLING = ("uid", "step", "prompt", "response", "reward")
 
-
-def _list(value: object) -> list[Any] | None:
-    return value if isinstance(value, list) else None
-
-
-_PLACED = {
-    **dict.fromkeys(("uid", "split", "group", "index", "env"), fields.name), "step": fields.integer,
+_PLACED: dict[str, Callable[[Any], object]] = {
+    **dict.fromkeys(("uid", "split", "group", "index", "env"), fields.name),
     **dict.fromkeys(("reward", "advantage", "ref_reward"), fields.number),
-    "status": fields.tag, "discarded": fields.reason,
-    **dict.fromkeys(("turns", "prompt_tokens", "response_tokens"), fields.count),
-    **dict.fromkeys(("tokens", "top_logprobs", "dropped", "uneven"), _list), "launch": fields.count,
+    **dict.fromkeys(("turns", "prompt_tokens", "response_tokens", "launch"), fields.count),
+    **dict.fromkeys(("tokens", "top_logprobs", "dropped", "uneven"), tokens.length),
     **dict.fromkeys(("prompt", "response", "ref_response", "label"), fields.as_text),
-}  # fmt: skip
+    "step": fields.integer,
+    "status": fields.tag,
+    "discarded": fields.reason,
+}
 """The keys with a place of their own, and their readers: a value that its reader rejects becomes an extra field."""
 
 
@@ -105,18 +110,22 @@ class Native(JsonlFormat):
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         links = link_root or str(path.resolve())
-        marker = _marker(path, links)
+        marker, reason = _marker(path, links), f"{MARKER} says so"
         if marker is None and forced and (is_one_file(path) or files(str(path), links)):
-            marker = {"version": VERSION}
+            marker, reason = {"version": VERSION}, "read as --format says"
         if marker is None:
             return []
         version = fields.integer(marker.get("version"))
-        reason = f"{MARKER} says so" if _marker(path, links) else "read as --format says"
         if version is None or version > VERSION:
             reason = f"{MARKER} says version {version}, and {VERSION} is the last one known here: update Rolloupe"
-        run = self._run_at(path, reason, links)
-        ranges = _ranges(marker.get("metric_ranges"))
-        return [replace(run, reward_range=_range(marker.get("reward_range")), metric_ranges=ranges)]
+        ranges = {name: _range(ends) for name, ends in fields.as_dict(marker.get("metric_ranges")).items()}
+        return [
+            replace(
+                self._run_at(path, reason, links),
+                reward_range=_range(marker.get("reward_range")),
+                metric_ranges=tuple((name, *ends) for name, ends in ranges.items() if ends is not None),
+            )
+        ]
 
     def run_around(self, path: Path) -> Path | None:
         """See `Format`: the run's folder, or any file in it."""
@@ -139,10 +148,15 @@ class Native(JsonlFormat):
         ]
 
     def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
-        found: Scanned = (
-            _annotation(record, start, length) if source.annotates else self.row(source, record, start, length)
-        )
-        return [found, *_problems(source, record, start, length)]
+        if source.annotates:
+            rows: list[Scanned] = [_annotation(record, start, length)]
+        else:
+            rows = [self.row(source, record, start, length)]
+        if isinstance(uneven := record.get("uneven"), list) and uneven:
+            names = ", ".join(fields.as_text(name)[:60] for name in uneven[:20])
+            reason = f"token series neither as long as all tokens of the sample nor as its response: {names}"
+            rows.append(Problem(source=source.name, reason=reason, start=start, stop=start + length))
+        return rows
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:  # noqa: ARG002
         if record.keys().isdisjoint(_TELLING):
@@ -155,6 +169,7 @@ class Native(JsonlFormat):
         metrics = means | fields.numbers(record.get("metrics"))
         reference = fields.joined(record.get("ref_response"), thoughts=True)
         index, turns = fields.name(record.get("index")), fields.count(record.get("turns"))
+        prompt_tokens, response_tokens = (fields.count(record.get(f"{part}_tokens")) for part in ("prompt", "response"))
         return SampleRow(
             split=fields.name(record.get("split")) or "train",
             step=step_of(record.get("step")) or 0,
@@ -168,9 +183,9 @@ class Native(JsonlFormat):
             status=status,
             status_raw=status_raw,
             turns=1 if turns is None else turns,
-            prompt_tokens=fields.count(record.get("prompt_tokens")),
-            response_tokens=fields.count(record.get("response_tokens")),
-            total_tokens=_total(record),
+            prompt_tokens=prompt_tokens,
+            response_tokens=response_tokens,
+            total_tokens=None if prompt_tokens is None or response_tokens is None else prompt_tokens + response_tokens,
             launch=fields.count(record.get("launch")) or 0,
             env=fields.name(record.get("env")) or "",
             uid=fields.name(record.get("uid")) or "",
@@ -211,7 +226,6 @@ class Native(JsonlFormat):
         return self.samples_in_order(run, source, places, lambda _run, _record, _sample: None)
 
     def load_annotated(self, run: RunInfo, source: Source, locator: Locator, annotations: Sequence[Locator]) -> Sample:
-        """See `Format`."""
 
         def annotate(run: RunInfo, record: Record, sample: Sample) -> None:
             self._add(run, record, sample, annotations)
@@ -223,9 +237,17 @@ class Native(JsonlFormat):
         lines, notes = annotations_of(run, sample.row.uid, places, self.raw)
         sample.notes += notes
         for line in lines:
-            fold(sample.row, _annotation(line.record, 0, 0))
+            annotation, row = _annotation(line.record, 0, 0), sample.row
+            row.advantage = row.advantage if annotation.advantage is None else annotation.advantage
+            row.discarded = row.discarded if annotation.discarded is None else annotation.discarded
+            row.metrics = row.metrics | annotation.metrics
+            row.tags = row.tags | annotation.tags
             _add_series(run, line.source, line.record, sample)
-        sample.notes += _uneven(sample)
+        count, response = len(sample.token_ids), sample.row.response_tokens
+        if odd := [series for series in sample.series if count and len(series.values) not in (count, response)]:
+            lengths = ", ".join(f"{series.name[:60]} {len(series.values):,}" for series in odd[:20])
+            among = f"the {count:,} tokens" + ("" if response is None else f", {response:,} of them of the response")
+            sample.notes.append(f"token series of another length than {among}: {lengths}; shown at the last tokens")
         tokens.hide_masked(sample.series)
 
     def reading_tokens(
@@ -235,9 +257,9 @@ class Native(JsonlFormat):
 
         def read(data: bytes, place: Locator) -> SampleTokens:
             noted = annotations.get(place, ())
-            found = quick.read(data, [(note.source, newer[note]) for note in noted if note in newer])
-            if found is not None:
-                return found
+            read_quickly = quick.read(data, [(note.source, newer[note]) for note in noted if note in newer])
+            if read_quickly is not None:
+                return read_quickly
             record, row = self._parsed(run, source, data, place)
             sample = self.sample(record, row, place)
             self._add(run, record, sample, noted or [])
@@ -264,22 +286,19 @@ class Native(JsonlFormat):
         return [*series, *(problem for source in _losses_files(run) for problem in lost(source))]
 
     def config(self, run: RunInfo) -> dict[str, Any]:
-        found = trainer.read_json(_config_file(run))
-        return found if isinstance(found, dict) else {"config": found} if found is not None else {}
+        config = trainer.read_json(_config_file(run))
+        return config if isinstance(config, dict) else {} if config is None else {"config": config}
 
     def checkpoints(self, run: RunInfo) -> list[Checkpoint]:
-        found = []
-        for row in trainer.records(_file(run, "checkpoints.jsonl")):
-            paths, state = row.get("paths"), fields.showable(row.get("loop_state"))
-            found.append(
-                Checkpoint(
-                    name=fields.as_text(row.get("name")),
-                    step=fields.integer(row.get("step")),
-                    paths={k: fields.as_text(v) for k, v in paths.items()} if isinstance(paths, dict) else {},
-                    extra=state if isinstance(state, dict) else {},
-                )
+        return [
+            Checkpoint(
+                name=fields.as_text(row.get("name")),
+                step=fields.integer(row.get("step")),
+                paths={name: fields.as_text(path) for name, path in fields.as_dict(row.get("paths")).items()},
+                extra=fields.as_dict(fields.showable(row.get("loop_state"))),
             )
-        return found
+            for row in trainer.records(_file(run, "checkpoints.jsonl"))
+        ]
 
     def ending(self, run: RunInfo) -> str:
         """Each producer of the last launch must have noted its end after its last attempt."""
@@ -299,24 +318,24 @@ class Native(JsonlFormat):
 
     def files(self, run: RunInfo) -> list[RunFile]:
         """List the files; for token series, the folders alone."""
-        listed = [(e.path, e.name, _what(plain_name(e.name))) for e in files(run.root, links_of(run), ("",))]
+        listed = []
+        for entry in files(run.root, links_of(run), ("",)):
+            name = plain_name(entry.name)
+            what = "configuration" if _CONFIG.fullmatch(name) else _WHAT.get(name, "")
+            listed.append((entry.path, entry.name, what))
         for folder, what in FOLDERS.items():
             place = os.path.join(run.root, folder)
-            below = [
-                *files(place, links_of(run), ("",)),
-                *(folders(place, links_of(run)) if folder == "tokens" else []),
-            ]
-            listed += [(e.path, f"{folder}/{e.name}", what) for e in below]
+            below = folders(place, links_of(run)) if folder == "tokens" else []
+            below = [*files(place, links_of(run), ("",)), *below]
+            listed += [(entry.path, f"{folder}/{entry.name}", what) for entry in below]
         return trainer.described_files(listed)
 
 
 def _marker(folder: Path, links: str) -> Record | None:
-    """The marker of a run; None for any other folder."""
+    """Return the marker of a run; None for any other folder."""
     place = folder / MARKER
-    if not is_file(place):
-        return None
-    found = trainer.read_json(Location(str(place), links))
-    return found if isinstance(found, dict) and found.get("layout") == "rolloupe" else None
+    marker = trainer.read_json(Location(str(place), links)) if is_file(place) else None
+    return marker if isinstance(marker, dict) and marker.get("layout") == "rolloupe" else None
 
 
 def _file(run: RunInfo, name: str) -> Location | None:
@@ -336,10 +355,6 @@ def _config_file(run: RunInfo) -> Location | None:
     return _file(run, "config.rolloupe.json") or _file(run, "config.json")
 
 
-def _what(name: str) -> str:
-    return "configuration" if _CONFIG.fullmatch(name) else _WHAT.get(name, "")
-
-
 def _range(value: object) -> tuple[float, float] | None:
     if not isinstance(value, list) or len(value) != 2:
         return None
@@ -347,26 +362,22 @@ def _range(value: object) -> tuple[float, float] | None:
     return None if low is None or high is None else (low, high)
 
 
-def _ranges(value: object) -> tuple[tuple[str, float, float], ...]:
-    return tuple((name, *found) for name, ends in fields.as_dict(value).items() if (found := _range(ends)) is not None)
-
-
 def _facts(record: Record) -> dict[str, SeriesFacts]:
-    """The token series that a line declares."""
-    facts = fields.as_dict(record.get("series")).get("facts")
-    found = {}
-    for name, values in fields.as_dict(facts).items():
-        row = [fields.number(value) for value in values] if isinstance(values, list) and len(values) == 7 else [None]
-        whole = [n for n in row if n is not None and math.isfinite(n)]
-        if len(whole) == 7 and whole[0] >= 1 and all(0 <= whole[at] <= fields.MAX_STEP for at in (0, 4, 6)):
+    """Return the token series that a line declares."""
+    declared = {}
+    for name, values in fields.as_dict(fields.as_dict(record.get("series")).get("facts")).items():
+        numbers = [fields.number(value) for value in fields.as_list(values)]
+        whole = [number for number in numbers if number is not None and math.isfinite(number)]
+        if len(numbers) == len(whole) == 7 and whole[0] >= 1:
             count, total, m2, low, low_at, high, high_at = whole
-            found[name] = SeriesFacts(int(count), total, m2, low, int(low_at), high, int(high_at))
-    return found
+            if all(0 <= place <= fields.MAX_STEP for place in (count, low_at, high_at)):
+                declared[name] = SeriesFacts(int(count), total, m2, low, int(low_at), high, int(high_at))
+    return declared
 
 
 def _extra(record: Record) -> dict[str, Any]:
-    """Every member that appears nowhere else, including members of a wrong type."""
-    found = {}
+    """Return every member that appears nowhere else, including members of a wrong type."""
+    extra = {}
     for key, value in record.items():
         if key in _PLACED:
             rest = None if value is None or _PLACED[key](value) is not None else value
@@ -378,50 +389,31 @@ def _extra(record: Record) -> dict[str, Any]:
         else:
             rest = value
         if rest is not None or key not in (*_PLACED, "metrics", "tags", "series", "extra"):
-            found[key] = fields.showable(rest)
-    more = found.pop("extra", None)
-    return {**found, **(more if isinstance(more, dict) else {} if more is None else {"extra": more})}
-
-
-def _total(record: Record) -> int | None:
-    counts = fields.count(record.get("prompt_tokens")), fields.count(record.get("response_tokens"))
-    return None if counts[0] is None or counts[1] is None else counts[0] + counts[1]
+            extra[key] = fields.showable(rest)
+    more = extra.pop("extra", None)
+    return {**extra, **(more if isinstance(more, dict) else {} if more is None else {"extra": more})}
 
 
 def _annotation(record: Record, start: int, length: int) -> Annotation:
     uid = fields.name(record.get("uid"))
     if uid is None:
         raise Unusable("an annotation without uid")
+    facts, advantage = _facts(record), fields.number(record.get("advantage"))
     return Annotation(
         uid=uid,
         start=start,
         length=length,
-        advantage=fields.number(record.get("advantage")),
+        advantage=advantage,
         discarded=fields.reason(record.get("discarded")),
-        metrics=_means(record, _facts(record)) | fields.numbers(record.get("metrics")),
+        metrics=_means(record, facts) | fields.numbers(record.get("metrics")),
         tags=fields.tags(record.get("tags")),
-        series=_annotated_series(record),
+        # an advantage is one for each token
+        series=tuple(dict.fromkeys((*facts, *([] if advantage is None else [tokens.ADVANTAGES])))),
     )
 
 
-def _annotated_series(record: Record) -> tuple[str, ...]:
-    """The token series that an annotation gives values to; an advantage is one for each token."""
-    own = () if fields.number(record.get("advantage")) is None else (tokens.ADVANTAGES,)
-    return tuple(dict.fromkeys((*_facts(record), *own)))
-
-
-def _problems(source: Source, record: Record, start: int, length: int) -> list[Problem]:
-    """The recorder's complaint about a line that it wrote nevertheless."""
-    uneven = record.get("uneven")
-    if not isinstance(uneven, list) or not uneven:
-        return []
-    names = ", ".join(fields.as_text(name)[:60] for name in uneven[:20])
-    reason = f"token series neither as long as all tokens of the sample nor as its response: {names}"
-    return [Problem(source=source.name, reason=reason, start=start, stop=start + length)]
-
-
 def _means(record: Record, series: Mapping[str, SeriesFacts]) -> dict[str, float]:
-    """Summaries of a sample's token series, which lists show, sort and filter by, unless the line holds them."""
+    """Return the means of a sample's token series, unless the line holds them."""
     excluded = {*tokens.MASKS, *(() if fields.number(record.get("advantage")) is None else ("advantages",))}
     return {name: facts.sum / facts.count for name, facts in series.items() if name not in excluded}
 
@@ -438,19 +430,19 @@ def derived_metrics(
     The log-ratio is logprobs - ref_logprobs. A line holds the sum of each series: the sum of the log-ratio follows if
     both cover as many tokens. KL needs a recorded series `kl`; recorded metrics are never overwritten.
     """
-    found = {} if ref_reward is None else {"ref_reward": ref_reward}
+    derived = {} if ref_reward is None else {"ref_reward": ref_reward}
     if ref_response:
-        found["ref_response_chars"] = float(len(ref_response))
+        derived["ref_response_chars"] = float(len(ref_response))
     for gap, other in (("reward_gap", ref_reward), ("valid_reward_gap", metrics.get("valid_reward"))):
         if reward is not None and other is not None and math.isfinite(reward) and math.isfinite(other):
-            found[gap] = reward - other
+            derived[gap] = reward - other
     own, reference = series.get("logprobs"), series.get("ref_logprobs")
     if own is not None and reference is not None and own.count == reference.count:
-        found["sum_log_ratio"] = own.sum - reference.sum
-        found["avg_log_ratio"] = found["sum_log_ratio"] / own.count
+        derived["sum_log_ratio"] = own.sum - reference.sum
+        derived["avg_log_ratio"] = derived["sum_log_ratio"] / own.count
     if (kl := series.get("kl")) is not None:
-        found |= {"avg_kl": kl.sum / kl.count, "sum_kl": kl.sum, "max_kl": kl.max}
-    return {name: value for name, value in found.items() if name not in metrics}
+        derived |= {"avg_kl": kl.sum / kl.count, "sum_kl": kl.sum, "max_kl": kl.max}
+    return {name: value for name, value in derived.items() if name not in metrics}
 
 
 def _add_series(run: RunInfo, source: str, record: Record, sample: Sample) -> None:
@@ -468,20 +460,20 @@ def _add_series(run: RunInfo, source: str, record: Record, sample: Sample) -> No
         sample.notes.append("where its token series are cannot be read")
         return
     try:
-        found = read_row(Location(str(path), links_of(run)), row)
+        stored = read_row(Location(str(path), links_of(run)), row)
     except PartUnreadable as error:
         sample.notes.append(f"no token series: {error}")
         return
-    if found.uid != sample.row.uid:
+    if stored.uid != sample.row.uid:
         sample.notes.append(f"no token series: row {row} of {path.name} is of another sample")
         return
-    if found.unread:
-        listed = ", ".join(name[:60] for name in found.unread[:20])
+    if stored.unread:
+        listed = ", ".join(name[:60] for name in stored.unread[:20])
         sample.notes.append(f"columns of {path.name} that are no lists of numbers: {listed}")
-    if found.total > (most := tokens.most_tokens(len(found.series))):
-        sample.notes.append(f"{path.name} holds {found.total:,} tokens of the sample: the first {most:,} are shown")
-        sample.unread_tokens = found.total - most
-    _place(sample, found.ids.tolist(), found.series)
+    if stored.total > (most := tokens.most_tokens(len(stored.series))):
+        sample.notes.append(f"{path.name} holds {stored.total:,} tokens of the sample: the first {most:,} are shown")
+        sample.unread_tokens = stored.total - most
+    _place(sample, stored.ids.tolist(), stored.series)
 
 
 def add_arrays(sample: Sample, token_ids: list[int], series: Mapping[str, tokens.Floats]) -> None:
@@ -497,14 +489,3 @@ def _place(sample: Sample, token_ids: list[int], series: Mapping[str, tokens.Flo
     for name, values in series.items():
         by_name[name] = TokenSeries(name=name, values=tokens.packed(values), offset=max(0, count - len(values)))
     sample.series = list(by_name.values())
-
-
-def _uneven(sample: Sample) -> list[str]:
-    """Name the series that are neither as long as all tokens of a sample nor as long as its response."""
-    count, response = len(sample.token_ids), sample.row.response_tokens
-    odd = [series for series in sample.series if count and len(series.values) not in (count, response)]
-    lengths = ", ".join(f"{series.name[:60]} {len(series.values):,}" for series in odd[:20])
-    if not odd:
-        return []
-    of_them = "" if response is None else f", {response:,} of them of the response"
-    return [f"token series of another length than the {count:,} tokens{of_them}: {lengths}; shown at the last tokens"]

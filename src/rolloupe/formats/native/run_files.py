@@ -1,29 +1,36 @@
-"""The files of a recorded run beside its samples: annotations, metrics of steps, reports of data never written.
+"""The files of a recorded run beside its samples: annotations, metrics, token series, reports of data never written.
 
 Annotations are lines of `annotations/`, joined by uid. The index supplies their places. Without it, or if a file no
-longer holds what the index recorded, files are searched.
+longer holds what the index recorded, files are searched. Token series are rows of Parquet parts.
 """
 
+import contextlib
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
 
-from rolloupe import text
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from rolloupe import text, tokens
 from rolloupe.errors import SourceChanged
 from rolloupe.formats.reading import fields, line_search
-from rolloupe.formats.reading.files import files, links_of, while_unchanged
+from rolloupe.formats.reading.files import files, links_of, stem, while_unchanged
 from rolloupe.formats.reading.line_reader import parse, strip_bom
 from rolloupe.formats.reading.records import Record, Unusable
-from rolloupe.formats.reading.trainer_files import (
-    MergedMetrics,
-    MetricLines,
-    lines_of,
-    lines_so_far,
-    records,
-)
-from rolloupe.model import Annotation, Location, Locator, MetricRow, Problem, RunInfo, SampleRow, Source
+from rolloupe.formats.reading.tables.parquet_files import RowGroup, row_groups
+from rolloupe.formats.reading.trainer_files import MergedMetrics, MetricLines, lines_of, lines_so_far, records
+from rolloupe.lru import Lru
+from rolloupe.model import Location, Locator, MetricRow, Problem, RunInfo, Source
+from rolloupe.storage import open_file, open_state, stamp_of_state
+from rolloupe.tokens import Floats, SampleTokens, most_tokens
 
 FOLDER = "annotations"
 MAX_PLACES = 1000
@@ -74,16 +81,13 @@ def annotations_of(
     lines: list[AnnotationLine] = []
     notes = [f"annotations: of very many the last {MAX_PLACES} count"] if len(places) > MAX_PLACES else []
     for name, file_places in groupby(places[-MAX_PLACES:], key=lambda place: place.source):
-        where = locations.get(name)
-        found = (
-            []
-            if where is None
-            else _at(Source(path=where.path, name=name, root=where.root), list(file_places), uid, raw)
-        )
-        if found is None:
-            found, more = _searched({name: locations[name]}, uid)
+        if (where := locations.get(name)) is None:
+            continue
+        of_file = _at(Source(path=where.path, name=name, root=where.root), list(file_places), uid, raw)
+        if of_file is None:
+            of_file, more = _searched({name: where}, uid)
             notes += more
-        lines += found
+        lines += of_file
     return lines, notes
 
 
@@ -91,15 +95,15 @@ def _searched(locations: dict[str, Location], uid: str) -> tuple[list[Annotation
     lines: list[AnnotationLine] = []
     notes: list[str] = []
     for name, where in locations.items():
-        found, problems = line_search.records_about(where, "uid", uid)
-        lines += [AnnotationLine(name, record) for record in found]
+        about, problems = line_search.records_about(where, "uid", uid)
+        lines += [AnnotationLine(name, record) for record in about]
         notes += problems
     return lines, notes
 
 
 def _at(source: Source, places: list[Locator], uid: str, raw: Raw) -> list[AnnotationLine] | None:
-    """The lines at some places of a file; None if one of them is no longer about the sample."""
-    found = []
+    """Return the lines at some places of a file; None if one of them is no longer about the sample."""
+    lines = []
     for place in places:
         try:
             record = parse(strip_bom(raw(source, place), place.start))
@@ -107,16 +111,8 @@ def _at(source: Source, places: list[Locator], uid: str, raw: Raw) -> list[Annot
             return None
         if fields.name(record.get("uid")) != uid:
             return None
-        found.append(AnnotationLine(source.name, record))
-    return found
-
-
-def fold(row: SampleRow, annotation: Annotation) -> None:
-    """Let annotations override the values of a sample."""
-    row.advantage = row.advantage if annotation.advantage is None else annotation.advantage
-    row.discarded = row.discarded if annotation.discarded is None else annotation.discarded
-    row.metrics = row.metrics | annotation.metrics
-    row.tags = row.tags | annotation.tags
+        lines.append(AnnotationLine(source.name, record))
+    return lines
 
 
 class _ProducerLines(MetricLines):
@@ -133,28 +129,28 @@ class _ProducerLines(MetricLines):
 
 def metrics_in(locations: Iterable[Location]) -> list[MetricRow]:
     """Return the metrics of all producers, merged by step: a value of a line wins over a mean of sums."""
-    found = [lines_so_far(location, _ProducerLines) for location in locations]
+    producers = [lines_so_far(location, _ProducerLines) for location in locations]
     merged = MergedMetrics()
-    for row in _summed(row for producer in found for row in producer.apart):
+    for row in _summed(row for producer in producers for row in producer.apart):
         merged.add(row)
-    for producer in found:
+    for producer in producers:
         merged.join(producer.rows)
     return merged.rows()
 
 
 def _named(values: object) -> dict[str, Any]:
-    """Metrics of a line, renamed where they would clash with the line's own names."""
-    named = values.items() if isinstance(values, dict) else ()
+    """Return the metrics of a line, renamed where they would clash with the line's own names."""
+    named = fields.as_dict(values).items()
     return {f"metric.{name}" if name in ("step", "time") else name: value for name, value in named}
 
 
 def _summed(rows: Iterable[Record]) -> list[Record]:
-    """Means over all producers, from their sums and counts; a sum with count 0 is a total."""
+    """Return the means over all producers, from their sums and counts; a sum with count 0 is a total."""
     totals: dict[tuple[int | None, str], list[float]] = {}
     for row in rows:
-        step, sums = fields.integer(row.get("step")), row.get("sums")
-        for name, pair in fields.as_dict(sums).items():
-            numbers = [fields.number(value) for value in pair] if isinstance(pair, list) else []
+        step = fields.integer(row.get("step"))
+        for name, pair in fields.as_dict(row.get("sums")).items():
+            numbers = [fields.number(value) for value in fields.as_list(pair)]
             if len(numbers) == 2 and numbers[0] is not None and numbers[1] is not None:
                 sum_and_count = totals.setdefault((step, name), [0.0, 0.0])
                 sum_and_count[0] += numbers[0]
@@ -188,25 +184,20 @@ def lost(source: Source) -> list[Problem]:
 def _lost(location: Location) -> tuple[str, ...]:
     counts: Counter[Place] = Counter()
     for row in records(location):
-        place = (
-            fields.as_text(row.get("what"))[:MOST_CHARS] or "lines", fields.integer(row.get("step")),
-            fields.as_text(row.get("reason"))[:MOST_CHARS],
-        )  # fmt: skip
-        counts[place if place in counts or len(counts) < MOST_KEPT else ELSEWHERE] += (
-            fields.count(row.get("count")) or 0
-        )
+        what, reason = (fields.as_text(row.get(key))[:MOST_CHARS] for key in ("what", "reason"))
+        place = what or "lines", fields.integer(row.get("step")), reason
+        place = place if place in counts or len(counts) < MOST_KEPT else ELSEWHERE
+        counts[place] += fields.count(row.get("count")) or 0
     more = counts.pop(ELSEWHERE, 0)
     ordered = sorted(counts.items(), key=lambda item: (item[0][1] is None, item[0][1] or 0, item[0]))
     more += sum(count for _, count in ordered[MOST_LISTED:])
-    return (*_described(ordered[:MOST_LISTED]), *([f"{more:,} more were lost at other steps"] if more else []))
-
-
-def _described(losses: list[tuple[Place, int]]) -> Iterator[str]:
-    for (what, step, reason), count in losses:
+    losses = []
+    for (what, step, reason), count in ordered[:MOST_LISTED]:
         were = f"1 {ONE.get(what, what)}" if count == 1 else f"{count:,} {what}"
         of_step = "" if step is None else f" of step {step}"
         verb = "left out" if what == "values" else "lost"
-        yield f"{were}{of_step} {'was' if count == 1 else 'were'} {verb}: {reason or 'no reason is given'}"
+        losses.append(f"{were}{of_step} {'was' if count == 1 else 'were'} {verb}: {reason or 'no reason is given'}")
+    return (*losses, *([f"{more:,} more were lost at other steps"] if more else []))
 
 
 @while_unchanged(1000)
@@ -215,14 +206,254 @@ def _dropped(location: Location) -> int:
     total = last = 0
     for line in lines_of(location):
         if DROPPED.encode() in line:
-            count = _count(line) or last
-            total, last = total + (last if count < last else 0), count
+            with contextlib.suppress(Unusable):
+                values = fields.as_dict(parse(line).get("values"))
+                count = fields.count(values.get(DROPPED)) or last
+                total, last = total + (last if count < last else 0), count
     return total + last
 
 
-def _count(line: bytes) -> int | None:
+MAX_ROW_GROUP_BYTES = 512 * 2**20
+"""The writer makes row groups of a few MB; a part that claims much larger ones is not read."""
+
+MAX_VALUES = 2**25
+"""Number of values to decode from a row group, whatever their size in the file: twice what is read of one sample."""
+
+MAX_COLUMNS = 4096
+
+_Stamp = tuple[Location, int, int, int]
+"""A file, its inode, its size, and when it changed."""
+_footers: Lru[_Stamp, list[RowGroup]] = Lru(entries=16, total=2**12)
+
+MAX_KEPT_BYTES = 2**27
+"""Decoded row groups to keep: samples follow each other in the order of their rows, but for those of several ranks."""
+
+
+_NO_IDS = np.zeros(0)
+
+
+class PartUnreadable(Exception):
+    """Raised if a part does not hold the row that a line names; its text is the reason."""
+
+
+class TokenRow(NamedTuple):
+    """The row of one sample: its token ids, and each series by name."""
+
+    uid: str
+    ids: NDArray[np.int64]
+    series: dict[str, Floats]
+    unread: list[str]
+    """The columns without a name, and those whose value in this row is no list of numbers."""
+    total: int
+    """The number of tokens stored in the row; `ids` and `series` are cut if there are too many."""
+
+
+class ListColumn:
+    """A column of lists of numbers as one array; a null element makes them floats, and is NaN."""
+
+    def __init__(self, column: pa.ListArray) -> None:
+        self._offsets = column.offsets.to_numpy().tolist()
+        self._is_null = column.is_null().to_numpy(zero_copy_only=False).tolist() if column.null_count else None
+        self.values: NDArray[Any] = column.values.to_numpy(zero_copy_only=False)
+
+    def row(self, row: int) -> NDArray[Any] | None:
+        """Return the list of a row, None for null."""
+        if self._is_null is not None and self._is_null[row]:
+            return None
+        return self.values[self._offsets[row] : self._offsets[row + 1]]
+
+
+class DecodedGroup:
+    """A row group of a part."""
+
+    def __init__(self, table: pa.Table) -> None:
+        named = zip(table.column_names, table.columns, strict=True)
+        columns = {name: column.combine_chunks() for name, column in named}
+        uids = columns.pop("uid", None)
+        self._uids = [""] * len(table) if uids is None else [*map(str, uids.to_pylist())]
+        is_number = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean)  # true and false are 1 and 0
+        self._lists = {
+            name: ListColumn(column)
+            for name, column in columns.items()
+            if name and pa.types.is_list(column.type) and any(check(column.type.value_type) for check in is_number)
+        }
+        self._others = {name: column for name, column in columns.items() if name not in self._lists}
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that it takes."""
+        return sum(column.values.nbytes for column in self._lists.values())
+
+    def row(self, row: int) -> TokenRow:
+        """Return a row, cut to the tokens that are read."""
+        lists = {name: values for name, column in self._lists.items() if (values := column.row(row)) is not None}
+        unread = [name or "(a column without a name)" for name, column in self._others.items() if column[row].is_valid]
+        total = max(map(len, lists.values()), default=0)
+        own = lists.pop("token_ids", _NO_IDS)
+        count, most = len(own), most_tokens(len(lists))
+        with np.errstate(all="ignore"):  # a signalling NaN
+            series = {name: first_of(values, count, most) for name, values in lists.items()}
+            ids = first_of(own, count, most)
+        if count and not (np.abs(ids) < 2**53).all():
+            ids = _NO_IDS
+            unread.append("token_ids")
+        return TokenRow(self._uids[row], ids.astype(np.int64), series, unread, total)
+
+
+_groups: Lru[tuple[_Stamp, int], DecodedGroup] = Lru(entries=4, total=2**24)
+"""Samples that are read one after another lie in one row group, which the writer makes of a few MB."""
+
+
+def part_path(run_root: str, producer: str, part: int) -> Path:
+    """Return the path of a part."""
+    return Path(run_root, "tokens", producer, f"{part:06d}.parquet")
+
+
+def read_row(location: Location, row: int) -> TokenRow:
+    """Read one row of a part; the row groups of the last ones are kept. Raises `PartUnreadable`."""
+    with _reading(location), open_file(location) as opened:
+        stamp = location, *stamp_of_state(open_state(opened))
+        number, at = _place_of(_footers.get_or_make(stamp, lambda: row_groups(opened), len), row)
+        group = _groups.get_or_make((stamp, number), lambda: _decoded(opened, number), lambda made: made.nbytes)
+        return group.row(at)
+
+
+class PartReader:
+    """Reads rows of parts in a pass over many samples; keeps the row groups that it decoded last."""
+
+    def __init__(self) -> None:
+        self._footers: dict[Location, list[RowGroup]] = {}
+        self._groups: Lru[tuple[Location, int], DecodedGroup] = Lru(total=MAX_KEPT_BYTES, least=1)
+
+    def row(self, location: Location, row: int) -> TokenRow:
+        """Read one row of a part. Raises `PartUnreadable`."""
+        with _reading(location):
+            if location not in self._footers:
+                with open_file(location) as opened:
+                    self._footers[location] = row_groups(opened)
+            number, at = _place_of(self._footers[location], row)
+            group = self._groups.get((location, number))
+            if group is None:
+                with open_file(location) as opened:
+                    group = _decoded(opened, number)
+                self._groups.put((location, number), group, group.nbytes)
+            return group.row(at)
+
+
+def _decoded(opened: BinaryIO, group: int) -> DecodedGroup:
+    opened.seek(0)
+    with pq.ParquetFile(opened) as file:
+        return DecodedGroup(file.read_row_group(group, use_threads=False))
+
+
+@contextlib.contextmanager
+def _reading(location: Location) -> Iterator[None]:
+    """Turn whatever happens while a part is read into `PartUnreadable`."""
+    name = os.path.basename(location.path)
     try:
-        values = parse(line).get("values")
-    except Unusable:
-        return None
-    return fields.count(values.get(DROPPED)) if isinstance(values, dict) else None
+        yield
+    except FileNotFoundError:
+        raise PartUnreadable(f"{name} is not there") from None
+    except (OSError, pa.ArrowException, ValueError, IndexError, MemoryError) as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise PartUnreadable(f"{name} cannot be read: {reason[:200]}") from None
+
+
+def _place_of(groups: list[RowGroup], row: int) -> tuple[int, int]:
+    """Return the number of the row group that holds a row, and the row's number in it. Raises `ValueError`."""
+    offset = row
+    for number, group in enumerate(groups):
+        if group.columns > MAX_COLUMNS:
+            raise ValueError(f"it has {group.columns} columns")
+        if offset < group.rows:
+            if group.size_bytes > MAX_ROW_GROUP_BYTES:
+                raise ValueError("a row group is too large")
+            if group.values > MAX_VALUES:
+                raise ValueError(f"a row group is too large: {group.values:,} values, {MAX_VALUES:,} at most are read")
+            return number, offset
+        offset -= group.rows
+    raise ValueError(f"it has no row {row}")
+
+
+def first_of(values: NDArray[Any], count: int, most: int) -> Floats:
+    """Return the values of the first `most` tokens as floats: values belong to the last of `count` tokens."""
+    if max(count, len(values)) <= most:
+        return np.asarray(values, dtype=np.float64)
+    return _placed(values, count, most)
+
+
+def _placed(values: NDArray[Any], count: int, total: int) -> Floats:
+    """Return values at the last of `count` tokens, or else at the first, as those of `total` tokens."""
+    placed = np.full(total, np.nan)
+    first = max(0, count - len(values))
+    placed[first : first + len(values)] = values[: max(0, total - first)]
+    return placed
+
+
+class _SeriesPlace(Struct):
+    part: int
+    row: int
+
+
+class _TokensLine(Struct):
+    """The members of a line of samples or annotations that concern tokens."""
+
+    uid: str | int | None = None
+    series: _SeriesPlace | None = None
+    tokens: list[str] | None = None
+    advantage: float | str | None = None
+
+
+class NativeTokens:
+    """Reads the tokens of the samples of one file."""
+
+    def __init__(self, run: RunInfo, source: Source) -> None:
+        self._run, self._source = run, source.path
+        self._links = links_of(run)
+        self._locations: dict[tuple[str, int], Location] = {}
+        self._parts = PartReader()
+        self._decode = msgspec.json.Decoder(_TokensLine).decode
+
+    def read(self, data: bytes, annotations: Sequence[tuple[str, bytes]] = ()) -> SampleTokens | None:
+        """Return the tokens of a line's sample; None if only reading the whole sample shows them.
+
+        `annotations` are lines about the sample, oldest first, each with the name of its file.
+        """
+        try:
+            line = self._decode(data)
+            newer = [(source, self._decode(note)) for source, note in annotations]
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return None
+        strings, uid = line.tokens or [], fields.name(line.uid) or ""
+        places = [(self._source, line.series), *((source, note.series) for source, note in newer)]
+        if any(place is not None and min(place.part, place.row) < 0 for _, place in places):
+            return None
+        rows = [self._row(source, place, uid) for source, place in places if place is not None]
+        stored: dict[str, tokens.Floats] = {}
+        for row in filter(None, rows):
+            stored |= row.series
+        ids = rows[0].ids if rows and rows[0] is not None and len(rows[0].ids) and line.series is not None else None
+        if any(row is not None and len(row.ids) and row.ids is not ids for row in rows):
+            return None  # ids that came later place older series
+        mask = tokens.mask_of(stored)
+        shown = {
+            name: values if mask is None or name in tokens.MASKS else tokens.under_mask(values, mask)
+            for name, values in stored.items()
+        }
+        count = 0 if ids is None else len(ids)
+        total = max(count, len(strings), *map(len, shown.values()), 0)
+        series = {n: values if len(values) == total else _placed(values, count, total) for n, values in shown.items()}
+        advantages = (fields.number(note.advantage) for _, note in newer)
+        advantage = next((value for value in reversed([*advantages]) if value is not None), None)
+        return SampleTokens(total, series, ids=ids, strings=strings, advantage=advantage)
+
+    def _row(self, source: str, place: _SeriesPlace, uid: str) -> TokenRow | None:
+        """Return the row that a line names; None if it belongs to another sample, or cannot be read."""
+        key = (stem(os.path.basename(source)), place.part)
+        if key not in self._locations:
+            self._locations[key] = Location(str(part_path(self._run.root, *key)), self._links)
+        try:
+            row = self._parts.row(self._locations[key], place.row)
+        except PartUnreadable:
+            return None
+        return row if row.uid == uid else None
