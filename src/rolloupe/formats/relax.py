@@ -7,6 +7,7 @@ version number: every known key is read if present, and a line only has to be an
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -40,25 +41,24 @@ _COUNTS = {
     "total_tokens": ("total_length", "total_token_count"),
 }
 _PLACED = {
+    **dict.fromkeys(("sample_index", "group_index", "uid", "trace_id"), fields.name),
+    **dict.fromkeys(("prompt", "response", "label"), fields.as_text),
+    **dict.fromkeys(("agent_turns", *chain.from_iterable(_COUNTS.values())), fields.count),
     "rollout_id": fields.integer,
-    "sample_index": fields.name,
-    "group_index": fields.name,
-    "prompt": fields.as_text,
-    "response": fields.as_text,
     "status": fields.tag,
-    "label": fields.as_text,
-    "agent_turns": fields.count,
     "advantage": fields.number,
-    "uid": fields.name,
-    "trace_id": fields.name,
     "discarded": fields.reason,
-    **{key: fields.count for keys in _COUNTS.values() for key in keys},
 }
 """The keys with a place of their own, and their readers: a value that its reader rejects becomes an extra field."""
+_LEAST = {"sample_index", "response", "reward"}
+"""The keys of a row in a file that is named and placed as Relax does it."""
 _NAMES = ("rollout_id", "sample_index", "group_index")
 _SUMS = ("total_length", "total_token_count")
 
 SUFFIX: Final = ".pt"
+
+Place = tuple[int | None, bool]
+"""A step, and whether its samples are of an evaluation: what lines and their debug dump have in common."""
 
 
 class RelaxDumps(Slime):
@@ -77,17 +77,17 @@ class RelaxLines(JsonlFormat):
 
     def rows_of(self, run: RunInfo, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
         """See `RecordFormat`: a sample has token series if a dump of its step lies beside the lines."""
-        found = super().rows_of(run, source, record, start, length)
-        for row in found if source.depends else ():
+        rows = super().rows_of(run, source, record, start, length)
+        for row in rows if source.depends else ():
             if isinstance(row, SampleRow):
                 row.has_series = True
-        return found
+        return rows
 
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:  # noqa: ARG002
         """See `JsonlFormat`: add the tokens of the debug dump of its step."""
-        is_eval = sample.row.split.partition("/")[0] == "eval"
-        dump = dump_beside(run, _dump_parts(run), sample.row.step, is_eval=is_eval)
-        if dump is not None:
+        place = sample.row.step, sample.row.split.partition("/")[0] == "eval"
+        dumps = (dump for dump in _listed(run, _dump_parts(run)) if (dump.step, dump.is_eval) == place)
+        if dump := next((dump for dump in dumps if kind_of(dump.location) == RELAX), None):
             add_tokens(dump, sample)
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
@@ -96,12 +96,14 @@ class RelaxLines(JsonlFormat):
         prompt = fields.joined(record.get("prompt"))
         index = fields.name(record.get("sample_index"))
         ordinal = fields.integer(record.get("sample_index"))
+        dataset = fields.name(record.get("dataset"))
+        is_eval = source.split == "eval" or (source.split is None and dataset)
         counts = _counts(record)
         usual = roles_of(record) if _has_more(tuple(record)) else None
         if usual and status == "unknown":
             status, status_raw = usual.status(record)
         return SampleRow(
-            split=_split(source, record),
+            split=f"eval/{dataset or NO_DATASET}" if is_eval else "train",
             step=step if (step := step_of(record.get("rollout_id"))) is not None else (source.step or 0),
             group=fields.name(record.get("group_index")) or _named(usual, "group", record) or fields.digest(prompt),
             index=index if index is not None else str(start),
@@ -116,7 +118,7 @@ class RelaxLines(JsonlFormat):
             prompt_tokens=counts["prompt_tokens"],
             response_tokens=counts["response_tokens"],
             total_tokens=counts["total_tokens"],
-            env=fields.name(record.get("dataset")) or _named(usual, "env", record),
+            env=dataset or _named(usual, "env", record),
             uid=fields.name(record.get("uid")) or "",
             trace_id=fields.name(record.get("trace_id")) or "",
             discarded=fields.reason(record.get("discarded")) or "",
@@ -134,7 +136,12 @@ class RelaxLines(JsonlFormat):
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         sample = fields.sample_of(row, locator, record.get("prompt"), record.get("response"))
         sample.label = self.references(record).label
-        sample.extra, sample.facts = _extra(record, row), _facts(record)
+        sample.extra = _extra(record, row)
+        names = {key: name for key in _NAMES if (name := fields.name(record.get(key))) is not None}
+        sample.facts = {
+            **names,
+            **{key: count for key in _SUMS if (count := fields.count(record.get(key))) is not None},
+        }
         return sample
 
 
@@ -195,7 +202,10 @@ class Relax(ByEnding, RelaxLines):
         if path.name.endswith(SUFFIX):
             return _DUMPS.detect(path, forced=forced, link_root=link_root)
         if is_one_file(path):
-            return self._one_file(path, forced=forced)
+            if not forced and not _fits([look(alone(path))], placed=False):
+                return []
+            part = RunPart(str(path), path.parent.name if path.parent.name in SPLITS else None)
+            return [self._run_at(path, "one file, rows have rollout_id and sample_index", "", stem(path.name), (part,))]
         links = link_root or str(path.resolve())
         for folder in (path, path / RESULT):
             if run := self._result_folder(folder, links, forced=forced):
@@ -205,32 +215,26 @@ class Relax(ByEnding, RelaxLines):
     def joined(self, runs: list[RunInfo]) -> list[RunInfo]:
         """See `Format`: dumps become a part of the run with lines that lies beside their folder."""
         dumps = [run for run in runs if _is_of_dumps(run)]
-        found = []
-        for run in [candidate for candidate in runs if candidate not in dumps]:
-            beside = [dump for dump in dumps if _lie_together(dump, run)]
+        joined = []
+        for run in [run for run in runs if run not in dumps]:
+            # beside the lines, or below the same folder
+            around = Path(run.root).parent if Path(run.root).name == RESULT else Path(run.root)
+            beside = [d for d in dumps if d.link_root == run.link_root and around in Path(d.root).parents]
             dumps = [dump for dump in dumps if dump not in beside]
-            found.append(replace(run, parts=run.parts + tuple(part for dump in beside for part in dump.parts)))
-        return found + dumps
-
-    def _one_file(self, path: Path, *, forced: bool) -> list[RunInfo]:
-        if not forced and not _fits([look(alone(path))], placed=False):
-            return []
-        part = RunPart(str(path), path.parent.name if path.parent.name in SPLITS else None)
-        return [self._run_at(path, "one file, rows have rollout_id and sample_index", "", stem(path.name), (part,))]
+            joined.append(replace(run, parts=run.parts + tuple(part for dump in beside for part in dump.parts)))
+        return joined + dumps
 
     def _result_folder(self, folder: Path, links: str, *, forced: bool) -> RunInfo | None:
-        found = {split: _numbered(str(folder / split), links) for split in SPLITS}
-        number = sum(map(len, found.values()))
-        if not number:
+        listed = {split: _numbered(str(folder / split), links) for split in SPLITS}
+        number = sum(map(len, listed.values()))
+        looks = [seen for split in SPLITS for seen in first_looks(listed[split]).values()]
+        fits = forced or _fits(looks, placed=True) or (not looks and folder.name == RESULT)
+        if not number or not fits:
             return None
-        looks = [seen for split in SPLITS for seen in first_looks(found[split]).values()]
-        if not (forced or _fits(looks, placed=True) or (not looks and folder.name == RESULT)):
-            return None
-        keys = _keys_seen(looks)
-        places = " and ".join(f"{split}/" for split in SPLITS if found[split])
-        named = f"{number} file{'s' if number > 1 else ''} named {{step}}.jsonl below {places}"
+        places = " and ".join(f"{split}/" for split in SPLITS if listed[split])
+        named = f"{number} file{'s' if number > 1 else ''} named {{step}}.jsonl below {places}, {_keys_seen(looks)}"
         parts = tuple(RunPart(str(folder / split), split) for split in SPLITS)
-        return self._run_at(folder, f"{named}, {keys}", links, _name_of(folder), parts)
+        return self._run_at(folder, named, links, telling_name(folder, (RESULT, *SPLITS)), parts)
 
     def _flat_folder(self, folder: Path, links: str, *, forced: bool) -> list[RunInfo]:
         split = folder.name if folder.name in SPLITS else None
@@ -243,7 +247,8 @@ class Relax(ByEnding, RelaxLines):
             named = f"{len(parts)} files, read as --format says"
         elif not forced and not _fits(looks, placed=False):
             return []
-        return [self._run_at(folder, named, links, _name_of(folder), tuple(parts))] if parts else []
+        name = telling_name(folder, (RESULT, *SPLITS))
+        return [self._run_at(folder, named, links, name, tuple(parts))] if parts else []
 
     def reader_of(self, source: Source) -> Format:
         return _DUMPS if source.path.endswith(SUFFIX) else _LINES
@@ -253,22 +258,28 @@ class Relax(ByEnding, RelaxLines):
         if _is_of_dumps(run):
             return _DUMPS.sources(run)
         dumps = _dump_parts(run)
-        found = self._lines(run, [part for part in run.parts if part not in dumps])
+        sources = self._lines(run, [part for part in run.parts if part not in dumps])
         if not dumps:
-            return found
-        beside = dumps_beside(run, dumps)
-        with_dumps = [replace(source, depends=state_of_dump(beside.get(_step_of(source)))) for source in found]
-        states = {_step_of(source): state_of(source.location) for source in found}
+            return sources
+        beside: dict[Place, DumpFile] = {}
+        for dump in _listed(run, dumps):
+            if (dump.step, dump.is_eval) not in beside and kind_of(dump.location) == RELAX:
+                beside[dump.step, dump.is_eval] = dump
+        states = {_place_of(source): state_of(source.location) for source in sources}
+        with_dumps = []
+        for source in sources:
+            dump_file = beside.get(_place_of(source))
+            with_dumps.append(replace(source, depends=state_of(dump_file.location)) if dump_file else source)
         return with_dumps + [
             Source(
                 path=dump.location.path, name="/".join(Path(dump.location.path).parts[-2:]), root=dump.location.root,
-                step=dump.step, split="eval" if dump.is_eval else None, annotates=True, depends=states.get(key, ""),
+                step=dump.step, split="eval" if dump.is_eval else None, annotates=True, depends=states.get(place, ""),
             )
-            for key, dump in beside.items()
+            for place, dump in beside.items()
         ]  # fmt: skip
 
     def _lines(self, run: RunInfo, parts: list[RunPart]) -> list[Source]:
-        found = []
+        sources = []
         for part in parts:
             named = plain_name(part.path).endswith(".jsonl") and is_file(part.path)
             listed = [Location(part.path, links_of(run))] if named else _numbered(part.path, links_of(run))
@@ -277,8 +288,8 @@ class Relax(ByEnding, RelaxLines):
                 file = os.path.basename(path)
                 name = file if path == run.root else path.removeprefix(below).replace(os.sep, "/")
                 step = fields.integer(stem(file))
-                found.append(Source(path=path, name=name, root=root, split=part.split, step=step))
-        return found
+                sources.append(Source(path=path, name=name, root=root, split=part.split, step=step))
+        return sources
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
         """Scan lines or dumps. A dump beside lines yields counts alone, of what cannot be joined with the lines."""
@@ -289,7 +300,7 @@ class Relax(ByEnding, RelaxLines):
     def _unjoined(self, run: RunInfo, source: Source) -> Iterator[Scanned]:
         dump = dump_of(source.location)
         place = (dump.step, dump.is_eval)
-        lines = [source for source in self.sources(run) if not source.annotates and _step_of(source) == place]
+        lines = [source for source in self.sources(run) if not source.annotates and _place_of(source) == place]
         if not lines:
             yield Problem(source=source.name, reason="its samples have no lines: no file of lines is of its step")
             return
@@ -303,7 +314,7 @@ class Relax(ByEnding, RelaxLines):
 
 
 def _dump_parts(run: RunInfo) -> tuple[RunPart, ...]:
-    """The parts of a run with lines that are debug dumps: `joined` put them behind the others."""
+    """Return the parts of a run with lines that are debug dumps: `joined` put them behind the others."""
     return tuple(
         part
         for number, part in enumerate(run.parts)
@@ -321,37 +332,25 @@ def _is_of_dumps(run: RunInfo) -> bool:
     return is_folder and bool(files(first.path, links, (SUFFIX,))) and not _numbered(first.path, links)
 
 
-def _lie_together(dumps: RunInfo, run: RunInfo) -> bool:
-    """Return whether dumps lie beside the lines of a run, or below the same folder."""
-    around = Path(run.root).parent if Path(run.root).name == RESULT else Path(run.root)
-    return dumps.link_root == run.link_root and around in Path(dumps.root).parents
-
-
-def _step_of(source: Source) -> tuple[int | None, bool]:
-    """The step of lines, and whether they are of an evaluation: what tells which dump is of them."""
+def _place_of(source: Source) -> Place:
     return source.step, source.split == "eval"
 
 
 def _numbered(folder: str, link_root: str) -> list[Location]:
-    """The files named by a number, in the order of the numbers."""
-    found = []
-    for nth, entry in enumerate(files(folder, link_root, (".jsonl",))):
-        name = plain_name(entry.name)
-        if NUMBERED.fullmatch(name):
-            digits = name.removesuffix(".jsonl").lstrip("0")
-            found.append((len(digits), digits, nth, entry.location))
-    return [location for *_, location in sorted(found)]
+    """List the files named by a number, in the order of the numbers."""
+    listed = [entry for entry in files(folder, link_root, (".jsonl",)) if NUMBERED.fullmatch(plain_name(entry.name))]
+    digits = {entry.name: stem(entry.name).lstrip("0") for entry in listed}
+    listed.sort(key=lambda entry: (len(digits[entry.name]), digits[entry.name]))
+    return [entry.location for entry in listed]
 
 
 def _fits(looks: list[Peek], *, placed: bool) -> bool:
     """Return whether one of some files holds rows of Relax; matching names and places lower the bar."""
-    return any(_is_row(record, placed) for seen in looks for record in seen.objects)
-
-
-def _is_row(record: Record, placed: bool) -> bool:
-    if "rollout_id" in record and "sample_index" in record:
-        return "prompt" in record or "response" in record
-    return placed and "sample_index" in record and "response" in record and "reward" in record
+    for record in (record for seen in looks for record in seen.objects):
+        is_own = record.keys() >= {"rollout_id", "sample_index"}
+        if ("prompt" in record or "response" in record) if is_own else (placed and record.keys() >= _LEAST):
+            return True
+    return False
 
 
 def _keys_seen(looks: list[Peek]) -> str:
@@ -360,28 +359,12 @@ def _keys_seen(looks: list[Peek]) -> str:
     return "rows have rollout_id and sample_index" if _fits(looks, placed=False) else "rows have sample_index"
 
 
-def _name_of(folder: Path) -> str:
-    return telling_name(folder, (RESULT, *SPLITS))
-
-
-def _split(source: Source, record: Record) -> str:
-    dataset = fields.name(record.get("dataset"))
-    if source.split == "eval" or (source.split is None and dataset):
-        return f"eval/{dataset or NO_DATASET}"
-    return "train"
-
-
 def _counts(record: Record) -> dict[str, int | None]:
-    found: dict[str, int | None] = dict.fromkeys(_COUNTS)
-    for name, keys in _COUNTS.items():
-        for key in keys:
-            if key in record and (count := fields.count(record[key])) is not None:
-                found[name] = count
-                break
-    response, total = found["response_tokens"], found["total_tokens"]
-    if found["prompt_tokens"] is None and response is not None and total is not None and total >= response:
-        found["prompt_tokens"] = total - response
-    return found
+    counts = {name: fields.first(record, keys, fields.count) for name, keys in _COUNTS.items()}
+    response, total = counts["response_tokens"], counts["total_tokens"]
+    if counts["prompt_tokens"] is None and response is not None and total is not None and total >= response:
+        counts["prompt_tokens"] = total - response
+    return counts
 
 
 def _metrics(record: Record) -> dict[str, float]:
@@ -407,15 +390,8 @@ def _named(usual: Roles | None, role: str, record: Record) -> str:
     return (fields.name(record.get(key)) or "") if key else ""
 
 
-def _facts(record: Record) -> dict[str, str | float]:
-    """Return the sample's names and its total length that the record has, under Relax's own keys."""
-    names = {key: name for key in _NAMES if (name := fields.name(record.get(key))) is not None}
-    sums = {key: count for key in _SUMS if (count := fields.count(record.get(key))) is not None}
-    return {**names, **sums}
-
-
 def _extra(record: Record, row: SampleRow) -> dict[str, Any]:
-    """Every member that neither the row nor the sample shows."""
+    """Return every member that neither the row nor the sample shows."""
     extra = {}
     for key, member in record.items():
         if key == "reward":
@@ -431,38 +407,21 @@ def _extra(record: Record, row: SampleRow) -> dict[str, Any]:
     return extra
 
 
-def dumps_beside(run: RunInfo, parts: Sequence[RunPart]) -> dict[tuple[int | None, bool], DumpFile]:
-    """Return the dumps in some parts of a run, the first of each step and kind (whether it is of an evaluation)."""
-    found: dict[tuple[int | None, bool], DumpFile] = {}
-    for dump in _listed(run, parts):
-        if (dump.step, dump.is_eval) not in found and kind_of(dump.location) == RELAX:
-            found[dump.step, dump.is_eval] = dump
-    return found
-
-
-def dump_beside(run: RunInfo, parts: Sequence[RunPart], step: int | None, *, is_eval: bool) -> DumpFile | None:
-    """Return one of these dumps, without a look into those of other steps."""
-    of_step = (dump for dump in _listed(run, parts) if (dump.step, dump.is_eval) == (step, is_eval))
-    return next((dump for dump in of_step if kind_of(dump.location) == RELAX), None)
-
-
 def _listed(run: RunInfo, parts: Sequence[RunPart]) -> Iterator[DumpFile]:
     for part in parts:
         place = Location(part.path, links_of(run))
         yield from [dump_of(place)] if is_file(part.path) else dumps_in(part.path, links_of(run))
 
 
-def state_of_dump(dump: DumpFile | None) -> str:
-    """Return what changes when a dump is written; empty without one."""
-    return "" if dump is None else state_of(dump.location)
-
-
 def add_tokens(dump_file: DumpFile, sample: Sample) -> None:
     """Add to a sample of a line the tokens of the same sample in a dump; a note says why they are missing."""
     try:
         dump = Dump.at(dump_file.location, is_for_one=True)
-        position = _position_of(dump, sample.row)
-        if position is None:
+        position, texts = sample.row.ordinal, (sample.row.response, sample.row.prompt)
+        if not (0 <= position < len(dump.samples) and _texts_at(dump, position) == texts):
+            equal = [number for number in range(len(dump.samples)) if _texts_at(dump, number) == texts]
+            position = equal[0] if len(equal) == 1 else -1
+        if position < 0:
             sample.notes.append("the debug dump of its step has no sample with these texts alone: no tokens are shown")
             return
         row = row_of(dump, position, sample.row.split, sample.row.step)
@@ -486,27 +445,17 @@ def unjoined(dump_file: DumpFile, rows: Iterable[SampleRow]) -> Iterator[str]:
         positions.setdefault(_texts_at(dump, position), []).append(position)
     with_line, lost = set(), 0
     for row in rows:
-        found = _chosen(positions.get((row.response, row.prompt), []), row)
-        with_line.add(found)
-        lost += found is None
-    if missing := len(dump.samples) - len(with_line - {None}):
+        equal = positions.get((row.response, row.prompt), [])
+        if row.ordinal in equal:
+            with_line.add(row.ordinal)
+        elif len(equal) == 1:
+            with_line.add(equal[0])
+        else:
+            lost += 1
+    if missing := len(dump.samples) - len(with_line):
         yield f"{'1 sample has' if missing == 1 else f'{missing:,} samples have'} no line with its texts alone"
     if lost:
         yield f"{'1 line has' if lost == 1 else f'{lost:,} lines have'} no sample in the dump with its texts alone"
-
-
-def _position_of(dump: Dump, row: SampleRow) -> int | None:
-    """The position of a sample: its own if the texts there are its texts, else the only one with these texts."""
-    texts = row.response, row.prompt
-    if 0 <= row.ordinal < len(dump.samples) and _texts_at(dump, row.ordinal) == texts:
-        return row.ordinal
-    return _chosen([n for n in range(len(dump.samples)) if _texts_at(dump, n) == texts], row)
-
-
-def _chosen(positions: Sequence[int], row: SampleRow) -> int | None:
-    if row.ordinal in positions:
-        return row.ordinal
-    return positions[0] if len(positions) == 1 else None
 
 
 def _texts_at(dump: Dump, position: int) -> tuple[str, str] | None:
