@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolloupe import tokens
-from rolloupe.tokens import Clip, Floats, IcePop, LossInputs
+from rolloupe.tokens import Floats, IcePop, LossInputs
 
 VOCABULARY = 5
 STEP = 1e-6
@@ -66,22 +66,26 @@ def with_penalty(
 
 
 RULES = [
-    (tokens.Reinforce(), lambda logprobs, now: now.advantages * logprobs),
-    (tokens.ImportanceSampled(), lambda logprobs, now: now.advantages * np.exp(logprobs - now.old_logprobs)),
-    (tokens.Clipped(), ppo(0.2, 0.2)),
-    (tokens.Clipped(Clip(0.2, 0.28, 3.0)), ppo(0.2, 0.28, 3.0)),
-    (tokens.ClippedSequence(tokens.SequenceClip(0.02, 0.03)), gspo(0.02, 0.03)),
-    (tokens.ClippedWeight(), cispo(0.28)),
-    (tokens.Masked(IcePop(0.5, 5)), masked(IcePop(0.5, 5))),
-    (tokens.Masked(tokens.DPPO()), masked(tokens.DPPO())),
+    ("reinforce", {}, lambda logprobs, now: now.advantages * logprobs),
+    ("importance_sampling", {}, lambda logprobs, now: now.advantages * np.exp(logprobs - now.old_logprobs)),
+    ("ppo", {}, ppo(0.2, 0.2)),
+    ("ppo", {"low": 0.2, "high": 0.28, "dual": 3.0}, ppo(0.2, 0.28, 3.0)),
+    ("gspo", {"low": 0.02, "high": 0.03}, gspo(0.02, 0.03)),
+    ("cispo", {}, cispo(0.28)),
+    ("icepop", {"low": 0.5, "high": 5.0}, masked(IcePop(0.5, 5))),
+    ("dppo", {}, masked(tokens.DPPO())),
 ]
 
 
 @pytest.mark.parametrize("kl_weight", [0.0, 0.3])
-@pytest.mark.parametrize(("rule", "objective"), RULES, ids=[repr(rule) for rule, _ in RULES])
+@pytest.mark.parametrize(("rule", "thresholds", "objective"), RULES)
 @given(seed=st.integers(0, 10_000))
 def test_the_gradient_is_that_of_the_objective(
-    rule: tokens.UpdateRule, objective: Callable[[Floats, LossInputs], Floats], kl_weight: float, seed: int
+    rule: str,
+    thresholds: dict[str, float],
+    objective: Callable[[Floats, LossInputs], Floats],
+    kl_weight: float,
+    seed: int,
 ) -> None:
     """The gradient with respect to the logits of a small softmax policy."""
     random = np.random.default_rng(seed)
@@ -101,7 +105,7 @@ def test_the_gradient_is_that_of_the_objective(
         logprobs = log_softmax(logits)[np.arange(count), chosen]
         return float(whole(logprobs, now)[now.loss_mask].sum())
 
-    coefficients = tokens.update_coefficients(now, rule, kl_weight)
+    coefficients = tokens.update_coefficients(now, tokens.update_rule(rule, thresholds), kl_weight)
     # the gradient of log pi(chosen) with respect to the logits is onehot - pi
     expected = coefficients[:, None] * (np.eye(VOCABULARY)[chosen] - np.exp(log_softmax(logits)))
     for place in np.ndindex(logits.shape):
@@ -116,14 +120,14 @@ def test_the_mask_makes_zeros_and_nan_stays_nan() -> None:
         logprobs=np.array([-1.0, np.nan, -1.0, -1.0]), old_logprobs=np.array([-1.0, -1.0, -2000.0, np.nan]),
         advantages=np.array([2.0, 1.0, 0.0, 1.0]), loss_mask=np.array([True, True, True, False]),
     )  # fmt: skip
-    found = tokens.update_coefficients(now, tokens.ClippedWeight(high=math.inf))
+    found = tokens.update_coefficients(now, tokens.update_rule("cispo", {"high": math.inf}))
     assert (found[0], found[2], found[3]) == (2.0, 0.0, 0.0) and math.isnan(found[1])
 
 
 def test_a_penalty_needs_a_reference() -> None:
     now = LossInputs(np.zeros(1), np.zeros(1), np.ones(1), np.ones(1, dtype=bool))
     with pytest.raises(ValueError, match="ref_logprobs"):
-        tokens.update_coefficients(now, tokens.Reinforce(), 0.1)
+        tokens.update_coefficients(now, tokens.update_rule("reinforce", {}), 0.1)
 
 
 @given(st.integers(1, 50))

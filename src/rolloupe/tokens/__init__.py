@@ -32,18 +32,26 @@ from rolloupe.tokens.arrays import (
     unpadded,
     unpadded_length,
 )
-from rolloupe.tokens.masks import (
+from rolloupe.tokens.losses import (
     DPPO,
     IPO,
     MASK_RULES,
+    MAX_SIZE,
+    RECORDED,
+    UPDATES,
     Clip,
     IcePop,
     LossInputs,
     MaskFlags,
     MaskRule,
     SequenceClip,
+    UpdateRule,
+    aggregation_weight,
+    is_summed,
     loss_inputs,
     mask_rules,
+    update_coefficients,
+    update_rule,
 )
 from rolloupe.tokens.ratios import (
     board_kl,
@@ -84,21 +92,4 @@ from rolloupe.tokens.series import (
     kind_of,
     name_among,
     trained,
-)
-from rolloupe.tokens.update import (
-    MAX_SIZE,
-    RECORDED,
-    UPDATES,
-    Clipped,
-    ClippedSequence,
-    ClippedWeight,
-    ImportanceSampled,
-    Masked,
-    Reinforce,
-    UpdateRule,
-    aggregation_weight,
-    full_coefficients,
-    is_summed,
-    update_coefficients,
-    update_rule,
 )

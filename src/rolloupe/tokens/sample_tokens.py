@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rolloupe.model import RunLoss, Sample, TokenSeries
 from rolloupe.tokens.arrays import MASK, MASKS, Flags, Floats, beside, counts, mask_of, packed, under_mask
-from rolloupe.tokens.masks import LossInputs, loss_inputs, mask_rules
+from rolloupe.tokens.losses import LossInputs, loss_inputs, mask_rules
 from rolloupe.tokens.series import SampleSeries, completed, trained
 
 T = TypeVar("T")

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from rolloupe.model import Aggregation, ToolCall
 from rolloupe.query import Alternative, SampleItem
-from rolloupe.tokens.masks import Limit
+from rolloupe.tokens.losses import Limit
 from rolloupe.wire.encoding import Number
 
 

@@ -267,7 +267,7 @@ def has_masked(run: OpenRun, samples: Samples) -> None:
                 assert inputs is not None
                 compared = next(one.values for one in series if one.name == name)
                 flags = rule.flags_of(compared, inputs.advantages, inputs.loss_mask)
-                full = np.abs(tokens.full_coefficients(inputs, tokens.update_rule(rule.name, {})))
+                full = np.abs(tokens.update_rule(rule.name, {}).full_coefficients(inputs))
                 full = np.where(np.isfinite(full), full, 0)
                 of = sums[split, step, rule.name]
                 for at, one in enumerate((inputs.loss_mask, *flags)):

@@ -37,7 +37,7 @@ from rolloupe.index.token_stats.series import PositionRuns, PositionTotals, Seri
 from rolloupe.index.token_stats.words import WordNumbers, WordRows, WordTotals
 from rolloupe.model import Locator, Problem, RunLoss, SampleRow
 from rolloupe.storage import atomic
-from rolloupe.tokens import ClippedSequence, Flags, Floats, LossInputs, SampleTokens, TokenBatch, first_tokens
+from rolloupe.tokens import Flags, Floats, LossInputs, SampleTokens, TokenBatch, first_tokens
 
 
 class MaskedSums(NamedTuple):
@@ -99,12 +99,11 @@ class _FullSizes:
 
     def __getitem__(self, name: str) -> Floats:
         rule = tokens.update_rule(name, {})
-        is_sequence = isinstance(rule, ClippedSequence)
-        if is_sequence not in self._known:
-            sizes = np.abs(tokens.full_coefficients(self._inputs, rule))
+        if rule.is_of_sequence not in self._known:
+            sizes = np.abs(rule.full_coefficients(self._inputs))
             has_all = sizes.sum() <= tokens.MAX_SIZE
-            self._known[is_sequence] = sizes if has_all else np.where(tokens.is_summed(sizes), sizes, 0.0)
-        return self._known[is_sequence]
+            self._known[rule.is_of_sequence] = sizes if has_all else np.where(tokens.is_summed(sizes), sizes, 0.0)
+        return self._known[rule.is_of_sequence]
 
 
 def _masked_sums_of(

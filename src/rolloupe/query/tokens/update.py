@@ -238,7 +238,7 @@ def _table_of(inputs: tokens.LossInputs, choice: UpdateChoice) -> _Table | str:
     if choice.kl_weight and inputs.ref_logprobs is None:
         return "no ref_logprobs, which a KL penalty needs"
     coefficients = tokens.update_coefficients(inputs, rule, choice.kl_weight)
-    full = tokens.full_coefficients(inputs, rule)
+    full = rule.full_coefficients(inputs)
     kept = tokens.update_coefficients(inputs, rule) if choice.kl_weight else coefficients
     is_out = inputs.loss_mask & (full != 0) & (kept == 0)
     is_trained = inputs.loss_mask

@@ -1,12 +1,16 @@
-"""What a loss sees of a response, and the rules that take tokens out of it, each a record of its thresholds.
+"""What a loss sees of a response, which tokens its rule takes out, and what a step of training does to the others.
 
-Every rule compares one series with limits that may depend on the sign of a token's advantage, so a rule is data: its
+A mask rule compares one series with limits that may depend on the sign of a token's advantage, so a rule is data: its
 `limits` say all that it does, and a page can apply it with other thresholds. A rule never takes out a token outside the
 loss mask, nor one with a NaN in what the rule compares.
+
+The objective's gradient is the sum over tokens of `w * g * grad log pi(token)`: the sign of the coefficient `g` says
+whether the step pushes the token up or down, its size how hard; `w` is the weight of the aggregation. The coefficients
+hold at the recorded numbers, that is for the first minibatch of a step.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import ClassVar, Literal, NamedTuple, TypeAlias
@@ -14,7 +18,7 @@ from typing import ClassVar, Literal, NamedTuple, TypeAlias
 import numpy as np
 from msgspec import Struct
 
-from rolloupe.model import RunLoss
+from rolloupe.model import Aggregation, RunLoss
 from rolloupe.tokens.arrays import ADVANTAGES, GROUP_ADVANTAGES, Flags, Floats
 from rolloupe.tokens.ratios import importance_ratio, log_ratio, prob_delta
 from rolloupe.tokens.series import POLICY, RECORDED_MASK, SampleSeries, trained
@@ -224,14 +228,29 @@ class IPO(MaskRule):
     @property
     def limits(self) -> tuple[Limit, ...]:
         """See `MaskRule`."""
-        return (
-            Limit("threshold", self.threshold, "low", factor=-1.0),
-            Limit("threshold", self.threshold, "high"),
-        )
+        low = Limit("threshold", self.threshold, "low", factor=-1.0)
+        return low, Limit("threshold", self.threshold, "high")
 
 
 @dataclass(frozen=True)
-class Clip(MaskRule):
+class SequenceClip(MaskRule):
+    """As `Clip`, with the ratio of the whole sequence for each of its tokens. Source: GSPO (Zheng et al. 2025)."""
+
+    name = "gspo"
+    title = "GSPO"
+    compares = "sequence_ratio"
+    low: float = 3e-4
+    high: float = 4e-4
+
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        """See `MaskRule`."""
+        low = Limit("low", self.low, "low", ("down",), base=1.0, factor=-1.0)
+        return low, Limit("high", self.high, "high", ("up",), base=1.0)
+
+
+@dataclass(frozen=True)
+class Clip(SequenceClip):
     """Takes out the tokens to which a clipped loss gives no gradient.
 
     These are tokens with `A > 0` and a ratio above `1 + high`, and with `A < 0` and a ratio below `1 - low`, or above
@@ -249,12 +268,7 @@ class Clip(MaskRule):
     @property
     def limits(self) -> tuple[Limit, ...]:
         """See `MaskRule`."""
-        dual = () if self.dual is None else (Limit("dual", self.dual, "high", ("down",)),)
-        return (
-            Limit("low", self.low, "low", ("down",), 1.0, -1.0),
-            Limit("high", self.high, "high", ("up",), 1.0),
-            *dual,
-        )
+        return super().limits + (() if self.dual is None else (Limit("dual", self.dual, "high", ("down",)),))
 
 
 @dataclass(frozen=True)
@@ -266,25 +280,6 @@ class ClipHigher(Clip):
     high: float = 0.28
 
 
-@dataclass(frozen=True)
-class SequenceClip(MaskRule):
-    """As `Clip`, with the ratio of the whole sequence for each of its tokens. Source: GSPO (Zheng et al. 2025)."""
-
-    name = "gspo"
-    title = "GSPO"
-    compares = "sequence_ratio"
-    low: float = 3e-4
-    high: float = 4e-4
-
-    @property
-    def limits(self) -> tuple[Limit, ...]:
-        """See `MaskRule`."""
-        return (
-            Limit("low", self.low, "low", ("down",), 1.0, -1.0),
-            Limit("high", self.high, "high", ("up",), 1.0),
-        )
-
-
 MASK_RULES: tuple[type[MaskRule], ...] = (DPPO, IcePop, AntIcePop, IPO, Clip, ClipHigher, SequenceClip)
 """Every rule."""
 
@@ -293,28 +288,21 @@ COMPARED_INSTEAD = {"update_ratio": "importance_ratio"}
 """Without logprobs from before the step, a clip compares with those at sampling."""
 
 
-def compared_series(rule: MaskRule, names: Sequence[str] | Mapping[str, object]) -> str | None:
-    """Return the name of the series that a rule compares, of those that a sample has; None if it has none."""
-    for name in (rule.compares, COMPARED_INSTEAD.get(rule.compares)):
-        if name is not None and name in names:
-            return name
-    return None
-
-
 def mask_rules(series: Sequence[SampleSeries], loss: RunLoss | None = None) -> list[tuple[MaskRule, str]]:
     """Return the rules that these series suffice for, and the series that each compares.
 
     The rule of the run's loss comes first, with the run's thresholds.
     """
-    names = [one.name for one in series]
-    found = []
+    names = [known.name for known in series]
+    rules = []
     for kind in sorted(MASK_RULES, key=lambda kind: loss is None or kind.name != loss.rule):
         rule = kind(**loss.thresholds) if loss is not None and kind.name == loss.rule else kind()
-        name = compared_series(rule, names)
+        compared = (rule.compares, COMPARED_INSTEAD.get(rule.compares))
+        name = next((name for name in compared if name in names), None)
         needs_advantages = any(limit.signs != ANY_SIGN for limit in rule.limits)
         if name is not None and (ADVANTAGES in names or not needs_advantages):
-            found.append((rule, name))
-    return found
+            rules.append((rule, name))
+    return rules
 
 
 def loss_inputs(series: Sequence[SampleSeries]) -> LossInputs | None:
@@ -323,7 +311,7 @@ def loss_inputs(series: Sequence[SampleSeries]) -> LossInputs | None:
     The policy's logprobs are the trainer's, else those before the step, else those at sampling. The advantages are
     those of the record, else those within the group.
     """
-    values = {one.name: one.values for one in series if one.origin != "difference"}
+    values = {known.name: known.values for known in series if known.origin != "difference"}
     logprobs = next((values[name] for name in POLICY if name in values), None)
     advantages = values.get(ADVANTAGES, values.get(GROUP_ADVANTAGES))
     if logprobs is None or advantages is None:
@@ -339,3 +327,151 @@ def loss_inputs(series: Sequence[SampleSeries]) -> LossInputs | None:
         sequence_ratios=values.get("sequence_ratio"),
         recorded_mask=None if flags is None else flags == 1,
     )
+
+
+MAX_SIZE = 1e290
+"""A larger coefficient is in no sum: a sum of some of them would be infinite, though each is finite."""
+
+RECORDED = "recorded"
+"""The name of what the trainer recorded as taken out, whatever its rule was."""
+
+
+class UpdateRule(NamedTuple):
+    """A rule of the update: `g` is the advantage times a weight, and 0 for the tokens that the rule takes out."""
+
+    weights: Callable[[LossInputs], Floats | float]
+    """The weight of each token, mostly the ratio between the policies."""
+    masked: Callable[[LossInputs], Flags] | None = None
+    """The tokens that the rule takes out."""
+    is_of_sequence: bool = False
+    """True if the weight is the ratio of the whole sequence."""
+
+    def full_coefficients(self, tokens: LossInputs) -> Floats:
+        """Return what `g` would be if the rule took no token out, shape (T,); 0 outside the loss mask.
+
+        It is 0 for an advantage of 0 even if the weight is infinite.
+        """
+        weights, advantages = self.weights(tokens), tokens.advantages
+        with np.errstate(over="ignore", invalid="ignore"):
+            weighted = np.where((advantages == 0) & ~np.isnan(weights), 0.0, advantages * weights)
+        return np.where(tokens.loss_mask, weighted, 0.0)
+
+    def coefficients(self, tokens: LossInputs) -> Floats:
+        """Return `g` for each token, shape (T,): 0 outside the loss mask, NaN where an input is."""
+        full = self.full_coefficients(tokens)
+        return full if self.masked is None else np.where(self.masked(tokens), 0.0, full)
+
+
+class UpdateKind(NamedTuple):
+    """A rule by its name in the field: what it does, and the thresholds that it takes."""
+
+    title: str
+    about: str
+    thresholds: dict[str, float]
+    """By name, with their usual values."""
+    make: Callable[..., UpdateRule]
+    optional: tuple[str, ...] = ()
+    """Thresholds that it takes too, and that usually stand nowhere."""
+
+
+def _ratios(tokens: LossInputs) -> Floats:
+    return tokens.ratios
+
+
+def _masking(kind: type[MaskRule], about: str) -> UpdateKind:
+    """Return the update that weighs with the ratio and takes out what a mask rule does."""
+
+    def make(**thresholds: float) -> UpdateRule:
+        rule = kind(**thresholds)
+        is_of_sequence = rule.compares == "sequence_ratio"
+        weights = (lambda tokens: tokens.compared("sequence_ratio")) if is_of_sequence else _ratios
+        return UpdateRule(weights, lambda tokens: rule.flags(tokens).masked, is_of_sequence)
+
+    usual = asdict(kind())
+    optional = tuple(name for name, value in usual.items() if value is None)
+    return UpdateKind(kind.title, about, kind().thresholds, make, optional)
+
+
+def _recorded(tokens: LossInputs) -> Flags:
+    """Return the tokens that the trainer recorded as taken out. Raises `ValueError` without recorded flags."""
+    if tokens.recorded_mask is None:
+        raise ValueError("no recorded flags")
+    return tokens.recorded_mask
+
+
+_POPPED = "advantage × ratio; nothing where trainer and inference engine disagree; the bounds are"
+_CLIPPED = "advantage × ratio; nothing where the ratio has left its bounds in the direction of the advantage"
+
+UPDATES: dict[str, UpdateKind] = {
+    "reinforce": UpdateKind(  # Williams 1992
+        "REINFORCE", "the advantage alone, as for the policy's own samples", {}, lambda: UpdateRule(lambda _: 1.0)
+    ),
+    "importance_sampling": UpdateKind(  # `importance_sampling` of Tinker's API
+        "Importance sampling", "advantage × ratio, without limits", {}, lambda: UpdateRule(_ratios)
+    ),
+    "ppo": _masking(Clip, _CLIPPED),  # GRPO: Shao et al. 2024
+    "dapo": _masking(ClipHigher, f"{_CLIPPED}; the upper bound is wider"),
+    "gspo": _masking(
+        SequenceClip, "advantage × ratio of the sequence; nothing for all its tokens where that has left its bounds"
+    ),
+    "cispo": UpdateKind(  # MiniMax-M1, 2025
+        "CISPO",
+        "advantage × ratio, the ratio never counted above its bound; no token is masked",
+        {"high": 0.28},
+        lambda high: UpdateRule(lambda tokens: np.minimum(tokens.ratios, 1 + high)),
+    ),
+    "icepop": _masking(IcePop, f"{_POPPED} prime-rl's"),
+    "icepop_ant": _masking(AntIcePop, f"{_POPPED} those of Ant Ling 2025"),
+    "dppo": _masking(
+        DPPO, "advantage × ratio; nothing where the probability has moved too far in the advantage's direction"
+    ),
+    "ipo": _masking(IPO, "advantage × ratio; nothing where the probability has moved too far either way"),
+    RECORDED: UpdateKind(
+        "Recorded flags",
+        "advantage × ratio; nothing where the trainer recorded that it masked the token",
+        {},
+        lambda: UpdateRule(_ratios, _recorded),
+    ),
+}
+"""Every rule by name."""
+
+
+def update_rule(name: str, thresholds: Mapping[str, float]) -> UpdateRule:
+    """Return a rule with these thresholds, and its usual ones for the others.
+
+    Raises `ValueError` for an unknown rule or threshold, and names the known ones.
+    """
+    kind = UPDATES.get(name)
+    if kind is None:
+        raise ValueError(f"no rule {name!r}; there are: {', '.join(UPDATES)}")
+    known = [*kind.thresholds, *kind.optional]
+    if unknown := thresholds.keys() - set(known):
+        raise ValueError(f"{kind.title} has no threshold {min(unknown)!r}; it has: {', '.join(known) or 'none'}")
+    return kind.make(**{**kind.thresholds, **thresholds})
+
+
+def update_coefficients(tokens: LossInputs, rule: UpdateRule, kl_weight: float = 0.0) -> Floats:
+    """Return `g` for each token, shape (T,): 0 outside the loss mask, NaN where an input is.
+
+    `kl_weight` is the weight of a k3 penalty in the loss, which adds `-kl_weight * (1 - exp(ref_logprobs - logprobs))`;
+    it needs `ref_logprobs`. Raises `ValueError` without them.
+    """
+    coefficients = rule.coefficients(tokens)
+    if not kl_weight:
+        return coefficients
+    if tokens.ref_logprobs is None:
+        raise ValueError("a KL penalty needs ref_logprobs")
+    with np.errstate(over="ignore", invalid="ignore"):
+        penalty = kl_weight * np.expm1(tokens.ref_logprobs - tokens.logprobs)
+        return coefficients + np.where(tokens.loss_mask, penalty, 0.0)
+
+
+def is_summed(coefficients: Floats) -> Flags:
+    """Return which coefficients are in sums, shape (T,): those that are known and not too large."""
+    found: Flags = np.abs(coefficients) <= MAX_SIZE
+    return found
+
+
+def aggregation_weight(token_count: int, aggregation: Aggregation) -> float:
+    """Return the weight of each token of a sequence of so many, up to a factor that a step has for all its tokens."""
+    return 1 / max(1, token_count) if aggregation == "sequence_mean" else 1.0
