@@ -4,92 +4,82 @@ Owns formulas and the alignment of per-token arrays; reads no files and knows no
 not count are absent, never zero.
 """
 
-from rolloupe.tokens.arrays import (
-    ADVANTAGES,
-    ATTENTION,
-    GROUP_ADVANTAGES,
-    LOSS_MASKS,
-    MASK,
-    MASKS,
-    UNEQUAL,
-    AlignedArrays,
-    Flags,
-    Floats,
-    UnpaddedSpan,
-    aligned,
-    beside,
-    counts,
-    finite,
-    inner,
-    length,
-    mask_of,
-    packed,
-    place,
-    read_floats,
-    read_mask,
-    same_end,
-    under_mask,
-    unpadded,
-    unpadded_length,
-)
-from rolloupe.tokens.losses import (
-    DPPO,
-    IPO,
-    MASK_RULES,
-    MAX_SIZE,
-    RECORDED,
-    UPDATES,
-    Clip,
-    IcePop,
-    LossInputs,
-    MaskFlags,
-    MaskRule,
-    SequenceClip,
-    UpdateRule,
-    aggregation_weight,
-    is_summed,
-    loss_inputs,
-    mask_rules,
-    update_coefficients,
-    update_rule,
-)
-from rolloupe.tokens.ratios import (
-    board_kl,
-    effective_sample_size,
-    group_advantages,
-    importance_ratio,
-    kl_k2,
-    kl_k3,
-    log_ratio,
-    mean_and_sum,
-    mismatch_kl,
-    nan_mean,
-    nan_sum,
-    prob_delta,
-)
-from rolloupe.tokens.sample_tokens import (
-    Reduced,
-    SampleTokens,
-    TokenBatch,
-    cut_tokens,
-    first_tokens,
-    hide_masked,
-    most_tokens,
-    token_count,
-    tokens_of,
-    values_between,
-)
-from rolloupe.tokens.series import (
-    DIFFERENCE,
-    POLICY,
-    Origin,
-    SampleSeries,
-    Scale,
-    completed,
-    computed_series,
-    facts_of,
-    has_other_meaning,
-    kind_of,
-    name_among,
-    trained,
-)
+from rolloupe.tokens.arrays import ADVANTAGES as ADVANTAGES
+from rolloupe.tokens.arrays import ATTENTION as ATTENTION
+from rolloupe.tokens.arrays import GROUP_ADVANTAGES as GROUP_ADVANTAGES
+from rolloupe.tokens.arrays import LOSS_MASKS as LOSS_MASKS
+from rolloupe.tokens.arrays import MASK as MASK
+from rolloupe.tokens.arrays import MASKS as MASKS
+from rolloupe.tokens.arrays import UNEQUAL as UNEQUAL
+from rolloupe.tokens.arrays import AlignedArrays as AlignedArrays
+from rolloupe.tokens.arrays import Flags as Flags
+from rolloupe.tokens.arrays import Floats as Floats
+from rolloupe.tokens.arrays import UnpaddedSpan as UnpaddedSpan
+from rolloupe.tokens.arrays import aligned as aligned
+from rolloupe.tokens.arrays import beside as beside
+from rolloupe.tokens.arrays import counts as counts
+from rolloupe.tokens.arrays import finite as finite
+from rolloupe.tokens.arrays import inner as inner
+from rolloupe.tokens.arrays import length as length
+from rolloupe.tokens.arrays import mask_of as mask_of
+from rolloupe.tokens.arrays import packed as packed
+from rolloupe.tokens.arrays import place as place
+from rolloupe.tokens.arrays import read_floats as read_floats
+from rolloupe.tokens.arrays import read_mask as read_mask
+from rolloupe.tokens.arrays import same_end as same_end
+from rolloupe.tokens.arrays import under_mask as under_mask
+from rolloupe.tokens.arrays import unpadded as unpadded
+from rolloupe.tokens.arrays import unpadded_length as unpadded_length
+from rolloupe.tokens.losses import DPPO as DPPO
+from rolloupe.tokens.losses import IPO as IPO
+from rolloupe.tokens.losses import MASK_RULES as MASK_RULES
+from rolloupe.tokens.losses import MAX_SIZE as MAX_SIZE
+from rolloupe.tokens.losses import RECORDED as RECORDED
+from rolloupe.tokens.losses import UPDATES as UPDATES
+from rolloupe.tokens.losses import Clip as Clip
+from rolloupe.tokens.losses import IcePop as IcePop
+from rolloupe.tokens.losses import LossInputs as LossInputs
+from rolloupe.tokens.losses import MaskFlags as MaskFlags
+from rolloupe.tokens.losses import MaskRule as MaskRule
+from rolloupe.tokens.losses import SequenceClip as SequenceClip
+from rolloupe.tokens.losses import UpdateRule as UpdateRule
+from rolloupe.tokens.losses import aggregation_weight as aggregation_weight
+from rolloupe.tokens.losses import is_summed as is_summed
+from rolloupe.tokens.losses import loss_inputs as loss_inputs
+from rolloupe.tokens.losses import mask_rules as mask_rules
+from rolloupe.tokens.losses import update_coefficients as update_coefficients
+from rolloupe.tokens.losses import update_rule as update_rule
+from rolloupe.tokens.sample_tokens import Reduced as Reduced
+from rolloupe.tokens.sample_tokens import SampleTokens as SampleTokens
+from rolloupe.tokens.sample_tokens import TokenBatch as TokenBatch
+from rolloupe.tokens.sample_tokens import cut_tokens as cut_tokens
+from rolloupe.tokens.sample_tokens import first_tokens as first_tokens
+from rolloupe.tokens.sample_tokens import hide_masked as hide_masked
+from rolloupe.tokens.sample_tokens import most_tokens as most_tokens
+from rolloupe.tokens.sample_tokens import token_count as token_count
+from rolloupe.tokens.sample_tokens import tokens_of as tokens_of
+from rolloupe.tokens.sample_tokens import values_between as values_between
+from rolloupe.tokens.series import DIFFERENCE as DIFFERENCE
+from rolloupe.tokens.series import POLICY as POLICY
+from rolloupe.tokens.series import Origin as Origin
+from rolloupe.tokens.series import SampleSeries as SampleSeries
+from rolloupe.tokens.series import Scale as Scale
+from rolloupe.tokens.series import board_kl as board_kl
+from rolloupe.tokens.series import completed as completed
+from rolloupe.tokens.series import computed_series as computed_series
+from rolloupe.tokens.series import effective_sample_size as effective_sample_size
+from rolloupe.tokens.series import facts_of as facts_of
+from rolloupe.tokens.series import group_advantages as group_advantages
+from rolloupe.tokens.series import has_other_meaning as has_other_meaning
+from rolloupe.tokens.series import importance_ratio as importance_ratio
+from rolloupe.tokens.series import kind_of as kind_of
+from rolloupe.tokens.series import kl_k2 as kl_k2
+from rolloupe.tokens.series import kl_k3 as kl_k3
+from rolloupe.tokens.series import log_ratio as log_ratio
+from rolloupe.tokens.series import mean_and_sum as mean_and_sum
+from rolloupe.tokens.series import mismatch_kl as mismatch_kl
+from rolloupe.tokens.series import name_among as name_among
+from rolloupe.tokens.series import nan_mean as nan_mean
+from rolloupe.tokens.series import nan_sum as nan_sum
+from rolloupe.tokens.series import prob_delta as prob_delta
+from rolloupe.tokens.series import trained as trained

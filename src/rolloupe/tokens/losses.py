@@ -20,8 +20,7 @@ from msgspec import Struct
 
 from rolloupe.model import Aggregation, RunLoss
 from rolloupe.tokens.arrays import ADVANTAGES, GROUP_ADVANTAGES, Flags, Floats
-from rolloupe.tokens.ratios import importance_ratio, log_ratio, prob_delta
-from rolloupe.tokens.series import POLICY, RECORDED_MASK, SampleSeries, trained
+from rolloupe.tokens.series import POLICY, RECORDED_MASK, SampleSeries, importance_ratio, log_ratio, prob_delta, trained
 
 Compared: TypeAlias = Literal["prob_delta", "importance_ratio", "update_ratio", "sequence_ratio"]
 """What a rule may compare: see the token series of these names."""

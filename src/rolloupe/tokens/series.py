@@ -1,4 +1,4 @@
-"""The catalogue of token series: their names, what they mean, and how some follow from others.
+"""The catalogue of token series: their names, what they mean, how some follow from others, and their facts.
 
 Names are those of the field. `logprobs` are those at sampling; `trainer_logprobs` those of the policy that is trained;
 `old_logprobs` those of this policy at the start of the step, if the loss compares with them instead of those at
@@ -6,7 +6,6 @@ sampling. Without `trainer_logprobs` the policy is that at the start of the step
 without both that at sampling. Log-probabilities are in nats.
 """
 
-import math
 from collections.abc import Callable, Collection, Container, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -14,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rolloupe.model import SeriesFacts
-from rolloupe.tokens import ratios
 from rolloupe.tokens.arrays import ADVANTAGES, GROUP_ADVANTAGES, MASK, Flags, Floats, counts
 
 Starts: TypeAlias = NDArray[np.int64]
@@ -24,19 +22,134 @@ Scale: TypeAlias = Literal["linear", "symmetric", "log"]
 """How to colour a series; `symmetric` has two hues around 0."""
 
 
+def log_ratio(logprobs: Floats, ref_logprobs: Floats) -> Floats:
+    """Return `logprobs - ref_logprobs`, shape (T,), in nats; NaN where either is NaN.
+
+    The two arrays must be of one length. Source: RLLoggingBoard, `log_ratio`; Schulman's k1.
+    """
+    with np.errstate(invalid="ignore"):
+        return logprobs - ref_logprobs
+
+
+def board_kl(log_ratios: Floats) -> Floats:
+    """Return `exp(d) - 1 - d` for `d = logprobs - ref_logprobs`, shape (T,), at least 0; NaN where d is NaN or +inf.
+
+    Source: RLLoggingBoard, `kl`. The ratio is policy over reference, the inverse of the ratio in Schulman's k3, which
+    estimates the KL only in that direction; the board's name keeps the board's sign.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.expm1(log_ratios) - log_ratios  # accurate for small d
+
+
+def importance_ratio(log_ratios: Floats) -> Floats:
+    """Return `exp(d)` for `d = trainer_logprobs - inference_logprobs`, shape (T,); NaN where d is NaN.
+
+    Source: prime-rl, `importance_ratio`. `log_ratio` computes `d`, prime-rl's `log_importance_ratio`.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.exp(log_ratios)
+
+
+def mismatch_kl(log_ratios: Floats) -> Floats:
+    """Return `r - ln r - 1` with `r = exp(d)`, `d = trainer_logprobs - inference_logprobs`, shape (T,), at least 0.
+
+    NaN where d is NaN or +inf. Estimates the KL from the sampling policy to the trained one. Source:
+    prime-rl, `mismatch_kl`, which subtracts in float32: its values differ from these by up to 1e-6 max(1, r).
+    """
+    return board_kl(log_ratios)
+
+
+def prob_delta(logprobs: Floats, inference_logprobs: Floats) -> Floats:
+    """Return `exp(logprobs) - exp(inference_logprobs)`, shape (T,); NaN where either is NaN. Source: prime-rl."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.exp(logprobs) - np.exp(inference_logprobs)
+
+
+def kl_k2(log_ratios: Floats) -> Floats:
+    """Return `d * d / 2` for `d = logprobs - ref_logprobs`, shape (T,); NaN where d is. Source: Schulman's k2."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return log_ratios * log_ratios / 2
+
+
+def kl_k3(log_ratios: Floats) -> Floats:
+    """Return `exp(-d) - 1 + d` for `d = logprobs - ref_logprobs`, shape (T,), at least 0; NaN where d is.
+
+    For tokens sampled from the policy, this estimates the KL from policy to reference. Source: Schulman's k3.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.expm1(-log_ratios) + log_ratios
+
+
+def effective_sample_size(weights: Floats) -> float | None:
+    """Return `(sum w)**2 / sum w**2` of importance weights, shape (N,), in samples: N if all are equal, at least 1.
+
+    NaN weights are left out. None without a positive weight. Source: Kong 1992.
+    """
+    known = weights[~np.isnan(weights)]
+    largest = float(known.max()) if known.size else 0.0
+    if not 0 < largest < np.inf:
+        return None
+    scaled = known / largest  # the square of a large weight overflows
+    return float(scaled.sum() ** 2 / (scaled**2).sum())
+
+
+def nan_mean(values: Floats) -> float | None:
+    """Return the mean without NaN (`numpy.nanmean`); None if nothing is left. An infinity makes it infinite."""
+    both = mean_and_sum(values)
+    return both[0] if both else None
+
+
+def nan_sum(values: Floats) -> float | None:
+    """Return the sum without NaN (`numpy.nansum`, but None if nothing is left)."""
+    both = mean_and_sum(values)
+    return both[1] if both else None
+
+
+def mean_and_sum(values: Floats) -> tuple[float, float] | None:
+    """Return `nan_mean` and `nan_sum` at once, in half the time for short arrays."""
+    missing = np.isnan(values)
+    present = values[~missing] if missing.any() else values
+    if not present.size:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = float(present.sum())
+    return total / present.size, total
+
+
+EQUAL = 1e-6
+"""Rewards of a group that lie apart by no more than so much of the largest are equal, and so small an advantage is
+none: sums of rewards, and float32, miss by less."""
+
+EPSILON = 1e-4
+"""Added to the standard deviation, as TRL and Telescope do."""
+
+
+def group_advantages(rewards: Floats, *, by_std: bool = True, ddof: int = 1, epsilon: float = EPSILON) -> Floats:
+    """Return `r - mean`, with `by_std` divided by `std + epsilon`, shape (N,), for the N rewards of a group.
+
+    NaN rewards count nowhere and stay NaN. A group without spread has advantages of 0, as has a group of fewer members
+    than `ddof` + 1. Sources: GRPO (Shao et al. 2024); Dr. GRPO (Liu et al. 2025) leaves the deviation out. Frameworks
+    differ in `ddof` and `epsilon`: Telescope has 1 and 1e-4.
+    """
+    known = rewards[~np.isnan(rewards)]
+    if not known.size:
+        return rewards.copy()
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = known[0] if (known == known[0]).all() else known.mean()  # which may be off by a rounding error
+        centred: Floats = rewards - mean
+        if not by_std:
+            return centred
+        std = float(known.std(ddof=ddof)) if known.size > ddof else 0.0
+        advantages: Floats = centred / (std + epsilon)
+        return advantages
+
+
 class SeriesKind(NamedTuple):
     """What is known about the series of one name."""
 
     title: str
     about: str
     scale: Scale = "linear"
-
-
-class _Formula(NamedTuple):
-    """A series that follows from others: each input is the first of some names that a sample has."""
-
-    inputs: tuple[tuple[str, ...], ...]
-    compute: Callable[..., Floats]
 
 
 TRAINER, OLD, SAMPLING, REF = ("trainer_logprobs", "old_logprobs"), ("old_logprobs",), ("logprobs",), ("ref_logprobs",)
@@ -100,35 +213,23 @@ DIFFERENCE = "_difference"
 """Ends the name of a series that is a recorded series minus the same series, computed."""
 
 
-def _squared_error(values: Floats, token_rewards: Floats) -> Floats:
-    with np.errstate(over="ignore", invalid="ignore"):
-        return (values - token_rewards) ** 2
+Inputs: TypeAlias = tuple[tuple[str, ...], ...]
 
-
-def _exp(logprobs: Floats) -> Floats:
-    return ratios.importance_ratio(logprobs)
-
-
-_FORMULAS: dict[str, _Formula] = {
-    "probability": _Formula((POLICY,), _exp),
-    "sampling_probability": _Formula((SAMPLING, TRAINER), lambda sampling, _: _exp(sampling)),
-    "ref_probability": _Formula((REF,), _exp),
-    "log_ratio": _Formula((POLICY, REF), ratios.log_ratio),
-    "kl_k2": _Formula((POLICY, REF), lambda logprobs, ref: ratios.kl_k2(ratios.log_ratio(logprobs, ref))),
-    "kl_k3": _Formula((POLICY, REF), lambda logprobs, ref: ratios.kl_k3(ratios.log_ratio(logprobs, ref))),
-    "log_importance_ratio": _Formula((TRAINER, SAMPLING), ratios.log_ratio),
-    "importance_ratio": _Formula(
-        (TRAINER, SAMPLING), lambda trainer, sampling: ratios.importance_ratio(ratios.log_ratio(trainer, sampling))
-    ),
-    "update_ratio": _Formula(
-        (TRAINER, OLD), lambda trainer, old: ratios.importance_ratio(ratios.log_ratio(trainer, old))
-    ),
-    "prob_delta": _Formula((TRAINER, SAMPLING), ratios.prob_delta),
-    "mismatch_kl": _Formula(
-        (TRAINER, SAMPLING), lambda trainer, sampling: ratios.mismatch_kl(ratios.log_ratio(trainer, sampling))
-    ),
-    "value_error": _Formula((("values",), ("token_rewards",)), _squared_error),
+_FORMULAS: dict[str, tuple[Inputs, Callable[..., Floats]]] = {
+    "probability": ((POLICY,), importance_ratio),
+    "sampling_probability": ((SAMPLING, TRAINER), lambda sampling, _: importance_ratio(sampling)),
+    "ref_probability": ((REF,), importance_ratio),
+    "log_ratio": ((POLICY, REF), log_ratio),
+    "kl_k2": ((POLICY, REF), lambda logprobs, ref: kl_k2(log_ratio(logprobs, ref))),
+    "kl_k3": ((POLICY, REF), lambda logprobs, ref: kl_k3(log_ratio(logprobs, ref))),
+    "log_importance_ratio": ((TRAINER, SAMPLING), log_ratio),
+    "importance_ratio": ((TRAINER, SAMPLING), lambda trainer, sampling: importance_ratio(log_ratio(trainer, sampling))),
+    "update_ratio": ((TRAINER, OLD), lambda trainer, old: importance_ratio(log_ratio(trainer, old))),
+    "prob_delta": ((TRAINER, SAMPLING), prob_delta),
+    "mismatch_kl": ((TRAINER, SAMPLING), lambda trainer, sampling: mismatch_kl(log_ratio(trainer, sampling))),
+    "value_error": ((("values",), ("token_rewards",)), lambda values, rewards: (values - rewards) ** 2),
 }
+"""Series that follow from others. Each input is the first of some names that a sample has."""
 
 
 def computed_series(
@@ -140,29 +241,28 @@ def computed_series(
     mask, or without one those that have a ratio. If the arrays hold several samples, one behind the other, `starts` are
     their first tokens; a sample has at least one.
     """
-    found = {}
-    for name, formula in _FORMULAS.items():
-        names = [next((one for one in some if one in recorded), None) for some in formula.inputs]
-        if all(one is not None for one in names):
-            found[name] = formula.compute(*(recorded[one] for one in names if one is not None))
-    policy, old = (next((recorded[one] for one in some if one in recorded), None) for some in (TRAINER, OLD + SAMPLING))
+    computed = {}
+    for name, (inputs, compute) in _FORMULAS.items():
+        arrays = [next((recorded[known] for known in names if known in recorded), None) for names in inputs]
+        if all(array is not None for array in arrays):
+            with np.errstate(over="ignore", invalid="ignore"):
+                computed[name] = compute(*arrays)
+    policy, old = (
+        next((recorded[known] for known in names if known in recorded), None) for names in (TRAINER, OLD + SAMPLING)
+    )
     if policy is not None and old is not None:
-        gaps = ratios.log_ratio(policy, old)
+        gaps = log_ratio(policy, old)
         counted = ~np.isnan(gaps) if loss_mask is None else ~np.isnan(gaps) & counts(loss_mask)
         if counted.any():
-            found["sequence_ratio"] = np.where(counted, _sequence_ratios(gaps, counted, starts), np.nan)
-    return found
-
-
-def _sequence_ratios(gaps: Floats, counted: NDArray[np.bool_], starts: Starts | None) -> Floats:
-    """The geometric mean of the ratios of each sample, for each of its tokens."""
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        if starts is None:
-            ratio: Floats = np.exp(gaps[counted].mean(keepdims=True))
-            return ratio
-        sums = np.add.reduceat(np.where(counted, gaps, 0.0), starts)
-        ratios: Floats = np.exp(sums / np.add.reduceat(counted, starts, dtype=np.int64))
-        return np.repeat(ratios, np.diff(starts, append=len(gaps)))
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                if starts is None:
+                    means = gaps[counted].mean(keepdims=True)
+                else:
+                    sums = np.add.reduceat(np.where(counted, gaps, 0.0), starts)
+                    means = sums / np.add.reduceat(counted, starts, dtype=np.int64)
+                    means = np.repeat(means, np.diff(starts, append=len(gaps)))
+                computed["sequence_ratio"] = np.where(counted, np.exp(means), np.nan)
+    return computed
 
 
 def kind_of(name: str) -> SeriesKind:
@@ -215,7 +315,7 @@ def name_among(name: str, known: Container[str]) -> str:
 
     A name that means none of them is returned as it is.
     """
-    return next((one for one in (name, *_OTHER_NAMES.get(name, ())) if one in known), name)
+    return next((meant for meant in (name, *_OTHER_NAMES.get(name, ())) if meant in known), name)
 
 
 Origin: TypeAlias = Literal["recorded", "derived", "difference"]
@@ -244,19 +344,17 @@ def completed(
     there is no advantage, `group_advantage` is that of the sample within its group.
     """
     computed = computed_series(recorded, recorded.get(MASK), starts)
-    if ADVANTAGES not in recorded and advantage is not None and recorded:
-        computed[ADVANTAGES] = np.where(trained(recorded), advantage, np.nan)
-    elif ADVANTAGES not in recorded and group_advantage is not None and recorded:
-        computed[GROUP_ADVANTAGES] = np.where(trained(recorded), group_advantage, np.nan)
-    found = [
-        SampleSeries(name, "recorded" if name in by_framework else "derived", values)
-        for name, values in recorded.items()
+    own, name = (group_advantage, GROUP_ADVANTAGES) if advantage is None else (advantage, ADVANTAGES)
+    if ADVANTAGES not in recorded and own is not None and recorded:
+        computed[name] = np.where(trained(recorded), own, np.nan)
+    series = [
+        SampleSeries(name, "recorded" if name in by_framework else "derived", recorded[name]) for name in recorded
     ]
-    found += [SampleSeries(name, "derived", values) for name, values in computed.items() if name not in recorded]
+    series += [SampleSeries(name, "derived", values) for name, values in computed.items() if name not in recorded]
     for name in (name for name in computed if name in by_framework):
         with np.errstate(invalid="ignore", over="ignore"):
-            found.append(SampleSeries(name + DIFFERENCE, "difference", recorded[name] - computed[name]))
-    return found
+            series.append(SampleSeries(name + DIFFERENCE, "difference", recorded[name] - computed[name]))
+    return series
 
 
 def trained(series: Mapping[str, Floats]) -> Flags:
@@ -286,8 +384,8 @@ def facts_of(series: Mapping[str, Floats]) -> dict[str, SeriesFacts]:
             sums = together.sum(axis=1)
         if np.isfinite(sums).all():  # every value is finite then
             return dict(zip(series, _facts_of_rows(together, sums), strict=True))
-    found = {name: _facts_of_one(one) for name, one in series.items()}
-    return {name: facts for name, facts in found.items() if facts is not None}
+    facts = {name: _facts_of_one(values) for name, values in series.items()}
+    return {name: of_series for name, of_series in facts.items() if of_series is not None}
 
 
 def _facts_of_rows(values: Floats, sums: Floats) -> list[SeriesFacts]:
@@ -306,13 +404,12 @@ def _facts_of_one(values: Floats) -> SeriesFacts | None:
         total = values.sum()
     if math.isfinite(total):
         return _facts_of_rows(values[None, :], np.array([total]))[0]
-    finite = np.isfinite(values)
-    finite_values = values[finite]
-    if not len(finite_values):
+    places = np.flatnonzero(np.isfinite(values))
+    if not len(places):
         return None
+    finite_values = values[places]
     with np.errstate(all="ignore"):
         (facts,) = _facts_of_rows(finite_values[None, :], np.array([finite_values.sum()]))
-    places = np.flatnonzero(finite)
     return SeriesFacts(
         facts.count, facts.sum, facts.m2, facts.min, int(places[facts.min_at]), facts.max, int(places[facts.max_at])
     )

@@ -16,7 +16,7 @@ from rolloupe.query import GROUP, SampleQuery
 from rolloupe.query.engine.names import qualified
 from rolloupe.query.filter.parser import quoted
 from rolloupe.questions import GradientQuery
-from rolloupe.tokens.ratios import EQUAL
+from rolloupe.tokens.series import EQUAL
 
 Mask = NDArray[np.bool_]
 _Value = TypeVar("_Value", np.float64, np.bool_)

@@ -6,7 +6,7 @@ import numpy as np
 
 from rolloupe.insight.alarm import Alarm, Rule, enough
 from rolloupe.insight.curves import CurveName, HasCurves
-from rolloupe.tokens.ratios import EQUAL
+from rolloupe.tokens.series import EQUAL
 
 SHARE, STEPS = 0.5, 10
 

@@ -15,7 +15,7 @@ from rolloupe.query.engine.names import is_asked, unknown
 from rolloupe.query.evals.grader import Bar, evals_bar, judge_of, value_of
 from rolloupe.query.steps.discards import discarded_by_step, discards
 from rolloupe.query.steps.moments import trained_column
-from rolloupe.tokens.ratios import EQUAL
+from rolloupe.tokens.series import EQUAL
 
 QUANTILES = {"p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.95}
 """The shares of samples that have at most this value. Between two samples the quantile is interpolated linearly."""
