@@ -1,28 +1,29 @@
 """Tokenizer files: which file of a folder or of a model is read, as what, and within which bounds.
 
 A model's name leads to the local Hugging Face cache, into which its tokenizer is fetched where a person asks.
+
+Sources of the formats: `decoders/` of huggingface/tokenizers 0.23; `tokens/tokenizers/tekken.py` of
+mistralai/mistral-common; `sentencepiece_model.proto` and `sentencepiece_processor.cc` of google/sentencepiece.
 """
 
+import base64
 import hashlib
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterator
 from functools import lru_cache
 from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from msgspec import Meta, Raw, Struct
+from msgspec.structs import replace
 
 from rolloupe.errors import UnreadablePath, words_of
 from rolloupe.model import Location, TokenizerFile
+from rolloupe.protobuf import BadMessage, fields
 from rolloupe.storage import file_state, folder_entries, is_file, is_folder, open_file
-from rolloupe.tokenizer.formats import (
-    RANK_LINE,
-    is_tekken,
-    read_ranks,
-    read_sentence_piece,
-    read_tekken,
-    read_tokenizer_json,
-    with_added_tokens,
-)
-from rolloupe.tokenizer.vocabulary import BadTokenizer, Tokenizer, Vocabulary
+from rolloupe.tokenizer.vocabulary import BadTokenizer, Step, Tokenizer, Vocabulary, byte_fallback, bytes_of
 
 _PART = r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.)){0,95}"
 _NAME = re.compile(rf"{_PART}(?:/{_PART})?")
@@ -36,7 +37,11 @@ def is_model_name(text: str) -> bool:
 
 def cached_model(name: str) -> str | None:
     """Return the folder of a model in the local cache: what its main branch was when it was fetched last."""
-    folder = os.path.join(_cache_folder(), "models--" + name.replace("/", "--"))
+    # `constants.py` of huggingface_hub says where the cache is.
+    home = os.environ.get("HF_HOME") or os.path.join(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "huggingface")
+    named = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE")
+    cache = os.path.expanduser(named or os.path.join(home, "hub"))
+    folder = os.path.join(cache, "models--" + name.replace("/", "--"))
     try:
         with open_file(Location(os.path.join(folder, "refs", "main"), os.sep)) as file:
             commit = file.read(40)
@@ -52,14 +57,6 @@ def cached_model(name: str) -> str | None:
     except OSError:
         return None
     return os.path.join(snapshots, names[0]) if len(names) == 1 else None
-
-
-def _cache_folder() -> str:
-    """Source: `constants.py` of huggingface_hub."""
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join("~", ".cache")
-    home = os.environ.get("HF_HOME") or os.path.join(cache, "huggingface")
-    named = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE")
-    return os.path.expanduser(named or os.path.join(home, "hub"))
 
 
 def fetch_model(name: str, choose: Callable[[list[str]], list[str]], max_bytes: int) -> str:
@@ -149,7 +146,8 @@ def find_tokenizer(folder: Location) -> Location | None:
 
 def load_at(location: Location) -> Tokenizer:
     """Load the tokenizer of a file. Raises `UnreadablePath`."""
-    return _loaded(location, _state(location), _state(_config_of(location)))
+    config = Location(os.path.join(os.path.dirname(location.path), CONFIG), location.root)
+    return _loaded(location, config, (_state(location), _state(config)))
 
 
 @lru_cache(maxsize=KEPT)
@@ -173,10 +171,6 @@ def _load_folder(path: str) -> Tokenizer:
     return load_at(location)
 
 
-def _config_of(location: Location) -> Location:
-    return Location(os.path.join(os.path.dirname(location.path), CONFIG), location.root)
-
-
 def _state(location: Location) -> tuple[int, int, int]:
     """Return what differs once a file has changed; zeros for a missing one."""
     try:
@@ -187,14 +181,30 @@ def _state(location: Location) -> tuple[int, int, int]:
 
 
 @lru_cache(maxsize=KEPT)
-def _loaded(location: Location, *_states: tuple[int, int, int]) -> Tokenizer:
+def _loaded(location: Location, config: Location, states: tuple[tuple[int, int, int], ...]) -> Tokenizer:
     try:
         data = _read(location)
-        vocabulary, config = _vocabulary(data, location)
+        is_json = data.lstrip()[:1] == b"{"
+        settings = b"" if is_json or states[1] == (0, 0, 0) else _read(config)
+        vocabulary = _vocabulary(data, settings)
     except BadTokenizer as error:
         raise UnreadablePath(f"{location.path} cannot be read as a tokenizer: {error}. Next: name {KINDS}") from None
-    digest = hashlib.blake2b(data + config, digest_size=16).hexdigest()
+    digest = hashlib.blake2b(data + settings, digest_size=16).hexdigest()
     return Tokenizer(TokenizerFile(path=location.path, root=location.root, digest=digest), vocabulary)
+
+
+def _vocabulary(data: bytes, settings: bytes) -> Vocabulary:
+    """Read a vocabulary as what its bytes say it is, with the tokens that its `tokenizer_config.json` adds."""
+    if data.startswith(LFS_POINTER):
+        raise BadTokenizer("it is a Git LFS pointer, the file itself is not downloaded")
+    if data.lstrip()[:1] == b"{":
+        vocabulary = read_tekken(data) if is_tekken(data) else read_tokenizer_json(data)
+    else:
+        read = read_ranks if RANK_LINE.match(data) else read_sentence_piece
+        vocabulary = with_added_tokens(read(data), settings)
+    if max(map(len, vocabulary.spellings.values()), default=0) > MAX_SPELLING:
+        raise BadTokenizer(f"it has a token of more than {MAX_SPELLING:,} characters")
+    return vocabulary
 
 
 def _read(location: Location) -> bytes:
@@ -208,18 +218,327 @@ def _read(location: Location) -> bytes:
     return data
 
 
-def _vocabulary(data: bytes, location: Location) -> tuple[Vocabulary, bytes]:
-    """Read a vocabulary as what its bytes say it is, and return the config that was read beside it."""
-    if data.startswith(LFS_POINTER):
-        raise BadTokenizer("it is a Git LFS pointer, the file itself is not downloaded")
-    config = b""
-    if data.lstrip()[:1] == b"{":
-        vocabulary = read_tekken(data) if is_tekken(data) else read_tokenizer_json(data)
+MAX_STEPS = 32
+"""Tokenizers have up to five."""
+MAX_ENTRIES = 2**21
+"""Maximum number of entries, counted in the file before it is parsed: Gemma 3 has 0.9 million."""
+
+MAX_STRIPPED = 16
+"""Tokenizers strip one blank."""
+
+Id = Annotated[int, Meta(ge=0, le=2**32 - 1)]
+T = TypeVar("T")
+
+
+class AddedToken(Struct):
+    """A token that was added to a vocabulary."""
+
+    content: str
+    id: Id = 0
+
+
+class _Model(Struct):
+    vocab: dict[str, Id] | list[tuple[str, Any]]
+
+
+class _Document(Struct):
+    model: _Model
+    added_tokens: list[AddedToken] = []
+    decoder: Any = None
+
+
+class _Config(Struct):
+    added_tokens_decoder: dict[Id, AddedToken] = {}
+
+
+def read_tokenizer_json(data: bytes) -> Vocabulary:
+    """Read a `tokenizer.json`. Raises `BadTokenizer`."""
+    check_entries(data)
+    document = parse(data, _Document)
+    vocab = document.model.vocab
+    spellings: dict[int, str | bytes] = {}
+    if isinstance(vocab, dict):
+        spellings.update({token: spelling for spelling, token in vocab.items()})
     else:
-        read = read_ranks if RANK_LINE.match(data) else read_sentence_piece
-        if _state(_config_of(location)) != (0, 0, 0):
-            config = _read(_config_of(location))
-        vocabulary = with_added_tokens(read(data), config)
-    if max(map(len, vocabulary.spellings.values()), default=0) > MAX_SPELLING:
-        raise BadTokenizer(f"it has a token of more than {MAX_SPELLING:,} characters")
-    return vocabulary, config
+        spellings.update(enumerate(spelling for spelling, _ in vocab))
+    spellings.update({added.id: added.content for added in document.added_tokens})
+    special = frozenset(added.id for added in document.added_tokens)
+    return replace(_decoder(document.decoder), spellings=spellings, special=special)
+
+
+def check_entries(data: bytes) -> None:
+    """Raise `BadTokenizer` for JSON with more entries than any tokenizer has."""
+    if data.count(b":") + data.count(b"[") > MAX_ENTRIES:
+        raise BadTokenizer(f"it has more than {MAX_ENTRIES:,} entries")
+
+
+def with_added_tokens(vocabulary: Vocabulary, config: bytes) -> Vocabulary:
+    """Add the tokens that a `tokenizer_config.json` lists; empty without such a file. Raises `BadTokenizer`."""
+    listed = parse(config, _Config).added_tokens_decoder if config else {}
+    added: dict[int, str | bytes] = {token: added_token.content for token, added_token in listed.items()}
+    spellings, special = {**vocabulary.spellings, **added}, vocabulary.special | added.keys()
+    return replace(vocabulary, spellings=spellings, special=special)
+
+
+def parse(data: bytes, kind: type[T]) -> T:
+    """Decode JSON. Raises `BadTokenizer`."""
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadTokenizer(f"it is not such JSON: {error}") from None
+    except RecursionError:
+        raise BadTokenizer("it is nested too deeply") from None
+
+
+def _decoder(description: object) -> Vocabulary:
+    """Return a vocabulary without spellings that decodes as described. Raises `BadTokenizer`."""
+    if description is None:
+        return Vocabulary(spellings={}, steps=(lambda piece: b" " + piece,), first_steps=())
+    steps: list[tuple[Step, Step]] = []
+    strip = ("", 0)
+    is_joined = False
+    for number, described in enumerate(_flat(description)):
+        if number == MAX_STEPS:
+            raise BadTokenizer(f"its decoder has more than {MAX_STEPS} steps")
+        kind = described.get("type")
+        if kind == "Fuse":
+            is_joined = True
+        elif is_joined and (kind != "Strip" or described.get("stop") or strip != ("", 0)):
+            raise BadTokenizer(f"its decoder does {kind} after all tokens are joined, which is not supported")
+        elif is_joined:
+            strip = _character(described, "content"), _count(described, "start")
+        else:
+            steps.append(_step(kind, described))
+            is_joined = kind == "ByteLevel"
+    others, first = zip(*steps, strict=True) if steps else ((), ())
+    return Vocabulary(spellings={}, steps=others, first_steps=first, strip=strip)
+
+
+def _flat(description: object) -> Iterator[dict[str, Any]]:
+    """Yield the steps of a decoder, those of sequences in their place."""
+    waiting = [description]
+    while waiting:
+        described = waiting.pop()
+        if not isinstance(described, dict):
+            raise BadTokenizer("its decoder is no object")
+        if described.get("type") != "Sequence":
+            yield described
+            continue
+        inner = described.get("decoders")
+        waiting += reversed(inner) if isinstance(inner, list) else [inner]
+
+
+def _step(kind: object, described: dict[str, Any]) -> tuple[Step, Step]:
+    """Return a step, and the same for the first token of a text. Raises `BadTokenizer`."""
+    if kind == "Metaspace":
+        mark = _character(described, "replacement").encode()
+        scheme, prefix = described.get("prepend_scheme", "always"), described.get("add_prefix_space")
+        first = b"" if scheme != "never" and prefix is not False else b" "
+        return lambda piece: piece.replace(mark, b" "), lambda piece: piece.replace(mark, first)
+    if kind == "WordPiece":
+        begin = _text_of(described, "prefix").encode()
+        return (
+            lambda piece: piece.removeprefix(begin) if piece.startswith(begin) else b" " + piece,
+            lambda piece: piece,
+        )
+    step = _plain_step(kind, described)
+    return step, step
+
+
+def _plain_step(kind: object, described: dict[str, Any]) -> Step:
+    if kind == "ByteLevel":
+        return _byte_level
+    if kind == "ByteFallback":
+        return byte_fallback
+    if kind == "Strip":
+        character = _character(described, "content").encode()
+        start, stop = _count(described, "start"), _count(described, "stop")
+
+        def strip(piece: bytes) -> bytes:
+            for _ in range(start):
+                piece = piece.removeprefix(character)
+            for _ in range(stop):
+                piece = piece.removesuffix(character)
+            return piece
+
+        return strip
+    if kind == "Replace":
+        pattern, new = described.get("pattern"), _text_of(described, "content").encode()
+        old = pattern.get("String") if isinstance(pattern, dict) else None
+        if isinstance(old, str) and old and len(new) <= len(old.encode()):
+            return lambda piece: piece.replace(old.encode(), new)
+    raise BadTokenizer(f"its decoder does {str(kind)[:40]} in a way that is not supported")
+
+
+def _byte_level(piece: bytes) -> bytes:
+    spelled = bytes_of(piece.decode("utf-8", "replace"))
+    return piece if spelled is None else spelled
+
+
+def _text_of(described: dict[str, Any], key: str) -> str:
+    value = described.get(key)
+    if not isinstance(value, str):
+        raise BadTokenizer(f"the step {described.get('type')} of its decoder has no text {key!r}")
+    return value
+
+
+def _character(described: dict[str, Any], key: str) -> str:
+    value = _text_of(described, key)
+    if len(value) != 1:
+        raise BadTokenizer(f"the step {described.get('type')} of its decoder has no single character {key!r}")
+    return value
+
+
+def _count(described: dict[str, Any], key: str) -> int:
+    value = described.get(key, 0)
+    if type(value) is not int or not 0 <= value <= MAX_STRIPPED:
+        raise BadTokenizer(f"the step {described.get('type')} of its decoder has no small number {key!r}")
+    return value
+
+
+MAX_SPECIAL = 2**16
+FIRST = (
+    "<unk> <s> </s> [INST] [/INST] [AVAILABLE_TOOLS] [/AVAILABLE_TOOLS] [TOOL_RESULTS] [/TOOL_RESULTS] [TOOL_CALLS] "
+    "[IMG] <pad> [IMG_BREAK] [IMG_END] [PREFIX] [MIDDLE] [SUFFIX] [SYSTEM_PROMPT] [/SYSTEM_PROMPT] [TOOL_CONTENT]"
+).split()
+"""The special tokens of files that list none, of 2024."""
+
+
+NOTHING = Raw()
+
+
+class _Top(Struct):
+    model: Raw = NOTHING
+    vocab: Raw = NOTHING
+
+
+class _Ranked(Struct):
+    rank: Id
+    token_bytes: str
+
+
+class _Named(Struct):
+    rank: Id
+    token_str: str
+
+
+class _Sizes(Struct):
+    default_vocab_size: Id
+    default_num_special_tokens: Annotated[int, Meta(ge=0, le=MAX_SPECIAL)]
+
+
+class _Tekken(Struct):
+    config: _Sizes
+    vocab: list[_Ranked]
+    special_tokens: list[_Named] | None = None
+
+
+def is_tekken(data: bytes) -> bool:
+    """Tell whether JSON is a tekken.json and no tokenizer.json. Raises `BadTokenizer`."""
+    top = parse(data, _Top)
+    return top.model == NOTHING and top.vocab != NOTHING
+
+
+def read_tekken(data: bytes) -> Vocabulary:
+    """Read a `tekken.json`. Raises `BadTokenizer`."""
+    check_entries(data)
+    document = parse(data, _Tekken)
+    first = document.config.default_num_special_tokens
+    ordinary = document.config.default_vocab_size - first
+    spellings: dict[int, str | bytes] = {number: f"<SPECIAL_{number}>" for number in range(first)}
+    listed = document.special_tokens
+    names = enumerate(FIRST) if listed is None else ((token.rank, token.token_str) for token in listed)
+    spellings.update((rank, name) for rank, name in names if rank < first)
+    try:
+        for token in document.vocab:
+            if token.rank < ordinary:
+                spellings[first + token.rank] = base64.b64decode(token.token_bytes, validate=True)
+    except ValueError:
+        raise BadTokenizer(f"its token of the rank {token.rank} is no base64") from None
+    return Vocabulary(spellings=spellings, special=frozenset(range(first)))
+
+
+PIECES, NORMALIZER = 1, 3
+"""Fields of the model."""
+PIECE, TYPE = 1, 3
+"""Fields of a piece."""
+DUMMY_PREFIX, REMOVE_EXTRA = 3, 4
+"""Fields of the normalizer: whether a blank is put before each text, and whether other blanks there are dropped."""
+BLANK = "▁".encode()
+UNKNOWN, CONTROL, USER_DEFINED, BYTE = 2, 3, 4, 6
+"""Types of pieces."""
+
+MAX_PIECES = 2**21
+MAX_FIELDS = 100
+"""Maximum number of fields of anything but the model: a piece has three."""
+
+
+def read_sentence_piece(data: bytes) -> Vocabulary:
+    """Read a SentencePiece model. Raises `BadTokenizer`."""
+    spellings: dict[int, str | bytes] = {}
+    special = set()
+    literal = set()
+    settings: dict[int, int | bytes] = {DUMMY_PREFIX: 1, REMOVE_EXTRA: 1}
+    try:
+        for field, value in fields(data, MAX_PIECES):
+            if not isinstance(value, bytes):
+                raise BadTokenizer("it is another protocol buffer than a SentencePiece model")
+            if field == PIECES:
+                spelling, kind = _piece_of(value)
+                if kind in (UNKNOWN, CONTROL, USER_DEFINED):
+                    special.add(len(spellings))
+                if kind in (UNKNOWN, CONTROL):
+                    literal.add(spelling)
+                spellings[len(spellings)] = spelling
+            elif field == NORMALIZER:
+                settings.update(fields(value, MAX_FIELDS))
+    except BadMessage as error:
+        raise BadTokenizer(str(error)) from None
+    if not spellings:
+        raise BadTokenizer("it has no pieces")
+    drops, drops_all = settings[DUMMY_PREFIX] or settings[REMOVE_EXTRA], bool(settings[REMOVE_EXTRA])
+    return Vocabulary(
+        spellings=spellings, special=frozenset(special), is_first_until_text=drops_all,
+        steps=(_blanks(literal, drops_first=False),), first_steps=(_blanks(literal, drops_first=bool(drops)),),
+    )  # fmt: skip
+
+
+def _blanks(literal: Container[bytes], *, drops_first: bool) -> Step:
+    """Return the step that writes the blanks of a piece, unless it is a literal one."""
+
+    def step(piece: bytes) -> bytes:
+        if piece in literal:
+            return piece
+        return (piece.removeprefix(BLANK) if drops_first else piece).replace(BLANK, b" ")
+
+    return step
+
+
+def _piece_of(message: bytes) -> tuple[bytes, int]:
+    """Return what a piece spells, and its type."""
+    spelling, kind = b"", 1
+    for field, value in fields(message, MAX_FIELDS):
+        if field == PIECE and isinstance(value, bytes):
+            spelling = value
+        elif field == TYPE and isinstance(value, int):
+            kind = value
+    return byte_fallback(spelling) if kind == BYTE else spelling, kind
+
+
+MAX_RANKS = 2**21
+RANK_LINE = re.compile(rb"([A-Za-z0-9+/]+={0,2}) (\d{1,10})\r?")
+
+
+def read_ranks(data: bytes) -> Vocabulary:
+    """Read a tiktoken file. Raises `BadTokenizer`."""
+    if data.count(b"\n") > MAX_RANKS:
+        raise BadTokenizer(f"it has more than {MAX_RANKS:,} lines")
+    spellings: dict[int, str | bytes] = {}
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        match = RANK_LINE.fullmatch(line)
+        if match is None or len(match[1]) % 4:
+            raise BadTokenizer(f"its line {number} is not a token in base64 and its rank")
+        spellings[int(match[2])] = base64.b64decode(match[1])
+    return Vocabulary(spellings=spellings)

@@ -3,26 +3,20 @@
 import codecs
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
 from rolloupe.model import TokenizerFile
 
-
-def _letters() -> Iterator[tuple[str, int]]:
-    """The letter of each byte. Source: `bytes_to_unicode` of GPT-2's encoder."""
-    itself = {*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)}
-    others = iter(range(256, 512))
-    for byte in range(256):
-        yield (chr(byte) if byte in itself else chr(next(others))), byte
-
-
 _BYTE = re.compile(rb"<0x([0-9A-Fa-f]{2})>")
-BYTES = dict(_letters())
-"""The byte of each letter."""
+_ITSELF = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+_OTHERS = [byte for byte in range(256) if byte not in _ITSELF]
+LETTERS = {byte: chr(byte) for byte in _ITSELF} | {byte: chr(number) for number, byte in enumerate(_OTHERS, 256)}
+"""The letter of each byte. Source: `bytes_to_unicode` of GPT-2's encoder."""
 
-LETTERS = {byte: letter for letter, byte in BYTES.items()}
+BYTES = {letter: byte for byte, letter in LETTERS.items()}
+"""The byte of each letter."""
 
 
 def bytes_of(letters: str) -> bytes | None:
@@ -92,11 +86,11 @@ class Tokenizer:
     def tokens_of(self, text: str) -> list[int]:
         """Return the tokens that are this text within a sequence. The first call takes a moment."""
         if self._tokens is None:
-            found: dict[str, list[int]] = defaultdict(list)
+            tokens: dict[str, list[int]] = defaultdict(list)
             for token in self.vocabulary.spellings:
                 if (own := self.texts[token]) is not None:
-                    found[own].append(token)
-            self._tokens = found
+                    tokens[own].append(token)
+            self._tokens = tokens
         return self._tokens.get(text, [])
 
 
@@ -139,13 +133,21 @@ def decode_tokens(tokenizer: Tokenizer, ids: Sequence[int]) -> list[str]:
     """
     if not ids:
         return []
-    found = [*map(tokenizer.texts.__getitem__, ids)]
-    beginning = _beginning(tokenizer, ids)
+    known = [*map(tokenizer.texts.__getitem__, ids)]
+    beginning = 1  # how many tokens are decoded as the first of a text
+    if tokenizer.vocabulary.is_first_until_text:
+        with_text = (at for at, token in enumerate(ids, 1) if tokenizer.piece(token, is_first=True) != b"")
+        beginning = next(with_text, len(ids))
     for at, token in enumerate(ids[:beginning]):
         first = tokenizer.piece(token, is_first=True)
-        found[at] = placeholder(token) if first is None else text_of(first)
-    texts = completed(found, lambda at: tokenizer.piece(ids[at], is_first=at < beginning) or b"")
-    _strip(texts, *tokenizer.vocabulary.strip)
+        known[at] = placeholder(token) if first is None else text_of(first)
+    texts = completed(known, lambda at: tokenizer.piece(ids[at], is_first=at < beginning) or b"")
+    character, count = tokenizer.vocabulary.strip
+    for at in range(len(texts)):
+        while count and texts[at].startswith(character):
+            texts[at], count = texts[at][1:], count - 1
+        if texts[at] or not count:
+            break
     return texts
 
 
@@ -157,8 +159,8 @@ def partial_pieces(tokenizer: Tokenizer, ids: Iterable[int]) -> dict[int, bytes]
 
 def most_chars(tokenizer: Tokenizer, ids: Sequence[int]) -> int:
     """Return how many characters `decode_tokens` makes of a sequence at most, the first token aside. Makes none."""
-    found = ((count, token, tokenizer.texts[token]) for token, count in Counter(ids).items())
-    return sum(count * len(text or tokenizer.piece(token, is_first=False) or b"") for count, token, text in found)
+    counts = Counter(ids).items()
+    return sum(n * len(tokenizer.texts[token] or tokenizer.piece(token, is_first=False) or b"") for token, n in counts)
 
 
 def text_of_token(tokenizer: Tokenizer, token: int) -> str:
@@ -166,25 +168,17 @@ def text_of_token(tokenizer: Tokenizer, token: int) -> str:
     return tokenizer.texts[token] or decode_tokens(tokenizer, [token])[0]
 
 
-def _beginning(tokenizer: Tokenizer, ids: Sequence[int]) -> int:
-    """Return how many tokens are decoded as the first of a text."""
-    if not tokenizer.vocabulary.is_first_until_text:
-        return 1
-    texts = (at for at, token in enumerate(ids, 1) if tokenizer.piece(token, is_first=True) != b"")
-    return next(texts, len(ids))
-
-
-def completed(found: Sequence[str | None], piece: Callable[[int], bytes]) -> list[str]:
+def completed(known: Sequence[str | None], piece: Callable[[int], bytes]) -> list[str]:
     """Return the text that each token adds, decoding together those without a text of their own.
 
     `piece` has the bytes of the token at a place. Tokens with a text begin and end with whole characters.
     """
-    if None not in found:
-        return [text or "" for text in found]
+    if None not in known:
+        return [text or "" for text in known]
     texts = []
     utf8 = _Utf8("replace")
     is_open = False
-    for at, text in enumerate(found):
+    for at, text in enumerate(known):
         if text is None:
             texts.append(utf8.decode(piece(at)))
             is_open = True
@@ -196,14 +190,3 @@ def completed(found: Sequence[str | None], piece: Callable[[int], bytes]) -> lis
     if is_open:
         texts[-1] += utf8.decode(b"", True)
     return texts
-
-
-def _strip(texts: list[str], character: str, count: int) -> None:
-    """Drop up to so many characters where the text begins."""
-    for at, text in enumerate(texts):
-        kept = text
-        while count and kept.startswith(character):
-            kept, count = kept[1:], count - 1
-        texts[at] = kept
-        if kept or not count:
-            return

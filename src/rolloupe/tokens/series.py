@@ -6,6 +6,7 @@ sampling. Without `trainer_logprobs` the policy is that at the start of the step
 without both that at sampling. Log-probabilities are in nats.
 """
 
+import math
 from collections.abc import Callable, Collection, Container, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
