@@ -6,8 +6,12 @@ linear in the text. Nothing is lost: joining the parts of the turns gives back t
 
 from rolloupe.text.blocks import parts as parts
 from rolloupe.text.full_text import after as after
+from rolloupe.text.full_text import digest as digest
 from rolloupe.text.full_text import legible as legible
 from rolloupe.text.full_text import legible_parts as legible_parts
+from rolloupe.text.full_text import natural as natural
+from rolloupe.text.full_text import one_line as one_line
+from rolloupe.text.full_text import preview as preview
 from rolloupe.text.full_text import verbatim as verbatim
 from rolloupe.text.full_text import whole as whole
 from rolloupe.text.messages import answer_at as answer_at
@@ -17,10 +21,6 @@ from rolloupe.text.messages import first_answer as first_answer
 from rolloupe.text.messages import from_messages as from_messages
 from rolloupe.text.messages import is_message as is_message
 from rolloupe.text.messages import joined as joined
-from rolloupe.text.preview import digest as digest
-from rolloupe.text.preview import natural as natural
-from rolloupe.text.preview import one_line as one_line
-from rolloupe.text.preview import preview as preview
 from rolloupe.text.templates import bare_answers as bare_answers
 from rolloupe.text.templates import begins_any_turn as begins_any_turn
 from rolloupe.text.templates import begins_turn as begins_turn

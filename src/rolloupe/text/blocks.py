@@ -29,18 +29,17 @@ class Delimiters:
         self._expressions = {beginning: re.compile("|".join(some)) for beginning, some in alike.items()}
 
     def find(self, text: str) -> list[re.Match[str]]:
-        """The delimiters of a text, from left to right."""
-        found = [match for one in self._expressions.items() for match in _matches(text, *one)]
-        return sorted(found, key=re.Match.start) if len(found) > 1 else found
-
-
-def _matches(text: str, beginning: str, expression: re.Pattern[str]) -> Iterable[re.Match[str]]:
-    at = text.find(beginning)  # quicker than the expression, and most texts lack most beginnings
-    return expression.finditer(text, at) if at >= 0 else ()
+        """Return the delimiters of a text, from left to right."""
+        matches: list[re.Match[str]] = []
+        for beginning, expression in self._expressions.items():
+            at = text.find(beginning)  # quicker than the expression, and most texts lack most beginnings
+            if at >= 0:
+                matches += expression.finditer(text, at)
+        return sorted(matches, key=re.Match.start)
 
 
 def literal(word: str) -> tuple[str, str]:
-    """The expression of a delimiter that is always the same."""
+    """Return the expression of a delimiter that is always the same."""
     return word[0], re.escape(word)
 
 
@@ -102,7 +101,7 @@ PLACEHOLDERS = (
     "<image_soft_token>", "[IMG]", "[IMG_BREAK]", "<|media_pad|>", "<|placeholder|>",
 )  # fmt: skip
 
-_WORDS = sorted({*BLOCKS, *(closing for closing, _ in BLOCKS.values()), *MARKERS, *PLACEHOLDERS}, key=len, reverse=True)
+_WORDS = sorted({*BLOCKS, *CLOSINGS, *MARKERS, *PLACEHOLDERS}, key=len, reverse=True)
 _EXPRESSIONS = [
     ("<", _HEADER),
     ("<", _OPENING),
@@ -133,15 +132,18 @@ class _MarkedText(NamedTuple):
 def parts(text: str, role: str = "assistant") -> list[Part]:
     """Cut a text of a role into parts; joining `raw` (else `text`) of all of them gives the text back verbatim."""
     tokens = [Marker(m.start(), m.end(), m.group()) for m in _DELIMITERS.find(text)]
-    if role in ASKING:
-        tokens = _meant(text, tokens)
+    if role in ASKING:  # no blocks in a prompt, unless it begins with a tool result
+        first = next((token for token in tokens if token.word not in MARKERS), None)
+        is_result = first is not None and first.word in _RESULTS and not _ANY.sub("", text[: first.start]).strip()
+        quoted = _QUOTED - _RESULTS - {BLOCKS[word][0] for word in _RESULTS} if is_result else _QUOTED
+        tokens = [token for token in tokens if token.word not in quoted]
     elif is_stripped(text):
         return _stripped(text)
     if not tokens:  # most messages are plain text
         return [Part(kind="text", text=text)] if text else []
     ends: dict[str, list[int]] = defaultdict(list)
-    for number, token in enumerate(tokens):
-        ends[_family(token.word)].append(number)
+    for number, (_, _, word) in enumerate(tokens):
+        ends[CHANNEL if word.startswith(CHANNEL) else START if word.startswith(START) else word].append(number)
     marked = _MarkedText(text, tokens, ends)
     found: list[Part] = []
     position, number = _leading_thought(text, tokens, found)
@@ -160,7 +162,7 @@ def parts(text: str, role: str = "assistant") -> list[Part]:
 
 
 def is_stripped(text: str) -> bool:
-    """Whether a text is harmony from which decoding left out the special tokens: `analysisThought.assistantfinal6`."""
+    """Return whether a text is harmony, decoded without special tokens: `analysisThought.assistantfinal6`."""
     return text.startswith("analysis") and "assistantfinal" in text
 
 
@@ -182,25 +184,17 @@ def _stripped(text: str) -> list[Part]:
     return found
 
 
-def _meant(text: str, tokens: list[Marker]) -> list[Marker]:
-    """The delimiters that count in a prompt: no blocks, unless it begins with a tool result."""
-    first = next((token for token in tokens if token.word not in MARKERS), None)
-    is_result = first is not None and first.word in _RESULTS and not _ANY.sub("", text[: first.start]).strip()
-    quoted = _QUOTED - _RESULTS - {BLOCKS[word][0] for word in _RESULTS} if is_result else _QUOTED
-    return [token for token in tokens if token.word not in quoted]
-
-
 def _leading_thought(text: str, tokens: list[Marker], found: list[Part]) -> tuple[int, int]:
     """A closing think delimiter without an opening one: the prompt ended within the thought."""
     for number, token in enumerate(tokens):
         if token.word.startswith(CHANNEL) or (token.word in BLOCKS and BLOCKS[token.word][1] == "think"):
             break
         if token.word in THINK_ENDS:
-            inner = text[: token.start]
-            if not inner.strip():  # a template that switches thinking off closes a thought that never began
-                found.append(Part(kind="marker", text=text[: token.stop]))
-                return token.stop, number + 1
-            found.append(Part(kind="think", text=inner.strip("\n"), raw=text[: token.stop]))
+            inner, raw = text[: token.start], text[: token.stop]
+            if inner.strip():
+                found.append(Part(kind="think", text=inner.strip("\n"), raw=raw))
+            else:  # a template that switches thinking off closes a thought that never began
+                found.append(Part(kind="marker", text=raw))
             return token.stop, number + 1
     return 0, 0
 
@@ -232,11 +226,6 @@ def _part(marked: _MarkedText, number: int, found: list[Part]) -> tuple[int, int
     end = tokens[later[at]]
     found.append(_block(kind, text[token.stop : end.start], text[token.start : end.stop], closed=True))
     return end.stop, later[at] + 1
-
-
-def _family(word: str) -> str:
-    """A delimiter, or how a header of harmony begins."""
-    return CHANNEL if word.startswith(CHANNEL) else START if word.startswith(START) else word
 
 
 def _message(marked: _MarkedText, number: int, position: int, role: str, found: list[Part]) -> tuple[int, int]:

@@ -97,9 +97,7 @@ def _jpeg_size(data: bytes) -> tuple[int, int] | None:
     """Read height and width from the first frame header, after segments that state their length (ISO 10918-1)."""
     at = 2
     for _ in range(_MAX_SEGMENTS):
-        if at + 9 >= len(data):
-            return None
-        if data[at] != 0xFF:
+        if at + 9 >= len(data) or data[at] != 0xFF:
             return None
         mark = data[at + 1]
         if 0xC0 <= mark <= 0xCF and mark not in (0xC4, 0xC8, 0xCC):

@@ -9,7 +9,6 @@ Nothing is lost: what has no known shape is shown as JSON, without the data of f
 import json
 import re
 from collections.abc import Callable, Iterator
-from itertools import chain
 from typing import Any, NamedTuple
 
 from rolloupe.model import Part, ToolCall
@@ -89,12 +88,12 @@ Content = Part | ToolResult
 
 
 def uncut(text: str, role: str) -> list[Part]:  # noqa: ARG001
-    """A text as one part."""
+    """Return a text as one part."""
     return [Part(kind="text", text=text)] if text else []
 
 
 def role_of(entry: dict[str, Any]) -> str:
-    """The role of a message, in the words of chat templates; of an item without one, whose item it is."""
+    """Return the role of a message, in the words of chat templates; of an item without one, whose item it is."""
     role = entry.get("role")
     if type(role) is str and role in PLAIN_ROLES:
         return role
@@ -121,24 +120,23 @@ def _kind(entry: dict[str, Any]) -> str:
 
 
 def is_call(kind: str) -> bool:
-    """Whether blocks of this type are calls: `tool_use`, `server_tool_use`, `function_call`, `web_search_call`."""
+    """Return whether blocks of this type are calls, such as `tool_use`, `function_call` and `web_search_call`."""
     return kind.endswith(("tool_use", "_call")) or kind in ("function", "toolCall")
 
 
 def is_result(kind: str) -> bool:
-    """Whether blocks of this type are results: `tool_result`, `web_search_tool_result`, `function_call_output`."""
+    """Return whether blocks of this type are results, such as `tool_result` and `function_call_output`."""
     return kind.endswith(("tool_result", "_call_output"))
 
 
 def is_item(entry: dict[str, Any]) -> bool:
-    """Whether an entry of a conversation is an item of its own, as in OpenAI's Responses API, and no message."""
+    """Return whether an entry of a conversation is an item of its own, as in OpenAI's Responses API, and no message."""
     kind = _kind(entry)
     return bool(kind) and (is_call(kind) or is_result(kind) or kind in THOUGHTS)
 
 
 def pieces_of(entry: dict[str, Any], role: str, cut: Cut) -> tuple[list[Part], list[Content]]:
-    """What a message holds: thoughts from fields of their own, and all else in its order; each thought once."""
-    found: list[Content]
+    """Return what a message holds: thoughts from fields of their own, and all else in its order; each thought once."""
     is_plain = _RARE.isdisjoint(entry) and entry.get("role") == role
     if not is_plain:
         inner = entry.get("data", entry.get("kwargs"))
@@ -149,32 +147,25 @@ def pieces_of(entry: dict[str, Any], role: str, cut: Cut) -> tuple[list[Part], l
     content = entry.get("content")
     if content is None:
         content = next((entry[key] for key in _CONTENTS if entry.get(key) is not None), None)
-    found = [*_text(content, role, cut)] if isinstance(content, str) else _content(content, role, cut, 0)
+    pieces = _content(content, role, cut, 0)
     if not is_plain:
-        found = _besides(entry, role, cut, content, found)
+        speaker, channel = entry.get("from", entry.get("role")), entry.get("channel")
+        if isinstance(speaker, str) and speaker in _CALLING and isinstance(content, str):
+            pieces = _calls(content)
+        elif isinstance(channel, str) and channel:
+            pieces = _on_channel(entry, channel, pieces)
+        for key in ("refusal", "audio", "images"):
+            if entry.get(key):
+                pieces += _aside(key, entry[key], role, cut)
     for key in _CALLS:
         if entry.get(key):
-            found += _calls(entry[key])
-    thoughts = [] if _FIELDS.isdisjoint(entry) else _thoughts(entry, found)
-    if not found and not thoughts:
-        rest = {
-            key: one for key, one in entry.items() if key not in _ASIDE and one and isinstance(one, str | dict | list)
-        }
-        found = [_json(entry)] if role == "unknown" and entry else [_json(rest)] if rest else []
-    return thoughts, found
-
-
-def _besides(entry: dict[str, Any], role: str, cut: Cut, content: object, found: list[Content]) -> list[Content]:
-    """What a message holds by members that most lack, with what its content holds."""
-    speaker = entry.get("from", entry.get("role"))
-    if isinstance(speaker, str) and speaker in _CALLING and isinstance(content, str):
-        found = _calls(content)
-    elif isinstance(channel := entry.get("channel"), str) and channel:
-        found = _on_channel(entry, channel, found)
-    for key in ("refusal", "audio", "images"):
-        if entry.get(key):
-            found += _aside(key, entry[key], role, cut)
-    return found
+            pieces += _calls(entry[key])
+    thoughts = [] if _FIELDS.isdisjoint(entry) else _thoughts(entry, pieces)
+    if not pieces and not thoughts:
+        rest = {key: value for key, value in entry.items() if key not in _ASIDE and value}
+        rest = {key: value for key, value in rest.items() if isinstance(value, str | dict | list)}
+        pieces = [_json(entry)] if role == "unknown" and entry else [_json(rest)] if rest else []
+    return thoughts, pieces
 
 
 def _content(content: object, role: str, cut: Cut, depth: int) -> list[Content]:
@@ -190,7 +181,7 @@ def _content(content: object, role: str, cut: Cut, depth: int) -> list[Content]:
 
 
 def _text(text: str, role: str, cut: Cut) -> list[Part]:
-    """The parts of a text. JSON that a tool gave back is shown with characters in place of their escapes."""
+    """Return the parts of a text. JSON that a tool gave back is shown with characters in place of their escapes."""
     text = clean(text)
     if role == "tool" and "\\u" in text and (shown := decoded_result(text)) != text:
         return [Part(kind="text", text=shown, raw=text)]
@@ -198,7 +189,7 @@ def _text(text: str, role: str, cut: Cut) -> list[Part]:
 
 
 def _block(entry: object, role: str, cut: Cut, depth: int) -> list[Content]:
-    """A block of a message's content, or an item."""
+    """Return what a block of a message's content holds, or an item."""
     if isinstance(entry, str):
         return [*_text(entry, role, cut)]
     if not isinstance(entry, dict) or depth > MAX_DEPTH:
@@ -229,7 +220,7 @@ def _block(entry: object, role: str, cut: Cut, depth: int) -> list[Content]:
 
 
 def _of_named_member(entry: dict[str, Any], cut: Cut, depth: int) -> list[Content]:
-    """A part of Gemini or a block of Bedrock: the name of its only member says what it is."""
+    """Return a part of Gemini or a block of Bedrock: the name of its only member says what it is."""
     for key in _KEYS_OF_CALLS:
         if isinstance(entry.get(key), dict):
             return [_call(entry[key])]
@@ -248,33 +239,25 @@ def _of_named_member(entry: dict[str, Any], cut: Cut, depth: int) -> list[Conten
 
 
 def _call_and_result(entry: dict[str, Any], kind: str, cut: Cut, depth: int) -> list[Content]:
-    """A call, and its result if the same item holds it, as those of tools that the API runs itself do."""
+    """Return a call, and its result if the same item holds it, as those of tools that the API runs itself do."""
+    tool = kind.removesuffix("_call").removesuffix("_tool_use")
     if any(key in entry for key in (*ARGUMENTS, "function")):
-        named = entry if any(key in entry for key in (*NAMES, "function")) else {"name": _tool_of(kind)} | entry
+        named = entry if any(key in entry for key in (*NAMES, "function")) else {"name": tool} | entry
     else:
-        own = {key: one for key, one in entry.items() if key not in _NOT_ARGUMENTS and one not in (None, [], {})}
+        own = {key: value for key, value in entry.items() if key not in _NOT_ARGUMENTS and value not in (None, [], {})}
         given = next(iter(own.values())) if own.keys() <= {"action", "operation"} and own else own
-        named = entry | {"name": entry.get("name") or _tool_of(kind), "arguments": given}
+        named = entry | {"name": entry.get("name") or tool, "arguments": given}
     error = entry.get("error")
-    has_result = bool(error) or any(
-        entry.get(key) not in (None, [], "") for key in ("output", "outputs", "result", "results")
-    )
+    results = (entry.get(key) for key in ("output", "outputs", "result", "results"))
+    has_result = bool(error) or any(result not in (None, [], "") for result in results)
     call = _call(named if not error else {key: value for key, value in named.items() if key != "error"})
     return [call, _result(entry, cut, depth)] if has_result else [call]
 
 
-def _tool_of(kind: str) -> str:
-    return kind.removesuffix("_call").removesuffix("_tool_use")
-
-
 def _result(entry: dict[str, Any], cut: Cut, depth: int) -> ToolResult:
     content = next((entry[key] for key in _RESULTS if entry.get(key) is not None), None)
-    error = (
-        entry.get("is_error")
-        or entry.get("isError")
-        or entry.get("error")
-        or entry.get("status") in ("error", "failed")
-    )
+    error = next((entry[key] for key in ("is_error", "isError", "error") if entry.get(key)), None)
+    error = error or entry.get("status") in ("error", "failed")
     if isinstance(content, dict):
         kind = _kind(content)
         error = error or kind.startswith("error") or kind.endswith("_error")
@@ -285,13 +268,13 @@ def _result(entry: dict[str, Any], cut: Cut, depth: int) -> ToolResult:
     if isinstance(content, str) and images.is_image(content):  # of `image_generation_call`
         content = [{"type": "image", "image": content}]
     inner = _content(content, "tool", cut, depth + 1)
-    found = [part for piece in inner for part in (piece.parts if isinstance(piece, ToolResult) else [piece])]
+    shown = [part for piece in inner for part in (piece.parts if isinstance(piece, ToolResult) else [piece])]
     name = next((clean(own) for key in NAMES if isinstance(own := entry.get(key), str)), "")
-    return ToolResult(found, id_of(entry), name, error if isinstance(error, str) else bool(error))
+    return ToolResult(shown, id_of(entry), name, error if isinstance(error, str) else bool(error))
 
 
 def _calls(value: object) -> list[Content]:
-    """Calls as a list, or alone; the whole or each may be JSON in a text."""
+    """Return calls, stored as a list or alone; the whole or each may be JSON in a text."""
     if isinstance(value, str):
         try:
             value = json.loads(value)
@@ -313,7 +296,7 @@ def _call(entry: object) -> Part:
 
 
 def _on_channel(entry: dict[str, Any], channel: str, found: list[Content]) -> list[Content]:
-    """A message of `openai_harmony`: its channel and its recipient say what it is."""
+    """Return what a message of `openai_harmony` holds: its channel and its recipient say what it is."""
     text = "".join(piece.text for piece in found if isinstance(piece, Part))
     recipient = entry.get("recipient")
     if isinstance(recipient, str) and recipient not in ("", "all", "assistant", "user"):
@@ -329,9 +312,9 @@ def _aside(key: str, value: object, role: str, cut: Cut) -> list[Content]:
         return [*cut(clean(value["transcript"]), role)]
     if key == "images" and isinstance(value, list):
         return [
-            _image({"image": one}) if isinstance(one, str) else piece
-            for one in value
-            for piece in _block(one, role, cut, 0)
+            _image({"image": image}) if isinstance(image, str) else piece
+            for image in value
+            for piece in _block(image, role, cut, 0)
         ]
     return [_json({key: value})]
 
@@ -339,15 +322,20 @@ def _aside(key: str, value: object, role: str, cut: Cut) -> list[Content]:
 # Thoughts
 
 
-def _thoughts(entry: dict[str, Any], found: list[Content]) -> list[Part]:
-    """The thoughts in fields of a message, without those that its content or another field holds."""
+def _thoughts(entry: dict[str, Any], pieces: list[Content]) -> list[Part]:
+    """Return the thoughts in fields of a message, without those that its content or another field holds."""
     fields = [entry[key] for key in FIELDS_OF_THOUGHTS if entry.get(key)]
     if not fields:
         return []
-    if len(fields) == 1 and isinstance(fields[0], str) and not any(map(_may_think, found)):  # nearly always
+    own = [piece for piece in pieces if isinstance(piece, Part) and piece.kind in ("think", "text")]
+    may_end = any(part.kind == "think" or any(end in part.text for end in ("</", "[/", "◁/")) for part in own)
+    if len(fields) == 1 and isinstance(fields[0], str) and not may_end:  # nearly always
         return [Part(kind="think", text=clean(fields[0]))] if fields[0].strip() else []
-    own = chain.from_iterable(map(_within, found))
-    known = [_squashed(part.text) for part in own if part.kind == "think"]
+    known: list[str] = []
+    for part in own:
+        is_whole = part.kind == "text" and part.raw is None and any(word in part.text for word in THINK_ENDS)
+        within = parts(part.text) if is_whole else [part]
+        known += [_squashed(thought.text) for thought in within if thought.kind == "think"]
     thoughts: list[Part] = []
     tries = MAX_TRIES
     for value in fields:
@@ -360,36 +348,20 @@ def _thoughts(entry: dict[str, Any], found: list[Content]) -> list[Part]:
     return thoughts
 
 
-def _may_think(piece: Content) -> bool:
-    """Whether a piece is a thought, or a text in which one may end."""
-    if isinstance(piece, ToolResult):
-        return False
-    words = piece.text
-    return piece.kind == "think" or (piece.kind == "text" and ("</" in words or "[/" in words or "◁/" in words))
-
-
-def _within(piece: Content) -> list[Part]:
-    """The parts of a piece, of a text that is not yet cut too."""
-    if isinstance(piece, ToolResult):
-        return []
-    is_whole = piece.kind == "text" and piece.raw is None and any(word in piece.text for word in THINK_ENDS)
-    return parts(piece.text) if is_whole else [piece]
-
-
 def _squashed(text: str) -> str:
     return "".join(text.split())
 
 
 def _thought_parts(value: object) -> list[Part]:
-    """The thoughts in a field, a block or a list of blocks; an encrypted one says so."""
+    """Return the thoughts in a field, a block or a list of blocks; an encrypted one says so."""
     words = {_squashed(text): clean(text) for text in reversed([*_words_of(value, 0)])}
     words.pop("", None)
-    found = [Part(kind="think", text=text) for text in reversed(words.values())]
+    thoughts = [Part(kind="think", text=text) for text in reversed(words.values())]
     for entry in value if isinstance(value, list) else [value]:
         if isinstance(entry, dict) and not any(map(_squashed, _words_of(entry, 0))):
             data = next((entry[key] for key in _ENCRYPTED if isinstance(entry.get(key), str)), "")
-            found += [Part(kind="placeholder", text=f"encrypted thought, {len(data):,} characters")] if data else []
-    return found
+            thoughts += [Part(kind="placeholder", text=f"encrypted thought, {len(data):,} characters")] if data else []
+    return thoughts
 
 
 def _words_of(value: object, depth: int) -> Iterator[str]:
@@ -410,7 +382,7 @@ def _words_of(value: object, depth: int) -> Iterator[str]:
 
 
 def _image(entry: dict[str, Any]) -> Part:
-    """An image as OpenAI, Anthropic, Gemini and Qwen write one. The text describes it and never holds its data."""
+    """Return an image of OpenAI, Anthropic, Gemini or Qwen. The text describes it and never holds its data."""
     keys = ("image_url", "image", "url", "source", "data", "file_id")
     place: Any = next((entry[key] for key in keys if entry.get(key)), None)
     if isinstance(place, dict):
@@ -431,7 +403,7 @@ _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def encoded(value: object) -> str:
-    """JSON of a value, with the sizes of files in place of their data."""
+    """Return the JSON of a value, with the sizes of files in place of their data."""
     try:
         return clean(_encode(_without_files(value)))
     except (TypeError, ValueError, RecursionError):

@@ -5,7 +5,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import Any, Literal
 
@@ -45,19 +45,19 @@ def conversation(value: object) -> list[Any] | None:
         return value  # nearly always
     if type(value) is str and value[:1] not in _BEFORE_JSON:
         return None
-    return _found(value, 0)
+    return _conversation(value, 0)
 
 
-def _found(value: object, depth: int) -> list[Any] | None:
+def _conversation(value: object, depth: int) -> list[Any] | None:
     if isinstance(value, list | tuple):
         return _of_list(list(value) if isinstance(value, tuple) else value)
     if depth >= MAX_DEPTH:
         return None
     if isinstance(value, dict):
-        return [value] if is_message(value) else _held(value, depth)
+        return [value] if is_message(value) else _of_object(value, depth)
     if isinstance(value, str) and (decoded := _decoded(value)) is not None:
-        found = _found(decoded, depth + 1)
-        return found if found and all(isinstance(one, dict) and _is_certain(one) for one in found) else None
+        messages = _conversation(decoded, depth + 1)
+        return messages if messages and all(map(_is_certain, messages)) else None
     return None
 
 
@@ -69,8 +69,10 @@ def is_message(value: object) -> bool:
     return is_item(value) or (isinstance(role, str | dict) and any(key in value for key in _CONTENTS))
 
 
-def _is_certain(message: dict[str, Any]) -> bool:
-    """Whether JSON in a text is a message and nothing else: its role is a usual one."""
+def _is_certain(message: object) -> bool:
+    """Return whether JSON in a text is a message and nothing else: its role is a usual one."""
+    if not isinstance(message, dict):
+        return False
     role = message.get("role", message.get("from", message.get("type")))
     return is_item(message) or (isinstance(role, str) and role.lower() in KNOWN_ROLES)
 
@@ -78,26 +80,19 @@ def _is_certain(message: dict[str, Any]) -> bool:
 def _of_list(entries: list[Any]) -> list[Any] | None:
     first = entries[0] if entries else None
     if isinstance(first, dict):
-        return entries if is_message(first) and all(isinstance(one, dict) for one in entries) else None
+        return entries if is_message(first) and all(isinstance(entry, dict) for entry in entries) else None
     if isinstance(first, str):
-        decoded = [_decoded(one) if isinstance(one, str) else None for one in entries]
-        return decoded if all(is_message(one) for one in decoded) else None
-    if first and all(_is_pair(one) for one in entries):
-        return [{"role": role, "content": content} for role, content in entries]
-    return None
+        decoded = [_decoded(entry) if isinstance(entry, str) else None for entry in entries]
+        return decoded if all(map(is_message, decoded)) else None
+    if not entries or not all(isinstance(entry, list | tuple) and len(entry) == 2 for entry in entries):
+        return None
+    if not all(isinstance(role, str) and role.lower() in KNOWN_ROLES for role, _ in entries):
+        return None
+    return [{"role": role, "content": content} for role, content in entries]
 
 
-def _is_pair(value: object) -> bool:
-    return (
-        isinstance(value, list | tuple)
-        and len(value) == 2
-        and isinstance(value[0], str)
-        and value[0].lower() in KNOWN_ROLES
-    )
-
-
-def _held(value: dict[str, Any], depth: int) -> list[Any] | None:
-    """The conversation that an object holds."""
+def _of_object(value: dict[str, Any], depth: int) -> list[Any] | None:
+    """Return the conversation that an object holds."""
     choices = value.get("choices", value.get("candidates"))
     first = choices[0] if isinstance(choices, list) and choices else None
     if isinstance(first, dict):
@@ -105,50 +100,43 @@ def _held(value: dict[str, Any], depth: int) -> list[Any] | None:
         if isinstance(message, dict) and "role" not in message:
             message = {"role": "assistant"} | message
         text = first.get("text")
-        return _found(message, depth + 1) or (
-            [{"role": "assistant", "content": text}] if isinstance(text, str) else None
-        )
+        answer = [{"role": "assistant", "content": text}] if isinstance(text, str) else None
+        return _conversation(message, depth + 1) or answer
     if isinstance(value.get("message"), dict):
-        return _found(value["message"], depth + 1)
+        return _conversation(value["message"], depth + 1)
     for key in HOLDERS:
-        if found := _found(value.get(key), depth + 1):
-            return found
-        if key == "history" and isinstance(value.get(key), list) and (found := _of_rounds(value[key])):
-            return found
+        if messages := _conversation(value.get(key), depth + 1):
+            return messages
+        if key == "history" and isinstance(value.get(key), list) and (messages := _of_rounds(value[key])):
+            return messages
     if value.get("object") == "response":
-        return _found(value.get("output"), depth + 1)
-    return _of_actions(value.get("actions"), value.get("observations"))
-
-
-def _of_actions(actions: object, observations: object) -> list[Any] | None:
-    """Actions and what an environment showed after each of them, as texts; the last action may have shown nothing."""
-    if not isinstance(actions, list) or not isinstance(observations, list) or not actions:
+        return _conversation(value.get("output"), depth + 1)
+    actions, observations = value.get("actions"), value.get("observations")
+    if not isinstance(actions, list) or not isinstance(observations, list):
         return None
-    is_parallel = 0 <= len(actions) - len(observations) <= 1
-    if not is_parallel or not all(isinstance(one, str) for one in (*actions, *observations)):
+    # what an environment showed after each action; after the last one, perhaps nothing
+    is_parallel = actions and 0 <= len(actions) - len(observations) <= 1
+    if not is_parallel or not all(isinstance(text, str) for text in (*actions, *observations)):
         return None
-    return [
-        {"role": role, "content": text}
-        for turn in zip_longest(actions, observations)
-        for role, text in zip(("assistant", "tool"), turn, strict=True)
-        if text is not None
-    ]
+    return _with_roles(zip_longest(actions, observations), ("assistant", "tool"))
 
 
 def _of_rounds(rounds: list[Any]) -> list[Any] | None:
-    """Rounds of a question and an answer, as ChatGLM and Gradio keep them."""
-    if not rounds or not all(isinstance(one, list | tuple) and len(one) == 2 for one in rounds):
+    """Return rounds of a question and an answer, as ChatGLM and Gradio keep them."""
+    if not rounds or not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in rounds):
         return None
-    texts = [(role, text) for one in rounds for role, text in zip(("user", "assistant"), one, strict=True)]
-    if not all(text is None or isinstance(text, str) for _, text in texts):
-        return None
+    is_text = all(text is None or isinstance(text, str) for pair in rounds for text in pair)
+    return _with_roles(rounds, ("user", "assistant")) if is_text else None
+
+
+def _with_roles(rounds: Iterable[Sequence[str | None]], roles: tuple[str, str]) -> list[Any]:
+    texts = [entry for pair in rounds for entry in zip(roles, pair, strict=True)]
     return [{"role": role, "content": text} for role, text in texts if text is not None]
 
 
 def _decoded(text: str) -> Any:
-    """The JSON in a text that may be a conversation."""
-    head = text[:64].lstrip()[:1]
-    if head not in ("[", "{") or _MARKS.search(text) is None:
+    """Return the JSON in a text that may be a conversation."""
+    if text[:64].lstrip()[:1] not in ("[", "{") or _MARKS.search(text) is None:
         return None
     try:
         return json.loads(text)
@@ -190,13 +178,13 @@ def first_answer(turns: Sequence[Turn]) -> int:
 
 def answer_at(messages: Sequence[Any]) -> int:
     """Return the index of the first message or item of the assistant, or the number of messages."""
-    own = (at for at, one in enumerate(messages) if isinstance(one, dict) and role_of(one) == "assistant")
+    own = (at for at, entry in enumerate(messages) if isinstance(entry, dict) and role_of(entry) == "assistant")
     return next(own, len(messages))
 
 
 def answers_in(messages: Sequence[Any]) -> int:
     """Count the messages and items of the assistant."""
-    return sum(isinstance(one, dict) and role_of(one) == "assistant" for one in messages)
+    return sum(isinstance(entry, dict) and role_of(entry) == "assistant" for entry in messages)
 
 
 def _turns(entry: object, origin: Literal["prompt", "response"]) -> list[Turn]:
@@ -215,7 +203,10 @@ def _turns(entry: object, origin: Literal["prompt", "response"]) -> list[Turn]:
         if own:
             turns.append(_turn(entry, role, origin, own))
             own = []
-        turns.append(_result_turn(piece, entry, origin))
+        result = Turn(role="tool", origin=origin, parts=piece.parts, name=piece.name)
+        result.tool_call_id = piece.call_id or _word(entry.get("tool_call_id"))
+        result.logs = {"error" if isinstance(piece.error, str) else "is_error": piece.error} if piece.error else {}
+        turns.append(result)
     if own or not turns:
         turns.append(_turn(entry, role, origin, own))
     if not is_item(entry):
@@ -236,17 +227,6 @@ def _turn(entry: dict[str, Any], role: str, origin: Literal["prompt", "response"
     )
 
 
-def _result_turn(result: ToolResult, entry: dict[str, Any], origin: Literal["prompt", "response"]) -> Turn:
-    return Turn(
-        role="tool",
-        origin=origin,
-        parts=result.parts,
-        name=result.name,
-        tool_call_id=result.call_id or _word(entry.get("tool_call_id")),
-        logs={"error" if isinstance(result.error, str) else "is_error": result.error} if result.error else {},
-    )
-
-
 def _plain(entry: object, *, thoughts: bool) -> str:
     if isinstance(entry, str):
         return clean(entry)
@@ -258,10 +238,10 @@ def _plain(entry: object, *, thoughts: bool) -> str:
         return clean(decoded_result(content) if role == "tool" else content)
     role = role_of(entry)
     apart, pieces = pieces_of(entry, role, uncut)
-    found = [*(apart if thoughts else ()), *pieces]
+    shown = [*(apart if thoughts else ()), *pieces]
     written: list[str] = []
     is_text = False
-    for piece in found:
+    for piece in shown:
         for part in piece.parts if isinstance(piece, ToolResult) else [piece]:
             if part.kind == "image" or not part.text:
                 continue
@@ -270,8 +250,8 @@ def _plain(entry: object, *, thoughts: bool) -> str:
             written.append(part.text)
             is_text = part.kind == "text"
         is_text = is_text and not isinstance(piece, ToolResult)
-    if not written and found:  # images alone
-        written = [part.text for part in (found[0].parts if isinstance(found[0], ToolResult) else [found[0]])]
+    if not written and shown:  # images alone
+        written = [part.text for part in (shown[0].parts if isinstance(shown[0], ToolResult) else [shown[0]])]
     return "".join(written)
 
 

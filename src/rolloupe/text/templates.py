@@ -45,9 +45,10 @@ STARTS: tuple[re.Pattern[str], ...] = (
 
 
 def _any_of(beginning: str) -> re.Pattern[str]:
-    """One expression for all turn starts that begin alike."""
+    """Return one expression for all turn starts that begin alike."""
     sources = [pattern.pattern.replace("?P<role>", "?:") for pattern in STARTS]
-    return re.compile("|".join(one for one in sources if one.removeprefix("(?:").startswith(re.escape(beginning))))
+    alike = [source for source in sources if source.removeprefix("(?:").startswith(re.escape(beginning))]
+    return re.compile("|".join(alike))
 
 
 _FIRSTS = {beginning: _any_of(beginning) for beginning in ("<|", "<start_", "<｜", "[")}
@@ -110,7 +111,7 @@ def split_prompt(text: str, places: Collection[int] | None = None) -> list[Turn]
 
     If the tokens are known, `places` has the positions of the special ones: a turn begins nowhere else.
     """
-    return _split(text, places, first_role="user", origin_response=False)
+    return _split(text, places, is_response=False)
 
 
 def split_response(text: str, places: Collection[int] | None = None, *, prompt: str = "") -> list[Turn]:
@@ -118,11 +119,11 @@ def split_response(text: str, places: Collection[int] | None = None, *, prompt: 
 
     `places` is as for `split_prompt`. Bare role lines begin turns where the prompt has such lines, too.
     """
-    return _split(text, places, first_role="assistant", origin_response=True, prompt=prompt)
+    return _split(text, places, is_response=True, prompt=prompt)
 
 
 def has_bare_turns(text: str, prompt: str) -> bool:
-    """True for a response in which bare role words may begin turns, as they do in its prompt."""
+    """Return whether in a response bare role words may begin turns, as they do in its prompt."""
     if not prompt.startswith(ROLE_STARTS):  # nearly always
         return False
     if (BARE_ANSWER in text or BARE_RESULT in text) and _is_of_lines(prompt):
@@ -136,76 +137,93 @@ def has_bare_turns(text: str, prompt: str) -> bool:
 
 def bare_answers(text: str, prompt: str) -> int:
     """Count the answers of a response: more than one where bare role words begin turns."""
-    found = _bare_starts(text, prompt) if has_bare_turns(text, prompt) else []
-    return 1 + sum(start.role == "assistant" for start in found)
+    starts = _bare_starts(text, prompt) if has_bare_turns(text, prompt) else []
+    return 1 + sum(start.role == "assistant" for start in starts)
 
 
 def begins_any_turn(text: str, places: Iterable[int]) -> bool:
-    """True if a template begins a turn at one of these places of a text."""
+    """Return whether a template begins a turn at one of these places of a text."""
     return any(begins_turn(text, at) for at in places)
 
 
 def begins_turn(text: str, at: int) -> bool:
-    """True if a template begins a turn at this place of a text."""
+    """Return whether a template begins a turn at this place of a text."""
     return _START.match(text, at) is not None
 
 
 def turn_starts(text: str, first: int) -> list[Start]:
-    """All turn starts of a text, the first of which is at a known place."""
-    return _found(text, _template(text, first), first)
+    """Return all turn starts of a text, the first of which is at a known place."""
+    return _starts_in(text, _template(text, first), first)
 
 
-def _split(
-    text: str, places: Collection[int] | None, *, first_role: str, origin_response: bool, prompt: str = ""
-) -> list[Turn]:
+def _split(text: str, places: Collection[int] | None, *, is_response: bool, prompt: str = "") -> list[Turn]:
     pattern, starts = _starts(text, places)
     if pattern is None and places is None and has_bare_turns(text, prompt):
         starts = _bare_starts(text, prompt)
     turns: list[Turn] = []
     before = text[: starts[0].at] if starts else text
     if before or not starts:
-        role = "system" if pattern is DEEPSEEK and not origin_response else first_role
+        role = "assistant" if is_response else "system" if pattern is DEEPSEEK else "user"
         turns.append(Turn(role=role, parts=parts(before, role)))
     for number, start in enumerate(starts):
         stop = starts[number + 1].at if number + 1 < len(starts) else len(text)
         turns.append(_turn(text, start, stop))
-    turns = _joined_prefix(_joined_request(turns, keep=origin_response))
-    if origin_response:
+    last = turns[-1]
+    if len(turns) > 1 and not is_response and last.role == "assistant" and _is_empty(last):
+        # A header that asks for the next answer belongs to the turn before it.
+        turns[-2].parts += [Part(kind="marker", text=p.text if p.raw is None else p.raw) for p in last.parts]
+        turns.pop()
+    if len(turns) > 1 and _is_empty(turns[0]):  # a prefix such as `<bos>`
+        turns[1].parts = [*turns[0].parts, *turns[1].parts]
+        del turns[0]
+    if is_response:
         for turn in turns:
             turn.origin = "response"
     return turns
 
 
+def _is_empty(turn: Turn) -> bool:
+    return all(part.kind == "marker" or not part.text.strip() for part in turn.parts)
+
+
 def _starts(text: str, places: Collection[int] | None) -> tuple[re.Pattern[str] | None, list[Start]]:
-    """All turn starts of the template whose first one comes first."""
-    first = _first_start(text) if places is None else min((at for at in places if begins_turn(text, at)), default=None)
+    """Return all turn starts of the template whose first one comes first."""
+    if places is None:
+        found = []
+        for beginning, expression in _FIRSTS.items():
+            at = text.find(beginning[-1])
+            if at >= 0 and (match := expression.search(text, max(0, at + 1 - len(beginning)))):
+                found.append(match.start())
+    else:
+        found = [at for at in places if begins_turn(text, at)]
+    first = min(found, default=None)
     if first is None and (places is not None or not is_bare(text)):
         return None, []
     if first is None and not _is_of_lines(text):
         return GLUED, _glued_turns(text)
     pattern = BARE if first is None else _template(text, first)
-    return pattern, _found(text, pattern, first or 0, places)
+    return pattern, _starts_in(text, pattern, first or 0, places)
 
 
 def _bare_starts(text: str, prompt: str) -> list[Start]:
-    """The turns that bare role words begin in a response: others' that an answer follows, or that a tool's result is.
+    """Return the turns that bare role words begin in a response: others' that an answer follows, or a tool's result.
 
     Any other such word is a part of its turn.
     """
     found: list[Start] = []
     asked: list[Start] = []
-    for start in _found(text, BARE, 0) if _is_of_lines(prompt) else _glued(text, "assistant"):
+    for start in _starts_in(text, BARE, 0) if _is_of_lines(prompt) else _glued(text, "assistant"):
         if start.role != "assistant":
             asked.append(start)
         elif asked:
             found += [*asked, start]
             asked = []
-    results = (one for one in asked if text.startswith(BARE_RESULT, one.body) or text.startswith(GLUED_RESULTS, one.at))
+    results = (s for s in asked if text.startswith(BARE_RESULT, s.body) or text.startswith(GLUED_RESULTS, s.at))
     return [*found, *results]
 
 
 def _glued(text: str, role: str = "") -> list[Start]:
-    """The turns that role words begin which are glued to the turns before, in an order that turns may have.
+    """Return the turns that role words begin which are glued to the turns before, in an order that turns may have.
 
     Before the first one is a turn of `role`. A word behind a blank or at the beginning of a line is prose.
     """
@@ -224,19 +242,19 @@ def _glued(text: str, role: str = "") -> list[Start]:
 
 
 def _glued_turns(text: str) -> list[Start]:
-    """The turns of a prompt with glued role words, which begins with one and ends with the assistant's; else none."""
+    """Return the turns of a prompt with glued role words, which begins with one and ends with the assistant's."""
     end = GLUED_END.search(text, max(0, len(text) - 16)) if text.startswith(GLUED_STARTS) else None
     if end is None or text[end.start() - 1] in " \t":
         return []
-    found = [one for one in _glued(text) if one.at < end.start()]
-    return [*found, Start(end.start(), "assistant", len(text))] if found[-1].role != "assistant" else []
+    starts = [start for start in _glued(text) if start.at < end.start()]
+    return [*starts, Start(end.start(), "assistant", len(text))] if starts[-1].role != "assistant" else []
 
 
 def _template(text: str, first: int) -> re.Pattern[str]:
-    return next(one for one in STARTS if one.match(text, first))
+    return next(pattern for pattern in STARTS if pattern.match(text, first))
 
 
-def _found(text: str, pattern: re.Pattern[str], first: int, places: Collection[int] | None = None) -> list[Start]:
+def _starts_in(text: str, pattern: re.Pattern[str], first: int, places: Collection[int] | None = None) -> list[Start]:
     found: list[Start] = []
     for match in pattern.finditer(text, first):
         if places is not None and match.start() not in places:
@@ -251,45 +269,30 @@ def _found(text: str, pattern: re.Pattern[str], first: int, places: Collection[i
                 found.append(Start(end.start(), "user", end.end()))
         if len(found) >= MAX_TURNS:
             break
-    return _ascending(found)
-
-
-def _first_start(text: str) -> int | None:
-    """Where the first turn start of any template stands."""
-    places = []
-    for beginning, pattern in _FIRSTS.items():
-        at = text.find(beginning[-1])
-        if at >= 0 and (match := pattern.search(text, max(0, at + 1 - len(beginning)))):
-            places.append(match.start())
-    return min(places, default=None)
+    kept: list[Start] = []
+    for start in found:
+        if not kept or start.at >= kept[-1].body:  # not inside an earlier one
+            kept.append(start)
+    return kept
 
 
 def is_bare(text: str) -> bool:
-    """True for a prompt with bare role words: it begins with one and ends with the assistant's."""
+    """Return whether a prompt has bare role words: it begins with one and ends with the assistant's."""
     return _is_of_lines(text) or bool(_glued_turns(text))
 
 
 def _is_of_lines(text: str) -> bool:
-    """True for a prompt whose role words are lines."""
+    """Return whether the role words of a prompt are lines."""
     return text.startswith(BARE_STARTS) and BARE_END.search(text, max(0, len(text) - 16)) is not None
 
 
 def bare_question(text: str) -> tuple[int, int]:
-    """Where the last turn before the answer begins and ends in a prompt with bare role words; (0, 0) in any other."""
+    """Return where the last turn before the answer begins and ends in a prompt with bare role words; else (0, 0)."""
     if _is_of_lines(text):
         stop = text.rfind("\nassistant")
         return max((match.end() for match in BARE.finditer(text, 0, stop)), default=0), stop
-    found = _glued_turns(text)
-    return (found[-2].body, found[-1].at) if len(found) > 1 else (0, 0)
-
-
-def _ascending(found: list[Start]) -> list[Start]:
-    """Drop the turns that begin inside an earlier one."""
-    kept: list[Start] = []
-    for start in found:
-        if not kept or start.at >= kept[-1].body:
-            kept.append(start)
-    return kept
+    starts = _glued_turns(text)
+    return (starts[-2].body, starts[-1].at) if len(starts) > 1 else (0, 0)
 
 
 @lru_cache(maxsize=256)
@@ -311,25 +314,3 @@ def _turn(text: str, start: Start, stop: int) -> Turn:
     if kinds == {"tool_result"}:
         turn.role = "tool"
     return turn
-
-
-def _joined_request(turns: list[Turn], *, keep: bool) -> list[Turn]:
-    """Move the header that asks for the next answer to the turn before it."""
-    last = turns[-1]
-    asks = last.role == "assistant" and all(_is_empty(part) for part in last.parts)
-    if keep or len(turns) < 2 or not asks:
-        return turns
-    turns[-2].parts += [Part(kind="marker", text=p.text if p.raw is None else p.raw) for p in last.parts]
-    return turns[:-1]
-
-
-def _is_empty(part: Part) -> bool:
-    return part.kind == "marker" or not part.text.strip()
-
-
-def _joined_prefix(turns: list[Turn]) -> list[Turn]:
-    """Move a prefix such as `<bos>` into the first turn, unless it is text of its own."""
-    if len(turns) < 2 or not all(_is_empty(part) for part in turns[0].parts):
-        return turns
-    turns[1].parts = [*turns[0].parts, *turns[1].parts]
-    return turns[1:]

@@ -54,7 +54,7 @@ def call_to(recipient: str, header: str, inner: str) -> ToolCall:
 
 
 def is_broken(inner: str) -> bool:
-    """True if `call_of` finds an error, in less time."""
+    """Return whether `call_of` finds an error, in less time."""
     if "<｜tool▁sep｜>" not in inner:
         with contextlib.suppress(ValueError, RecursionError, msgspec.MsgspecError):  # then `call_of` decides
             error = _DECODER.decode(inner).get("error")
@@ -81,16 +81,12 @@ def from_object(value: dict[str, Any]) -> ToolCall:
 
 
 def id_of(value: dict[str, Any]) -> str:
-    """The id that ties a call and its result together; empty without one."""
-    for key in IDS:
-        own = value.get(key)
-        if own and isinstance(own, str):
-            return clean(own)
-    return ""
+    """Return the id that ties a call and its result together; empty without one."""
+    return next((clean(own) for key in IDS if isinstance(own := value.get(key), str) and own), "")
 
 
 def from_arguments(name: str, arguments: str) -> ToolCall:
-    """A call with bare arguments."""
+    """Return a call with bare arguments."""
     try:
         json.loads(arguments)
     except (ValueError, RecursionError):
@@ -99,26 +95,26 @@ def from_arguments(name: str, arguments: str) -> ToolCall:
 
 
 def call_text(call: ToolCall) -> str:
-    """A call as a person reads it: name and id on the first line, then the arguments."""
+    """Return a call as a person reads it: name and id on the first line, then the arguments."""
     head = f"{call.name} {call.id}" if call.name and call.id else call.name or call.id
     return "\n".join(filter(None, (head, readable(call.arguments))))
 
 
 def decoded(written: str) -> str:
-    r"""JSON with characters in place of their escapes `\uXXXX`, unless they need an escape; all else as written."""
+    r"""Return JSON with characters in place of their escapes `\uXXXX`, unless they need one; all else as written."""
     if "\\u" not in written:
         return written
-    return clean(_ESCAPE.sub(_character, written).encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+
+    def character(escape: re.Match[str]) -> str:
+        code = int(escape["code"] or "0", 16)
+        return chr(code) if code >= 0xA0 else escape[0]
+
+    return clean(_ESCAPE.sub(character, written).encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
 
 
 def decoded_result(text: str) -> str:
-    """What a tool gave back, `decoded` if it looks like JSON."""
+    """Return what a tool gave back, `decoded` if it looks like JSON."""
     return decoded(text) if "\\u" in text and text.lstrip()[:1] in ("{", "[", '"') else text
-
-
-def _character(escape: re.Match[str]) -> str:
-    code = int(escape["code"] or "0", 16)
-    return chr(code) if code >= 0xA0 else escape[0]
 
 
 def readable(arguments: str) -> str:
@@ -191,14 +187,8 @@ def _scalar(value: Any) -> str:
 
 
 def _parameters(body: str) -> dict[str, str]:
-    found = {}
-    starts = list(_PARAMETER.finditer(body))
-    for number, match in enumerate(starts):
-        stop = starts[number + 1].start() if number + 1 < len(starts) else len(body)
-        value = body[match.end() : stop]
-        end = value.find("</parameter>")
-        found[match[1]] = (value if end < 0 else value[:end]).strip("\n")
-    return found
+    pieces = _PARAMETER.split(body)[1:]
+    return {n: v.partition("</parameter>")[0].strip("\n") for n, v in zip(pieces[::2], pieces[1::2], strict=True)}
 
 
 def _dumped(value: Any) -> str:

@@ -10,7 +10,7 @@ import pytest
 from rolloupe.formats.reading.files import alone
 from rolloupe.formats.reading.tables.parquet import leading_texts, repeats
 from rolloupe.model import Location
-from rolloupe.text.preview import digest
+from rolloupe.text import digest
 
 ROWS = 64
 TEXTS = ["a" * 4_000_000, "b" * 4_000_000]

@@ -17,7 +17,7 @@ from rolloupe.formats import by_name, discover
 from rolloupe.formats.reading.trackers import sqlite
 from rolloupe.formats.trackers import mlflow
 from rolloupe.model import Location, Problem
-from rolloupe.text.preview import digest
+from rolloupe.text import digest
 from tests.formats.support import items, only_run, rows, samples
 from tests.formats.trackers.support import means
 

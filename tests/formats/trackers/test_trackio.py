@@ -16,7 +16,7 @@ from rolloupe.formats import testing as contract
 from rolloupe.formats.reading.trackers import sqlite
 from rolloupe.formats.trackers import database_format
 from rolloupe.model import Problem, RunInfo, SampleRow
-from rolloupe.text.preview import digest
+from rolloupe.text import digest
 from tests.formats.support import items, limit_contract, rows, samples
 from tests.formats.trackers.support import means
 from tests.index.support import eventually
