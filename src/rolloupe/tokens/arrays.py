@@ -116,10 +116,10 @@ def beside(values: Floats, shown: Floats) -> "array[float] | None":
     return packed(values)
 
 
-def same_end(one: Floats, other: Floats) -> tuple[Floats, Floats]:
+def same_end(first: Floats, second: Floats) -> tuple[Floats, Floats]:
     """Return two arrays cut to the length of the shorter one, aligned at their ends."""
-    length = min(len(one), len(other))
-    return one[len(one) - length :], other[len(other) - length :]
+    length = min(len(first), len(second))
+    return first[len(first) - length :], second[len(second) - length :]
 
 
 def finite(values: Floats) -> Floats:
@@ -176,8 +176,8 @@ def inner(value: object) -> object:
     if isinstance(value, list) and value and isinstance(value[0], list):
         if len(value) == 1:
             return value[0]
-        if all(isinstance(one, list) and len(one) == 1 for one in value):
-            return [one[0] for one in value]
+        if all(isinstance(inside, list) and len(inside) == 1 for inside in value):
+            return [inside[0] for inside in value]
     return value
 
 
@@ -187,11 +187,11 @@ def read_mask(value: object) -> Floats | None:
     Flags are numbers, true and false, or texts of these.
     """
     value = inner(value)
-    found = read_floats(value)
-    if found is None or not isinstance(value, list) or not math.isnan(found.min()):
-        return found
-    flags = [_FLAGS.get(one.strip().lower()) if isinstance(one, str) else one for one in value]
-    if any(isinstance(one, list | dict) for one in flags) or all(one is None for one in flags):
+    mask = read_floats(value)
+    if mask is None or not isinstance(value, list) or not math.isnan(mask.min()):
+        return mask
+    flags = [_FLAGS.get(flag.strip().lower()) if isinstance(flag, str) else flag for flag in value]
+    if any(isinstance(flag, list | dict) for flag in flags) or all(flag is None for flag in flags):
         return None
     return read_floats(flags)
 
@@ -217,11 +217,11 @@ def unpadded(pieces: Sequence[object], masks: Mapping[str, Floats]) -> UnpaddedS
 
 
 def _repeated(pieces: Sequence[object]) -> int:
-    """How often the first of some pieces follows itself at their beginning; 0 for one that cannot be padding."""
+    """Return how often the first of some pieces follows itself at their beginning; 0 for one that cannot be padding."""
     pad = pieces[0]
     if isinstance(pad, str) and not _SPECIAL.fullmatch(pad):
         return 0
-    return next((n for n, one in enumerate(pieces) if one != pad), len(pieces))
+    return next((at for at, piece in enumerate(pieces) if piece != pad), len(pieces))
 
 
 def place(arrays: Mapping[str, Floats], count: int | None, prompt: int | None = None) -> AlignedArrays:
@@ -230,63 +230,73 @@ def place(arrays: Mapping[str, Floats], count: int | None, prompt: int | None = 
     `prompt` is how many tokens precede the response, if that is known. All masks of `LOSS_MASKS` become the series
     `loss_mask`: where several differ, a token counts that all of them count.
     """
+    masks = {name: values for name, values in arrays.items() if name == ATTENTION or name in LOSS_MASKS}
+    of_loss = [mask for name, mask in masks.items() if name != ATTENTION]
+    has_gaps = any(len(mask) and math.isnan(mask.min()) for mask in of_loss)  # the least flag of a mask that lacks some
     lengths = {*map(len, arrays.values())} | ({count} if count is not None else set())
-    if len(lengths) == 1 and sum(name in LOSS_MASKS for name in arrays) < 2 and not _has_gaps(arrays):
+    if len(lengths) == 1 and len(of_loss) < 2 and not has_gaps:
         series = {MASK if name in LOSS_MASKS else name: values for name, values in arrays.items()}
         return AlignedArrays(lengths.pop(), series, frozenset(), [])
-    masks = {name: values for name, values in arrays.items() if name == ATTENTION or name in LOSS_MASKS}
     others = {name: values for name, values in arrays.items() if name not in masks}
     total = count if count is not None else _likely_count(others, masks, prompt)
-    starts = {name: _start(name, mask, total, prompt) for name, mask in masks.items()}
-    placed = {name: mask[starts[name] :][:total] for name, mask in masks.items() if starts[name] is not None}
-    notes = [_unplaced(name, masks[name], total) for name in masks if name not in placed]
-    notes += [
-        f"{name} has {len(mask)} values for {total} tokens, and could begin with any of {len(mask) - total + 1}: "
-        "the last ones are taken"
-        for name, mask in masks.items()
-        if name in placed and _is_loose(name, mask, total, prompt)
-    ]
-    loss_masks = {name: mask for name, mask in placed.items() if name != ATTENTION}
-    series = _merged_masks(loss_masks, notes) | {name: mask for name, mask in placed.items() if name == ATTENTION}
-    unfit = {}
+    series, starts, notes = _place_masks(masks, total, prompt)
+    flags = [counts(mask) for mask in series.values()]
+    flags += [flags[0] & flags[1]] if len(flags) == 2 else []
+    start_by_length = {len(masks[name]): start for name, start in reversed(starts.items())}
+    unfit = []
     for name, values in others.items():
-        found = _placed(values, total, prompt, series, masks, starts)
-        if found is None:
-            unfit[name] = values
+        further = len(values) - total
+        start = further if further in (0, prompt) else start_by_length.get(len(values))
+        inside = next((inside for inside in flags if np.count_nonzero(inside) == len(values)), None)
+        if further >= 0 and start is not None:
+            series[name] = values[start : start + total]
+        elif further < 0 and inside is not None:
+            series[name] = np.full(total, np.nan)
+            series[name][inside] = values
         else:
-            series[name] = found
-    if not unfit:
-        return AlignedArrays(total, _ordered(series, arrays), frozenset(masks.keys() - placed.keys()), notes)
-    if not series.keys() & {MASK, ATTENTION}:
-        return _cut(others, count, notes, frozenset(masks))
-    trained = int(np.count_nonzero(counts(series[MASK]))) if MASK in series else None
-    among = f"{total} tokens" + ("" if trained is None else f", {trained} of them trained,")
-    named = ", ".join(f"{name} has {len(values)}" for name, values in unfit.items())
-    notes.append(f"arrays {UNEQUAL}, not shown, as nothing says to which of {among} they belong: {named}")
-    left_out = frozenset((*unfit, *(masks.keys() - placed.keys())))
-    return AlignedArrays(total, _ordered(series, arrays), left_out, notes)
-
-
-def _has_gaps(arrays: Mapping[str, Floats]) -> bool:
-    """True if a mask of the loss lacks a flag: its least one is no number then."""
-    return any(name in LOSS_MASKS and len(values) and math.isnan(values.min()) for name, values in arrays.items())
-
-
-def _cut(others: Mapping[str, Floats], count: int | None, notes: list[str], masks: frozenset[str]) -> AlignedArrays:
-    """Arrays without a mask, up to the shortest: none of them can put a value on a token that was not trained."""
-    lengths = {name: len(values) for name, values in others.items()}
-    total, cut = aligned(lengths if count is None else lengths | {"tokens": count})
-    return AlignedArrays(total, {name: values[:total] for name, values in others.items()}, masks, notes + cut)
-
-
-def _ordered(series: dict[str, Floats], arrays: Mapping[str, Floats]) -> dict[str, Floats]:
-    """The series in the order of the arrays."""
+            unfit.append(name)
+    if unfit and not flags:  # up to the shortest: none of them can put a value on a token that was not trained
+        known = {name: len(values) for name, values in others.items()} | ({} if count is None else {"tokens": count})
+        total, cut = aligned(known)
+        series = {name: values[:total] for name, values in others.items()}
+        return AlignedArrays(total, series, frozenset(masks), notes + cut)
+    if unfit:
+        trained = f", {np.count_nonzero(flags[0])} of them trained," if MASK in series else ""
+        named = ", ".join(f"{name} has {len(others[name])}" for name in unfit)
+        which = f"nothing says to which of {total} tokens{trained} they belong"
+        notes.append(f"arrays {UNEQUAL}, not shown, as {which}: {named}")
     names = dict.fromkeys(MASK if name in LOSS_MASKS else name for name in arrays)
-    return {name: series[name] for name in names if name in series}
+    series = {name: series[name] for name in names if name in series}
+    return AlignedArrays(total, series, frozenset((*unfit, *(masks.keys() - starts.keys()))), notes)
+
+
+class _PlacedMasks(NamedTuple):
+    series: dict[str, Floats]
+    starts: dict[str, int]
+    """Where in a mask the tokens begin, of those that fit."""
+    notes: list[str]
+
+
+def _place_masks(masks: Mapping[str, Floats], total: int, prompt: int | None) -> _PlacedMasks:
+    starts = {n: start for n, mask in masks.items() if (start := _start(n, mask, total, prompt)) is not None}
+    notes = [
+        f"arrays {UNEQUAL}, not used, as nothing says to which of {total} tokens it belongs: {name} has {len(mask)}"
+        for name, mask in masks.items()
+        if name not in starts
+    ]
+    notes += [
+        f"{name} has {len(masks[name])} values for {total} tokens, and could begin with any of "
+        f"{len(masks[name]) - total + 1}: the last ones are taken"
+        for name in starts
+        if _is_loose(name, masks[name], total, prompt)
+    ]
+    placed = {name: masks[name][start:][:total] for name, start in starts.items()}
+    attention = {ATTENTION: placed.pop(ATTENTION)} if ATTENTION in placed else {}
+    return _PlacedMasks(_merged_masks(placed, notes) | attention, starts, notes)
 
 
 def _likely_count(others: Mapping[str, Floats], masks: Mapping[str, Floats], prompt: int | None) -> int:
-    """How many tokens arrays are about that differ in length."""
+    """Return how many tokens arrays are about that differ in length."""
     lengths = Counter(len(values) for values in others.values())
     name, mask = next(iter(masks.items()), ("", np.empty(0)))
     if not lengths or len(mask) in lengths or (prompt and len(mask) + prompt in lengths):
@@ -299,7 +309,7 @@ def _likely_count(others: Mapping[str, Floats], masks: Mapping[str, Floats], pro
 
 
 def _start(name: str, mask: Floats, total: int, prompt: int | None) -> int | None:
-    """Where in a mask the tokens begin; None if it does not fit them."""
+    """Return where in a mask the tokens begin; None if it does not fit them."""
     further = len(mask) - total
     if further <= 0:
         return None if further < 0 else 0
@@ -317,7 +327,7 @@ def _start(name: str, mask: Floats, total: int, prompt: int | None) -> int | Non
 
 
 def _is_loose(name: str, mask: Floats, total: int, prompt: int | None) -> bool:
-    """True for a mask whose flags fit both its first and its last tokens, so that nothing says which are meant."""
+    """Return whether the flags of a mask fit both its first and its last tokens: nothing says which are meant."""
     further = len(mask) - total
     inside = np.flatnonzero(counts(mask))
     if further <= 0 or further == prompt or not len(inside) or inside[-1] + 1 - inside[0] == total:
@@ -325,12 +335,8 @@ def _is_loose(name: str, mask: Floats, total: int, prompt: int | None) -> bool:
     return bool(inside[-1] < total and (inside[0] >= further or name == ATTENTION))
 
 
-def _unplaced(name: str, mask: Floats, total: int) -> str:
-    return f"arrays {UNEQUAL}, not used, as nothing says to which of {total} tokens it belongs: {name} has {len(mask)}"
-
-
 def _merged_masks(masks: Mapping[str, Floats], notes: list[str]) -> dict[str, Floats]:
-    """The masks of the loss as one."""
+    """Return the masks of the loss as one."""
     if not masks:
         return {}
     first, *_ = masks.values()
@@ -343,30 +349,3 @@ def _merged_masks(masks: Mapping[str, Floats], notes: list[str]) -> dict[str, Fl
     if missing:
         notes.append(f"{' and '.join(masks)}: no flag for {missing} tokens, which do not count")
     return {MASK: first}
-
-
-def _placed(
-    values: Floats,
-    total: int,
-    prompt: int | None,
-    series: Mapping[str, Floats],
-    masks: Mapping[str, Floats],
-    starts: Mapping[str, int | None],
-) -> Floats | None:
-    """Values over the tokens; None if they do not fit them."""
-    length = len(values)
-    if length == total:
-        return values
-    if length > total:
-        alike = (starts[name] for name, mask in masks.items() if len(mask) == length)
-        start = length - total if length - total == prompt else next((one for one in alike if one is not None), None)
-        return None if start is None else values[start : start + total]
-    flags = [counts(series[name]) for name in (MASK, ATTENTION) if name in series]
-    if len(flags) == 2:
-        flags.append(flags[0] & flags[1])
-    for inside in flags:
-        if np.count_nonzero(inside) == length:
-            found = np.full(total, np.nan)
-            found[inside] = values
-            return found
-    return None

@@ -47,17 +47,17 @@ def hide_masked(series: Sequence[TokenSeries], masks: Sequence[str] = MASKS) -> 
 
     A token that was not sampled, or padding, has no meaningful logprob.
     """
-    mask = mask_of({one.name: np.array(one.values) for one in series if one.name in masks}, masks)
-    for one in series:
-        if mask is not None and one.name not in MASKS:
-            stored = np.array(one.values if one.stored is None else one.stored)
-            values = under_mask(np.array(one.values), mask)
-            one.stored, one.values = beside(stored, values), packed(values)
+    mask = mask_of({known.name: np.array(known.values) for known in series if known.name in masks}, masks)
+    for shown in series:
+        if mask is not None and shown.name not in MASKS:
+            stored = np.array(shown.values if shown.stored is None else shown.stored)
+            values = under_mask(np.array(shown.values), mask)
+            shown.stored, shown.values = beside(stored, values), packed(values)
 
 
 def token_count(sample: Sample) -> int:
     """Return the number of tokens that the ids, the strings and the series of a sample show."""
-    ends = (one.offset + len(one.values) for one in sample.series)
+    ends = (series.offset + len(series.values) for series in sample.series)
     return max(len(sample.token_ids), len(sample.token_strings), *ends, 0)
 
 
@@ -71,27 +71,27 @@ def cut_tokens(sample: Sample) -> None:
     sample.token_ids = sample.token_ids[:most]
     sample.token_strings = _of_last(sample.token_strings, total, most)
     sample.top_logprobs = _of_last(sample.top_logprobs, total, most)
-    sample.series = [one for one in sample.series if one.offset < most]
-    for one in sample.series:
-        one.values = one.values[: most - one.offset]
-        one.stored = None if one.stored is None else one.stored[: most - one.offset]
+    sample.series = [series for series in sample.series if series.offset < most]
+    for series in sample.series:
+        series.values = series.values[: most - series.offset]
+        series.stored = None if series.stored is None else series.stored[: most - series.offset]
 
 
-def first_tokens(found: SampleTokens) -> SampleTokens:
+def first_tokens(tokens: SampleTokens) -> SampleTokens:
     """Return the tokens of a sample that are read, the others left out."""
-    most = most_tokens(len(found.series))
-    if found.total <= most:
-        return found
-    return found._replace(
+    most = most_tokens(len(tokens.series))
+    if tokens.total <= most:
+        return tokens
+    return tokens._replace(
         total=most,
-        series={name: values[:most] for name, values in found.series.items()},
-        ids=None if found.ids is None else found.ids[:most],
-        strings=_of_last(found.strings, found.total, most),
+        series={name: values[:most] for name, values in tokens.series.items()},
+        ids=None if tokens.ids is None else tokens.ids[:most],
+        strings=_of_last(tokens.strings, tokens.total, most),
     )
 
 
 def _of_last(some: Sequence[T], total: int, most: int) -> list[T]:
-    """What belongs to the last of `total` tokens, for those among the first `most`."""
+    """Return what belongs to the last of `total` tokens, for those among the first `most`."""
     return [*some[: max(0, most - (total - len(some)))]]
 
 
@@ -100,8 +100,8 @@ def tokens_of(sample: Sample) -> SampleTokens:
     total = token_count(sample)
     return SampleTokens(
         total,
-        {one.name: values_between(one, 0, total) for one in sample.series},
-        frozenset(one.name for one in sample.series if one.is_derived),
+        {series.name: values_between(series, 0, total) for series in sample.series},
+        frozenset(series.name for series in sample.series if series.is_derived),
         np.array(sample.token_ids, np.int64) if sample.token_ids else None,
         sample.token_strings,
         sample.row.advantage,
@@ -156,32 +156,32 @@ class TokenBatch:
     def __init__(
         self,
         rows: Sequence[int],
-        found: Sequence[SampleTokens],
+        samples: Sequence[SampleTokens],
         advantages: Sequence[float | None],
         loss: RunLoss | None = None,
     ) -> None:
         self._loss = loss
-        names = list(found[0].series)
-        firsts = np.array([_empty_beginning(one.series) for one in found], np.int64)
-        lengths = np.array([one.total for one in found], np.int64) - firsts
-        some = [(one.series, first) for one, first in zip(found, firsts.tolist(), strict=True)]
+        names = list(samples[0].series)
+        firsts = np.array([_empty_beginning(sample.series) for sample in samples], np.int64)
+        lengths = np.array([sample.total for sample in samples], np.int64) - firsts
+        some = [(sample.series, first) for sample, first in zip(samples, firsts.tolist(), strict=True)]
         flat = {name: np.concatenate([series[name][first:] for series, first in some]) for name in names}
         ends = np.cumsum(lengths)
-        samples = np.repeat(np.arange(len(found)), lengths)
+        numbers = np.repeat(np.arange(len(samples)), lengths)
         places = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - lengths - firsts, lengths)
         kept = _with_values(flat)
         if kept is not None:
             flat = {name: values.take(kept) for name, values in flat.items()}
-            samples, places = samples.take(kept), places.take(kept)
-        has_tokens = np.bincount(samples, minlength=len(found)) > 0
+            numbers, places = numbers.take(kept), places.take(kept)
+        has_tokens = np.bincount(numbers, minlength=len(samples)) > 0
         self.rows: Numbers = np.array(rows, np.int64)[has_tokens]
-        self._found = [one for one, has in zip(found, has_tokens.tolist(), strict=True) if has]
-        self.samples: Numbers = (np.cumsum(has_tokens) - 1)[samples] if not has_tokens.all() else samples
+        self._samples = [samples[at] for at in np.flatnonzero(has_tokens).tolist()]
+        self.samples: Numbers = (np.cumsum(has_tokens) - 1)[numbers] if not has_tokens.all() else numbers
         self.places: Numbers = places
         self.starts: Numbers = np.flatnonzero(np.diff(self.samples, prepend=-1))
-        given = [one for one, has in zip(advantages, has_tokens.tolist(), strict=True) if has]
+        given = [advantages[at] for at in np.flatnonzero(has_tokens).tolist()]
         advantage = None if not given or given[0] is None else np.array(given, np.float64)[self.samples]
-        derived = found[0].derived
+        derived = samples[0].derived
         self.all = completed(flat, [name for name in names if name not in derived], advantage, self.starts)
         self._reduced: dict[str, Reduced] = {}
 
@@ -191,20 +191,26 @@ class TokenBatch:
     @cached_property
     def series(self) -> Mapping[str, SampleSeries]:
         """The series with statistics, by name: all but masks."""
-        shown = (one for one in self.all if one.name not in MASKS)
-        return {one.name: one for one in shown}
+        return {series.name: series for series in self.all if series.name not in MASKS}
 
     @cached_property
     def ids(self) -> Numbers | None:
         """The id of each token, -1 for an unknown one; None if no record holds ids."""
-        if all(one.ids is None for one in self._found):
+        if all(sample.ids is None for sample in self._samples):
             return None
-        return self._picked([_padded(one) for one in self._found])
+        first = np.cumsum([0, *(sample.total for sample in self._samples)])
+        padded = np.full(first[-1], -1, np.int64)
+        for start, sample in zip(first[:-1].tolist(), self._samples, strict=True):
+            if sample.ids is not None:
+                ids = sample.ids[: sample.total]
+                padded[start : start + len(ids)] = ids
+        picked: Numbers = padded[first[self.samples] + self.places]
+        return picked
 
     @cached_property
     def trained(self) -> Flags:
         """Which tokens count."""
-        return trained({one.name: one.values for one in self.all if one.origin != "difference"})
+        return trained({series.name: series.values for series in self.all if series.origin != "difference"})
 
     @cached_property
     def positions(self) -> Numbers:
@@ -216,7 +222,7 @@ class TokenBatch:
     @cached_property
     def loss_inputs(self) -> LossInputs | None:
         """What a loss sees of the tokens; None without logprobs or without advantages."""
-        mask = [one for one in self.all if one.name == MASK]
+        mask = [series for series in self.all if series.name == MASK]
         return loss_inputs([*mask, *self.series.values()])
 
     @cached_property
@@ -234,20 +240,20 @@ class TokenBatch:
     @property
     def has_strings(self) -> bool:
         """True if some record holds token strings."""
-        return any(one.strings for one in self._found)
+        return any(sample.strings for sample in self._samples)
 
     def strings(self) -> list[str | None]:
-        """The string of each token."""
+        """Return the string of each token."""
         return [self.string(token) for token in range(len(self))]
 
     def string(self, token: int) -> str | None:
-        """The string of a token of the batch; None if its record holds none."""
-        one = self._found[self.samples[token]]
-        at = int(self.places[token]) - (one.total - len(one.strings))
-        return one.strings[at] if one.strings and at >= 0 else None
+        """Return the string of a token of the batch; None if its record holds none."""
+        sample = self._samples[self.samples[token]]
+        at = int(self.places[token]) - (sample.total - len(sample.strings))
+        return sample.strings[at] if sample.strings and at >= 0 else None
 
     def reduced(self, name: str) -> Reduced:
-        """A series, sample by sample."""
+        """Return a series, sample by sample."""
         if name not in self._reduced:
             self._reduced[name] = self._reduce(self.series[name].values)
         return self._reduced[name]
@@ -267,22 +273,16 @@ class TokenBatch:
                 np.fmax.reduceat(values, self.starts),
             )
 
-    def _picked(self, arrays: Sequence[Numbers]) -> Numbers:
-        """The values of the tokens of the batch, from an array of each sample."""
-        first = np.cumsum([0, *map(len, arrays)])[:-1]
-        picked: Numbers = np.concatenate(arrays)[first[self.samples] + self.places]
-        return picked
-
 
 def _empty_beginning(series: Mapping[str, Floats]) -> int:
-    """How many tokens before the first trained one, such as a prompt, have no value: all of them, or 0."""
+    """Return how many tokens before the first trained one, such as a prompt, have no value: all of them, or 0."""
     first = int(counts(series[MASK]).argmax()) if MASK in series else 0
     others = (values for name, values in series.items() if name not in MASKS)
     return first if all(np.isnan(values[:first]).all() for values in others) else 0
 
 
 def _with_values(flat: Mapping[str, Floats]) -> Numbers | None:
-    """The places of the tokens that are trained or have a value in some series; None if all are such."""
+    """Return the places of the tokens that are trained or have a value in some series; None if all are such."""
     empty: NDArray[np.bool_] | None = ~counts(flat[MASK]) if MASK in flat else None
     if empty is not None and not empty.any():
         return None
@@ -294,10 +294,3 @@ def _with_values(flat: Mapping[str, Floats]) -> Numbers | None:
         if not empty.any():
             return None
     return None if empty is None else np.flatnonzero(~empty)
-
-
-def _padded(one: SampleTokens) -> Numbers:
-    ids = np.full(one.total, -1, np.int64)
-    if one.ids is not None:
-        ids[: len(one.ids)] = one.ids[: one.total]
-    return ids
