@@ -11,7 +11,7 @@ import pytest
 import rolloupe
 from rolloupe.demo import RUNS
 from rolloupe.formats import by_name, discover, relax
-from rolloupe.formats.slime.dump_files import RELAX
+from rolloupe.formats.slime.format import RELAX
 from rolloupe.formats.testing import FormatContract
 from rolloupe.model import Location, Problem, RunInfo, Sample, SampleRow
 from tests.formats.reading.pickles.support import archive, dumps

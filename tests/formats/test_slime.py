@@ -18,7 +18,7 @@ from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name, discover
 from rolloupe.formats.reading.files import FolderEntry, files
 from rolloupe.formats.reading.pickles import json_values
-from rolloupe.formats.slime import dump_files
+from rolloupe.formats.slime import format as slime_format
 from rolloupe.formats.slime import samples as slime_samples
 from rolloupe.formats.slime.samples import Dump, Shard, offsets, uid_of, whole_response
 from rolloupe.model import Annotation, Problem, RunInfo, Sample, SampleRow
@@ -506,8 +506,8 @@ def test_a_folder_that_stays_as_it_is_is_listed_once_for_all_its_files(
         listed.append(folder)
         return files(folder, links, endings)
 
-    monkeypatch.setattr(dump_files, "files", counted)
+    monkeypatch.setattr(slime_format, "files", counted)
     assert [one.row.advantage for one in samples(run)] == [0, 1, 2, 3]
     assert len(listed) <= 2
     train_dump(tmp_path / "train_data" / "1_1.pt", {"sample_index": 0, "advantages": [9] * 3})
-    assert len(dump_files.train_files_of(run, 1)) == 2
+    assert len(slime_format.train_files_of(run, 1)) == 2

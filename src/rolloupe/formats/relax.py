@@ -22,8 +22,7 @@ from rolloupe.formats.reading.numbered_samples import ByEnding
 from rolloupe.formats.reading.peek import Peek, first_looks, look
 from rolloupe.formats.reading.pickles import UnreadablePickle
 from rolloupe.formats.reading.records import Record, References, Unusable, step_of
-from rolloupe.formats.slime.dump_files import RELAX, DumpFile, dump_of, dumps_in, kind_of, state_of
-from rolloupe.formats.slime.format import Slime
+from rolloupe.formats.slime.format import RELAX, DumpFile, Slime, dump_of, dumps_in, kind_of, state_of
 from rolloupe.formats.slime.samples import PART, Dump, row_of, sample_of
 from rolloupe.model import Location, Locator, Problem, RunInfo, RunPart, Sample, SampleRow, Scanned, Source
 from rolloupe.storage import is_file

@@ -19,7 +19,7 @@ from rolloupe.formats.reading.stream import is_decoded, open_binary
 from rolloupe.formats.reading.tables.parquet_files import why_no_table, why_no_torch
 from rolloupe.formats.reading.trackers.sqlite import why_no_rows, why_unread
 from rolloupe.formats.reading.trainer_files import read_text
-from rolloupe.formats.slime.dump_files import TRAIN, kind_of
+from rolloupe.formats.slime.format import TRAIN, kind_of
 from rolloupe.lru import Lru
 from rolloupe.model import Location
 from rolloupe.storage import open_file, path_state, stamp_of_state
