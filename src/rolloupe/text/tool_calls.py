@@ -32,7 +32,10 @@ def call_of(inner: str) -> ToolCall:
     """Read the text between the delimiters of a call; malformed text stays as the model wrote it, with the error."""
     body = inner.strip()
     if function := _FUNCTION.match(body):
-        return ToolCall(name=function[1], arguments=_dumped(_parameters(body)))
+        parts = _PARAMETER.split(body)[1:]
+        pairs = zip(parts[::2], parts[1::2], strict=True)
+        given = {name: value.partition("</parameter>")[0].strip("\n") for name, value in pairs}
+        return ToolCall(name=function[1], arguments=_dumped(given))
     if "<｜tool▁sep｜>" in body:
         name, _, rest = body.partition("<｜tool▁sep｜>")[2].partition("\n")
         return from_arguments(name.strip(), _FENCE.sub("", rest).strip())
@@ -184,11 +187,6 @@ def _scalar(value: Any) -> str:
     if isinstance(value, _Members):
         return "{}"
     return json.dumps(value, ensure_ascii=False)
-
-
-def _parameters(body: str) -> dict[str, str]:
-    pieces = _PARAMETER.split(body)[1:]
-    return {n: v.partition("</parameter>")[0].strip("\n") for n, v in zip(pieces[::2], pieces[1::2], strict=True)}
 
 
 def _dumped(value: Any) -> str:

@@ -347,7 +347,7 @@ def _step(kind: object, described: dict[str, Any]) -> tuple[Step, Step]:
 
 def _plain_step(kind: object, described: dict[str, Any]) -> Step:
     if kind == "ByteLevel":
-        return _byte_level
+        return lambda piece: bytes_of(piece.decode("utf-8", "replace")) or piece
     if kind == "ByteFallback":
         return byte_fallback
     if kind == "Strip":
@@ -368,11 +368,6 @@ def _plain_step(kind: object, described: dict[str, Any]) -> Step:
         if isinstance(old, str) and old and len(new) <= len(old.encode()):
             return lambda piece: piece.replace(old.encode(), new)
     raise BadTokenizer(f"its decoder does {str(kind)[:40]} in a way that is not supported")
-
-
-def _byte_level(piece: bytes) -> bytes:
-    spelled = bytes_of(piece.decode("utf-8", "replace"))
-    return piece if spelled is None else spelled
 
 
 def _text_of(described: dict[str, Any], key: str) -> str:

@@ -9,7 +9,6 @@ whether the step pushes the token up or down, its size how hard; `w` is the weig
 hold at the recorded numbers, that is for the first minibatch of a step.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -17,6 +16,7 @@ from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rolloupe.model import Aggregation, RunLoss
 from rolloupe.tokens.arrays import ADVANTAGES, GROUP_ADVANTAGES, Flags, Floats
@@ -123,23 +123,26 @@ class Limit(Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class MaskRule(ABC):
+class MaskRule:
     """A rule; its fields are its thresholds."""
 
     name: ClassVar[str]
     title: ClassVar[str]
     compares: ClassVar[Compared]
     """The series that the rule compares."""
-
-    @property
-    @abstractmethod
-    def limits(self) -> tuple[Limit, ...]:
-        """All that the rule does."""
+    sides: ClassVar[tuple[Limit, ...]]
+    """Its limits, without the values of their thresholds."""
 
     @property
     def thresholds(self) -> dict[str, float]:
         """The thresholds that are set, by name."""
         return {name: value for name, value in asdict(self).items() if value is not None}
+
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        """All that the rule does."""
+        values = self.thresholds
+        return tuple(replace(side, value=values[side.threshold]) for side in self.sides if side.threshold in values)
 
     def flags(self, tokens: LossInputs) -> MaskFlags:
         """Return the tokens that the rule takes out."""
@@ -178,13 +181,9 @@ class DPPO(MaskRule):
     name = "dppo"
     title = "DPPO"
     compares = "prob_delta"
+    sides = (Limit("low", 0.0, "low", ("zero", "down"), factor=-1.0), Limit("high", 0.0, "high", ("up",)))
     low: float = 0.2
     high: float = 0.2
-
-    @property
-    def limits(self) -> tuple[Limit, ...]:
-        """See `MaskRule`."""
-        return Limit("low", self.low, "low", ("zero", "down"), factor=-1.0), Limit("high", self.high, "high", ("up",))
 
 
 @dataclass(frozen=True)
@@ -197,13 +196,9 @@ class IcePop(MaskRule):
     name = "icepop"
     title = "IcePop (prime-rl)"
     compares = "importance_ratio"
+    sides = (Limit("low", 0.0, "low"), Limit("high", 0.0, "high"))
     low: float = 0.2
     high: float = 5.0
-
-    @property
-    def limits(self) -> tuple[Limit, ...]:
-        """See `MaskRule`."""
-        return Limit("low", self.low, "low"), Limit("high", self.high, "high")
 
 
 @dataclass(frozen=True)
@@ -222,13 +217,8 @@ class IPO(MaskRule):
     name = "ipo"
     title = "IPO"
     compares = "prob_delta"
+    sides = (Limit("threshold", 0.0, "low", factor=-1.0), Limit("threshold", 0.0, "high"))
     threshold: float = 0.1
-
-    @property
-    def limits(self) -> tuple[Limit, ...]:
-        """See `MaskRule`."""
-        low = Limit("threshold", self.threshold, "low", factor=-1.0)
-        return low, Limit("threshold", self.threshold, "high")
 
 
 @dataclass(frozen=True)
@@ -238,18 +228,13 @@ class SequenceClip(MaskRule):
     name = "gspo"
     title = "GSPO"
     compares = "sequence_ratio"
+    sides = (Limit("low", 0.0, "low", ("down",), 1.0, -1.0), Limit("high", 0.0, "high", ("up",), 1.0))
     low: float = 3e-4
     high: float = 4e-4
 
-    @property
-    def limits(self) -> tuple[Limit, ...]:
-        """See `MaskRule`."""
-        low = Limit("low", self.low, "low", ("down",), base=1.0, factor=-1.0)
-        return low, Limit("high", self.high, "high", ("up",), base=1.0)
-
 
 @dataclass(frozen=True)
-class Clip(SequenceClip):
+class Clip(MaskRule):
     """Takes out the tokens to which a clipped loss gives no gradient.
 
     These are tokens with `A > 0` and a ratio above `1 + high`, and with `A < 0` and a ratio below `1 - low`, or above
@@ -260,14 +245,10 @@ class Clip(SequenceClip):
     name = "ppo"
     title = "PPO, GRPO"
     compares = "update_ratio"
+    sides = (*SequenceClip.sides, Limit("dual", 0.0, "high", ("down",)))
     low: float = 0.2
     high: float = 0.2
     dual: float | None = None
-
-    @property
-    def limits(self) -> tuple[Limit, ...]:
-        """See `MaskRule`."""
-        return super().limits + (() if self.dual is None else (Limit("dual", self.dual, "high", ("down",)),))
 
 
 @dataclass(frozen=True)

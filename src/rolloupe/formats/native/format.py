@@ -128,7 +128,6 @@ class Native(JsonlFormat):
         ]
 
     def run_around(self, path: Path) -> Path | None:
-        """See `Format`: the run's folder, or any file in it."""
         folder = path if is_folder(path) else path.parent
         return folder.parent if folder.name in FOLDERS and self.detect(folder.parent) else None
 
@@ -218,7 +217,6 @@ class Native(JsonlFormat):
         return sample
 
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
-        """See `JsonlFormat`: add token series, and what annotations say."""
         self._add(run, record, sample, None)
 
     def samples_at(self, run: RunInfo, source: Source, places: Sequence[Locator]) -> Iterator[Sample | Problem]:
@@ -271,7 +269,6 @@ class Native(JsonlFormat):
         return metrics_in(_metrics_files(run))
 
     def times_s(self, run: RunInfo) -> list[float]:
-        """See `Format`: the lines of metrics carry the time."""
         rows = (row for place in _metrics_files(run) for row in trainer.records(place))
         return [time for row in rows if (time := fields.number(row.get("time"))) is not None]
 

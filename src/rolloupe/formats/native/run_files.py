@@ -248,23 +248,8 @@ class TokenRow(NamedTuple):
     """The number of tokens stored in the row; `ids` and `series` are cut if there are too many."""
 
 
-class ListColumn:
-    """A column of lists of numbers as one array; a null element makes them floats, and is NaN."""
-
-    def __init__(self, column: pa.ListArray) -> None:
-        self._offsets = column.offsets.to_numpy().tolist()
-        self._is_null = column.is_null().to_numpy(zero_copy_only=False).tolist() if column.null_count else None
-        self.values: NDArray[Any] = column.values.to_numpy(zero_copy_only=False)
-
-    def row(self, row: int) -> NDArray[Any] | None:
-        """Return the list of a row, None for null."""
-        if self._is_null is not None and self._is_null[row]:
-            return None
-        return self.values[self._offsets[row] : self._offsets[row + 1]]
-
-
 class DecodedGroup:
-    """A row group of a part."""
+    """A row group of a part: columns of lists of numbers as one array each, in which a null element is NaN."""
 
     def __init__(self, table: pa.Table) -> None:
         named = zip(table.column_names, table.columns, strict=True)
@@ -272,21 +257,27 @@ class DecodedGroup:
         uids = columns.pop("uid", None)
         self._uids = [""] * len(table) if uids is None else [*map(str, uids.to_pylist())]
         is_number = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean)  # true and false are 1 and 0
-        self._lists = {
-            name: ListColumn(column)
-            for name, column in columns.items()
-            if name and pa.types.is_list(column.type) and any(check(column.type.value_type) for check in is_number)
-        }
-        self._others = {name: column for name, column in columns.items() if name not in self._lists}
+        self._others = {}
+        self._lists: dict[str, tuple[NDArray[Any], list[int], list[bool] | None]] = {}
+        for name, column in columns.items():
+            if name and pa.types.is_list(column.type) and any(check(column.type.value_type) for check in is_number):
+                nulls = column.is_null().to_numpy(zero_copy_only=False).tolist() if column.null_count else None
+                values = column.values.to_numpy(zero_copy_only=False)
+                self._lists[name] = values, column.offsets.to_numpy().tolist(), nulls
+            else:
+                self._others[name] = column
 
     @property
     def nbytes(self) -> int:
-        """The memory that it takes."""
-        return sum(column.values.nbytes for column in self._lists.values())
+        return sum(values.nbytes for values, _, _ in self._lists.values())
 
     def row(self, row: int) -> TokenRow:
         """Return a row, cut to the tokens that are read."""
-        lists = {name: values for name, column in self._lists.items() if (values := column.row(row)) is not None}
+        lists = {
+            name: values[offsets[row] : offsets[row + 1]]
+            for name, (values, offsets, nulls) in self._lists.items()
+            if nulls is None or not nulls[row]
+        }
         unread = [name or "(a column without a name)" for name, column in self._others.items() if column[row].is_valid]
         total = max(map(len, lists.values()), default=0)
         own = lists.pop("token_ids", _NO_IDS)

@@ -79,14 +79,13 @@ class Branch(NamedTuple):
 
     @property
     def members(self) -> list[EpisodeNode]:
-        """The branch's nodes in order."""
         return [self.nodes[index] for index in self.path]
 
     @property
     def uid(self) -> str:
         """The id that annotations use; empty for a trace without an id."""
-        found = fields.name(self.trace.get("id"))
-        return f"{found}:{self.number}" if found else ""
+        trace_id = fields.name(self.trace.get("id"))
+        return f"{trace_id}:{self.number}" if trace_id else ""
 
 
 def is_episode(record: Record) -> bool:
@@ -166,27 +165,22 @@ def answers_of(branch: Branch) -> list[Any] | None:
     return messages if all(isinstance(message, dict) for message in messages) else None
 
 
-class Counts(NamedTuple):
-    """The numbers of tokens before the first under the mask, under the mask, and in all; None without ids."""
+def counts_of(branch: Branch) -> tuple[int | None, int | None, int | None]:
+    """Count the tokens of a branch: those before the first under the mask, those under the mask, and all.
 
-    prompt: int | None
-    response: int | None
-    total: int | None
-
-
-def counts_of(branch: Branch) -> Counts:
-    """Count the tokens of a branch. If the only branch of a trace has no ids, the counts of the trace apply."""
+    If the only branch of a trace has no ids, the counts of the trace apply.
+    """
     members = branch.members
     total = sum(len(node.ids) for node in members)
     if total:
         before = list(takewhile(lambda node: not node.sampled_tokens, members))
         prompt = sum(len(node.ids) for node in before)
         prompt += members[len(before)].mask.index(True) if len(before) < len(members) else 0
-        return Counts(prompt, sum(node.sampled_tokens for node in members), total)
+        return prompt, sum(node.sampled_tokens for node in members), total
     if len(branch.path) != len(branch.nodes):
-        return Counts(None, None, None)
-    counts = (fields.count(branch.trace.get(f"num_{key}_tokens")) for key in ("output", "total"))
-    return Counts(None, *counts)
+        return None, None, None
+    output, total_count = (fields.count(branch.trace.get(f"num_{key}_tokens")) for key in ("output", "total"))
+    return None, output, total_count
 
 
 def reward_of(trace: Record) -> tuple[float | None, dict[str, float]]:

@@ -217,7 +217,6 @@ class PrimeRL(JsonlFormat):
         return [*filter(None, own), *names]
 
     def rows_of(self, run: RunInfo, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
-        """See `RecordFormat`; decodes the texts."""
         rows = super().rows_of(run, source, record, start, length)
         if run.tokenizer:
             add_texts(run, rows, columns_of(record).ids)
@@ -228,7 +227,6 @@ class PrimeRL(JsonlFormat):
         return super().scan(run, source, start, stop)
 
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
-        """See `JsonlFormat`: decode the tokens."""
         if run.tokenizer is None:
             return
         columns = columns_of(record)

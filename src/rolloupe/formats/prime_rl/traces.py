@@ -6,7 +6,7 @@ values per token are folded in when a sample is read.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, islice
 from pathlib import Path
 
@@ -155,7 +155,7 @@ class PrimeRLTraces(JsonlFormat):
 
     def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
         if source.annotates:
-            return [*_annotations(record, start, length)]
+            return _annotations(record, start, length)
         if "traces" not in record:
             raise Unusable("an object without traces is no sample")
         branches, is_cut = episodes.branches_of(record)
@@ -200,7 +200,6 @@ class PrimeRLTraces(JsonlFormat):
         )
 
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
-        """See `JsonlFormat`: fold in the annotations of the sample's trace."""
         trace_id, folder = sample.row.trace_id, _annotation_folder(run)
         if trace_id and folder is not None:
             records, notes = episodes.annotations_of(episodes.streams(folder, links_of(run)), trace_id)
@@ -210,9 +209,8 @@ class PrimeRLTraces(JsonlFormat):
     def reading_tokens(
         self, run: RunInfo, source: Source, annotations: Annotations
     ) -> Callable[[bytes, Locator], SampleTokens]:
-        newer = {
-            place: parse(data) for place, data in self.lines_at(run, chain.from_iterable(annotations.values())).items()
-        }
+        lines = self.lines_at(run, chain.from_iterable(annotations.values()))
+        newer = {place: parse(data) for place, data in lines.items()}
 
         def read(data: bytes, place: Locator) -> SampleTokens:
             record, row = self._parsed(run, source, data, place)
@@ -237,9 +235,8 @@ class PrimeRLTraces(JsonlFormat):
             sample.extra["info"] = fields.showable(info)
         shipped = fields.integer(as_dict(info.get("ship")).get("step"))
         if shipped is not None and shipped != sample.row.step:
-            sample.notes.append(
-                f"shipped in step {shipped}, listed under step {sample.row.step} that it was generated for"
-            )
+            listed = f"listed under step {sample.row.step} that it was generated for"
+            sample.notes.append(f"shipped in step {shipped}, {listed}")
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
         """Return the metrics of all producers: one row for each step, later values win; wall-clock rows come last."""
@@ -316,16 +313,16 @@ def _row_of_trace(episode: Record, trace: Record, start: int, length: int) -> Sa
 
 def _row(source: Source, branch: Branch, of_trace: SampleRow) -> SampleRow:
     prompt, response = episodes.texts_of(branch)
-    counts = episodes.counts_of(branch)
+    prompt_tokens, response_tokens, total_tokens = episodes.counts_of(branch)
     return msgspec.structs.replace(
         of_trace,
         group=of_trace.group or fields.digest(prompt),
         index=branch.uid or f"{stem(source.name)}:{of_trace.start}:{branch.part}",
         part=branch.part,
         turns=max(1, sum(node.is_sampled for node in branch.members)),
-        prompt_tokens=counts.prompt,
-        response_tokens=counts.response,
-        total_tokens=counts.total,
+        prompt_tokens=prompt_tokens,
+        response_tokens=response_tokens,
+        total_tokens=total_tokens,
         uid=branch.uid,
         trace_id=fields.name(branch.trace.get("id")) or "",
         prompt=prompt,
@@ -387,13 +384,14 @@ def _notes(episode: Record, branch: Branch) -> list[str]:
     return notes
 
 
-def _annotations(record: Record, start: int, length: int) -> Iterator[Annotation]:
-    """Yield the annotations on a line: of a trace, and of each of its branches."""
+def _annotations(record: Record, start: int, length: int) -> list[Scanned]:
+    """Return the annotations on a line: of a trace, and of each of its branches."""
     trace_id = fields.name(record.get("trace_id"))
     if trace_id is None:
         raise Unusable("an annotation without trace_id")
-    yield _annotation(trace_id, start, length, as_dict(record.get("info")))
+    annotations: list[Scanned] = [_annotation(trace_id, start, length, as_dict(record.get("info")))]
     for branch in map(as_dict, as_list(record.get("branches"))[: episodes.MAX_BRANCHES]):
         number, metrics = fields.count(branch.get("index")), episodes.metrics_of(branch)
         if number is not None and metrics:
-            yield Annotation(uid=f"{trace_id}:{number}", start=start, length=length, metrics=metrics)
+            annotations.append(Annotation(uid=f"{trace_id}:{number}", start=start, length=length, metrics=metrics))
+    return annotations

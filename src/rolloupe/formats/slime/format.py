@@ -13,6 +13,7 @@ import re
 import struct
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence, Sized
+from functools import wraps
 from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar, Final, NamedTuple, TypeVar, cast
@@ -142,39 +143,36 @@ def may_hold_dumps(folder: str, links: str) -> bool:
     return any(entry.name.endswith(ENDING) or (entry.is_folder and entry.name == ROLLOUTS) for entry in listed)
 
 
+def _while_same(listed: Callable[[str, str], T]) -> Callable[[str, str], T]:
+    """List a folder again only once it has changed: of each file of a run one asks what else is there."""
+
+    @wraps(listed)
+    def list_folder(folder: str, links: str) -> T:
+        try:
+            state = path_state(folder)
+        except OSError:
+            return listed(folder, links)
+        if is_remote(folder) or time.time_ns() - state.st_mtime_ns < SETTLED_NS:
+            return listed(folder, links)
+        key = (listed, folder, links, state.st_ino, state.st_mtime_ns)
+        return cast("T", _kept.get_or_make(key, lambda: listed(folder, links), len))
+
+    return list_folder
+
+
+@_while_same
 def dumps_in(folder: str, links: str) -> Sequence[DumpFile]:
     """List the dumps of a folder in the order of steps, evaluations behind the train files."""
-    return _while_same(_dumps_in, folder, links)
-
-
-def _dumps_in(folder: str, links: str) -> tuple[DumpFile, ...]:
     dumps = [dump_of(entry.location) for entry in files(folder, links, ENDING)]
-    return tuple(sorted(dumps, key=lambda dump: (dump.is_eval, -1 if dump.step is None else dump.step, dump.location)))
+    return sorted(dumps, key=lambda dump: (dump.is_eval, -1 if dump.step is None else dump.step, dump.location))
 
 
-def train_files_in(root: str, links: str) -> Sequence[TrainFile]:
-    """List the dumps of train data of a run, in the order of steps and ranks."""
-    return _while_same(_train_files_in, os.path.join(root, TRAIN_DATA), links)
-
-
-def _train_files_in(folder: str, links: str) -> tuple[TrainFile, ...]:
-    matches = [
-        (entry.location, match) for entry in files(folder, links, ENDING) if (match := _TRAIN.fullmatch(entry.name))
-    ]
-    train_files = [TrainFile(location, int(match["step"]), int(match["rank"] or 0)) for location, match in matches]
-    return tuple(sorted(train_files, key=lambda file: (file.step, file.rank, file.location)))
-
-
-def _while_same(listed: Callable[[str, str], T], folder: str, links: str) -> T:
-    """List a folder again only once it has changed: of each file of a run one asks what else is there."""
-    try:
-        state = path_state(folder)
-    except OSError:
-        return listed(folder, links)
-    if is_remote(folder) or time.time_ns() - state.st_mtime_ns < SETTLED_NS:
-        return listed(folder, links)
-    key = (listed, folder, links, state.st_ino, state.st_mtime_ns)
-    return cast("T", _kept.get_or_make(key, lambda: listed(folder, links), len))
+@_while_same
+def train_files_in(folder: str, links: str) -> Sequence[TrainFile]:
+    """List the dumps of train data in a folder, in the order of steps and ranks."""
+    matches = [(e.location, match) for e in files(folder, links, ENDING) if (match := _TRAIN.fullmatch(e.name))]
+    train_files = [TrainFile(place, int(match["step"]), int(match["rank"] or 0)) for place, match in matches]
+    return sorted(train_files, key=lambda file: (file.step, file.rank, file.location))
 
 
 def dumps_of(part: RunPart, links: str) -> Sequence[DumpFile]:
@@ -189,7 +187,7 @@ def dumps_of(part: RunPart, links: str) -> Sequence[DumpFile]:
 
 def train_files(run: RunInfo) -> Sequence[TrainFile]:
     """List the dumps of train data of a run, in the order of steps and ranks."""
-    return () if is_file(run.root) else train_files_in(run.root, links_of(run))
+    return () if is_file(run.root) else train_files_in(os.path.join(run.root, TRAIN_DATA), links_of(run))
 
 
 def train_files_of(run: RunInfo, step: int | None) -> list[Location]:
@@ -240,7 +238,7 @@ def _first_values(location: Location, count: int) -> list[Any]:
 
 
 def _members(root: Any) -> list[Any]:
-    """The keys and values of a dict, and the members of lists in it."""
+    """Return the keys and values of a dict, and the members of lists in it."""
     if not isinstance(root, dict):
         return []
     inner = [member for value in root.values() if isinstance(value, list) for member in value[:4]]
@@ -341,7 +339,7 @@ class Slime(Format):
         dumps = dumps_in(str(inner), links)
         if self._fits(dumps, forced=forced):
             reason = f"{_files(len(dumps))} of samples in {ROLLOUTS}/"
-            if train := train_files_in(str(path), links):
+            if train := train_files_in(str(path / TRAIN_DATA), links):
                 reason += f", {len(train)} of train data in {TRAIN_DATA}/"
             return [self._run_at(path, reason, links, name, (RunPart(str(inner)),))]
         dumps = dumps_in(str(path), links)
@@ -389,7 +387,6 @@ class Slime(Format):
         return [Problem(source=TRAIN_DATA, reason=f"{which} samples and no train data: {named}")]
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
-        """A dump is scanned whole."""
         if start or stop <= start:
             return
         try:
@@ -414,7 +411,6 @@ class Slime(Format):
                 yield Problem(source=source.name, reason=f"sample {position}: {reason}")
 
     def row(self, run: RunInfo, source: Source, dump: Dump, position: int) -> SampleRow:
-        """Return the row of a sample. Raises `Unusable` and `UnreadablePickle`."""
         step = dump.step if dump.step is not None else source.step
         row = row_of(dump, position, source.split or "train", step or 0)
         if key := run.reading.reward_key:
@@ -460,7 +456,6 @@ class Slime(Format):
         return None
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
-        """Load a sample with the trainer's data about it."""
         reason = "it has no such sample"
         try:
             dump = Dump.at(source.location, is_for_one=True)

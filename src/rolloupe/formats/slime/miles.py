@@ -105,7 +105,6 @@ class Miles(Slime):
     )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
-        """See `Format`: dumps, or conversations alone."""
         dumps = super().detect(path, forced=forced, link_root=link_root)
         return dumps or CONVERSATIONS_ALONE.detect(path, link_root=link_root)
 
@@ -152,18 +151,9 @@ class Miles(Slime):
         else:
             sample = COLUMNS.load(run, source, locator)
             self.add_train_rows(run, source, dump_of_columns(run, source), sample)
-        self._add_conversation(run, source, sample)
-        return sample
-
-    def raw(self, source: Source, locator: Locator) -> bytes:
-        if _is_of_lines(source):
-            return CONVERSATIONS_ALONE.raw(source, locator)
-        return (COLUMNS.raw if source.path.endswith(SUFFIX) else super().raw)(source, locator)
-
-    def _add_conversation(self, run: RunInfo, source: Source, sample: Sample) -> None:
         location = _conversations(run, source)
         if location is None or "-" in sample.row.index:
-            return
+            return sample
         records, notes = records_about(location, "sample_index", sample.row.index)
         sample.notes += notes
         conversations = [messages for record in records if (messages := _messages_of(record)) is not None]
@@ -174,6 +164,12 @@ class Miles(Slime):
             sample.response_messages = sample.row.messages
         elif conversations:
             sample.notes.append(f"{len(conversations)} conversations have its sample_index: none is shown")
+        return sample
+
+    def raw(self, source: Source, locator: Locator) -> bytes:
+        if _is_of_lines(source):
+            return CONVERSATIONS_ALONE.raw(source, locator)
+        return (COLUMNS.raw if source.path.endswith(SUFFIX) else super().raw)(source, locator)
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
         rows = []
@@ -341,7 +337,6 @@ class MilesColumns(ParquetFormat):
         )
 
     def rows_of(self, run: RunInfo, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
-        """See `RecordFormat`; decodes the texts."""
         rows = super().rows_of(run, source, record, start, length)
         if run.tokenizer:
             add_texts(run, rows, ids_of(record.get("tokens")))
@@ -370,7 +365,6 @@ class MilesColumns(ParquetFormat):
         )
 
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
-        """See `RecordFormat`: make turns of the tokens."""
         ids = ids_of(record.get("tokens"))
         strings = strings_of(run, ids) if run.tokenizer else None
         if strings is not None:

@@ -108,8 +108,10 @@ class Dump:
                 own = "", str(at)
                 objects = [record, record.get("metadata")] if isinstance(record, dict) else []
                 pairs = [pair for value in objects if isinstance(value, dict) for pair in value.items()]
-                lengths = (_text_length(value) // CHARACTERS for pair in pairs for value in pair)
-                self.budget.spend(VALUES_OF_ROW + 2 * VALUES_OF_MEMBER * len(pairs) + sum(lengths))
+                texts = [text for pair in pairs for text in pair if isinstance(text, str | bytes | Blob)]
+                lengths = (text.length if isinstance(text, Blob) else len(text) for text in texts)
+                characters = sum(length // CHARACTERS for length in lengths)
+                self.budget.spend(VALUES_OF_ROW + 2 * VALUES_OF_MEMBER * len(pairs) + characters)
                 if isinstance(record, dict):
                     group, index = (fields.name(_small(record.get(key))) for key in ("group_index", "index"))
                     group = group or fields.digest(fields.joined(self.json(record.get("prompt"))))
@@ -123,10 +125,6 @@ class Dump:
 def _small(value: Any) -> Any:
     """See `simple`; None for a long text, which is no number, no name and no word."""
     return None if isinstance(value, Blob) else simple(value)
-
-
-def _text_length(value: Any) -> int:
-    return value.length if isinstance(value, Blob) else len(value) if isinstance(value, str | bytes) else 0
 
 
 def _count(value: Any) -> int:

@@ -8,7 +8,6 @@ samples that it leaves to earlier archives: the archive is scanned again wheneve
 import contextlib
 import os
 import re
-from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -66,7 +65,6 @@ class Kind(NamedTuple):
     is_cancelled: bool = False
 
     def table(self, name: str) -> str:
-        """Return the name of a table in this form."""
         return name + self.suffix
 
     @property
@@ -96,7 +94,6 @@ class Archive(NamedTuple):
 
     @property
     def location(self) -> Location:
-        """The place to open."""
         return Location(self.path, self.root)
 
 
@@ -109,7 +106,6 @@ class Outline(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """The memory that it takes."""
         return self.ids.nbytes + self.steps.nbytes
 
 
@@ -152,7 +148,7 @@ def archives_of(run: RunInfo) -> list[Archive]:
             archives.append(_archive(Location(part.path, links_of(run)), os.path.basename(part.path)))
             continue
         for folder in FOLDERS:
-            listed = sorted(zips(os.path.join(part.path, folder), links_of(run), folder), key=_place)
+            listed = zips(os.path.join(part.path, folder), links_of(run), folder)
             archives += [_archive(entry.location, f"{folder}/{entry.name}") for entry in listed]
     return archives
 
@@ -164,23 +160,21 @@ def stamp_of(path: str) -> str:
 
 
 def zips(folder: str, links: str, kind: str) -> list[FolderEntry]:
-    """The archives in a folder that follow Telescope's naming."""
+    """List the archives in a folder that follow Telescope's naming, in merge order."""
     try:
         listed = entries(folder, links)
     except OSError:
         return []
-    pattern = _AFTERWARDS if kind == AFTERWARDS else _BLOCK
-    last = {} if kind == AFTERWARDS else _LAST
-    return [
-        entry
-        for entry in listed
-        if not entry.is_folder and not entry.refused and (entry.name in last or pattern.fullmatch(entry.name))
-    ]
-
-
-def _place(entry: FolderEntry) -> tuple[int, str]:
-    block = _BLOCK.fullmatch(entry.name)
-    return int(block["number"]) if block else _LAST.get(entry.name, 0), entry.name
+    numbers: dict[str, int] = {}
+    for name in [entry.name for entry in listed if not entry.is_folder and not entry.refused]:
+        block = _BLOCK.fullmatch(name)
+        number = int(block["number"]) if block else _LAST.get(name)
+        if kind == AFTERWARDS:
+            number = 0 if _AFTERWARDS.fullmatch(name) else None
+        if number is not None:
+            numbers[name] = number
+    own = [entry for entry in listed if entry.name in numbers]
+    return sorted(own, key=lambda entry: (numbers[entry.name], entry.name))
 
 
 def _archive(location: Location, name: str) -> Archive:
@@ -330,7 +324,10 @@ class KindTables:
         if table is not None and "raw_string" in table.column_names:
             for row, raw_column in zip(rows, taken(table.select(["raw_string"]), numbers), strict=True):
                 row.update(raw_column)
-        facts = [Facts(*pair, {}, []) for pair in zip(rows, self._prompts_of(rows), strict=True)]
+        places = [self._prompt_rows.get(tuple(row.get(name) for name in self._prompt_key), -1) for row in rows]
+        wanted = np.unique([place for place in places if place >= 0]).astype(np.int64)
+        prompts = {} if self._prompts is None else dict(zip(wanted.tolist(), taken(self._prompts, wanted), strict=True))
+        facts = [Facts(row, prompts.get(place, {}), {}, []) for row, place in zip(rows, places, strict=True)]
         for name, index in self._about.items():
             for sample, about, count in zip(facts, index.rows_of(ids), index.counts(ids), strict=True):
                 if about:
@@ -345,14 +342,6 @@ class KindTables:
         for index in self._about.values():
             weights += np.minimum(index.counts(self.ids[numbers]), MAX_ROWS)
         return weights
-
-    def _prompts_of(self, rows: Sequence[Row]) -> list[Row]:
-        if self._prompts is None:
-            return [{} for _ in rows]
-        places = [self._prompt_rows.get(tuple(row.get(name) for name in self._prompt_key)) for row in rows]
-        wanted = np.unique(np.array([place for place in places if place is not None], dtype=np.int64))
-        prompts = dict(zip(wanted.tolist(), taken(self._prompts, wanted), strict=True))
-        return [prompts.get(place, {}) if place is not None else {} for place in places]
 
 
 def texts(table: pa.Table, name: str) -> list[str]:

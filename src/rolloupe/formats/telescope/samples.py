@@ -242,9 +242,15 @@ def response_turns(facts: Facts, texts: UnpackedTexts) -> list[Turn]:
     for place, generations in sorted(_by_place(facts.about.get("generations", [])).items()):
         for number, generation in enumerate(generations):
             turn = _generation(generation, place, texts, cards.get(place, []) if not number else [])
-            if not number:
-                _inform(turn, infos.get(place, []), metrics.get(place, []))
             turns.append(turn)
+            for row in infos.get(place, []) if not number else []:
+                key, call = str(row.get("info_key") or "info"), fields.integer(row.get("tool_call_idx"))
+                key = f"{key} (call {call})" if call is not None and call >= 0 else key
+                value: Any = row.get("info_value")
+                turn.logs[key] = f"{turn.logs[key]}\n{value}" if key in turn.logs else value
+            for row in metrics.get(place, []) if not number else []:
+                if (measured := fields.number(row.get("value"))) is not None:
+                    turn.metrics[str(row.get("metric_name") or "metric")] = measured
         turns += answer_turns(answers.pop(place, []), answered.pop(place, []), texts)
     for place in sorted({*answers, *answered}):  # of missing generations
         turns += answer_turns(answers.get(place, []), answered.get(place, []), texts)
@@ -264,7 +270,7 @@ def _by_place(rows: Iterable[Row], *, answered: bool = False) -> dict[Place, lis
 def _generation(row: Row, place: Place, texts: UnpackedTexts, calls: Sequence[Row]) -> Turn:
     timed = any(fields.number(row.get(name)) for name in TIMINGS)
     names = (*(TIMINGS if timed else ()), "prompt_tokens")
-    metrics = {name: number for name in names if (number := fields.number(row.get(name))) is not None}
+    metrics = fields.numbers({name: row.get(name) for name in names})
     server = fields.integer(row.get("server_id"))
     logs = {"server_id": server} if server is not None and server >= 0 else {}
     request = row.get("vllm_request_id")
@@ -300,18 +306,6 @@ def _with_calls(parts: list[Part], calls: Sequence[Row]) -> list[Part]:
         shown = str(row.get("raw_text") or text.call_text(card))
         parts.append(Part(kind="tool_call", text=shown, raw="", call=card))
     return parts
-
-
-def _inform(turn: Turn, infos: Sequence[Row], metrics: Sequence[Row]) -> None:
-    for row in infos:
-        key = str(row.get("info_key") or "info")
-        call = fields.integer(row.get("tool_call_idx"))
-        key = f"{key} (call {call})" if call is not None and call >= 0 else key
-        value: Any = row.get("info_value")
-        turn.logs[key] = f"{turn.logs[key]}\n{value}" if key in turn.logs else value
-    for row in metrics:
-        if (number := fields.number(row.get("value"))) is not None:
-            turn.metrics[str(row.get("metric_name") or "metric")] = number
 
 
 def label_of(answers: Sequence[Row]) -> str:

@@ -318,7 +318,12 @@ def _tie_triples(
         fitting = [alike for alike in by_facts.get(_shown(step.get("reward")), []) if _fits(alike.facts, step)]
         first = fitting[0] if fitting else None
         is_one = all(alike.is_one and alike.turns == fitting[0].turns for alike in fitting)
-        if first and is_one and _length_fits(first.response, step):
+        size_bytes = sum(len(verbatim(turn).encode()) for turn in first.response) if first else 0
+        tokens = fields.count(step.get("ac_len"))
+        length_fits = tokens is None or (
+            tokens <= size_bytes + MAX_TOKENS_BEYOND_BYTES and (tokens > 0 or not size_bytes)
+        )
+        if first and is_one and length_fits:
             alone = "alone" if sum(alike.number for alike in fitting) == 1 else "and of others with the same text"
             reason = f"reward, format and correct are those of this trajectory {alone}"
             candidate, parts = Tied(first.turns, True, reason), [alike.nodes for alike in fitting]
@@ -357,11 +362,6 @@ def _fits(facts: dict[str, str], step: Record) -> bool:
     metrics = fields.numbers(step.get("metrics"))
     shared = [(facts[logged], metrics[key]) for logged, key in _FLAGS.items() if logged in facts and key in metrics]
     return all(fact == str(bool(value)) for fact, value in shared)
-
-
-def _length_fits(response: Sequence[Turn], step: Record) -> bool:
-    tokens, size_bytes = fields.count(step.get("ac_len")), sum(len(verbatim(turn).encode()) for turn in response)
-    return tokens is None or (tokens <= size_bytes + MAX_TOKENS_BEYOND_BYTES and (tokens > 0 or not size_bytes))
 
 
 def _tie_by_text(logged: list[list[Turn]], group: dict[str, Record], untied: set[str], check: Check) -> dict[str, Tied]:
