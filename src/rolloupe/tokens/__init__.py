@@ -58,7 +58,7 @@ from rolloupe.tokens.sample_tokens import hide_masked as hide_masked
 from rolloupe.tokens.sample_tokens import most_tokens as most_tokens
 from rolloupe.tokens.sample_tokens import token_count as token_count
 from rolloupe.tokens.sample_tokens import tokens_of as tokens_of
-from rolloupe.tokens.sample_tokens import values_between as values_between
+from rolloupe.tokens.sample_tokens import values_of as values_of
 from rolloupe.tokens.series import DIFFERENCE as DIFFERENCE
 from rolloupe.tokens.series import POLICY as POLICY
 from rolloupe.tokens.series import Origin as Origin

@@ -100,7 +100,7 @@ def tokens_of(sample: Sample) -> SampleTokens:
     total = token_count(sample)
     return SampleTokens(
         total,
-        {series.name: values_between(series, 0, total) for series in sample.series},
+        {series.name: values_of(series, total) for series in sample.series},
         frozenset(series.name for series in sample.series if series.is_derived),
         np.array(sample.token_ids, np.int64) if sample.token_ids else None,
         sample.token_strings,
@@ -108,12 +108,11 @@ def tokens_of(sample: Sample) -> SampleTokens:
     )
 
 
-def values_between(series: TokenSeries, start: int, stop: int) -> Floats:
-    """Return the values of the tokens `start` to `stop`, NaN where the series has none."""
-    values = np.full(stop - start, np.nan)
-    first, last = max(series.offset, start), min(series.offset + len(series.values), stop)
-    if first < last:
-        values[first - start : last - start] = np.asarray(series.values)[first - series.offset : last - series.offset]
+def values_of(series: TokenSeries, total: int) -> Floats:
+    """Return the values of all tokens of a sample, NaN where the series has none."""
+    values = np.full(total, np.nan)
+    own = np.asarray(series.values)[: max(0, total - series.offset)]
+    values[series.offset : series.offset + len(own)] = own
     return values
 
 

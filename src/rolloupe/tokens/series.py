@@ -125,23 +125,19 @@ EPSILON = 1e-4
 """Added to the standard deviation, as TRL and Telescope do."""
 
 
-def group_advantages(rewards: Floats, *, by_std: bool = True, ddof: int = 1, epsilon: float = EPSILON) -> Floats:
-    """Return `r - mean`, with `by_std` divided by `std + epsilon`, shape (N,), for the N rewards of a group.
+def group_advantages(rewards: Floats) -> Floats:
+    """Return `(r - mean) / (std + EPSILON)`, shape (N,), for the N rewards of a group.
 
-    NaN rewards count nowhere and stay NaN. A group without spread has advantages of 0, as has a group of fewer members
-    than `ddof` + 1. Sources: GRPO (Shao et al. 2024); Dr. GRPO (Liu et al. 2025) leaves the deviation out. Frameworks
-    differ in `ddof` and `epsilon`: Telescope has 1 and 1e-4.
+    NaN rewards count nowhere and stay NaN. A group without spread has advantages of 0, as has a group of one. Source:
+    GRPO (Shao et al. 2024), with the sample standard deviation, as in Telescope.
     """
     known = rewards[~np.isnan(rewards)]
     if not known.size:
         return rewards.copy()
     with np.errstate(over="ignore", invalid="ignore"):
         mean = known[0] if (known == known[0]).all() else known.mean()  # which may be off by a rounding error
-        centred: Floats = rewards - mean
-        if not by_std:
-            return centred
-        std = float(known.std(ddof=ddof)) if known.size > ddof else 0.0
-        advantages: Floats = centred / (std + epsilon)
+        std = float(known.std(ddof=1)) if known.size > 1 else 0.0
+        advantages: Floats = (rewards - mean) / (std + EPSILON)
         return advantages
 
 
@@ -234,7 +230,7 @@ _FORMULAS: dict[str, tuple[Inputs, Callable[..., Floats]]] = {
 
 
 def computed_series(
-    recorded: Mapping[str, Floats], loss_mask: Floats | None = None, starts: Starts | None = None
+    recorded: Mapping[str, Floats], loss_mask: Floats | None, starts: Starts | None
 ) -> dict[str, Floats]:
     """Return every series that follows from the recorded ones, all of shape (T,), whether it was recorded or not.
 

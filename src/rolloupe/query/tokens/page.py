@@ -27,7 +27,7 @@ OWN = ("id", "text", "role", "mask", "top_logprobs")
 
 def series_of(sample: Sample, total: int) -> list[SampleSeries]:
     """Return the recorded series of a sample, then derived ones, then differences: see `tokens.completed`."""
-    recorded = {series.name: tokens.values_between(series, 0, total) for series in sample.series}
+    recorded = {series.name: tokens.values_of(series, total) for series in sample.series}
     by_framework = [series.name for series in sample.series if not series.is_derived]
     return tokens.completed(recorded, by_framework, sample.row.advantage, group_advantage=sample.group_advantage)
 
