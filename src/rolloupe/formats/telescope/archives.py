@@ -121,8 +121,8 @@ class Merged(NamedTuple):
 
 NOTHING = Outline(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), MISSING)
 
-_outlines: Lru[str, tuple[tuple[int, int, int], Outline]] = Lru(total=_KEPT_BYTES, least=1)
-_merged: Lru[str, tuple[object, Merged]] = Lru(64)
+OUTLINES: Lru[str, tuple[tuple[int, int, int], Outline]] = Lru(total=_KEPT_BYTES, least=1)
+MERGED: Lru[str, tuple[object, Merged]] = Lru(64)
 
 
 def tables_of(location: Location) -> Tables:
@@ -193,13 +193,13 @@ def merged(run: RunInfo) -> Merged:
     archives = archives_of(run)
     summary = os.path.join(run.root, SUMMARY)
     key = (tuple(archives), _state(summary))
-    cached = _merged.get(run.root)
+    cached = MERGED.get(run.root)
     if cached is not None and cached[0] == key:
         return cached[1]
     summary_values = read_json(Location(summary, links_of(run))) if is_file(summary) else None
     last = summary_values.get("steps/last_training_step") if isinstance(summary_values, dict) else None
     whole = _merge(archives, last if isinstance(last, int) and not isinstance(last, bool) else MISSING)
-    _merged.put(run.root, (key, whole))
+    MERGED.put(run.root, (key, whole))
     return whole
 
 
@@ -219,13 +219,13 @@ def _merge(archives: list[Archive], trained: int) -> Merged:
 
 def outline_of(archive: Archive) -> Outline:
     """The facts about an archive that a merge needs; empty for one that cannot be opened."""
-    cached = _outlines.get(archive.path)
+    cached = OUTLINES.get(archive.path)
     if cached is not None and cached[0] == archive.state:
         return cached[1]
     outline = NOTHING
     with contextlib.suppress(Unreadable):
         outline = _outlined(tables_of(archive.location))
-    _outlines.put(archive.path, (archive.state, outline), outline.nbytes)
+    OUTLINES.put(archive.path, (archive.state, outline), outline.nbytes)
     return outline
 
 
