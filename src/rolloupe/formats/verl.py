@@ -145,21 +145,21 @@ class Verl(NamedRows, PromptRuns):
 
     def sources(self, run: RunInfo) -> list[Source]:
         """A part beside the run's own folder is named after its folder."""
-        found = []
+        sources = []
         for part in run.parts:
             if is_file(part.path):
                 place = Location(part.path, links_of(run))
-                found.append(_source(place, Path(part.path).name, part.split))
+                sources.append(_source(place, Path(part.path).name, part.split))
                 continue
             links = links_of(run) if is_below(part.path, links_of(run)) else part.path
             prefix = "" if part.path == run.root else f"{Path(part.path).name}/"
             listed = _of_steps(part.path, links) or (files(part.path, links, SUFFIX) if run.reading.format else [])
             evals = _overwritten(listed) if part.split is None else set()
-            found += [
+            sources += [
                 _source(entry.location, prefix + entry.name, "eval/validation" if entry.path in evals else part.split)
                 for entry in listed
             ]
-        return found
+        return sources
 
     def roles(self, record: Record) -> Roles:
         """See `NamedRows`: verl's own names, whatever other columns are called."""
@@ -194,16 +194,16 @@ class Verl(NamedRows, PromptRuns):
         folder = Path(folder_of(run))
         for above in (folder, *list(folder.parents)[:2]):
             for place in (above / ".hydra", above):
-                found = yaml_settings(read_text(file_of(str(place), "config.yaml", str(above)), MAX_CONFIG_BYTES))
-                if "actor_rollout_ref" in found or "actor" in found:
-                    return found
+                settings = yaml_settings(read_text(file_of(str(place), "config.yaml", str(above)), MAX_CONFIG_BYTES))
+                if "actor_rollout_ref" in settings or "actor" in settings:
+                    return settings
         return {}
 
 
 def _of_steps(folder: str, link_root: str) -> list[FolderEntry]:
     """The files named by a step, in the order of steps."""
-    found = [entry for entry in files(folder, link_root, SUFFIX) if _STEP.fullmatch(stem(entry.name))]
-    return sorted(found, key=lambda entry: fields.step_in(stem(entry.name)) or 0)
+    listed = [entry for entry in files(folder, link_root, SUFFIX) if _STEP.fullmatch(stem(entry.name))]
+    return sorted(listed, key=lambda entry: fields.step_in(stem(entry.name)) or 0)
 
 
 def _source(place: Location, name: str, split: str | None) -> Source:

@@ -145,20 +145,20 @@ def parts(text: str, role: str = "assistant") -> list[Part]:
     for number, (_, _, word) in enumerate(tokens):
         ends[CHANNEL if word.startswith(CHANNEL) else START if word.startswith(START) else word].append(number)
     marked = _MarkedText(text, tokens, ends)
-    found: list[Part] = []
-    position, number = _leading_thought(text, tokens, found)
-    while number < len(tokens) and len(found) < MAX_PARTS:
+    pieces: list[Part] = []
+    position, number = _leading_thought(text, tokens, pieces)
+    while number < len(tokens) and len(pieces) < MAX_PARTS:
         token = tokens[number]
         if token.start < position or (token.word in CLOSINGS and token.word not in MARKERS):
             number += 1
             continue
         if token.word.startswith(CHANNEL):
-            position, number = _message(marked, number, position, role, found)
+            position, number = _message(marked, number, position, role, pieces)
             continue
-        _plain(text[position : token.start], found)
-        position, number = _part(marked, number, found)
-    _plain(text[position:], found)
-    return found
+        _plain(text[position : token.start], pieces)
+        position, number = _part(marked, number, pieces)
+    _plain(text[position:], pieces)
+    return pieces
 
 
 def is_stripped(text: str) -> bool:
@@ -167,7 +167,7 @@ def is_stripped(text: str) -> bool:
 
 
 def _stripped(text: str) -> list[Part]:
-    found: list[Part] = []
+    pieces: list[Part] = []
     headers = list(islice(_BARE_HEADER.finditer(text), MAX_PARTS))
     for header, after in pairwise([*headers, None]):
         assert header is not None
@@ -175,16 +175,16 @@ def _stripped(text: str) -> list[Part]:
         inner, raw = text[header.end() : stop], text[header.start() : stop]
         if header["to"]:
             call = call_to(header["to"], header[0], inner)
-            found.append(Part(kind="tool_call", text=inner.strip("\n"), raw=raw, call=call, closed=not call.error))
+            pieces.append(Part(kind="tool_call", text=inner.strip("\n"), raw=raw, call=call, closed=not call.error))
         elif header["channel"] == "analysis":
-            found.append(Part(kind="think", text=inner.strip("\n"), raw=raw))
+            pieces.append(Part(kind="think", text=inner.strip("\n"), raw=raw))
         else:
-            found.append(Part(kind="marker", text=header[0]))
-            _plain(inner, found)
-    return found
+            pieces.append(Part(kind="marker", text=header[0]))
+            _plain(inner, pieces)
+    return pieces
 
 
-def _leading_thought(text: str, tokens: list[Marker], found: list[Part]) -> tuple[int, int]:
+def _leading_thought(text: str, tokens: list[Marker], pieces: list[Part]) -> tuple[int, int]:
     """A closing think delimiter without an opening one: the prompt ended within the thought."""
     for number, token in enumerate(tokens):
         if token.word.startswith(CHANNEL) or (token.word in BLOCKS and BLOCKS[token.word][1] == "think"):
@@ -192,43 +192,43 @@ def _leading_thought(text: str, tokens: list[Marker], found: list[Part]) -> tupl
         if token.word in THINK_ENDS:
             inner, raw = text[: token.start], text[: token.stop]
             if inner.strip():
-                found.append(Part(kind="think", text=inner.strip("\n"), raw=raw))
+                pieces.append(Part(kind="think", text=inner.strip("\n"), raw=raw))
             else:  # a template that switches thinking off closes a thought that never began
-                found.append(Part(kind="marker", text=raw))
+                pieces.append(Part(kind="marker", text=raw))
             return token.stop, number + 1
     return 0, 0
 
 
-def _part(marked: _MarkedText, number: int, found: list[Part]) -> tuple[int, int]:
+def _part(marked: _MarkedText, number: int, pieces: list[Part]) -> tuple[int, int]:
     """Append the part that begins with a delimiter; return where the next begins, in the text and among the tokens."""
     text, tokens, ends = marked
     token = tokens[number]
     if token.word.startswith(images.SCHEME):
         label = images.label(token.word)
-        found.append(Part(kind="image", text=label, raw=token.word, media=token.word))
+        pieces.append(Part(kind="image", text=label, raw=token.word, media=token.word))
         return token.stop, number + 1
     if token.word in _RUN:
         match = _RUN[token.word].match(text, token.start)
         stop = match.end() if match else token.stop
         times = (stop - token.start) // len(token.word)
         label = token.word if times == 1 else f"{token.word} × {times:,}"
-        found.append(Part(kind="placeholder", text=label, raw=text[token.start : stop]))
+        pieces.append(Part(kind="placeholder", text=label, raw=text[token.start : stop]))
         return stop, number + times
     if token.word not in BLOCKS:
-        found.append(Part(kind="marker", text=token.word))
+        pieces.append(Part(kind="marker", text=token.word))
         return token.stop, number + 1
     closing, kind = BLOCKS[token.word]
     later = ends[closing]
     at = bisect_right(later, number)
     if at == len(later):
-        found.append(_block(kind, text[token.stop :], text[token.start :], closed=False))
+        pieces.append(_block(kind, text[token.stop :], text[token.start :], closed=False))
         return len(text), len(tokens)
     end = tokens[later[at]]
-    found.append(_block(kind, text[token.stop : end.start], text[token.start : end.stop], closed=True))
+    pieces.append(_block(kind, text[token.stop : end.start], text[token.start : end.stop], closed=True))
     return end.stop, later[at] + 1
 
 
-def _message(marked: _MarkedText, number: int, position: int, role: str, found: list[Part]) -> tuple[int, int]:
+def _message(marked: _MarkedText, number: int, position: int, role: str, pieces: list[Part]) -> tuple[int, int]:
     """Append what a message of harmony is: a thought or a call; of any other, append its header as a marker.
 
     The header names the recipient, or the text before it does, behind the role.
@@ -237,13 +237,13 @@ def _message(marked: _MarkedText, number: int, position: int, role: str, found: 
     token = tokens[number]
     before = _RECIPIENT.search(text, max(position, token.start - 130), token.start)
     begin = before.start() if before else token.start
-    _plain(text[position:begin], found)
+    _plain(text[position:begin], pieces)
     header = _ADDRESSED.match(token.word)
     recipient = (header and header["to"]) or (before["to"] if before else "")
     is_call = bool(recipient) and recipient not in _NO_TOOLS
     is_thought = not recipient and header is not None and header["channel"] == "analysis"
     if role in ASKING or not (is_call or is_thought):
-        found.append(Part(kind="marker", text=text[begin : token.stop]))
+        pieces.append(Part(kind="marker", text=text[begin : token.stop]))
         return token.stop, number + 1
     later = [ends[word][at] for word in _ENDS_OF_MESSAGES if (at := bisect_right(ends[word], number)) < len(ends[word])]
     end = min(later, default=len(tokens))
@@ -254,7 +254,7 @@ def _message(marked: _MarkedText, number: int, position: int, role: str, found: 
     call = call_to(recipient, token.word, inner) if is_call else None
     closed = bool(later) or (call is not None and not call.error)
     kind: PartKind = "tool_call" if is_call else "think"
-    found.append(Part(kind=kind, text=inner.strip("\n"), raw=text[begin:stop], call=call, closed=closed))
+    pieces.append(Part(kind=kind, text=inner.strip("\n"), raw=text[begin:stop], call=call, closed=closed))
     return stop, end
 
 
@@ -264,6 +264,6 @@ def _block(kind: PartKind, inner: str, raw: str, *, closed: bool) -> Part:
     return Part(kind=kind, text=text, raw=raw, call=call, closed=closed)
 
 
-def _plain(text: str, found: list[Part]) -> None:
+def _plain(text: str, pieces: list[Part]) -> None:
     if text:
-        found.append(Part(kind="text", text=text))
+        pieces.append(Part(kind="text", text=text))

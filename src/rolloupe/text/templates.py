@@ -189,14 +189,14 @@ def _is_empty(turn: Turn) -> bool:
 def _starts(text: str, places: Collection[int] | None) -> tuple[re.Pattern[str] | None, list[Start]]:
     """Return all turn starts of the template whose first one comes first."""
     if places is None:
-        found = []
+        firsts = []
         for beginning, expression in _FIRSTS.items():
             at = text.find(beginning[-1])
             if at >= 0 and (match := expression.search(text, max(0, at + 1 - len(beginning)))):
-                found.append(match.start())
+                firsts.append(match.start())
     else:
-        found = [at for at in places if begins_turn(text, at)]
-    first = min(found, default=None)
+        firsts = [at for at in places if begins_turn(text, at)]
+    first = min(firsts, default=None)
     if first is None and (places is not None or not is_bare(text)):
         return None, []
     if first is None and not _is_of_lines(text):
@@ -210,16 +210,16 @@ def _bare_starts(text: str, prompt: str) -> list[Start]:
 
     Any other such word is a part of its turn.
     """
-    found: list[Start] = []
+    starts: list[Start] = []
     asked: list[Start] = []
     for start in _starts_in(text, BARE, 0) if _is_of_lines(prompt) else _glued(text, "assistant"):
         if start.role != "assistant":
             asked.append(start)
         elif asked:
-            found += [*asked, start]
+            starts += [*asked, start]
             asked = []
     results = (s for s in asked if text.startswith(BARE_RESULT, s.body) or text.startswith(GLUED_RESULTS, s.at))
-    return [*found, *results]
+    return [*starts, *results]
 
 
 def _glued(text: str, role: str = "") -> list[Start]:
@@ -227,18 +227,18 @@ def _glued(text: str, role: str = "") -> list[Start]:
 
     Before the first one is a turn of `role`. A word behind a blank or at the beginning of a line is prose.
     """
-    found: list[Start] = []
+    starts: list[Start] = []
     for match in GLUED.finditer(text):
         at, word = match.start(), match["role"]
         before = text[at - 1 : at]
         is_end = not before.isspace() if before else not role
         is_end = is_end or (role == "system" and text.endswith("\n\n", 0, at))  # no message but the date
         if word in _NEXT[role] and is_end and not text.endswith(_COMPOUNDS, max(0, at - 16), at):
-            found.append(Start(at, _role(word), match.end()))
+            starts.append(Start(at, _role(word), match.end()))
             role = word
-        if len(found) >= MAX_TURNS:
+        if len(starts) >= MAX_TURNS:
             break
-    return found
+    return starts
 
 
 def _glued_turns(text: str) -> list[Start]:
@@ -255,22 +255,22 @@ def _template(text: str, first: int) -> re.Pattern[str]:
 
 
 def _starts_in(text: str, pattern: re.Pattern[str], first: int, places: Collection[int] | None = None) -> list[Start]:
-    found: list[Start] = []
+    starts: list[Start] = []
     for match in pattern.finditer(text, first):
         if places is not None and match.start() not in places:
             continue
-        if not found and match["role"].startswith("[/"):  # ends a turn that never began
+        if not starts and match["role"].startswith("[/"):  # ends a turn that never began
             continue
-        found.append(Start(match.start(), _role(match["role"]), match.end()))
+        starts.append(Start(match.start(), _role(match["role"]), match.end()))
         if match["role"] == "[INST]" and (system := _SYSTEM.match(text, match.end())):
             end = _SYSTEM_END.search(text, system.end(), system.end() + MAX_SYSTEM_CHARS)
             if end:
-                found[-1] = Start(match.start(), "system", system.end())
-                found.append(Start(end.start(), "user", end.end()))
-        if len(found) >= MAX_TURNS:
+                starts[-1] = Start(match.start(), "system", system.end())
+                starts.append(Start(end.start(), "user", end.end()))
+        if len(starts) >= MAX_TURNS:
             break
     kept: list[Start] = []
-    for start in found:
+    for start in starts:
         if not kept or start.at >= kept[-1].body:  # not inside an earlier one
             kept.append(start)
     return kept

@@ -101,12 +101,12 @@ def under_mask(values: NDArray[Any], mask: NDArray[Any] | None) -> Floats:
 
     The two are aligned at their ends, since the response is last: values before the start of a mask do not count.
     """
-    found = values.astype(np.float64)
+    shown = values.astype(np.float64)
     if mask is not None:
-        covered = min(len(found), len(mask))
-        found[: len(found) - covered] = np.nan
-        found[len(found) - covered :][~counts(mask[len(mask) - covered :])] = np.nan
-    return found
+        covered = min(len(shown), len(mask))
+        shown[: len(shown) - covered] = np.nan
+        shown[len(shown) - covered :][~counts(mask[len(mask) - covered :])] = np.nan
+    return shown
 
 
 def beside(values: Floats, shown: Floats) -> "array[float] | None":

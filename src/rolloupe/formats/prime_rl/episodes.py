@@ -135,7 +135,7 @@ def _node(record: Record, index: int) -> EpisodeNode:
         record=record,
         parent=parent if parent is not None and parent < index else None,
         is_sampled=record.get("sampled") is True,
-        ids=[-1 if (found := fields.count(value)) is None else found for value in ids[:length]],
+        ids=[-1 if (token_id := fields.count(value)) is None else token_id for value in ids[:length]],
         mask=flags,
         sampled_tokens=flags.count(True),
         is_cut=len(ids) != len(mask),
@@ -283,12 +283,12 @@ def streams(folder: str, link_root: str) -> list[Stream]:
     listed = files(folder, link_root)
     indexes = {entry.name.removesuffix(INDEX): entry.location for entry in listed if entry.name.endswith(INDEX)}
     plain = {stem(entry.name): entry for entry in listed if not entry.name.endswith(INDEX)}
-    found = [Stream(name, indexes.get(name), {0: entry}) for name, entry in plain.items()]
+    by_producer = [Stream(name, indexes.get(name), {0: entry}) for name, entry in plain.items()]
     for producer in folders(folder, link_root):
         chunks = {int(stem(e.name)): e for e in files(producer.path, link_root) if stem(e.name).isdecimal()}
         if chunks:
-            found.append(Stream(producer.name, indexes.get(producer.name), chunks))
-    return sorted(found, key=lambda stream: stream.producer)
+            by_producer.append(Stream(producer.name, indexes.get(producer.name), chunks))
+    return sorted(by_producer, key=lambda stream: stream.producer)
 
 
 def annotations_of(some: Iterable[Stream], trace_id: str) -> tuple[list[Record], list[str]]:
@@ -329,10 +329,10 @@ def _indexed(stream: Stream, listing: Location, trace_id: str, notes: list[str])
 
 def merged_info(records: Iterable[Record]) -> Record:
     """Merge the annotations of a trace as a whole; the newer of two values for one key wins."""
-    found: Record = {}
+    merged: Record = {}
     for record in records:
-        found = _merged(found, as_dict(record.get("info")))
-    return found
+        merged = _merged(merged, as_dict(record.get("info")))
+    return merged
 
 
 def _merged(old: Record, new: Record, depth: int = 8) -> Record:

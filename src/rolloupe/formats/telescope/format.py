@@ -130,11 +130,11 @@ class Telescope(Format):
         if is_one_file(path):
             fits = path.suffix == ".zip" and (forced or _fits(alone(path)))
             return [self._run(path, "one archive", "")] if fits else []
-        found = {folder: zips(str(path / folder), links, folder) for folder in FOLDERS}
-        archives = [entry.location for listed in found.values() for entry in listed]
+        listed_by_folder = {folder: zips(str(path / folder), links, folder) for folder in FOLDERS}
+        archives = [entry.location for listed in listed_by_folder.values() for entry in listed]
         if not archives or not (forced or any(map(_fits, archives[:4]))):
             return []
-        places = ", ".join(f"{len(listed)} in {folder}/" for folder, listed in found.items() if listed)
+        places = ", ".join(f"{len(listed)} in {folder}/" for folder, listed in listed_by_folder.items() if listed)
         return [self._run(path, f"archives of Telescope: {places}", links)]
 
     def _run(self, path: Path, reason: str, links: str) -> RunInfo:

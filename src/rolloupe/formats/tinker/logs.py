@@ -146,7 +146,7 @@ def join(root: LogNode, records: Iterable[Record], split: str, step: int, check:
             (name,) = fitting
             untied = {index for index in groups[name] if (name, index) not in tied}
             group_ties, seen = _in_group(section, groups[name], untied, check)
-            tied |= {(name, index): found for index, found in group_ties.items()}
+            tied |= {(name, index): candidate for index, candidate in group_ties.items()}
             used |= seen
     loose = [
         LoggedTranscript(split=split, step=step, title=title, turns=logged.node.turns, at=".".join(map(str, logged.at)))
@@ -158,9 +158,9 @@ def join(root: LogNode, records: Iterable[Record], split: str, step: int, check:
 
 def texts_of(root: LogNode, split: str, step: int) -> list[LoggedTranscript]:
     """Return texts logged outside conversations, each as the one turn of a transcript."""
-    found = list(texts(root))
-    turns = [Turn(role=logged.node.kind, parts=[Part(kind="text", text=words)]) for logged, words in found]
-    titled = _titled(root, (logged for logged, _ in found))
+    pieces = list(texts(root))
+    turns = [Turn(role=logged.node.kind, parts=[Part(kind="text", text=words)]) for logged, words in pieces]
+    titled = _titled(root, (logged for logged, _ in pieces))
     return [
         LoggedTranscript(split=split, step=step, title=title, turns=[turn], at=".".join(map(str, logged.at)))
         for (title, logged), turn in zip(titled, turns, strict=True)
@@ -187,15 +187,15 @@ def _sections(node: LogNode) -> list[LogNode]:
 
 
 def _by_attributes(root: LogNode, groups: dict[str, dict[str, Record]]) -> tuple[dict[Place, Tied], set[int]]:
-    found: dict[Place, list[tuple[int, Logged]]] = {}
+    pieces: dict[Place, list[tuple[int, Logged]]] = {}
     for logged in conversations(root):
         indices = _indices(logged)
         group, index = indices.get("group"), indices.get("index")
         if group is not None and index is not None and index in groups.get(group, {}):
-            found.setdefault((group, index), []).append((fields.integer(indices.get("turn")) or 0, logged))
+            pieces.setdefault((group, index), []).append((fields.integer(indices.get("turn")) or 0, logged))
     tied: dict[Place, Tied] = {}
     used: set[int] = set()
-    for place, parts in found.items():
+    for place, parts in pieces.items():
         turns: list[Turn] = []
         for _, logged in sorted(parts, key=lambda part: part[0]):
             logged_turns = logged.node.turns
@@ -210,7 +210,7 @@ def _by_attributes(root: LogNode, groups: dict[str, dict[str, Record]]) -> tuple
 
 def _indices(logged: Logged) -> dict[str, str]:
     """Return the place that the nodes around a conversation declare; a new group resets everything else."""
-    found: dict[str, str] = {}
+    indices: dict[str, str] = {}
     for node in (*logged.path, logged.node):
         attrs = {key.lower().removeprefix("data-").replace("_", "-"): value for key, value in node.attrs.items()}
         if ASIDE in attrs:
@@ -219,8 +219,8 @@ def _indices(logged: Logged) -> dict[str, str]:
             value = next((attrs[name] for name in names if name in attrs), None)
             if value is not None:
                 inner = list(_INDICES)[list(_INDICES).index(what) + 1 :]
-                found = {key: index for key, index in found.items() if key not in inner} | {what: value}
-    return found
+                indices = {key: index for key, index in indices.items() if key not in inner} | {what: value}
+    return indices
 
 
 # By the numbers of a group
@@ -229,21 +229,21 @@ def _indices(logged: Logged) -> dict[str, str]:
 def _facts_of_section(section: LogNode) -> _Facts:
     """Return an outline's data on a group; an empty value, which no group fits, if it shows no trajectory."""
     details = next((node for node in _sections(section) if node.title == "Trajectory Details"), None)
-    found = {}
+    facts = {}
     for trajectory in _sections(details) if details else []:
         if match := _TRAJECTORY.fullmatch(trajectory.title):
             turns = [n for part in _sections(trajectory) for n in _sections(part) if _TURN.fullmatch(n.title)]
             tables = [next((table_of(n) for n in turn.children if n.title == "Step stats"), {}) for turn in turns]
-            found[match[1]] = tuple(
+            facts[match[1]] = tuple(
                 (table.get("ob_len", ""), table.get("ac_len", ""), table.get("step_reward", "")) for table in tables
             )
-    return frozenset(found.items())
+    return frozenset(facts.items())
 
 
 def _shown(value: object) -> str:
     """Return a number as the cookbook's tables show it."""
-    found = fields.number(value)
-    return "" if found is None else f"{found:.3f}"
+    number = fields.number(value)
+    return "" if number is None else f"{number:.3f}"
 
 
 def _in_group(
@@ -261,8 +261,8 @@ def _in_group(
         return _tie_triples(triples, group, untied, check)
     if len(in_section) != len(group):
         return {}, set()
-    found = _tie_by_text([logged.node.turns for logged in in_section], group, untied, check)
-    return found, _nodes_of(in_section, found.values())
+    tied = _tie_by_text([logged.node.turns for logged in in_section], group, untied, check)
+    return tied, _nodes_of(in_section, tied.values())
 
 
 def _nodes_of(logged: list[Logged], tied: Iterable[Tied]) -> set[int]:
@@ -424,8 +424,8 @@ def beside(path: str, suffix: str, other: str) -> str:
 def has_log(run: RunInfo, rollouts: str) -> bool:
     """True if a log of the trainer lies beside a file of the step's rollouts."""
     is_named = plain_name(rollouts).endswith(ROLLOUTS)
-    found = [beside(rollouts, ROLLOUTS, other) for other in (TREE, PAGE)] if is_named else []
-    return any(is_file(path) and is_below(os.path.realpath(path), links_of(run)) for path in found)
+    paths = [beside(rollouts, ROLLOUTS, other) for other in (TREE, PAGE)] if is_named else []
+    return any(is_file(path) and is_below(os.path.realpath(path), links_of(run)) for path in paths)
 
 
 def tied_to(run: RunInfo, rollouts: str, split: str, step: int, record: Record) -> Tied | None:
@@ -433,8 +433,8 @@ def tied_to(run: RunInfo, rollouts: str, split: str, step: int, record: Record) 
     place = place_of(record)
     if place is None or not plain_name(rollouts).endswith(ROLLOUTS):
         return None
-    found = joined(run, beside(rollouts, ROLLOUTS, TREE), rollouts, split, step)
-    return found.tied.get(place) if found else None
+    whole = joined(run, beside(rollouts, ROLLOUTS, TREE), rollouts, split, step)
+    return whole.tied.get(place) if whole else None
 
 
 def joined(run: RunInfo, tree: str, rollouts: str, split: str, step: int) -> Joined | None:
