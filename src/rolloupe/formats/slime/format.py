@@ -123,9 +123,9 @@ class DumpFile(NamedTuple):
 class TrainFile(NamedTuple):
     """The trainer's data about the samples of a step, of all ranks or of one."""
 
-    location: Location
     step: int
     rank: int
+    location: Location
 
 
 def dump_of(location: Location) -> DumpFile:
@@ -171,8 +171,7 @@ def dumps_in(folder: str, links: str) -> Sequence[DumpFile]:
 def train_files_in(folder: str, links: str) -> Sequence[TrainFile]:
     """List the dumps of train data in a folder, in the order of steps and ranks."""
     matches = [(e.location, match) for e in files(folder, links, ENDING) if (match := _TRAIN.fullmatch(e.name))]
-    train_files = [TrainFile(place, int(match["step"]), int(match["rank"] or 0)) for place, match in matches]
-    return sorted(train_files, key=lambda file: (file.step, file.rank, file.location))
+    return sorted(TrainFile(int(match["step"]), int(match["rank"] or 0), place) for place, match in matches)
 
 
 def dumps_of(part: RunPart, links: str) -> Sequence[DumpFile]:

@@ -255,7 +255,7 @@ def _extra(dump: Dump, record: Record, row: SampleRow) -> dict[str, Any]:
         if is_shown:
             continue
         shown = dump.json(value)
-        if name not in row.metrics and not any(shown is empty or shown == empty for empty in _EMPTY):
+        if name not in row.metrics and shown not in _EMPTY:
             extra[name] = shown
     return extra
 
@@ -296,16 +296,6 @@ class Shard(NamedTuple):
 
     rank: int = 0
     size: int = 1
-    is_known: bool = True
-    """False for a dump from before miles recorded it."""
-
-    @classmethod
-    def of(cls, root: dict[Any, Any]) -> "Shard":
-        """Read it from a dump."""
-        rank, size = (fields.count(simple(root.get(key))) for key in ("cp_rank", "cp_size"))
-        if rank is None or not size or root.get("qkv_format") not in (None, "thd"):
-            return cls(is_known=rank is not None)
-        return cls(rank, size)
 
 
 class TrainRow(NamedTuple):
@@ -367,7 +357,10 @@ def rows_of(root: Any) -> list[TrainRow]:
     """Return the rows of a dump. Raises `Unusable` for a file that holds none."""
     if not isinstance(root, dict):
         raise Unusable("no train data of slime or miles")
-    shard = Shard.of(root)
+    rank, size = (fields.count(simple(root.get(key))) for key in ("cp_rank", "cp_size"))
+    shard = Shard()
+    if rank is not None and size and root.get("qkv_format") in (None, "thd"):
+        shard = Shard(rank, size)
     if isinstance(samples := root.get("samples"), list):
         _refuse_many(len(samples))
         raw = _list(root.get("raw_reward"))
