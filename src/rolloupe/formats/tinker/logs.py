@@ -487,6 +487,7 @@ class StepLog:
             row.messages = tinker_turns.answers_of(whole)
 
     def read(self) -> dict[Place, Tied]:
+        """Read and join the log; none of it if it is missing, too long or damaged, which `problems` say."""
         rollouts = self._source.location
         tree = Location(beside(rollouts.path, ROLLOUTS, TREE), rollouts.root)
         try:
@@ -494,9 +495,8 @@ class StepLog:
                 self.problems.append(Problem(source=self._source.name, reason=_TOO_LONG))
                 return {}
             root = logtree.read_tree(tree)
-            if next(logtree.conversations(root), None) is None:
-                return {}
-            return join(root, trainer.records(rollouts), "", 0).tied
+            is_empty = next(logtree.conversations(root), None) is None
+            return {} if is_empty else join(root, trainer.records(rollouts), "", 0).tied
         except FileNotFoundError:  # gone since it was listed: the next look notices
             return {}
         except (OSError, Unusable) as error:

@@ -100,12 +100,12 @@ def find(folder: str, link_root: str, kinds: Collection[Kind] = ("rollouts", "tr
     """List the files of a run by step and split, those of the older layout first."""
     suffixes = tuple(suffix for suffix, kind in SUFFIXES.items() if kind in kinds)
     step = _iteration(os.path.basename(folder))
-    step_files = [file for entry in files(folder, link_root, suffixes) if (file := _at_top(entry, step))]
+    named = [_named(entry, entry.name, step, is_at_top=True) for entry in files(folder, link_root, suffixes)]
     for below in folders(folder, link_root):
         if ITERATION.fullmatch(below.name):
-            listed = files(below.path, link_root, suffixes)
-            step = _iteration(below.name)
-            step_files += [file for e in listed if (file := _inside(e, f"{below.name}/{e.name}", step))]
+            step, listed = _iteration(below.name), files(below.path, link_root, suffixes)
+            named += [_named(entry, f"{below.name}/{entry.name}", step, is_at_top=False) for entry in listed]
+    step_files = [file for file in named if file is not None]
     return sorted(step_files, key=lambda f: (-1 if f.step is None else f.step, f.split or "", not f.flat, f.name))
 
 
@@ -116,30 +116,24 @@ def _iteration(name: str) -> int | None:
 
 def of_file(path: Path, root: str) -> StepFile:
     """Identify a file of samples by its name and its folder's."""
-    named = _at_top(FolderEntry(path.name, str(path), False, 0, root), _iteration(path.parent.name))
+    entry = FolderEntry(path.name, str(path), False, 0, root)
+    named = _named(entry, path.name, _iteration(path.parent.name), is_at_top=True)
     return named or StepFile(str(path), path.name, "rollouts", None, None, False, root)
 
 
-def _at_top(entry: FolderEntry, step: int | None) -> StepFile | None:
-    match = _FLAT.fullmatch(plain_name(entry.name))
-    number = fields.integer(match["step"]) if match else None
-    if match is None or number is None:
-        inside = _inside(entry, entry.name, step)
-        return inside if step is not None or (inside and inside.kind == "rollouts") else None
-    return StepFile(entry.path, entry.name, SUFFIXES[match["suffix"]], _split(match), number, True, entry.root)
-
-
-def _inside(entry: FolderEntry, name: str, step: int | None) -> StepFile | None:
-    match = _INSIDE.fullmatch(plain_name(entry.name))
-    if match:
-        return StepFile(entry.path, name, SUFFIXES[match["suffix"]], _split(match), step, False, entry.root)
-    if plain_name(entry.name).endswith(ROLLOUTS):
-        return StepFile(entry.path, name, "rollouts", None, step, False, entry.root)
-    return None
-
-
-def _split(match: re.Match[str]) -> str:
-    return "train" if match["base"] == "train" else f"eval/{match['label']}"
+def _named(entry: FolderEntry, name: str, step: int | None, *, is_at_top: bool) -> StepFile | None:
+    """Identify a file by its name; `step` is that of the folder around it."""
+    plain = plain_name(entry.name)
+    flat = _FLAT.fullmatch(plain) if is_at_top else None
+    number = fields.integer(flat["step"]) if flat else None
+    match = _INSIDE.fullmatch(plain) if number is None else flat
+    if match is None and not plain.endswith(ROLLOUTS):
+        return None
+    split = None if match is None else "train" if match["base"] == "train" else f"eval/{match['label']}"
+    kind = SUFFIXES[match["suffix"]] if match else "rollouts"
+    step = step if number is None else number
+    is_lost = is_at_top and step is None and kind != "rollouts"  # a log of no step
+    return None if is_lost else StepFile(entry.path, name, kind, split, step, number is not None, entry.root)
 
 
 def prefixes(folder: str, link_root: str) -> list[str]:
