@@ -230,9 +230,7 @@ Id = Annotated[int, Meta(ge=0, le=2**32 - 1)]
 T = TypeVar("T")
 
 
-class AddedToken(Struct):
-    """A token that was added to a vocabulary."""
-
+class _AddedToken(Struct):
     content: str
     id: Id = 0
 
@@ -243,33 +241,22 @@ class _Model(Struct):
 
 class _Document(Struct):
     model: _Model
-    added_tokens: list[AddedToken] = []
+    added_tokens: list[_AddedToken] = []
     decoder: Any = None
 
 
 class _Config(Struct):
-    added_tokens_decoder: dict[Id, AddedToken] = {}
+    added_tokens_decoder: dict[Id, _AddedToken] = {}
 
 
 def read_tokenizer_json(data: bytes) -> Vocabulary:
     """Read a `tokenizer.json`. Raises `BadTokenizer`."""
-    check_entries(data)
     document = parse(data, _Document)
     vocab = document.model.vocab
-    spellings: dict[int, str | bytes] = {}
-    if isinstance(vocab, dict):
-        spellings.update({token: spelling for spelling, token in vocab.items()})
-    else:
-        spellings.update(enumerate(spelling for spelling, _ in vocab))
-    spellings.update({added.id: added.content for added in document.added_tokens})
-    special = frozenset(added.id for added in document.added_tokens)
-    return replace(_decoder(document.decoder), spellings=spellings, special=special)
-
-
-def check_entries(data: bytes) -> None:
-    """Raise `BadTokenizer` for JSON with more entries than any tokenizer has."""
-    if data.count(b":") + data.count(b"[") > MAX_ENTRIES:
-        raise BadTokenizer(f"it has more than {MAX_ENTRIES:,} entries")
+    ids = vocab.items() if isinstance(vocab, dict) else ((spelling, token) for token, (spelling, _) in enumerate(vocab))
+    added = {token.id: token.content for token in document.added_tokens}
+    spellings = {token: spelling for spelling, token in ids} | added
+    return replace(_decoder(document.decoder), spellings=spellings, special=frozenset(added))
 
 
 def with_added_tokens(vocabulary: Vocabulary, config: bytes) -> Vocabulary:
@@ -281,7 +268,9 @@ def with_added_tokens(vocabulary: Vocabulary, config: bytes) -> Vocabulary:
 
 
 def parse(data: bytes, kind: type[T]) -> T:
-    """Decode JSON. Raises `BadTokenizer`."""
+    """Decode JSON. Raises `BadTokenizer`, also for more entries than any tokenizer has."""
+    if data.count(b":") + data.count(b"[") > MAX_ENTRIES:
+        raise BadTokenizer(f"it has more than {MAX_ENTRIES:,} entries")
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -436,7 +425,6 @@ def is_tekken(data: bytes) -> bool:
 
 def read_tekken(data: bytes) -> Vocabulary:
     """Read a `tekken.json`. Raises `BadTokenizer`."""
-    check_entries(data)
     document = parse(data, _Tekken)
     first = document.config.default_num_special_tokens
     ordinary = document.config.default_vocab_size - first

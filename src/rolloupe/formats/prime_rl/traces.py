@@ -155,7 +155,16 @@ class PrimeRLTraces(JsonlFormat):
 
     def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
         if source.annotates:
-            return _annotations(record, start, length)
+            trace_id = fields.name(record.get("trace_id"))
+            if trace_id is None:
+                raise Unusable("an annotation without trace_id")
+            annotations: list[Scanned] = [_annotation(trace_id, start, length, as_dict(record.get("info")))]
+            for branch_record in map(as_dict, as_list(record.get("branches"))[: episodes.MAX_BRANCHES]):
+                number, metrics = fields.count(branch_record.get("index")), episodes.metrics_of(branch_record)
+                if number is not None and metrics:
+                    uid = f"{trace_id}:{number}"
+                    annotations.append(Annotation(uid=uid, start=start, length=length, metrics=metrics))
+            return annotations
         if "traces" not in record:
             raise Unusable("an object without traces is no sample")
         branches, is_cut = episodes.branches_of(record)
@@ -382,16 +391,3 @@ def _notes(episode: Record, branch: Branch) -> list[str]:
     if sum(len(as_dict(branch.trace.get(key))) for key in ("rewards", "metrics", "info")) > MAX_METRICS:
         notes.append(f"more than {MAX_METRICS} numbers: the rest is among the extra fields alone")
     return notes
-
-
-def _annotations(record: Record, start: int, length: int) -> list[Scanned]:
-    """Return the annotations on a line: of a trace, and of each of its branches."""
-    trace_id = fields.name(record.get("trace_id"))
-    if trace_id is None:
-        raise Unusable("an annotation without trace_id")
-    annotations: list[Scanned] = [_annotation(trace_id, start, length, as_dict(record.get("info")))]
-    for branch in map(as_dict, as_list(record.get("branches"))[: episodes.MAX_BRANCHES]):
-        number, metrics = fields.count(branch.get("index")), episodes.metrics_of(branch)
-        if number is not None and metrics:
-            annotations.append(Annotation(uid=f"{trace_id}:{number}", start=start, length=length, metrics=metrics))
-    return annotations

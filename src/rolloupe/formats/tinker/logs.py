@@ -262,19 +262,11 @@ def _in_group(
     if len(in_section) != len(group):
         return {}, set()
     tied = _tie_by_text([logged.node.turns for logged in in_section], group, untied, check)
-    return tied, _nodes_of(in_section, tied.values())
-
-
-def _nodes_of(logged: list[Logged], tied: Iterable[Tied]) -> set[int]:
-    """Return which conversations have the turns of a tied one; only those of equal texts are compared."""
-    by_text: dict[_Key, list[list[Turn]]] = {}
-    for turns in {id(conversation.turns): conversation.turns for conversation in tied}.values():
+    by_text: dict[_Key, list[list[Turn]]] = {}  # only conversations of equal texts are compared
+    for turns in {id(conversation.turns): conversation.turns for conversation in tied.values()}.values():
         by_text.setdefault(_key_of(turns), []).append(turns)
-    return {
-        id(piece.node)
-        for piece in logged
-        if any(turns == piece.node.turns for turns in by_text.get(_key_of(piece.node.turns), ()))
-    }
+    nodes = [logged.node for logged in in_section]
+    return tied, {id(node) for node in nodes if node.turns in by_text.get(_key_of(node.turns), ())}
 
 
 def _key_of(turns: Sequence[Turn]) -> _Key:
@@ -376,27 +368,22 @@ def _tie_by_text(logged: list[list[Turn]], group: dict[str, Record], untied: set
         if index not in untied or not any(contents):
             continue
         if len(logs) not in by_end:
-            by_end[len(logs)] = _by_end(conversations, len(logs))
+            ends: dict[tuple[_Act, ...], list[list[Turn]]] = {}
+            for turns, acts in conversations:
+                if len(acts) >= len(logs):
+                    ends.setdefault(acts[len(acts) - len(logs) :], []).append(turns)
+            by_end[len(logs)] = {
+                end: (len(alike), alike[0] if all(other == alike[0] for other in alike[1:]) else None)
+                for end, alike in ends.items()
+            }
         acts = tuple(zip(contents, (tuple(map(decoded, calls_in(log))) for log in logs), strict=True))
-        number, turns = by_end[len(logs)].get(acts, (0, None))
-        if turns is not None:
+        number, same = by_end[len(logs)].get(acts, (0, None))
+        if same is not None:
             alone = "alone" if number == 1 else "and of others with the same text"
-            candidate = Tied(turns, True, f"the assistant's messages are those that this trajectory logged {alone}")
+            candidate = Tied(same, True, f"the assistant's messages are those that this trajectory logged {alone}")
             if shows(record, candidate):
                 tied[index] = candidate
     return tied
-
-
-def _by_end(conversations: list[tuple[list[Turn], tuple[_Act, ...]]], number: int) -> dict[tuple[_Act, ...], _Fitting]:
-    """Return the conversations by their last acts: how many end with them, and their turns if all have the same."""
-    ends: dict[tuple[_Act, ...], list[list[Turn]]] = {}
-    for turns, acts in conversations:
-        if len(acts) >= number:
-            ends.setdefault(acts[len(acts) - number :], []).append(turns)
-    return {
-        end: (len(alike), alike[0] if all(other == alike[0] for other in alike[1:]) else None)
-        for end, alike in ends.items()
-    }
 
 
 def _acts(turns: Sequence[Turn]) -> list[_Act]:

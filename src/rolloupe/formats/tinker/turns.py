@@ -235,16 +235,12 @@ def messages_in(record: Record, turns: list[Turn]) -> tuple[list[Any] | None, li
 
 def texts_of(turns: Sequence[Turn]) -> tuple[str, str]:
     """Return prompt and response as plain text."""
-    prompt, response = (
-        "\n\n".join(filter(None, (_text(turn) for turn in turns if turn.origin == origin)))
-        for origin in ("prompt", "response")
-    )
-    return prompt, response
-
-
-def _text(turn: Turn) -> str:
-    shown = (part for part in turn.parts if part.kind not in ("image", "json"))
-    return "".join(part.text if part.raw is None else part.raw for part in shown)
+    pieces: dict[str, list[str]] = {"prompt": [], "response": []}
+    for turn in turns:
+        shown = (part for part in turn.parts if part.kind not in ("image", "json"))
+        if piece := "".join(part.text if part.raw is None else part.raw for part in shown):
+            pieces[turn.origin].append(piece)
+    return "\n\n".join(pieces["prompt"]), "\n\n".join(pieces["response"])
 
 
 def answers_of(turns: Sequence[Turn]) -> list[Turn]:
