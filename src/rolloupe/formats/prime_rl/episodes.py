@@ -93,20 +93,17 @@ def is_episode(record: Record) -> bool:
     return isinstance(record.get("traces"), list)
 
 
-class Branches(NamedTuple):
-    """The branches of an episode, and whether it has more than the bounds allow."""
+def branches_of(episode: Record) -> tuple[list[Branch], bool]:
+    """Return the branches of all traces of an episode, and whether it has more than the bounds allow.
 
-    found: list[Branch]
-    is_cut: bool
-
-
-def branches_of(episode: Record) -> Branches:
-    """Find the branches of all traces; a branch without nodes represents a trace, or episode, without nodes."""
+    A branch without nodes represents a trace, or episode, without nodes.
+    """
     traces = [as_dict(trace) for trace in as_list(episode.get("traces"))[: MAX_BRANCHES + 1]]
     branches: list[Branch] = []
     visits = 0
     for number, trace in enumerate(traces):
-        nodes, texts = nodes_of(trace), dict[int, str]()
+        records = map(as_dict, as_list(trace.get("nodes"))[:MAX_NODES])
+        nodes, texts = [_node(record, index) for index, record in enumerate(records)], dict[int, str]()
         parents = {node.parent for node in nodes}
         leaves: list[int | None] = [index for index in range(len(nodes)) if index not in parents]
         for place, leaf in enumerate(leaves or [None]):
@@ -116,17 +113,13 @@ def branches_of(episode: Record) -> Branches:
                 at = nodes[at].parent
             visits += len(path)
             if len(branches) == MAX_BRANCHES or (branches and visits > MAX_VISITS):
-                return Branches(branches, is_cut=True)
+                return branches, True
             branches.append(Branch(f"{number:03}.{place:03}", place, trace, nodes, path[::-1], texts))
-    return Branches(branches or [Branch("", 0, {}, [], [], {})], is_cut=False)
-
-
-def nodes_of(trace: Record) -> list[EpisodeNode]:
-    """Return the nodes of a trace. A parent must precede its child: a node with any other parent is a root."""
-    return [_node(as_dict(record), index) for index, record in enumerate(as_list(trace.get("nodes"))[:MAX_NODES])]
+    return branches or [Branch("", 0, {}, [], [], {})], False
 
 
 def _node(record: Record, index: int) -> EpisodeNode:
+    """Read a node. A parent must precede its child: a node with any other parent is a root."""
     ids, mask = as_list(record.get("token_ids")), as_list(record.get("mask"))
     length = min(len(ids), len(mask))
     parent = fields.count(record.get("parent"))

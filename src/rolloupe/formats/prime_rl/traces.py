@@ -233,7 +233,7 @@ class PrimeRLTraces(JsonlFormat):
     def _fold(self, record: Record, sample: Sample, records: Sequence[Record]) -> None:
         """Fold in the annotations of the sample's trace, oldest first."""
         branch = _branch(record, sample.row.part)
-        paths = [other.path for other in episodes.branches_of(record).found if other.trace is branch.trace]
+        paths = [other.path for other in episodes.branches_of(record)[0] if other.trace is branch.trace]
         sample.series = episodes.series_of(branch, episodes.folded(branch.nodes, paths, records))
         info = episodes.merged_info([{"info": branch.trace.get("info")}, *records])
         _inform(sample.row, info)
@@ -281,7 +281,7 @@ def _fits(looks: Iterable[Peek]) -> bool:
 
 
 def _branch(record: Record, part: str) -> Branch:
-    return next(branch for branch in episodes.branches_of(record).found if branch.part == part)
+    return next(branch for branch in episodes.branches_of(record)[0] if branch.part == part)
 
 
 def _row_of_trace(episode: Record, trace: Record, start: int, length: int) -> SampleRow:
