@@ -372,7 +372,7 @@ class Compared(str):
 
 def test_groups_are_not_held_against_every_section(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     count = 200
-    whole = tinker_logs.table_of
+    whole = logtree.table_of
 
     def compared(node: LogNode) -> dict[str, str]:
         return {name: Compared(value) for name, value in whole(node).items()}

@@ -147,7 +147,7 @@ def test_a_mask_counts_what_it_weighs_in_every_place() -> None:
     np.testing.assert_array_equal(tokens.under_mask(logprobs, mask), [math.nan, -2.0, -3.0, math.nan])
     recorded = {"logprobs": logprobs, "trainer_logprobs": logprobs + 1, "loss_mask": mask}
     assert tokens.trained(recorded).tolist() == [False, True, True, False]
-    gaps = tokens.computed_series(recorded, mask)["sequence_ratio"]
+    gaps = tokens.computed_series(recorded, mask, None)["sequence_ratio"]
     assert np.isnan(gaps).tolist() == [True, False, False, True]
     batch = tokens.TokenBatch([0], [tokens.SampleTokens(4, {"loss_mask": mask})], [None])
     assert batch.places.tolist() == [1, 2]
