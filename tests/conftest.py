@@ -71,7 +71,7 @@ class OneDatabase(Lru[Path, Any]):
         super().pop(self.folder)
 
 
-LOCKED = database._locked
+LOCKED = database.locked_database
 """What locks a database to the folder of its indexes."""
 
 
@@ -80,16 +80,16 @@ def one_database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Have the indexes of all tests in a database that reads the folder of the tests, and nothing else."""
     folder = tmp_path_factory.getbasetemp()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(database, "_databases", OneDatabase(folder))
-        patch.setattr(database, "_locked", lambda _: LOCKED(folder))
+        patch.setattr(database, "databases", OneDatabase(folder))
+        patch.setattr(database, "locked_database", lambda _: LOCKED(folder))
         yield
 
 
 @pytest.fixture
 def own_databases(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have each index in a database of its own, as a viewer has."""
-    monkeypatch.setattr(database, "_databases", Lru(database.MAX_DATABASES))
-    monkeypatch.setattr(database, "_locked", LOCKED)
+    monkeypatch.setattr(database, "databases", Lru(database.MAX_DATABASES))
+    monkeypatch.setattr(database, "locked_database", LOCKED)
 
 
 @pytest.hookimpl(optionalhook=True)

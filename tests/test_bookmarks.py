@@ -42,7 +42,7 @@ def test_the_samples_of_many_marks_are_looked_up_together(tmp_path: Path, monkey
     train.mkdir(parents=True)
     rows = [row(0, n, response=f"Answer {n}") for n in range(300)]
     (train / "0.jsonl").write_bytes(lines([*rows, row(0, 7, response="again")]))
-    monkeypatch.setattr(importlib.import_module("rolloupe.query.samples.lookup"), "BATCH", 10)
+    monkeypatch.setattr(importlib.import_module("rolloupe.query.samples.pages"), "BATCH", 10)
     with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index", state_dir=tmp_path / "state") as runs:
         run = runs._ready()
         items = list(query.every(run, SampleQuery()))

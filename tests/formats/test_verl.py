@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import rolloupe
-from rolloupe.derive.batch import SampleView
+from rolloupe.derive import SampleView
 from rolloupe.formats import by_name, discover
 from rolloupe.formats.curve_files import home_of
 from rolloupe.model import Reading, RunInfo, RunPart, Sample

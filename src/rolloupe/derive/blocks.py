@@ -19,30 +19,20 @@ from rolloupe.text.blocks import ASKING, BLOCKS, CLOSINGS, MARKERS, MAX_PARTS, T
 from rolloupe.text.images import SCHEME
 from rolloupe.text.templates import Start
 
+_RESTS: dict[str, list[str]] = defaultdict(list)
+for _word in sorted({*BLOCKS, *CLOSINGS}, key=len, reverse=True):
+    _RESTS[_word[:2]].append(re.escape(_word[2:]))
+_DELIMITER = re.compile("|".join(f"{re.escape(start)}(?:{'|'.join(rests)})" for start, rests in _RESTS.items()))
+"""It looks at two characters of most words."""
 
-def _any_of(words: Iterable[str]) -> re.Pattern[str]:
-    """An expression that looks at two characters of most words."""
-    alike: dict[str, list[str]] = defaultdict(list)
-    for word in sorted(words, key=len, reverse=True):
-        alike[word[:2]].append(re.escape(word[2:]))
-    return re.compile("|".join(f"{re.escape(start)}(?:{'|'.join(rest)})" for start, rest in alike.items()))
-
-
-_DELIMITER = _any_of({*BLOCKS, *CLOSINGS})
-
-_PLAIN = re.compile(r"\s*[^\s<\[◁]")
-"""A beginning with neither delimiters nor markers."""
-
+_PLAIN = re.compile(r"\s*[^\s<\[◁]")  # a beginning with neither delimiters nor markers
 _MARKUP = re.compile(r"[<\[◁]|data:")
-
-_BEGINNINGS = ("<", "[", "◁", SCHEME)
-"""The beginnings of parts that are not plain text."""
-
+_BEGINNINGS = ("<", "[", "◁", SCHEME)  # the beginnings of parts that are not plain text
 _RESULTS = frozenset(word for word, (_, kind) in BLOCKS.items() if kind == "tool_result")
 _OF_RESULTS = _RESULTS | {BLOCKS[word][0] for word in _RESULTS}
 
-TOOL_TEXT = "tool_text"
-"""The kind of a block that is the text of a tool's turn without marked results."""
+_OF_THOUGHTS = {*THINK_ENDS, *(word for word, (_, kind) in BLOCKS.items() if kind == "think")}
+TOOL_TEXT = "tool_text"  # the kind of a block that is the text of a tool's turn without marked results
 
 
 class TaggedBlock(NamedTuple):
@@ -55,21 +45,18 @@ class TaggedBlock(NamedTuple):
 
 
 def may_exceed_parts(text: str) -> bool:
-    """True if a text may have so many parts that the rest of a turn is one text: `text.parts` knows where."""
+    """Return True if a text may have so many parts that the rest of a turn is one text: `text.parts` knows where."""
     return len(text) > MAX_PARTS and 2 * sum(map(text.count, _BEGINNINGS)) >= MAX_PARTS
 
 
 def blocks_of(text: str, places: Iterable[int]) -> list[TaggedBlock]:
-    """The blocks of a text whose delimiters are at some of these places, in time linear in their number."""
+    """Return the blocks of a text whose delimiters are at some of these places, in time linear in their number."""
     delimiters = [match for at in places if (match := _DELIMITER.match(text, at))]
     return _paired(text, delimiters, 0, len(text), "assistant") if delimiters else []
 
 
 def blocks_in_turns(text: str, places: Sequence[int], first: int) -> list[TaggedBlock] | None:
-    """The blocks of a response in several turns, of which a template begins the first one at `first`.
-
-    None if only `text.split_response` can assign them to turns.
-    """
+    """Return the blocks of a response with a turn at `first`; None if only `text.split_response` can assign them."""
     turns = texts.turn_starts(text, first)
     if not turns:
         return None
@@ -84,50 +71,41 @@ def blocks_in_turns(text: str, places: Sequence[int], first: int) -> list[Tagged
             in_turn = _result_delimiters(text, in_turn, start)
             if in_turn is None:
                 return None
-        found = _paired(text, in_turn, start, stop, role) if in_turn else []
-        if not number and not _has_content(text, found, start, stop):
-            return None
-        has_result = "tool_result" in [one.kind for one in found]
-        if role == "assistant" and has_result and any(one.kind == "think" and _is_blank(one.inner) for one in found):
-            return None
+        own = _paired(text, in_turn, start, stop, role) if in_turn else []
+        if not number and not (_PLAIN.match(text, start, stop) or any(block.inner.strip() for block in own)):
+            return None  # the turn may have no text at all: the next turn takes its parts
+        has_result = any(block.kind == "tool_result" for block in own)
+        blank = (block.inner for block in own if block.kind == "think" and not block.inner.strip())
+        if role == "assistant" and has_result and any(inner.strip("\n") for inner in blank):
+            return None  # such white space counts unless all else in the turn is a tool's result
         if role == "tool" and not has_result:
             pieces = texts.parts(text[start:stop], role)
-            found.append(TaggedBlock(TOOL_TEXT, "".join(one.text for one in pieces if one.kind == "text"), True, role))
-        blocks += found
+            own.append(TaggedBlock(TOOL_TEXT, "".join(part.text for part in pieces if part.kind == "text"), True, role))
+        blocks += own
     return blocks
 
 
-def _has_content(text: str, blocks: list[TaggedBlock], start: int, stop: int) -> bool:
-    """False for a turn that may have no text at all: the next turn takes its parts."""
-    return _PLAIN.match(text, start, stop) is not None or any(one.inner.strip() for one in blocks)
-
-
-def _is_blank(inner: str) -> bool:
-    """True for white space that counts, unless all else in the turn is a tool's result."""
-    return not inner.strip() and bool(inner.strip("\n"))
-
-
 def _result_delimiters(text: str, delimiters: list[re.Match[str]], start: int) -> list[re.Match[str]] | None:
-    """The delimiters of results in a turn that asks: none unless it begins with a result. None if that is unclear."""
+    """Return the delimiters of results in a turn that asks, if it begins with a result; None if that is unclear."""
     first = delimiters[0][0]
     before = text[start : delimiters[0].start()].strip()
     if first in MARKERS or (before and _MARKUP.search(before)):
         return None
     is_result = not before and first in _RESULTS
-    return [one for one in delimiters if one[0] in _OF_RESULTS] if is_result else []
+    return [match for match in delimiters if match[0] in _OF_RESULTS] if is_result else []
 
 
 def _paired(text: str, delimiters: list[re.Match[str]], start: int, stop: int, role: str) -> list[TaggedBlock]:
     """Pair each opening delimiter of a turn with the next closing one of its kind, as `text.parts` does."""
-    words = [one[0] for one in delimiters]
+    words = [match[0] for match in delimiters]
     blocks: list[TaggedBlock] = []
     number = 0
-    leading = _leading_thought(words)
-    if leading is not None:
-        inner = text[start : delimiters[leading].start()]
+    first = next((at for at, word in enumerate(words) if word in _OF_THOUGHTS), None)
+    if first is not None and words[first] in THINK_ENDS:  # it closes a thought that the prompt opened
+        inner = text[start : delimiters[first].start()]
         if inner.strip():
             blocks.append(TaggedBlock("think", inner, True, role))
-        number = leading + 1
+        number = first + 1
     while number < len(words):
         begin, word = delimiters[number].end(), words[number]
         number += 1
@@ -143,23 +121,12 @@ def _paired(text: str, delimiters: list[re.Match[str]], start: int, stop: int, r
     return blocks
 
 
-def _leading_thought(words: list[str]) -> int | None:
-    """The delimiter that closes a thought that the prompt opened."""
-    for number, word in enumerate(words):
-        if word in THINK_ENDS:
-            return number
-        if word in BLOCKS and BLOCKS[word][1] == "think":
-            return None
-    return None
-
-
 _OF_TURNS = (
     "<|", "<｜", "<start_of_turn>", "[INST]", "[/INST]", "[SYSTEM_PROMPT]", "[AVAILABLE_TOOLS]", "[TOOL_RESULTS]"
 )  # fmt: skip
 """How turns begin in `rolloupe.text.templates`."""
 
-_RARE = "◁"
-"""A first character that most responses lack; the others are `<` and `[`."""
+_RARE = "◁"  # a first character that most responses lack; the others are `<` and `[`
 
 
 def _seconds(first: str) -> NDArray[np.bool_]:
@@ -174,7 +141,7 @@ _AFTER_ANGLE, _AFTER_BRACKET = _seconds("<"), _seconds("[")
 
 
 def places_of(responses: Sequence[str]) -> list[Sequence[int]]:
-    """For each response, in ascending order, the places where delimiters and turns may begin, and hardly any others."""
+    """For each response, return the ascending places where delimiters and turns may begin, and hardly any others."""
     places: list[Sequence[int]] = [()] * len(responses)
     chosen = [number for number, response in enumerate(responses) if "<" in response or "[" in response]
     if chosen:

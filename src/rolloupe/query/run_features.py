@@ -36,9 +36,7 @@ from rolloupe.query.samples.pages import in_known_splits
 from rolloupe.query.samples.rows import items_of, list_rows
 
 Hashes = NDArray[np.uint64]
-
-LEAST_GROUPS, LEAST_SAMPLES = 20, 20
-"""A phrase in fewer groups where it varies, or in fewer samples, shows nothing."""
+LEAST_GROUPS, LEAST_SAMPLES = 20, 20  # a phrase in fewer groups where it varies, or in fewer samples, shows nothing
 
 _known: Lru[tuple[Path, object], FeatureFacts] = Lru(100_000)
 """The facts of files, by path and state: to read one takes longer than to look at its state."""
@@ -63,10 +61,8 @@ class FeaturePieces(NamedTuple):
 
     pieces: Sequence[Piece]
     facts: Sequence[FeatureFacts]
-    samples: int
-    """How many samples there are in the steps of the window, with features or without, in all environments."""
-    pending: int
-    """How many of them the index has not reached."""
+    samples: int  # how many samples there are in the steps of the window, with features or without, in all environments
+    pending: int  # how many of them the index has not reached
 
     @property
     def is_whole(self) -> bool:
@@ -78,8 +74,7 @@ class FeatureSums(NamedTuple):
     """The sums of features over a window, each of shape (C,)."""
 
     hashes: Hashes
-    samples: NDArray[np.int64]
-    """The number of samples that have the feature."""
+    samples: NDArray[np.int64]  # the number of samples that have the feature
     sums: WithinSums
 
     def at(self, places: NDArray[np.int64] | NDArray[np.bool_]) -> "FeatureSums":
@@ -91,20 +86,14 @@ class WindowFacts(NamedTuple):
     """Facts about the scanned samples of a window."""
 
     samples: int = 0
-    groups: int = 0
-    """The number of groups whose advantages vary."""
-    freedom: float = 0.0
-    """The number of samples in these groups, less one a group."""
-    advantage_squares: float = 0.0
-    """The sum of squares of advantages, less the mean of their group."""
+    groups: int = 0  # the number of groups whose advantages vary
+    freedom: float = 0.0  # the number of samples in these groups, less one a group
+    advantage_squares: float = 0.0  # the sum of squares of advantages, less the mean of their group
     reward_squares: float = 0.0
 
 
 def feature_pieces(snapshot: Snapshot, window: FeatureWindow) -> FeaturePieces:
-    """The pieces of a window, in the order of the files, however the index came about: ties go to the first.
-
-    Raises `NotFound` for a split that the run lacks.
-    """
+    """Return the pieces of a window in the order of the files. Raises `NotFound` for a split that the run lacks."""
     query = SampleQuery(splits=(window.split,), step_min=window.step_min, step_max=window.step_max)
     in_known_splits(snapshot, query)
     in_window = snapshot.holding((window.split,), window.step_min, window.step_max)
@@ -173,21 +162,15 @@ class SampleWords(NamedTuple):
     """Some samples, group by group, each array of shape (N,) unless it says otherwise."""
 
     pieces: Sequence[Piece]
-    piece: Places
-    """The number of the piece of each sample."""
+    piece: Places  # the number of the piece of each sample
     row: Places
     step: Places
     grouping: Grouping
-    advantages: Floats
-    """Centred within groups."""
-    rewards: Floats
-    """Centred within groups."""
-    words: Hashes
-    """The words of all samples, one after another, shape (W,)."""
-    samples: Places
-    """The number of the sample of each word, shape (W,)."""
-    behaviours: dict[str, Floats]
-    """By name, log2(1 + value); NaN for none."""
+    advantages: Floats  # centred within groups
+    rewards: Floats  # centred within groups
+    words: Hashes  # the words of all samples, one after another, shape (W,)
+    samples: Places  # the number of the sample of each word, shape (W,)
+    behaviours: dict[str, Floats]  # by name, log2(1 + value); NaN for none
 
     @property
     def size(self) -> int:
@@ -205,39 +188,27 @@ class SampleWords(NamedTuple):
 
 
 def sample_words(run: OpenRun, window: FeatureWindow, of: FeaturePieces) -> SampleWords:
-    """The samples of a window whose words are kept. Raises as `database.ask`."""
-    table, pieces = _rows(run, window, of)
-    piece = table[FILE].to_numpy()
-    places = (piece, table["block"].to_numpy(), table["group"].to_numpy())
-    changes = [np.diff(place, prepend=-1) != 0 for place in places]
+    """Return the samples of a window whose words are kept. Raises as `database.ask`."""
+    by_path = {sample_words_of(piece.path): piece for piece in of.pieces if piece.path is not None}
+    table = SAMPLE_SCHEMA.empty_table().append_column(FILE, pa.array([], pa.int64()))
+    paths: Sequence[Path] = ()
+    if by_path:
+        where, values = condition(window, of.pieces)
+        if not of.is_whole and of.samples >> max(facts.share.kept for facts in of.facts) > ENOUGH:
+            where += ' AND "group" % 2 = 0'
+        sql = f"SELECT * FROM (SELECT * FROM files{where_current(of.pieces)}) WHERE {where}"
+        table, paths = database.of_files(run, list(by_path), sql, values)
+    piece, block, group, row, step, advantage, reward = (
+        table[name].to_numpy() for name in (FILE, "block", "group", "row", "step", "advantage", "reward")
+    )
+    changes = [np.diff(place, prepend=-1) != 0 for place in (piece, block, group)]
     grouping = Grouping(np.cumsum(np.any(changes, axis=0)))
     words = table["words"].combine_chunks()
     counts = words.value_lengths().to_numpy().astype(np.int64)
-    return SampleWords(
-        pieces,
-        piece,
-        table["row"].to_numpy(),
-        table["step"].to_numpy(),
-        grouping,
-        grouping.centred(table["advantage"].to_numpy()),
-        grouping.centred(table["reward"].to_numpy()),
-        words.flatten().to_numpy(),
-        np.repeat(np.arange(len(counts)), counts),
-        {name: table[values_column(name)].to_numpy() for name in behaviours()},
-    )
-
-
-def _rows(run: OpenRun, window: FeatureWindow, of: FeaturePieces) -> tuple[pa.Table, Sequence[Piece]]:
-    """The rows of the files of a window, group by group, with the number of the piece in `FILE`; and the pieces."""
-    by_path = {sample_words_of(piece.path): piece for piece in of.pieces if piece.path is not None}
-    if not by_path:
-        return SAMPLE_SCHEMA.empty_table().append_column(FILE, pa.array([], pa.int64())), ()
-    where, values = condition(window, of.pieces)
-    if not of.is_whole and of.samples >> max(facts.share.kept for facts in of.facts) > ENOUGH:
-        where += ' AND "group" % 2 = 0'
-    sql = f"SELECT * FROM (SELECT * FROM files{where_current(of.pieces)}) WHERE {where}"
-    table, paths = database.of_files(run, list(by_path), sql, values)
-    return table, [by_path[path] for path in paths]
+    samples = np.repeat(np.arange(len(counts)), counts)
+    habits = {name: table[values_column(name)].to_numpy() for name in behaviours()}
+    pieces, centred = [by_path[path] for path in paths], (grouping.centred(advantage), grouping.centred(reward))
+    return SampleWords(pieces, piece, row, step, grouping, *centred, words.flatten().to_numpy(), samples, habits)
 
 
 def sample_metric(run: OpenRun, snapshot: Snapshot, of: SampleWords, name: str) -> Floats:

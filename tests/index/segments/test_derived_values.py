@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rolloupe import Recorder, query
-from rolloupe.derive import METRICS, DerivedMetric, SampleView, Value, registry
+from rolloupe.derive import METRICS, DerivedMetric, SampleView, Value
 from rolloupe.errors import SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.index.segments import derived_values, segment, texts
@@ -140,11 +140,9 @@ def test_one_more_metric_computes_its_own_values_alone(tmp_path: Path, monkeypat
     counting = METRICS["tool_calls"]._replace(of_batch=None, of_sample=lambda s: others.append(s.row.index))
     for version in (1, 2):
         asked: list[str] = []
-        monkeypatch.setitem(registry.METRICS, "shouting", shouting(version, asked))
-        monkeypatch.setitem(registry.METRICS, "tool_calls", counting)
-        monkeypatch.setitem(
-            registry.METRICS, "siblings", DerivedMetric("siblings", 1, "Siblings", of_siblings=siblings_of)
-        )
+        monkeypatch.setitem(METRICS, "shouting", shouting(version, asked))
+        monkeypatch.setitem(METRICS, "tool_calls", counting)
+        monkeypatch.setitem(METRICS, "siblings", DerivedMetric("siblings", 1, "Siblings", of_siblings=siblings_of))
         with opened(tmp_path / "run", tmp_path / "index") as library:
             run = library.runs[0]
             assert run.wait_all(30)
@@ -164,8 +162,8 @@ def fails(samples: Sequence[SampleView]) -> list[Value]:
 
 def test_a_metric_that_raises_costs_no_other_and_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = DerivedMetric("broken", 1, "Broken", of_sample=lambda sample: 1 / (int(sample.row.index) - 5))
-    monkeypatch.setitem(registry.METRICS, "broken", broken)
-    monkeypatch.setitem(registry.METRICS, "torn", DerivedMetric("torn", 1, "Torn", of_siblings=fails))
+    monkeypatch.setitem(METRICS, "broken", broken)
+    monkeypatch.setitem(METRICS, "torn", DerivedMetric("torn", 1, "Torn", of_siblings=fails))
     write(tmp_path / "run", steps=1)
     place = tmp_path / "run", "--index-dir", tmp_path / "index"
     for _ in range(2):  # a later start names it again
@@ -177,8 +175,8 @@ def test_a_metric_that_raises_costs_no_other_and_is_named(tmp_path: Path, monkey
     assert done.code == 3 and [line["index"] for line in done.lines] == ["5"]
     done = rolloupe("show", tmp_path / "run", done.lines[0]["id"], "--index-dir", tmp_path / "index")
     assert done.code == 0 and "derived.tool_calls" in done.out and "derived.broken" not in done.out
-    monkeypatch.setitem(registry.METRICS, "broken", broken._replace(of_sample=lambda sample: -1.0))
-    monkeypatch.delitem(registry.METRICS, "torn")
+    monkeypatch.setitem(METRICS, "broken", broken._replace(of_sample=lambda sample: -1.0))
+    monkeypatch.delitem(METRICS, "torn")
     assert rolloupe("query", "--where", "derived.broken < 0", *place).code == 0
 
 

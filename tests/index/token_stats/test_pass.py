@@ -22,8 +22,10 @@ from rolloupe.index.segments import parts as grids
 from rolloupe.index.token_stats import files
 from rolloupe.query import SampleQuery, Stats
 from rolloupe.query.filter.parser import conditions
-from rolloupe.query.steps.token_points import token_points
+from rolloupe.query.run_tokens.statistics import token_series_answer
+from rolloupe.query.steps.moments import token_points
 from rolloupe.query.tokens.page import series_of
+from rolloupe.questions import TokenSeriesQuery
 from rolloupe.record import Recorder
 from rolloupe.tokens import token_count
 from tests.forks import program
@@ -211,7 +213,7 @@ def test_annotations_that_come_later_are_read_with_their_samples_and_with_no_oth
     clock = SteppedClock()
     with settled(tmp_path / "run", tmp_path / "index", follow=True, clock=clock) as library:
         run = library.runs[0]
-        assert "mismatch_kl" not in query.known_series(run, SampleQuery()).names
+        assert all(series.name != "mismatch_kl" for series in token_series_answer(run, TokenSeriesQuery()).series)
         written = {path: path.stat().st_mtime_ns for path in (tmp_path / "index").rglob("*.tokens.parquet")}
         with rolloupe.Recorder(tmp_path / "run", producer="c") as recorder:
             for number in (0, 2, 4, 0):

@@ -9,7 +9,7 @@ import pytest
 import rolloupe
 from rolloupe.errors import BadQuery
 from rolloupe.query import CurveQuery
-from rolloupe.query.curves.by_step import GROUP_SHARES
+from rolloupe.query.curves.points import GROUP_SHARES
 from tests.thoroughness import slow_unless
 
 DEMO = Path(rolloupe.__file__).parent / "demo/runs"

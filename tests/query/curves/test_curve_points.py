@@ -13,7 +13,7 @@ import rolloupe
 from rolloupe import Recorder
 from rolloupe.errors import BadQuery
 from rolloupe.query import CurveOptions, CurveQuery, curve
-from rolloupe.query.curves.arithmetic import USUAL, inlier_bounds
+from rolloupe.query.curves.curve import USUAL, inlier_bounds
 
 numbers = st.floats(-1e6, 1e6) | st.sampled_from([float("nan"), float("inf"), -float("inf")])
 

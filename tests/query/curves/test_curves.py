@@ -186,7 +186,7 @@ def test_the_columns_of_a_log_are_kept_in_the_index(
         (file,) = (tmp_path / "index").rglob(metric_columns.FILE)
 
         def kept() -> trainer_metrics.MetricTable:
-            trainer_metrics._tables.clear()
+            trainer_metrics.kept_tables.clear()
             return trainer_metrics.metric_table(own)
 
         again = kept()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolloupe.query.curves.arithmetic import LEAST_OF_BAND, LEAST_POINTS, places, places_across, smoothed
+from rolloupe.query.curves.curve import LEAST_OF_BAND, LEAST_POINTS, places, places_across, smoothed
 from rolloupe.wire.encoding import number
 
 GOLDEN = Path(__file__).parents[2] / "data/wire/averages.json"

@@ -35,7 +35,7 @@ def test_a_statement_reads_the_files_of_its_own_index_alone_and_changes_no_setti
             with pytest.raises(BadQuery, match="disabled"):
                 asked(run, f"SELECT * FROM {forbidden}")
         with pytest.raises(duckdb.Error, match="lock"):
-            database._database(tmp_path / "a").execute("SET enable_external_access = true")
+            database.cursor_of(tmp_path / "a").execute("SET enable_external_access = true")
         assert [asked(each, "SELECT count(*) FROM rows") for each in (run, second)] == [[(8,)]] * 2
 
 
@@ -44,7 +44,7 @@ def test_few_databases_stay_open(tmp_path: Path) -> None:
     for number in range(database.MAX_DATABASES + 2):
         with opened(tmp_path / "run", tmp_path / f"index{number}") as library:
             assert asked(library.runs[0], "SELECT count(*) FROM rows") == [(8,)]
-    assert len(database._databases) == database.MAX_DATABASES
+    assert len(database.databases) == database.MAX_DATABASES
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,8 @@ def test_the_thread_ends_and_starts_again() -> None:
     with limit.watch(lambda: None):
         pass
     until = time.monotonic() + PATIENCE_S
-    while limit._thread is not None and time.monotonic() < until:
+    while limit.thread is not None and time.monotonic() < until:
         time.sleep(SHORT_S)
-    assert limit._thread is None
+    assert limit.thread is None
     with limit.watch(late.set):
         assert late.wait(PATIENCE_S)

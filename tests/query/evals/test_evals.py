@@ -15,8 +15,9 @@ import rolloupe
 from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
-from rolloupe.query.evals.scores import ks_of, pass_all, pass_at
+from rolloupe.query.evals.scores import Answer, EvalStep, ks_of, pass_all, pass_at
 from rolloupe.query.filter.parser import conditions
+from rolloupe.questions import AnswerQuery, GridQuery
 from rolloupe.record import Recorder
 from tests.formats.test_telescope import RUN
 from tests.index.support import opened, row
@@ -98,7 +99,7 @@ def test_every_number_is_what_counting_gives(tmp_path_factory: Any, found: Drawn
         check_grid(found, bar, run)
 
 
-def check_step(found: Drawn, bar: float, one: query.EvalStep) -> None:
+def check_step(found: Drawn, bar: float, one: EvalStep) -> None:
     """A step of an evaluation, counted again."""
     cells = [values for prompt in range(5) if (values := by_hand(found, one.step, prompt))]
     values = [value for cell in cells for value in cell]
@@ -117,10 +118,20 @@ def check_step(found: Drawn, bar: float, one: query.EvalStep) -> None:
         )
 
 
+def grid_of(run: OpenRun, split: str, metric: str = "", bar: float | None = None, **asked: Any) -> query.Grid:
+    return query.grid(run, GridQuery(split=split, metric=metric, bar=bar, **asked))
+
+
+def answers_of(
+    run: OpenRun, split: str, step: int, prompt: str, metric: str = "", bar: float | None = None
+) -> list[Answer]:
+    return query.answers(run, AnswerQuery(split=split, step=step, prompt=prompt, metric=metric, bar=bar)).answers
+
+
 def check_grid(found: Drawn, bar: float, run: OpenRun) -> None:
     """The grid, counted again, and the samples of each of its cells."""
     steps = sorted({step for step, _, _ in found})
-    whole = query.grid(run, SPLIT, "reward", bar)
+    whole = grid_of(run, SPLIT, "reward", bar)
     known = {p for _, p, _ in found if any(by_hand(found, step, p) for step in steps)}
     assert (whole.steps, whole.total) == (steps, len(known))
     assert {one.prompt for one in whole.prompts} == {f"Problem {p}" for p in known}
@@ -131,14 +142,14 @@ def check_grid(found: Drawn, bar: float, run: OpenRun) -> None:
             asked = [reward for s, p, reward in found if (s, p) == (step, prompt)]
             assert (n, c) == ((len(own), sum(value >= bar for value in own)) if asked else (-1, 0))
             if asked:
-                answers = query.answers(run, SPLIT, step, one.name, "reward", bar)
+                answers = answers_of(run, SPLIT, step, one.name, "reward", bar)
                 assert len(answers) == len(asked) and sum(one.correct is True for one in answers) == c
         shares = [c / n for n, c in zip(one.n, one.c, strict=True) if n > 0]
         assert one.verdict == verdict(shares) and one.beat is None
     for low, high in ((1, 2), (None, 1), (2, None), (7, 9)):
         kept = [i for i, step in enumerate(steps) if (low is None or step >= low) and (high is None or step <= high)]
         there = {one.name: [(one.n[i], one.c[i]) for i in kept] for one in whole.prompts}
-        between = query.grid(run, SPLIT, "reward", bar, step_min=low, step_max=high)
+        between = grid_of(run, SPLIT, "reward", bar, step_min=low, step_max=high)
         assert between.steps == [steps[i] for i in kept]
         assert {one.name: list(zip(one.n, one.c, strict=True)) for one in between.prompts} == {
             name: cells for name, cells in there.items() if any(n > 0 for n, _ in cells)
@@ -146,9 +157,9 @@ def check_grid(found: Drawn, bar: float, run: OpenRun) -> None:
         for one in between.prompts:
             assert one.verdict == verdict([c / n for n, c in zip(one.n, one.c, strict=True) if n > 0])
     for only, count in whole.counts.items():
-        page = query.grid(run, SPLIT, "reward", bar, only=only)
+        page = grid_of(run, SPLIT, "reward", bar, only=only)
         assert page.total == count == len(page.prompts)
-    pieces = [query.grid(run, SPLIT, "reward", bar, sort="share", offset=at, limit=2).prompts for at in range(0, 6, 2)]
+    pieces = [grid_of(run, SPLIT, "reward", bar, sort="share", offset=at, limit=2).prompts for at in range(0, 6, 2)]
     together = [one for page in pieces for one in page]
     assert sorted(one.name for one in together) == sorted(one.name for one in whole.prompts)
     rates = [sum(one.c) / sum(n for n in one.n if n > 0) for one in together]
@@ -160,14 +171,14 @@ def test_training_prompts_that_come_again(tmp_path: Path) -> None:
     with opened(write(tmp_path / "run", found, "train"), index_dir=tmp_path / "index") as library:
         run = library.runs[0]
         assert query.evals(run) == []
-        grid = query.grid(run, "train")
+        grid = grid_of(run, "train")
         assert {one.prompt: one.verdict for one in grid.prompts} == {
             "Problem 0": "solved", "Problem 1": "lost", "Problem 3": "never",
         }  # fmt: skip
         assert (grid.total, grid.once) == (3, 1)
-        (lost,) = query.grid(run, "train", only="lost").prompts
+        (lost,) = grid_of(run, "train", only="lost").prompts
         assert (lost.n, lost.c) == ([1, -1, 1], [1, 0, 0])
-        assert [one.verdict for one in query.grid(run, "train", sort="change").prompts] == ["lost", "never", "solved"]
+        assert [one.verdict for one in grid_of(run, "train", sort="change").prompts] == ["lost", "never", "solved"]
 
 
 def test_what_never_beat_the_reference(tmp_path: Path) -> None:
@@ -184,11 +195,11 @@ def test_what_never_beat_the_reference(tmp_path: Path) -> None:
     with opened(
         tmp_path / "run", index_dir=tmp_path / "index", reading=rolloupe.model.Reading(format="rl_logging_board")
     ) as library:
-        grid = query.grid(library.runs[0], "train")
+        grid = grid_of(library.runs[0], "train")
         assert {one.prompt: one.beat for one in grid.prompts} == {"P0": True, "P1": False, "P2": True}
-        alone = query.grid(library.runs[0], "train", step_min=1)
+        alone = grid_of(library.runs[0], "train", step_min=1)
         assert {one.prompt: one.beat for one in alone.prompts} == {"P1": False}
-        assert [one.prompt for one in query.grid(library.runs[0], "train", only="unbeaten").prompts] == ["P1"]
+        assert [one.prompt for one in grid_of(library.runs[0], "train", only="unbeaten").prompts] == ["P1"]
         assert grid.counts["unbeaten"] == 1
 
 
@@ -198,15 +209,15 @@ def test_a_bar_that_no_answer_reaches_is_replaced_or_said(tmp_path: Path) -> Non
     with opened(write(tmp_path / "low", rewards), index_dir=tmp_path / "index") as library:
         run = library.runs[0]
         mean = sum(values) / 16
-        grid, (summary,), (judge,) = query.grid(run, SPLIT), query.evals(run), query.judges(run)
+        grid, (summary,), (judge,) = grid_of(run, SPLIT), query.evals(run), query.judges(run)
         assert grid.bar == judge.bar and (summary.bar, summary.reason) == (judge.bar.value, judge.bar.reason)
         assert grid.bar.value == pytest.approx(mean)
         assert grid.bar.reason == "no answer reaches 1, so the bar is the mean of all values"
         right = [value >= mean for value in values]
         assert sum(sum(one.c) for one in grid.prompts) == sum(right) and 0 < sum(right) < 16
-        cells = [query.answers(run, SPLIT, step, one.name) for one in grid.prompts for step in range(4)]
+        cells = [answers_of(run, SPLIT, step, one.name) for one in grid.prompts for step in range(4)]
         assert sum(bool(one.correct) for cell in cells for one in cell) == sum(right)
-        asked = query.grid(run, SPLIT, threshold=0.5).bar
+        asked = grid_of(run, SPLIT, bar=0.5).bar
         assert (asked.value, asked.reason) == (0.5, "as requested; no answer reaches it: the best is 0.0775")
         assert query.wrong_answers(run, SPLIT) == "reward < 1"  # nothing but the comparison of prompts takes the mean
     for name, reward, why in (
@@ -214,7 +225,7 @@ def test_a_bar_that_no_answer_reaches_is_replaced_or_said(tmp_path: Path) -> Non
         ("all", 1.0, "no range of rewards is declared"),
     ):
         with opened(write(tmp_path / name, [(0, 0, reward)] * 3), index_dir=tmp_path / "index") as library:
-            bar = query.grid(library.runs[0], SPLIT).bar
+            bar = grid_of(library.runs[0], SPLIT).bar
             assert (bar.value, bar.reason) == (1.0, why)
     with Recorder(tmp_path / "declared", code=None, reward_range=(0, 2)) as record:
         for number in range(4):
@@ -258,12 +269,12 @@ def test_questions_that_mean_nothing_are_refused(tmp_path: Path) -> None:
         with pytest.raises(BadQuery, match="positive"):
             query.evals(run, ks=(0,))
         with pytest.raises(BadQuery, match="only= is one of"):
-            query.grid(run, SPLIT, only="odd")
+            grid_of(run, SPLIT, only="odd")
         with pytest.raises(NotFound, match="no split"):
-            query.grid(run, "eval/none")
+            grid_of(run, "eval/none")
         for prompt in ("odd", "0" * 16):
             with pytest.raises(NotFound, match="no prompt"):
-                query.answers(run, SPLIT, 0, prompt)
+                answers_of(run, SPLIT, 0, prompt)
 
 
 Metrics = dict[str, float]
@@ -298,7 +309,7 @@ def test_by_what_an_evaluation_is_told(tmp_path: Path, case: str) -> None:
         assert {"reward", *even} <= set(judge.metrics)
         (found,) = query.evals(run)
         assert (found.metric, found.bar, found.reason) == (metric, judge.bar.value, judge.bar.reason)
-        assert query.grid(run, "eval/x").metric == metric
+        assert grid_of(run, "eval/x").metric == metric
         wrong = query.SampleQuery(where=conditions(query.wrong_answers(run, "eval/x")))
         right = sum(one.samples * (one.correct or 0) for one in found.steps)
         assert len([*query.every(run, wrong)]) == 8 - right
@@ -320,11 +331,11 @@ def test_the_demo_is_told_by_what_it_calls_correct(demo_runs: Path, tmp_path: Pa
         by_reward = query.evals(run, "reward")[0].steps[-1].correct
         assert held_out.steps[-1].correct == pytest.approx(right)
         assert by_reward is not None and by_reward < right < 1  # who is right and wordy does not get the best reward
-        grid = query.grid(run, "eval/held_out")
+        grid = grid_of(run, "eval/held_out")
         cells = [(one.name, c, n) for one in grid.prompts for c, n in [(one.c[-1], one.n[-1])]]
         assert sum(c for _, c, _ in cells) / sum(n for _, _, n in cells) == pytest.approx(right)
         name, c, _ = cells[0]
-        assert sum(one.correct is True for one in query.answers(run, "eval/held_out", 90, name)) == c
+        assert sum(one.correct is True for one in answers_of(run, "eval/held_out", 90, name)) == c
 
 
 def test_what_is_told_of_some_steps_alone_tells_nothing(demo_runs: Path, tmp_path: Path) -> None:

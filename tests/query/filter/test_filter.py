@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from rolloupe import query
 from rolloupe.errors import BadQuery
-from rolloupe.query import Among, And, Condition, Filter, HasToken, Missing, Not, Or, SampleQuery
-from rolloupe.query.filter.nodes import leaves
+from rolloupe.query import SampleQuery
+from rolloupe.query.filter.nodes import Among, And, Condition, Filter, HasToken, Missing, Not, Or, leaves
 from rolloupe.query.filter.parser import conditions, place_of, quoted
 from tests.index.support import lines, opened, row
 

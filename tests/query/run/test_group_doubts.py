@@ -19,7 +19,7 @@ from rolloupe.formats.generic.groups import GroupedRow, group_doubts
 from rolloupe.formats.generic.tables import LineRows
 from rolloupe.formats.reading.fields import digest
 from rolloupe.model import SampleRow
-from rolloupe.query.run.doubts import MOST_ROWS, MOST_S
+from rolloupe.query.run.problems import MOST_ROWS, MOST_S
 from tests.cli.support import rolloupe as command
 
 Rows = list[dict[str, Any]]

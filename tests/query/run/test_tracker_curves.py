@@ -277,7 +277,7 @@ def test_a_log_that_takes_long_to_read_keeps_no_other_run_waiting(
 ) -> None:
     shutil.copytree(run_folder, run_folder.parent / "exp2")
     began, go_on = threading.Event(), threading.Event()
-    read_now = trainer_metrics._read
+    read_now = trainer_metrics.read_table
 
     def slow(run: OpenRun, version: str) -> trainer_metrics.MetricTable:
         if run.info.name == "exp1":
@@ -285,7 +285,7 @@ def test_a_log_that_takes_long_to_read_keeps_no_other_run_waiting(
             assert go_on.wait(60)
         return read_now(run, version)
 
-    monkeypatch.setattr(trainer_metrics, "_read", slow)
+    monkeypatch.setattr(trainer_metrics, "read_table", slow)
     with rolloupe.open(run_folder.parent, index_dir=run_folder.parent / "index") as runs:
         first, second = (run._opened() for run in runs)
         reader = threading.Thread(target=trainer_metrics.metric_table, args=[first])

@@ -11,6 +11,7 @@ from rolloupe.export.convert import convert
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleQuery
 from rolloupe.query.search import TextQuery, search
+from rolloupe.questions import AnswerQuery, GridQuery
 from rolloupe.server.routes.runs import about_reply
 from tests.forks import program
 from tests.index.support import lines, opened, row
@@ -86,8 +87,9 @@ def test_a_step_that_was_recorded_again_counts_once_and_attempts_of_its_launch_c
         assert (step.prompts, step.samples) == (1, 2 * times)
         (found,) = query.recurring(run, query.prompt_hash_of(run, SampleKey("eval/sums", 1, "both", "0")))
         assert (found.groups, found.samples, found.reward.count) == (2, 2 * times, 2 * times)
-        (prompt,) = query.grid(run, "eval/sums").prompts
-        assert {one.id for one in query.answers(run, "eval/sums", 1, prompt.name)} == current
+        (prompt,) = query.grid(run, GridQuery(split="eval/sums")).prompts
+        asked = AnswerQuery(split="eval/sums", step=1, prompt=prompt.name)
+        assert {one.id for one in query.answers(run, asked).answers} == current
 
 
 def test_an_index_that_a_file_repeats_counts_in_everything_that_is_asked(tmp_path: Path) -> None:

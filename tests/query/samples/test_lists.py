@@ -106,13 +106,13 @@ def test_of_a_large_group_only_the_sample_that_is_read_becomes_an_object(
         run = library.runs[0]
         keys = query.neighbours(run, SampleKey("train", 0, "0", "7"))
         made: list[str] = []
-        row_of = load._row
+        made_of = load.row_of
 
         def counted(record: tuple[Any, ...]) -> load.GroupRow:
             made.append(record[0])
-            return row_of(record)
+            return made_of(record)
 
-        monkeypatch.setattr(load, "_row", counted)
+        monkeypatch.setattr(load, "row_of", counted)
         found, group = query.sample_and_group(run, keys[7])
         assert (found.key, made) == (keys[7], ["7"])
         assert list(group) == keys and group[3:9] == keys[3:9] and group[-1] == keys[-1]
@@ -136,7 +136,7 @@ def test_a_sample_is_read_without_the_others_of_its_group(tmp_path: Path, monkey
             raise AssertionError("the whole group was asked for")
 
         monkeypatch.setattr(load, "group_rows", large)
-        monkeypatch.setattr(load, "_table", large)
+        monkeypatch.setattr(database, "table", large)
         assert (
             [query.sample(run, key).row.response for key in keys] == wanted == ["attempt 3", "attempt 2", "attempt 3"]
         )
@@ -230,7 +230,7 @@ def test_a_query_that_needs_too_much_memory_is_refused_in_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "MEMORY_LIMIT", "1MB")
-    monkeypatch.setattr(database, "_databases", Lru(1))
+    monkeypatch.setattr(database, "databases", Lru(1))
     rows = [row(0, i, response="x" * 200, prompt=f"{i} " * 100) for i in range(6_000)]
     with opened(step_of(tmp_path, rows), tmp_path / "index") as library, pytest.raises(BadQuery, match="memory"):
         query.samples(library.runs[0], SampleQuery(sort="reward", limit=6_000))

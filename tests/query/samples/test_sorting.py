@@ -19,8 +19,7 @@ from rolloupe.query import Condition, SampleQuery
 from rolloupe.query.engine.compile import number_of
 from rolloupe.query.samples import listing as listed_module
 from rolloupe.query.samples import rows
-from rolloupe.query.samples.listing import BySql, listed, top_steps
-from rolloupe.query.samples.sorting import by_step, order_of, sortable, sorted_places
+from rolloupe.query.samples.listing import BySql, by_step, listed, order_of, sortable, sorted_places, top_steps
 from rolloupe.record import Recorder
 from tests.index.support import lines, opened, row
 from tests.thoroughness import amount, slow_unless

@@ -45,7 +45,7 @@ def test_so_many_parts_and_no_more(run: OpenRun, monkeypatch: pytest.MonkeyPatch
 def test_names_say_what_a_part_is() -> None:
     parts = ["reward.format", "acc", "pass_rate", "score/style"]
     others = ["reward", "env/score", "ref_reward", "valid_reward", "kl"]
-    assert [name for name in [*parts, *others] if columns._is_part(name)] == parts
+    assert [name for name in [*parts, *others] if columns.is_part(name)] == parts
 
 
 def test_an_advantage_of_the_files_is_one_of_them(tmp_path: Path) -> None:

@@ -19,8 +19,9 @@ from rolloupe.formats.reading import logtree
 from rolloupe.formats.tinker import run_files as tinker_run
 from rolloupe.formats.tinker.format import Tinker
 from rolloupe.model import LogNode, RunInfo
-from rolloupe.query.search import Pattern, TextQuery, run_search, search
-from rolloupe.query.search.worker import SearchStopped
+from rolloupe.query.search import Pattern, TextQuery, search
+from rolloupe.query.search.pattern import SearchStopped
+from rolloupe.query.search.run_search import pool
 from tests.cli.support import rolloupe as command
 from tests.formats.reading.test_logtree import node
 from tests.formats.tinker.test_join import FLAT, NAME, loaded, section, table, talk, trajectory
@@ -233,7 +234,7 @@ def test_a_search_that_is_stopped_leaves_its_report_at_once(tmp_path: Path) -> N
         assert not next(looking).progress.is_over, "it was over before it was stopped"
         stop.set()
         assert list(looking) == []
-        run_search._pool().submit(ended.set)
+        pool().submit(ended.set)
         assert ended.wait(0.5) and time.monotonic() - began < 30
 
 

@@ -100,7 +100,7 @@ def test_each_run_answers_one_statement_about_a_step_and_the_next_page_none(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(shared_prompts, "_cache", type(shared_prompts._cache)(2**20, lambda one: one.nbytes))
+    shared_prompts.kept_counts.clear()
     for name in ("table", "ask"):
         own = getattr(database, name)
 

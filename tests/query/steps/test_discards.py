@@ -121,14 +121,14 @@ def test_the_split_to_begin_with_is_known_without_a_look_at_samples(
         record.discard(record.sample(step=0, group="g", response="!", reward=1.0), "stale")
         record.step_end(0)
     looked: list[str] = []
-    moments = moments_module._annotated_moments
+    moments = moments_module.annotated_moments
 
     def told(run: OpenRun, snapshot: Snapshot, name: str) -> Any:
         looked.append(name)
         return moments(run, snapshot, name)
 
     with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as run:
-        monkeypatch.setattr(moments_module, "_annotated_moments", told)
+        monkeypatch.setattr(moments_module, "annotated_moments", told)
         assert [step.discarded for step in run.steps()] == [1]
         assert looked == ["reward"]  # once, for the steps themselves
         assert [group.group for group in run.groups(0)] == ["g"]

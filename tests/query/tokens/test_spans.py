@@ -12,8 +12,7 @@ from rolloupe import query, text
 from rolloupe.errors import BadQuery
 from rolloupe.model import Locator, Part, Sample, SampleKey, SampleRow, TokenSeries, Turn
 from rolloupe.query import token_page
-from rolloupe.query.tokens.spans import spans_of
-from rolloupe.query.tokens.token_strings import each_readable, lengths_within, readable
+from rolloupe.query.tokens.token_strings import each_readable, lengths_within, spans_of, texts_of_tokens
 from rolloupe.tokenizer.vocabulary import BYTES
 from rolloupe.tokens import values_of
 from tests.index.support import opened
@@ -132,6 +131,10 @@ def test_special_tokens_that_the_response_leaves_out_belong_to_its_last_turn() -
     assert (spans.start.tolist(), spans.stop.tolist()) == ([-1, 0, 0, 2, -1], [-1, 0, 2, 4, -1])
     assert lengths_within(["<s>", "ab", "x", " c"], "ab c") is None  # x is missing, and no special token
     assert lengths_within(["Ġa", "<eos>"], " a").tolist() == [2, 0]  # type: ignore[union-attr]
+
+
+def readable(strings: list[str]) -> list[str]:
+    return texts_of_tokens(sample([], strings))
 
 
 def test_token_strings_are_readable_in_each_spelling() -> None:

@@ -22,8 +22,10 @@ from rolloupe.query import HasToken, Not, SampleQuery, TokenWord, WordsOfSteps
 from rolloupe.query.filter.nodes import Condition
 from rolloupe.query.filter.parser import conditions
 from rolloupe.query.run.completion import complete
+from rolloupe.query.run_tokens.statistics import token_series_answer
 from rolloupe.query.tokens.page import series_of
 from rolloupe.query.tokens.token_strings import texts_of_tokens
+from rolloupe.questions import TokenChangeQuery, TokenSeriesQuery
 from rolloupe.tokens import DIFFERENCE, token_count
 from tests.index.support import opened
 from tests.thoroughness import amount, slow_unless
@@ -49,6 +51,14 @@ SLOW = {"tiny_grpo", "v1_pr2551", "v2_pr2592", "v4_pr2641", "v6_pr3189", "relax"
 """Runs that are like others."""
 
 CASES = [slow_unless(path.name not in SLOW, path) for path in runs()]
+
+
+def names_of(run: OpenRun) -> list[str]:
+    return [series.name for series in token_series_answer(run, TokenSeriesQuery()).series]
+
+
+def changes_of(run: OpenRun, before: int, after: int, split: str = "train", **asked: Any) -> query.WordChanges:
+    return query.word_changes(run, TokenChangeQuery(split=split, before=before, after=after, **asked))
 
 
 class Indexed(NamedTuple):
@@ -101,7 +111,7 @@ def test_every_series_of_a_run_equals_what_its_samples_hold(indexed: Indexed) ->
     path, run, samples = indexed
     assert run.problems() == [] or path.parent.name in ("mini", "exports", "native")
     expected = by_name(samples)
-    assert {*query.known_series(run, SampleQuery()).names} == expected.keys()
+    assert {*names_of(run)} == expected.keys()
     for name, by_step in expected.items():
         agrees(run, name, by_step)
     if not expected:
@@ -206,17 +216,17 @@ def test_of_words_that_one_segment_kept_and_another_did_not_nothing_is_said(
         first = step_words(run)["train", 0]
         assert {one.word: one.is_exact for one in first.words}["x"]
         assert not all(one.is_exact for one in first.words) and first.listed < first.tokens
-        changes = query.word_changes(run, "train", 0, 1, min_tokens=1)
+        changes = changes_of(run, 0, 1, min_tokens=1)
         found = {one.after.word: one.change for one in changes.lost}
         assert "x" in found and found.keys().isdisjoint({"a", "b"}) and not changes.gained
         assert found == pytest.approx(dict.fromkeys(found, math.exp(-2) - math.exp(-1)))
         assert (changes.compared, changes.unknown) == (len(found), len(first.words) - len(found))
         with pytest.raises(BadQuery, match="neither probability nor share"):
-            query.word_changes(run, "train", 0, 1, by="kl")
+            changes_of(run, 0, 1, by="kl")
         with pytest.raises(BadQuery, match="choose two different steps"):
-            query.word_changes(run, "train", 1, 1)
+            changes_of(run, 1, 1)
         with pytest.raises(NotFound, match="no samples at step 7"):
-            query.word_changes(run, "train", 0, 7)
+            changes_of(run, 0, 7)
         with pytest.raises(BadQuery, match="remove the group"):
             query.words_of_steps(run, SampleQuery(group="g"))
 
@@ -284,7 +294,7 @@ def has_masked(run: OpenRun, samples: Samples) -> None:
 
 
 def has_curves(run: OpenRun, samples: Samples) -> None:
-    for name in query.known_series(run, SampleQuery()).names:
+    for name in names_of(run):
         answer = query.position_curves(run, SampleQuery(), name)
         expected: dict[tuple[str, int], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
         for key, some in samples.items():
@@ -377,7 +387,7 @@ def has_changes(
     first, second = by_step[split, before], by_step[split, after]
     none = [0, 0.0, 0, 0, 0.0]
     for by, least in (("probability", 3), ("share", 5)):
-        answer = query.word_changes(run, split, before, after, by=by, min_tokens=least, limit=15)
+        answer = changes_of(run, before, after, split=split, by=by, min_tokens=least, limit=15)
         assert answer.tokens == tuple(sum(one[0] for one in side.values()) for side in (first, second))
         expected = {}
         for word in first.keys() | second.keys():

@@ -11,6 +11,7 @@ import pytest
 from rolloupe import query
 from rolloupe.model import Sample
 from rolloupe.query import SampleQuery, UpdateInputs
+from rolloupe.questions import TokenChangeQuery
 from tests.server.support import BEARER, ask, get, opened, run_path, served
 
 
@@ -41,7 +42,8 @@ def test_the_tokens_of_a_run_by_step_by_position_by_rule_and_by_word(tmp_path: P
         assert (words["words"][0]["with_kl"], words["words"][0]["mean_kl"]) == (first.with_kl, first.kl / first.with_kl)
         assert words["kl"] == "kl" and words["listed"] == words["tokens"] == 1464
         changes = get(app, f"{path}/token-changes?split=train&before=0&after=2&min_tokens=3").json
-        first, same = changes["gained"][0], query.word_changes(run, "train", 0, 2, min_tokens=3)
+        asked = TokenChangeQuery(split="train", before=0, after=2, min_tokens=3)
+        first, same = changes["gained"][0], query.word_changes(run, asked)
         assert first["after"]["text"] == same.gained[0].after.word.replace("Ġ", " ")
         assert first["change"] == same.gained[0].change
         assert first["change"] == first["after"]["probability"] - first["before"]["probability"]

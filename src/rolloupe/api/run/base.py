@@ -114,7 +114,9 @@ class OpenedRun:
             if where.strip():
                 self._ready_with_derived(sample_query(where=where))
         run = self._ready()
-        return self._ready(derived=any(queries.is_derived(run, one) or queries.needs_tokens(run, one) for one in names))
+        return self._ready(
+            derived=any(queries.kind_of(run, one) == "derived" or queries.needs_tokens(run, one) for one in names)
+        )
 
     def _ready_for_curves(self, curves: "Sequence[CurveQuery]") -> "OpenRun":
         """Return the run as `_ready` does, with what curves and their filters need."""

@@ -67,7 +67,7 @@ class RunCurves(OpenedRun):
         `BadQuery` for an unknown name.
         """
         run = self._ready_for([sample_metric], [where])
-        return queries.distribution(run, sample_metric, split, where=where, most=columns)
+        return queries.distribution(run, sample_metric, split, where=where, shown=queries.Range(columns))
 
     def metrics(self, name: str) -> "Rows[MetricPoint]":
         """Return one of the trainer's metrics by step: `step`, `value`. `metric_names()` has the names.

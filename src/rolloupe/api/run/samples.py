@@ -7,6 +7,7 @@ from rolloupe.api.arguments import Where, key_of, sample_query
 from rolloupe.api.results import NotebookSample, RawRecord, Rows, Samples, shown
 from rolloupe.api.run.base import OpenedRun, lists, queries, text_search
 from rolloupe.model import Sample, SampleKey, Texts
+from rolloupe.questions import GridQuery
 
 if TYPE_CHECKING:
     from rolloupe.api.lists import Hits
@@ -274,7 +275,8 @@ class RunSamples(OpenedRun):
         `share`. `train` has the prompts that recur at several steps. Verdicts compare the steps from `step_min` to
         `step_max`: between 80 and 90, `only="lost"` lists the prompts lost since step 80.
         """
-        return queries.grid(
-            self._ready(), split, metric, threshold, only=only, sort=sort, step_min=step_min, step_max=step_max,
+        asked = GridQuery(
+            split=split, metric=metric, bar=threshold, only=only, sort=sort, step_min=step_min, step_max=step_max,
             offset=offset, limit=limit,
         )  # fmt: skip
+        return queries.grid(self._ready(), asked)

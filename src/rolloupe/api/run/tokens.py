@@ -8,6 +8,7 @@ from rolloupe.api.results import WorstTokenRows
 from rolloupe.api.run.base import OpenedRun, queries
 from rolloupe.errors import BadQuery
 from rolloupe.model import SampleKey
+from rolloupe.questions import TokenChangeQuery
 
 if TYPE_CHECKING:
     from rolloupe.query import (
@@ -232,7 +233,6 @@ class RunTokens(OpenedRun):
 
         Raises `NotFound` for a step without samples, and `BadQuery` for one step twice.
         """
-        run = self._ready(derived=True)
-        return queries.word_changes(
-            run, split or self._first_split(), before, after, by=by, min_tokens=min_tokens, limit=limit
-        )
+        run, split = self._ready(derived=True), split or self._first_split()
+        asked = TokenChangeQuery(split=split, before=before, after=after, by=by, min_tokens=min_tokens, limit=limit)
+        return queries.word_changes(run, asked)

@@ -10,8 +10,7 @@ END_MARKERS = (
     "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|eom_id|>", "<|eot|>", "<|end_of_text|>", "<|end|>", "<|return|>",
     "<|call|>", "<end_of_turn>", "<eos>", "</s>", "<｜end▁of▁sentence｜>", "<|end_of_role|>", "<|observation|>",
 )  # fmt: skip
-_TAIL_CHARS = 64
-"""More than the longest marker, and white space behind it."""
+_TAIL_CHARS = 64  # more than the longest marker, and white space behind it
 
 
 def _of_row(row: SampleRow) -> float | None:

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from rolloupe.derive.base import DerivedMetric
-from rolloupe.derive.token_values import mean, of_series
+from rolloupe.derive.base import DerivedMetric, mean, of_series
 from rolloupe.tokens import Floats, TokenBatch
 
 _recorded = of_series(("is_masked",), mean)

@@ -1,6 +1,5 @@
 """The largest KL to the reference of a token: as the framework recorded it, else k3."""
 
-from rolloupe.derive.base import DerivedMetric
-from rolloupe.derive.token_values import KL, largest, of_series
+from rolloupe.derive.base import KL, DerivedMetric, largest, of_series
 
 METRIC = DerivedMetric("max_kl", 2, "Max KL", unit="nats", of_tokens=of_series(KL, largest))

@@ -12,9 +12,7 @@ LATIN = (
 )  # fmt: skip
 """Ranges of code points: the blocks of Latin letters in Unicode."""
 
-BEYOND = 0x10000
-"""From here on letters are ideographs and historic scripts, and the rest are signs."""
-
+BEYOND = 0x10000  # from here on letters are ideographs and historic scripts, and the rest are signs
 IDEOGRAPHS = (0x20000, 0x3FFFF)
 
 NONE, OTHER, IS_LATIN = 0, 1, 2  # OTHER is a bit that the two others lack

@@ -1,8 +1,7 @@
 """Which share of the 4-grams at the end of the response stood there before: the sign of a loop.
 
 A 4-gram is four words in a row. Words are parted by white space, and a character from U+3000 on begins a word, so that
-Chinese and Japanese text has some. Words are
-compared by their first eight bytes.
+Chinese and Japanese text has some. Words are compared by their first eight bytes.
 """
 
 from collections.abc import Sequence
@@ -11,8 +10,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from rolloupe.derive.base import BatchValues, DerivedMetric
-from rolloupe.derive.batch import SampleBatch
+from rolloupe.derive.base import BatchValues, DerivedMetric, SampleBatch
 
 Places = NDArray[np.int64]
 
@@ -26,8 +24,7 @@ N = 4
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
 _PAD = b" " * 8
-WIDE, WIDEST = 0xE3, 0xF0
-"""The first bytes of characters from U+3000 on, or less, and from U+10000 on."""
+WIDE, WIDEST = 0xE3, 0xF0  # the first bytes of characters from U+3000 on, or less, and from U+10000 on
 _BLANKS, _HIGH = np.uint64(0x2121212121212121), np.uint64(0x8080808080808080)
 _ONE, _SEVEN = np.uint64(1), np.uint64(7)
 _WORD_BYTES = np.repeat(np.array([2**64 - 1, 2**24 - 1, 2**32 - 1], np.uint64), [WIDE, WIDEST - WIDE, 256 - WIDEST])

@@ -1,7 +1,7 @@
 """How many characters of the response are thought: think blocks and what messages hold as reasoning."""
 
-from rolloupe.derive.base import BatchValues, DerivedMetric
-from rolloupe.derive.batch import SampleBatch, SampleView
+from rolloupe.derive.base import DerivedMetric, SampleView, of_blocks
+from rolloupe.derive.blocks import TaggedBlock
 
 
 def _of_sample(sample: SampleView) -> float:
@@ -9,15 +9,12 @@ def _of_sample(sample: SampleView) -> float:
     return sum(len(part.text.strip("\n")) for part in parts if part.kind == "think")
 
 
-def _of_batch(batch: SampleBatch) -> BatchValues:
-    chars = [0.0] * len(batch)
-    for number, blocks in batch.blocks.items():
-        thoughts = [one.inner.strip("\n") for one in blocks if one.kind == "think" and one.role == "assistant"]
-        chars[number] = sum(map(len, thoughts))
-    return chars
+def _of_response(blocks: list[TaggedBlock]) -> float:
+    thoughts = (block for block in blocks if block.kind == "think" and block.role == "assistant")
+    return sum(len(block.inner.strip("\n")) for block in thoughts)
 
 
 METRIC = DerivedMetric(
-    "think_chars", 2, "Think characters", unit="characters", of_sample=_of_sample, of_batch=_of_batch, reads_turns=True,
-    behaviour="length of the thinking",
+    "think_chars", 2, "Think characters", unit="characters", reads_turns=True, behaviour="length of the thinking",
+    of_sample=_of_sample, of_batch=of_blocks(_of_response),
 )  # fmt: skip

@@ -3,13 +3,11 @@
 import re
 
 from rolloupe import text
-from rolloupe.derive.base import BatchValues, DerivedMetric
-from rolloupe.derive.batch import SampleBatch
-from rolloupe.derive.blocks import TOOL_TEXT
+from rolloupe.derive.base import DerivedMetric, of_blocks
+from rolloupe.derive.blocks import TOOL_TEXT, TaggedBlock
 from rolloupe.model import Turn
 
-FIRST_CHARS = 400
-"""So much of a result is looked at."""
+FIRST_CHARS = 400  # so much of a result is looked at
 
 _ERROR = re.compile(
     r"""\s*["'{\[(<]*\s*(?:error|traceback|exception|\w*(?:Error|Exception)\b)"""
@@ -33,20 +31,16 @@ def reports_error(result: str) -> bool:
     return _ERROR.match(result[:FIRST_CHARS]) is not None
 
 
-def _of_batch(batch: SampleBatch) -> BatchValues:
-    errors = [0.0] * len(batch)
-    for number, blocks in batch.blocks.items():
-        for block in blocks:
-            if block.kind == "tool_call":
-                errors[number] += text.is_broken(block.inner)
-            elif block.kind == "tool_result":
-                errors[number] += reports_error(block.inner.strip("\n"))
-            elif block.kind == TOOL_TEXT:
-                errors[number] += reports_error(block.inner)
-    return errors
+def _is_error(block: TaggedBlock) -> bool:
+    if block.kind == "tool_call":
+        return text.is_broken(block.inner)
+    if block.kind == TOOL_TEXT:
+        return reports_error(block.inner)
+    return block.kind == "tool_result" and reports_error(block.inner.strip("\n"))
 
 
 METRIC = DerivedMetric(
     "tool_errors", 2, "Tool errors", unit="errors", reads_turns=True, behaviour="tool calls that go wrong",
-    of_sample=lambda sample: sum(map(_errors, sample.turns)), of_batch=_of_batch,
+    of_sample=lambda sample: sum(map(_errors, sample.turns)),
+    of_batch=of_blocks(lambda blocks: sum(map(_is_error, blocks))),
 )  # fmt: skip

@@ -1,21 +1,9 @@
 """1 where a think block of the response never ends, else 0."""
 
-from rolloupe.derive.base import BatchValues, DerivedMetric
-from rolloupe.derive.batch import SampleBatch, SampleView
-
-
-def _of_sample(sample: SampleView) -> float:
-    return any(part.kind == "think" and not part.closed for turn in sample.turns for part in turn.parts)
-
-
-def _of_batch(batch: SampleBatch) -> BatchValues:
-    unclosed = [0.0] * len(batch)
-    for number, blocks in batch.blocks.items():
-        unclosed[number] = any(not one.closed and one.kind == "think" for one in blocks)
-    return unclosed
-
+from rolloupe.derive.base import DerivedMetric, of_blocks
 
 METRIC = DerivedMetric(
-    "unclosed_think", 2, "Unclosed think block", of_sample=_of_sample, of_batch=_of_batch, reads_turns=True,
-    behaviour="a think block that never ends",
+    "unclosed_think", 2, "Unclosed think block", reads_turns=True, behaviour="a think block that never ends",
+    of_sample=lambda sample: any(p.kind == "think" and not p.closed for turn in sample.turns for p in turn.parts),
+    of_batch=of_blocks(lambda blocks: any(block.kind == "think" and not block.closed for block in blocks)),
 )  # fmt: skip

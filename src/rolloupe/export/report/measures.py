@@ -7,7 +7,7 @@ from itertools import count
 import numpy as np
 
 from rolloupe import tokens
-from rolloupe.derive.token_values import KL
+from rolloupe.derive.base import KL
 from rolloupe.export.report.document import Measured, ReportedSample
 from rolloupe.model import Sample
 from rolloupe.query import TokenPage, token_page

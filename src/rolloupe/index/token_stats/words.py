@@ -10,7 +10,7 @@ import pyarrow as pa
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from rolloupe.derive.token_values import KL
+from rolloupe.derive.base import KL
 from rolloupe.index.segments.segment import parquet_of
 from rolloupe.index.token_stats.series import encodable, largest
 from rolloupe.storage import atomic

@@ -15,7 +15,7 @@ from rolloupe.insight.gradient.records import GradientShare, PromptCounts, RunGr
 from rolloupe.query import GROUP, SampleQuery
 from rolloupe.query.engine.names import qualified
 from rolloupe.query.filter.parser import quoted
-from rolloupe.questions import GradientQuery
+from rolloupe.questions import GradientQuery, GridQuery
 from rolloupe.tokens.series import EQUAL
 
 Mask = NDArray[np.bool_]
@@ -255,6 +255,7 @@ def _prompts(run: OpenRun, asked: GradientQuery, correct: str) -> PromptCounts |
     """How prompts fared; None for one environment alone, as prompts are counted over all."""
     if asked.env is not None:
         return None
-    found = query.grid(run, TRAIN, correct, step_min=asked.step_min, step_max=asked.step_max, limit=0)
+    window = GridQuery(split=TRAIN, metric=correct, step_min=asked.step_min, step_max=asked.step_max, limit=0)
+    found = query.grid(run, window)
     own = {name: count for name, count in found.counts.items() if name != "unbeaten"}
     return PromptCounts(metric=found.metric, once=found.once, **own)

@@ -38,7 +38,7 @@ class LintData:
         splits = (asked.split,) if asked.split else ()
         scope = SampleQuery(splits=splits, step_min=asked.step_min, step_max=asked.step_max)
         ranges = [name for name, _, _ in run.info.metric_ranges if query.has_column(run, name)]
-        self.policy = [name for name in (*query.LAGS, *query.POLICY_VERSIONS) if query.is_metric(run, name)]
+        self.policy = [name for name in (*query.LAGS, *query.POLICY_VERSIONS) if query.kind_of(run, name) == "metric"]
         self.reward_tags = text_rewards(run)
         self._tokens = [f"derived.{name}" for name in token_metrics()]
         self.recorded = [name for name in RECORDED if query.has_column(run, name)]

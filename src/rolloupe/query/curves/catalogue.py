@@ -1,12 +1,12 @@
 """The curves that a run has: their queries, with words for people, in sections."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from rolloupe import tokens
 from rolloupe.derive import PREFIX, summary_of, token_metrics
 from rolloupe.index import OpenRun
-from rolloupe.query.curves.by_step import (
+from rolloupe.query.curves.points import (
     DISCARDED,
     GROUP_SHARES,
     STATUSES,
@@ -20,14 +20,13 @@ from rolloupe.query.curves.by_step import (
 from rolloupe.query.curves.records import CurveOptions, CurveQuery
 from rolloupe.query.engine.names import unknown
 from rolloupe.query.evals.grader import evaluations, judge_of
-from rolloupe.query.evals.scores import EvalSummary, eval_summary
+from rolloupe.query.evals.scores import eval_summary
 from rolloupe.query.run.columns import ColumnInfo, catalogue
 from rolloupe.query.run.trainer_metrics import metric_table
 from rolloupe.query.run_tokens.statistics import RECORDED, masked_by_rule, usual_rules
 from rolloupe.query.steps.discards import discards
-from rolloupe.query.steps.moments import sample_number, sample_points, token_series_names
+from rolloupe.query.steps.moments import sample_number, sample_points, token_points, token_series_names
 from rolloupe.query.steps.summaries import first_split
-from rolloupe.query.steps.token_points import token_points
 
 REWARD, GROUPS, LENGTH, TOKENS, EVALS, SAMPLES, TEXTS, PROGRESS = (
     "Reward", "Groups", "Length and status", "Tokens", "Evals", "Sample metrics", "Texts", "Progress",
@@ -35,9 +34,7 @@ REWARD, GROUPS, LENGTH, TOKENS, EVALS, SAMPLES, TEXTS, PROGRESS = (
 SECTIONS = (REWARD, GROUPS, LENGTH, TOKENS, EVALS, SAMPLES, TEXTS, PROGRESS)
 """The first sections, in this order; the trainer's metrics follow, in sections by the parts of their names."""
 
-TRAINER = "Trainer"
-"""The section of the trainer's metrics whose names have one part."""
-
+TRAINER = "Trainer"  # the section of the trainer's metrics whose names have one part
 _LENGTHS = frozenset(("prompt_tokens", "response_tokens", "total_tokens", "turns", "response_chars", "prompt_chars"))
 _OF_TOKENS = frozenset(PREFIX + name for name in token_metrics())
 
@@ -49,21 +46,18 @@ class CurveEntry(NamedTuple):
     title: str
     section: str
     unit: str = ""
-    about: str = ""
-    """Its meaning in a sentence; empty where only the framework knows it."""
-    low: float | None = None
-    """The bounds of the values of its samples; None where they are unknown."""
+    about: str = ""  # its meaning in a sentence; empty where only the framework knows it
+    low: float | None = None  # the bounds of the values of its samples; None where they are unknown
     high: float | None = None
 
 
 def curve_catalogue(run: OpenRun, split: str = "") -> list[CurveEntry]:
-    """Return the curves of a run: those of samples, groups and tokens of a split, its evaluations, the trainer's.
-
-    Without a split, of the first one. Names are the framework's own; a title is added where it says more.
-    """
+    """Return the curves of a run: those of a split (the first one), its evaluations, and the trainer's."""
     split = split or first_split(run)
-    entries = [*_of_samples(run, split), *_of_groups(run, split), *_of_shares(run, split), *_of_lengths(run, split)]
-    entries += [*_of_tokens(run, split), *_of_evals(run), *_of_progress(run, split)]
+    columns = catalogue(run, split).columns
+    names = {column.name for column in columns if column.low is not None}
+    entries = [*_of_samples(run, split, columns), *_of_shares(run, split), *_of_lengths(run, split, names)]
+    entries += [*_of_tokens(run, split), *_of_evals(run), *_of_progress(run, split, names)]
     order = {name: place for place, name in enumerate(SECTIONS)}
     entries.sort(key=lambda entry: order[entry.section])
     return [*entries, *_of_trainer(run)]
@@ -100,24 +94,21 @@ def named_curve(run: OpenRun, name: str) -> CurveQuery:
     return known[name]
 
 
-def _of_samples(run: OpenRun, split: str) -> Iterator[CurveEntry]:
-    for column in _numbers(run, split):
+def _of_samples(run: OpenRun, split: str, columns: Sequence[ColumnInfo]) -> Iterator[CurveEntry]:
+    """Yield the columns with a finite number; where annotations may hold another one, nobody knows the bounds."""
+    annotated = run.snapshot().annotated()
+    for column in columns:
+        if column.kind != "number" or column.name == "step":
+            continue
+        is_there = column.source != "fixed" or any(share_wholes(run, ZERO_ADVANTAGE, split).values())
+        if column.low is None and not (column.name in annotated and is_there):
+            continue
         query = CurveQuery(kind="sample", name=column.name, source=split)
         about = "a sample metric, as the framework recorded it" if column.source == "metric" else ""
         if column.source == "derived":
             about = summary_of(column.name.removeprefix(PREFIX))
         title = column.label or column.name
         yield CurveEntry(query, title, _section(column), column.unit, about, column.low, column.high)
-
-
-def _numbers(run: OpenRun, split: str) -> Iterator[ColumnInfo]:
-    """The columns with a finite number; where annotations may hold another one, nobody knows the bounds."""
-    annotated = run.snapshot().annotated()
-    for column in catalogue(run, split).columns:
-        if column.kind == "number" and column.name != "step":
-            is_there = column.source != "fixed" or any(share_wholes(run, ZERO_ADVANTAGE, split).values())
-            if column.low is not None or (column.name in annotated and is_there):
-                yield column
 
 
 def _section(column: ColumnInfo) -> str:
@@ -130,15 +121,10 @@ def _section(column: ColumnInfo) -> str:
     return TOKENS if column.name in _OF_TOKENS else TEXTS
 
 
-def _of_groups(run: OpenRun, split: str) -> Iterator[CurveEntry]:
-    if not group_counts(run, split):
-        return
-    for name, share in GROUP_SHARES.items():
-        query = CurveQuery(kind="group", name=name, source=split)
-        yield CurveEntry(query, share.title, GROUPS, "share of groups", share.about)
-
-
 def _of_shares(run: OpenRun, split: str) -> Iterator[CurveEntry]:
+    for name, (title, about) in GROUP_SHARES.items() if group_counts(run, split) else ():
+        query = CurveQuery(kind="group", name=name, source=split)
+        yield CurveEntry(query, title, GROUPS, "share of groups", about)
     for name in (DISCARDED, *STATUSES):
         if name != "unknown" and any(share_counts(run, name, split).values()):
             about = f"samples that were {name}, of all samples of the step, discarded ones too"
@@ -154,9 +140,8 @@ def _of_shares(run: OpenRun, split: str) -> Iterator[CurveEntry]:
         yield CurveEntry(query, "Zero advantage", GROUPS, "share of samples", about)
 
 
-def _of_lengths(run: OpenRun, split: str) -> Iterator[CurveEntry]:
-    """Curves that show whether longer answers are better."""
-    names = {column.name for column in catalogue(run, split).columns if column.low is not None}
+def _of_lengths(run: OpenRun, split: str, names: Collection[str]) -> Iterator[CurveEntry]:
+    """Yield curves that show whether longer answers are better."""
     if "reward" not in names:
         return
     judge = judge_of(run, split)
@@ -190,41 +175,36 @@ def _of_tokens(run: OpenRun, split: str) -> Iterator[CurveEntry]:
 
 
 def _of_evals(run: OpenRun) -> Iterator[CurveEntry]:
+    """Yield scores, each pass@k that is not the score again, and the share of right answers where that differs."""
     for name in evaluations(run):
+        title, summary = name.removeprefix("eval/"), eval_summary(run, name, "", None, ())
+        steps, judge = summary.steps, f"{summary.metric}, {summary.reason}"
         query = CurveQuery(kind="eval", source=name, stat="score")
-        title = name.removeprefix("eval/")
         yield CurveEntry(query, title, EVALS, "", f"the mean score of {name}")
-        summary = eval_summary(run, name, "", None, ())
-        yield from _of_answers(summary, title)
+        for at, k in enumerate(summary.ks):
+            if k > 1 or any(step.score != step.pass_at[at] for step in steps):
+                answers = "an answer is" if k == 1 else f"one of {k} answers is"
+                about = f"probability that {answers} right, mean over the prompts of {name}: {judge}"
+                query = CurveQuery(kind="eval", source=name, stat="pass_at", options=CurveOptions(k=k))
+                yield CurveEntry(query, f"{title} pass@{k}", EVALS, "share of prompts", about)
+        if any(step.correct not in (step.score, step.pass_at[0]) for step in steps):
+            about = (
+                f"share of all answers of {name} that are right: {judge}; a prompt with more answers counts for more"
+            )
+            query = CurveQuery(kind="eval", source=name, stat="correct")
+            yield CurveEntry(query, f"{title}: right answers", EVALS, "share of answers", about)
 
 
-def _of_answers(summary: EvalSummary, title: str) -> Iterator[CurveEntry]:
-    """Each pass@k that is not the score again, and the share of right answers where that is another number."""
-    name, steps, judge = summary.split, summary.steps, f"{summary.metric}, {summary.reason}"
-    is_new = {k: k > 1 or any(step.score != step.pass_at[at] for step in steps) for at, k in enumerate(summary.ks)}
-    for k in (k for k in summary.ks if is_new[k]):
-        answers = "an answer is" if k == 1 else f"one of {k} answers is"
-        about = f"probability that {answers} right, mean over the prompts of {name}: {judge}"
-        query = CurveQuery(kind="eval", source=name, stat="pass_at", options=CurveOptions(k=k))
-        yield CurveEntry(query, f"{title} pass@{k}", EVALS, "share of prompts", about)
-    if any(step.correct not in (step.score, step.pass_at[0]) for step in steps):
-        about = f"share of all answers of {name} that are right: {judge}; a prompt with more answers counts for more"
-        query = CurveQuery(kind="eval", source=name, stat="correct")
-        yield CurveEntry(query, f"{title}: right answers", EVALS, "share of answers", about)
-
-
-def _of_progress(run: OpenRun, split: str) -> Iterator[CurveEntry]:
-    """Curves that make a good x of a chart in place of the step."""
+def _of_progress(run: OpenRun, split: str, names: Collection[str]) -> Iterator[CurveEntry]:
+    """Yield curves that make a good x of a chart in place of the step."""
     if metric_table(run).start_s is not None:
         about = "seconds since the first time that the trainer logged"
         yield CurveEntry(CurveQuery(kind="elapsed"), "Elapsed time", PROGRESS, "s", about)
-    names = {column.name for column in catalogue(run, split).columns if column.low is not None}
-    for name in ("total_tokens", "response_tokens"):
-        if name in names:
-            about = f"{name} of the trained samples of a step and of all steps before it"
-            query = CurveQuery(kind="cumulative", name=name, source=split)
-            yield CurveEntry(query, "Tokens so far", PROGRESS, "tokens", about)
-            return
+    name = next((length for length in ("total_tokens", "response_tokens") if length in names), "")
+    if name:
+        about = f"{name} of the trained samples of a step and of all steps before it"
+        query = CurveQuery(kind="cumulative", name=name, source=split)
+        yield CurveEntry(query, "Tokens so far", PROGRESS, "tokens", about)
 
 
 def _of_trainer(run: OpenRun) -> Iterator[CurveEntry]:

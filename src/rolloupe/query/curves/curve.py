@@ -1,12 +1,16 @@
-"""Curves of a run: all points of each, or as many as a chart shows.
+"""Curves of a run: all points of each, or as many as a chart shows; moving averages, and the bounds of outliers.
 
 A whole curve is cut after its outliers are left out, its values are shifted, and its average is computed: zooming in
 changes none of them.
+
+For fewer points, a curve is cut into buckets: of equal size by step, of equal width across any other x. Of each bucket
+the smallest and the largest value survive, its first NaN, and of a band its lowest and its highest end, so that a spike
+and a gap remain visible however few points are drawn. Infinities count as extremes.
 """
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,29 +18,39 @@ from numpy.typing import NDArray
 from rolloupe.errors import BadQuery
 from rolloupe.formats.reading.files import listing_once
 from rolloupe.index import OpenRun
-from rolloupe.query.curves.arithmetic import LEAST_POINTS, USUAL, average, inlier_bounds, places, places_across
-from rolloupe.query.curves.points import Points, points_of
+from rolloupe.query.curves.points import points_of
 from rolloupe.query.curves.records import BANDS, STATS, Curve, CurveOptions, CurveQuery, Floats, Ints
 from rolloupe.query.engine.names import unknown
 from rolloupe.query.run.trainer_metrics import metric_table
 
-GREATEST = 1e100
-"""Beyond it, the distance of two numbers may overflow: such an x counts as none."""
-
+GREATEST = 1e100  # beyond it, the distance of two numbers may overflow: such an x counts as none
 MAX_SPAN_STEPS = 1_000_000
 MAX_K = 10_000
 MAX_OUTLIERS = 1000
 
+LARGEST = float(np.finfo(np.float64).max)
+LAST_STEP = 2**63 - 1
+MOST_E = 200.0  # weights within a block differ by less than e to this power, so that sums of them overflow nowhere
+SCALED = 2.0**-300  # sums of larger numbers than 1e150, times the weights of a block, would overflow without it
+
+USUAL, USUAL_SPAN, LEAST_SMOOTHED = -1, 10, 30
+"""The span that stands for the usual one: of ten steps, but none for a curve of fewer than 30 points."""
+
+LEAST_POINTS = 5  # fewer points leave no room for the first, the last, and the extremes of one bucket
+LEAST_OF_BAND = LEAST_POINTS + 2  # fewer points leave no room for the extremes of a band
 Places = NDArray[np.intp]
-WithPoints = TypeVar("WithPoints", Points, Curve)
+Band = tuple[Floats, Floats]  # the lower and the upper ends around each value
 
 
 class Range(NamedTuple):
-    """The part of a curve in a chart: the steps from `step_min` to `step_max`, in at most `most` points."""
+    """The part of a chart in sight: the steps from `step_min` to `step_max`, in at most `most` points."""
 
     most: int | None = None
     step_min: int | None = None
     step_max: int | None = None
+
+
+ALL_STEPS = Range()
 
 
 def curves(run: OpenRun, queries: Sequence[CurveQuery], *, most: int | None = None) -> list[Curve]:
@@ -55,8 +69,8 @@ def curve(
 ) -> Curve:
     """Return one curve, of the steps from `step_min` to `step_max`, in at most `most` points.
 
-    The extremes of a longer curve and of its band survive: see `arithmetic.places`. The moving average, the bounds of
-    outliers and the start of a curve from zero are those of the whole curve, so that zooming in changes none of them.
+    The extremes of a longer curve and of its band survive. The moving average, the bounds of outliers and the start of
+    a curve from zero are those of the whole curve.
 
     Raises `BadQuery` for unknown names and for invalid options, `NotFound` for an unknown evaluation.
     """
@@ -80,17 +94,15 @@ def check_curve(query: CurveQuery) -> None:
     if options.band and options.band not in BANDS:
         raise unknown("band", options.band, BANDS)
     if not USUAL <= options.smooth <= MAX_SPAN_STEPS:
-        raise BadQuery(
-            f"smooth is {options.smooth}; a span has 1 to {MAX_SPAN_STEPS:,} steps; 0 turns smoothing off, -1 is usual"
-        )
+        meaning = f"a span has 1 to {MAX_SPAN_STEPS:,} steps; 0 turns smoothing off, -1 is usual"
+        raise BadQuery(f"smooth is {options.smooth}; {meaning}")
     if not 1 <= options.k <= MAX_K:
         raise BadQuery(f"k is {options.k}; the k of pass@k is a whole number from 1 to {MAX_K:,}")
     if options.threshold is not None and not math.isfinite(options.threshold):
         raise BadQuery(f"threshold is {options.threshold}; it must be a finite number")
     if not 0 <= options.outliers <= MAX_OUTLIERS:
-        raise BadQuery(
-            f"outliers is {options.outliers}; a factor is a number up to {MAX_OUTLIERS:,}, 0 keeps all values"
-        )
+        meaning = f"a factor is a number up to {MAX_OUTLIERS:,}, 0 keeps all values"
+        raise BadQuery(f"outliers is {options.outliers}; {meaning}")
     for name, end in (("x_min", options.x_min), ("x_max", options.x_max)):
         if end is not None and not math.isfinite(end):
             raise BadQuery(f"{name} is {end}; it must be a finite number")
@@ -103,48 +115,36 @@ def check_curve(query: CurveQuery) -> None:
 def whole_curve(run: OpenRun, query: CurveQuery) -> Curve:
     """Return a curve with all its points; the x of some may be NaN. Raises as `curve` does."""
     check_curve(query)
-    options = query.options
-    points, outliers = _without_outliers(_in_steps(points_of(run, query), options), options)
-    smooth = average(points.steps, points.values, options.smooth)
+    options, points = query.options, points_of(run, query)
+    if options.skip_first and len(points.steps):
+        points = _at(points, points.steps > points.steps[0])
+    if options.last_step is not None:
+        points = _at(points, points.steps <= options.last_step)
+    outliers = points.steps[:0]
+    if options.outliers:
+        least, most = inlier_bounds(points.values, options.outliers)
+        is_out = (points.values < least) | (points.values > most)
+        is_out &= np.logical_or.accumulate(np.isfinite(points.values) & ~is_out)  # not the first ones: there it learns
+        points, outliers = _at(points, ~is_out), points.steps[is_out]
     finite = points.values[np.isfinite(points.values)]
     start = float(finite[0]) if options.from_zero and len(finite) else 0.0
+    low, high, smooth = (
+        None if values is None else _shifted(values, start)
+        for values in (points.low, points.high, average(points.steps, points.values, options.smooth))
+    )
     is_elapsed = query.x is not None and query.x.kind == "elapsed"
-    return Curve(
+    return points._replace(
         query=query,
-        steps=points.steps,
         values=_shifted(points.values, start),
-        spread=points.spread,
-        low=None if points.low is None else _shifted(points.low, start),
-        high=None if points.high is None else _shifted(points.high, start),
-        smooth=None if smooth is None else _shifted(smooth, start),
+        low=low,
+        high=high,
+        smooth=smooth,
         points=len(points.steps),
         left_out=len(outliers),
         reach=_reach(run, query, points.steps, outliers),
         x=None if query.x is None else _x_of(run, query.x, points.steps),
         x_start_s=metric_table(run).start_s if is_elapsed else None,
-        with_value=points.with_value,
-        samples=points.samples,
     )
-
-
-def _in_steps(points: Points, options: CurveOptions) -> Points:
-    """Leave out the first step, and those after the last one, if the options say so."""
-    if options.skip_first and len(points.steps):
-        points = _at(points, points.steps > points.steps[0])
-    return points if options.last_step is None else _at(points, points.steps <= options.last_step)
-
-
-def _without_outliers(points: Points, options: CurveOptions) -> tuple[Points, Ints]:
-    """Return the points that are no outliers, and the steps of those that are.
-
-    Points far off before the first other point stay: there the run learns.
-    """
-    if not options.outliers:
-        return points, points.steps[:0]
-    low, high = inlier_bounds(points.values, options.outliers)
-    is_out = (points.values < low) | (points.values > high)
-    is_out &= np.logical_or.accumulate(np.isfinite(points.values) & ~is_out)
-    return _at(points, ~is_out), points.steps[is_out]
 
 
 def _shifted(values: Floats, start: float) -> Floats:
@@ -156,11 +156,11 @@ def _shifted(values: Floats, start: float) -> Floats:
 
 def _x_of(run: OpenRun, query: CurveQuery, steps: Ints) -> Floats:
     """Return the value of another curve at each step; NaN for a step without one. Raises as `points_of` does."""
-    others, values, *_ = points_of(run, query)
-    if not len(others):
+    other = points_of(run, query)
+    if not len(other.steps):
         return np.full(len(steps), np.nan)
-    at = np.minimum(np.searchsorted(others, steps), len(others) - 1)
-    return np.where(others[at] == steps, values[at], np.nan)
+    at = np.minimum(np.searchsorted(other.steps, steps), len(other.steps) - 1)
+    return np.where(other.steps[at] == steps, other.values[at], np.nan)
 
 
 def _reach(run: OpenRun, query: CurveQuery, steps: Ints, outliers: Ints) -> tuple[float, float] | None:
@@ -184,14 +184,20 @@ def cut(whole: Curve, shown: Range) -> tuple[Curve, Places]:
         is_known = np.abs(x[inside]) <= GREATEST
         inside, without_x = inside[is_known], int(np.count_nonzero(~is_known))
     within = inside[_in_range(x[inside], whole.query.options)]
-    chosen = within[_fewer(_at(whole, within), shown.most)]
+    chosen = within
+    if shown.most is not None:
+        points = _at(whole, within)
+        band = _band(points)
+        if points.x is None:
+            chosen = within[places(points.values, shown.most, band)]
+        else:
+            chosen = within[places_across(points.x, points.values, shown.most, band)]
     reach = whole.reach if shown.step_min is shown.step_max is None else None
     part = _at(whole, chosen)._replace(points=len(within), without_x=without_x, reach=reach)
     return part, chosen
 
 
-def _at(curve: WithPoints, places: NDArray[np.intp] | NDArray[np.bool_]) -> WithPoints:
-    """Some of the points of a curve."""
+def _at(curve: Curve, places: Places | NDArray[np.bool_]) -> Curve:
     fields = curve._asdict().items()
     arrays: dict[str, Any] = {name: array[places] for name, array in fields if isinstance(array, np.ndarray)}
     return curve._replace(**arrays)
@@ -207,18 +213,131 @@ def _in_range(x: Floats, options: CurveOptions) -> Places:
     return np.sort(order[first:stop])
 
 
-def _fewer(curve: Curve, most: int | None) -> Places:
-    if most is None:
-        return np.arange(len(curve.steps))
-    band = _band(curve)
-    return places(curve.values, most, band) if curve.x is None else places_across(curve.x, curve.values, most, band)
-
-
-def _band(curve: Curve) -> tuple[Floats, Floats] | None:
-    """The lower and the upper ends of the band around a curve."""
+def _band(curve: Curve) -> Band | None:
     if curve.low is not None and curve.high is not None:
         return curve.low, curve.high
     if curve.spread is None:
         return None
     with np.errstate(over="ignore", invalid="ignore"):
         return curve.values - curve.spread, curve.values + curve.spread
+
+
+def average(steps: Ints, values: Floats, span_steps: int) -> Floats | None:
+    """Return the average of a whole curve over a span, which may be `USUAL`; None if nothing is averaged."""
+    if span_steps == USUAL:
+        span_steps = 0 if len(values) < LEAST_SMOOTHED else USUAL_SPAN
+    return smoothed(steps, values, span_steps) if span_steps else None
+
+
+def smoothed(steps: Ints, values: Floats, span_steps: int) -> Floats:
+    """Return the average at each point: NaN at a value that is not finite, and such values do not count.
+
+    The weight of a value falls with its distance in steps: by w = 1 - 2 / (span + 1) for each step. Dividing by the sum
+    of the weights corrects the bias of the start (Kingma and Ba 2015, section 3), so that a constant curve stays
+    constant.
+
+    In a block of points, the weights relative to its first point grow, by 1 / w a step; the sums up to each point, over
+    the sums of the weights, are the averages.
+    """
+    keep = 1 - 2 / (span_steps + 1)
+    result = np.full(len(values), np.nan)
+    finite = np.isfinite(values)
+    at, all_values = steps[finite], values[finite]
+    if keep <= 0 or not len(at):
+        result[finite] = all_values
+        return result
+    scale = SCALED if np.abs(all_values).max() > 1e150 else 1.0
+    fall = -math.log(keep)
+    means = np.empty(len(at))
+    first, mean, weight, last = 0, 0.0, 0.0, int(at[0])
+    while first < len(at):
+        end = min(int(at[first]) + int(MOST_E / fall), LAST_STEP)
+        stop = max(first + 1, int(np.searchsorted(at, end, "right")))
+        growth = np.exp((at[first:stop] - at[first]) * fall)
+        before = weight * math.exp(-fall * (int(at[first]) - last))
+        weights = before + np.cumsum(growth)
+        block = (before * mean + np.cumsum(growth * (all_values[first:stop] * scale))) / weights
+        means[first:stop] = block
+        mean, weight, last = float(block[-1]), float(weights[-1] / growth[-1]), int(at[stop - 1])
+        first = stop
+    result[finite] = np.clip(means, -LARGEST * scale, LARGEST * scale) / scale
+    return result
+
+
+def inlier_bounds(values: Floats, factor: float) -> tuple[float, float]:
+    """Return the least and the greatest value that is no outlier.
+
+    They are `factor` times the distance of the quartiles beyond these (Tukey 1977). Quartiles are those of the finite
+    values, interpolated linearly. There are no bounds without any, nor where the quartiles are equal: a share that is
+    mostly zero would lose all that it shows.
+    """
+    finite = values[np.isfinite(values)]
+    if not len(finite):
+        return -np.inf, np.inf
+    with np.errstate(over="ignore", invalid="ignore"):
+        low, high = np.quantile(finite, (0.25, 0.75))
+        if low == high:
+            return -np.inf, np.inf
+        return low - factor * (high - low), high + factor * (high - low)
+
+
+def places(values: Floats, most: int, band: Band | None = None) -> Places:
+    """Return ascending places: at most `most` (at least `LEAST_POINTS`), the first and the last included."""
+    count = len(values)
+    if count <= most:
+        return np.arange(count)
+    is_nan = np.isnan(values)
+    low, high = _ends(values, band, most)
+    size = -(-count // _buckets(most, len(low) + len(high) + bool(is_nan.any())))
+    starts = np.arange(0, count, size)
+
+    def rows(array: Floats, fill: float) -> Floats:
+        padded = np.concatenate([np.where(np.isnan(array), fill, array), np.full(-count % size, fill)])
+        return padded.reshape(-1, size)
+
+    gaps = rows(is_nan.astype(np.float64), 0.0)
+    picks = [
+        *(starts + rows(array, np.inf).argmin(axis=1) for array in low),
+        *(starts + rows(array, -np.inf).argmax(axis=1) for array in high),
+        (starts + gaps.argmax(axis=1))[gaps.any(axis=1)],
+        np.array([0, count - 1]),
+    ]
+    is_chosen = np.zeros(count, dtype=bool)  # many times as fast as a sorted set of them
+    is_chosen[np.minimum(np.concatenate(picks), count - 1)] = True
+    return np.flatnonzero(is_chosen)
+
+
+def places_across(x: Floats, values: Floats, most: int, band: Band | None = None) -> Places:
+    """Return ascending places: at most `most`, those of the least and of the greatest x included.
+
+    Each x is finite; it may fall, repeat, and lie unevenly. Buckets of equal width are columns of a picture: a crowd of
+    points takes none from a sparse stretch.
+    """
+    count = len(values)
+    if count <= most:
+        return np.arange(count)
+    is_nan = np.isnan(values)
+    lows, highs = _ends(values, band, most)
+    buckets = _buckets(most, len(lows) + len(highs) + bool(is_nan.any()))
+    low, high = x.min(), x.max()
+    width = (high - low) / buckets or 1.0
+    column = np.minimum(((x - low) / width).astype(np.int64), buckets - 1)
+    picks = [np.array([x.argmin(), x.argmax()])]
+    arrays = [*lows, *(-array for array in highs)]
+    keys = [*((array, ~np.isnan(array)) for array in arrays), (x, is_nan)]
+    for key, among in keys:
+        at = np.flatnonzero(among)
+        order = at[np.lexsort((key[at], column[at]))]
+        picks.append(order[np.diff(column[order], prepend=-1) > 0])
+    return np.unique(np.concatenate(picks))
+
+
+def _ends(values: Floats, band: Band | None, most: int) -> tuple[list[Floats], list[Floats]]:
+    """Return the arrays whose bucket minima, and maxima, are kept."""
+    if band is None or most < LEAST_OF_BAND:
+        return [values], [values]
+    return [values, band[0]], [values, band[1]]
+
+
+def _buckets(most: int, each: int) -> int:
+    return max(1, (max(most, LEAST_POINTS) - 2) // each)

@@ -13,6 +13,7 @@ from rolloupe.columns import KNOWN
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.model import Real
+from rolloupe.query.curves.curve import ALL_STEPS, Range
 from rolloupe.query.engine import database
 from rolloupe.query.engine.caches import StepAnswers
 from rolloupe.query.records import SampleQuery, Stats
@@ -21,13 +22,8 @@ from rolloupe.query.steps.moments import sample_points, trained_column
 from rolloupe.query.steps.summaries import first_split
 from rolloupe.questions import StepValueQuery
 
-MOST_BINS = 48
-"""More rows of a heat map than this are hard to tell apart."""
-
-NARROWEST = 1e-12
-"""The narrowest bins, as a share of the largest value: the digits of narrower ones are lost."""
-
-
+MOST_BINS = 48  # more rows of a heat map than this are hard to tell apart
+NARROWEST = 1e-12  # the narrowest bins, as a share of the largest value: the digits of narrower ones are lost
 LARGEST = sys.float_info.max
 
 MAX_NAMES = 8
@@ -141,15 +137,20 @@ def step_values(
         raise NotFound(f"no samples at step {step} of split {split!r} in run {run.id!r}")
     before = max((earlier for earlier in steps if earlier < step), default=None)
     arrays = [_finite(run, split, step, name) for name in names]
-    edges = _common_edges(names, arrays)
-    counts = [*(_histogram(array, edges) for array in arrays), *[np.zeros(0, np.int64)] * len(also)]
+    filled = [array for array in arrays if len(array)]
+    edges, counts = list[float](), list[list[int]]([[]] * len(arrays))
+    if filled:
+        low, high = min(float(array.min()) for array in filled), max(float(array.max()) for array in filled)
+        edges = bins_of(low, high, whole=all(map(_is_whole, names))).edges
+        places = [np.clip(np.searchsorted(edges, array, "right") - 1, 0, len(edges) - 2) for array in arrays]
+        counts = [np.bincount(own, minlength=len(edges) - 1).tolist() for own in places]
     query = SampleQuery(splits=(split,), step_min=step, step_max=step, trained=True, limit=most)
     page = samples(run, query, columns=list(names))
     metrics = []
-    for name, own in zip([*names, *also], counts, strict=True):
+    for name, own in zip([*names, *also], [*counts, *[[]] * len(also)], strict=True):
         by_step = {point.step: point.stats for point in sample_points(run, name, split)}
         earlier = None if before is None else by_step.get(before)
-        metrics.append(MetricAtStep(name, by_step[step], earlier, own.tolist()))
+        metrics.append(MetricAtStep(name, by_step[step], earlier, own))
     listed = [
         StepSample(item.id, item.group, [None if isinstance(value, str) else value for value in item.values])
         for item in page.samples
@@ -158,7 +159,6 @@ def step_values(
 
 
 def _finite(run: OpenRun, split: str, step: int, name: str) -> NDArray[np.float64]:
-    """The finite values of the trained samples of a step."""
     snapshot = run.snapshot()
     value, rows = trained_column(run, snapshot, name)
     sql = f"""SELECT {value} AS value FROM rows
@@ -168,19 +168,8 @@ def _finite(run: OpenRun, split: str, step: int, name: str) -> NDArray[np.float6
     return values
 
 
-def _common_edges(names: Sequence[str], arrays: Sequence[NDArray[np.float64]]) -> list[float]:
-    filled = [array for array in arrays if len(array)]
-    if not filled:
-        return []
-    whole = all((known := KNOWN.get(name)) is not None and known.type in ("integer", "short") for name in names)
-    low, high = min(float(array.min()) for array in filled), max(float(array.max()) for array in filled)
-    return bins_of(low, high, whole=whole).edges
-
-
-def _histogram(values: NDArray[np.float64], edges: Sequence[float]) -> NDArray[np.int64]:
-    bins = max(0, len(edges) - 1)
-    places = np.searchsorted(edges, values, "right") - 1
-    return np.bincount(np.clip(places, 0, bins - 1), minlength=bins) if bins else np.zeros(0, np.int64)
+def _is_whole(name: str) -> bool:
+    return name in KNOWN and KNOWN[name].type in ("integer", "short")
 
 
 class Distribution(NamedTuple):
@@ -188,32 +177,23 @@ class Distribution(NamedTuple):
 
     name: str
     split: str
-    edges: list[float]
-    """Bin `i` holds the values from `edges[i]` up to, not including, `edges[i + 1]`."""
+    edges: list[float]  # bin `i` holds the values from `edges[i]` up to, not including, `edges[i + 1]`
     first_steps: NDArray[np.int64]
     last_steps: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    """By column and bin."""
+    counts: NDArray[np.int64]  # by column and bin
 
 
 def distribution(
-    run: OpenRun,
-    name: str,
-    split: str = "",
-    *,
-    where: str = "",
-    most: int | None = None,
-    step_min: int | None = None,
-    step_max: int | None = None,
+    run: OpenRun, name: str, split: str = "", *, where: str = "", shown: Range = ALL_STEPS
 ) -> Distribution:
-    """Return the distribution of a sample metric at each step of a range, in at most `most` columns.
+    """Return the distribution of a sample metric at each step of a range, a column each.
 
     Only samples that match `where` count. The bins are those of the whole split, so that zooming in and filtering
-    leave them as they are. With more steps than
-    columns, neighbours share one. Raises `BadQuery` for an unknown name, with the nearest names.
+    leave them as they are. With more steps than columns, neighbours share one. Raises `BadQuery` for an unknown name,
+    with the nearest names.
     """
-    if most is not None and most < 1:
-        raise BadQuery(f"a distribution has at least 1 column; {most} were requested")
+    if shown.most is not None and shown.most < 1:
+        raise BadQuery(f"a distribution has at least 1 column; {shown.most} were requested")
     split = split or first_split(run)
     stats = [point.stats for point in sample_points(run, name, split) if point.stats.count]
     low = min((stat.min for stat in stats if stat.min is not None), default=None)
@@ -221,18 +201,16 @@ def distribution(
     if low is None or high is None:
         empty = np.zeros(0, np.int64)
         return Distribution(name, split, [], empty, empty, np.zeros((0, 0), np.int64))
-    column = KNOWN.get(name)
-    bins = bins_of(low, high, whole=column is not None and column.type in ("integer", "short"))
+    bins = bins_of(low, high, whole=_is_whole(name))
     by_step = {
         step: counts
         for step, counts in _counts_by_step(run, name, split, bins, where).items()
-        if (step_min is None or step >= step_min) and (step_max is None or step <= step_max)
+        if (shown.step_min is None or step >= shown.step_min) and (shown.step_max is None or step <= shown.step_max)
     }
-    return _in_columns(name, split, bins, by_step, most)
+    return _in_columns(name, split, bins, by_step, shown.most)
 
 
 def _counts_by_step(run: OpenRun, name: str, split: str, bins: Bins, where: str) -> Mapping[int, Mapping[int, int]]:
-    """Count the samples of each step by the number of their bin."""
     snapshot = run.snapshot()
     value, rows = trained_column(run, snapshot, name, where)
     sql = f"""
@@ -241,7 +219,7 @@ def _counts_by_step(run: OpenRun, name: str, split: str, bins: Bins, where: str)
         WHERE split IN (SELECT unnest(?)) AND isfinite({value}) AND discarded = ''
     ), counted AS (SELECT step, {bins.exact("value", "near")} AS bin, count(*) AS samples FROM near GROUP BY step, bin)
     SELECT step, map_from_entries(list((bin, samples))) FROM counted GROUP BY step"""
-    return _counts.get(run, snapshot, split, (name, bins, where), rows, sql)
+    return _counts.get(run, snapshot, split, rows, sql)
 
 
 def _in_columns(

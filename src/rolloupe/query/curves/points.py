@@ -1,34 +1,33 @@
-"""The points of each kind of curve."""
+"""The points of each kind of curve: a number by step, from samples, trainer metrics, evaluations, shares or tokens.
+
+Quantiles, correlations, outcomes and shares need a look at the samples that match a filter. A cache keeps these
+answers, and of a growing run only new steps are asked.
+"""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import numpy as np
+from msgspec.structs import replace
 
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
-from rolloupe.query.curves.by_step import (
-    GROUP_SHARES,
-    QUANTILES,
-    correlations,
-    group_counts,
-    outcomes,
-    quantiles,
-    sample_counts,
-    share_counts,
-    share_wholes,
-)
-from rolloupe.query.curves.records import BANDS, STATS, CurveQuery, Floats, Ints
-from rolloupe.query.engine.names import unknown
-from rolloupe.query.evals.grader import evaluations
+from rolloupe.model import Status
+from rolloupe.query.curves.records import BANDS, STATS, Curve, CurveQuery, Floats, Ints
+from rolloupe.query.engine.caches import StepAnswers
+from rolloupe.query.engine.compile import matching
+from rolloupe.query.engine.names import is_asked, unknown
+from rolloupe.query.evals.grader import Bar, evals_bar, evaluations, judge_of, value_of
 from rolloupe.query.evals.scores import eval_summary
 from rolloupe.query.records import SeriesPoint
 from rolloupe.query.run.trainer_metrics import metric_table
 from rolloupe.query.run_tokens.statistics import masked_by_rule
-from rolloupe.query.steps.moments import matching_points, sample_number, sample_points
+from rolloupe.query.steps.discards import discarded_by_step, discards
+from rolloupe.query.steps.moments import matching_points, sample_number, sample_points, token_points, trained_column
 from rolloupe.query.steps.summaries import first_split
-from rolloupe.query.steps.token_points import token_points
+from rolloupe.tokens.series import EQUAL
 
 WHOLE = {
     "trainer": "the trainer logs its metrics for whole steps",
@@ -38,51 +37,96 @@ WHOLE = {
 }
 """The kinds of curves that no filter narrows, and why."""
 
+QUANTILES = {"p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.95}
+"""The shares of samples that have at most this value. Between two samples the quantile is interpolated linearly."""
 
-class Points(NamedTuple):
-    """The points of a curve, ascending by step. A step without a value has no point."""
+OUTCOMES = ("length_right", "length_wrong", "right", "wrong")
+"""Mean response tokens of right and wrong answers, and their numbers."""
 
-    steps: Ints
-    values: Floats
-    spread: Floats | None = None
-    low: Floats | None = None
-    high: Floats | None = None
-    with_value: Ints | None = None
-    """The number of samples that each point rests on, of so many `samples`; None where every sample has a value."""
-    samples: Ints | None = None
+DISCARDED = "discarded"
+STATUSES: tuple[str, ...] = get_args(Status)
+ZERO_ADVANTAGE = "zero_advantage"
+SHARES = (DISCARDED, *STATUSES, ZERO_ADVANTAGE)
+
+_DECLARED = "reward that the run declares (for its environment), else"
+_SAME = "groups in which all samples, discarded ones too, have the same reward, within a millionth"
+GROUP_SHARES = {
+    "all_best": (
+        "All right",
+        f"groups in which every sample, discarded ones too, has the highest {_DECLARED} 1 or more",
+    ),
+    "all_worst": (
+        "All wrong",
+        f"groups in which every sample, discarded ones too, has the lowest {_DECLARED} 0 or less",
+    ),
+    "without_spread": ("Without spread", _SAME),
+    "mixed": ("Mixed", "groups whose samples, discarded ones too, have different rewards"),
+}
+"""The title and the meaning of each share of groups. A group of one sample is in none of them.
+
+All samples count, whether they were trained on or not, for a trainer compares all."""
 
 
-class _Asked(NamedTuple):
-    """A query with its defaults."""
+class Outcome(NamedTuple):
+    """Right and wrong answers of a step."""
 
-    run: OpenRun
-    query: CurveQuery
-    name: str
-    source: str
-    stat: str
-    where: str
+    right: int
+    wrong: int
+    length_right: float | None
+    length_wrong: float | None
 
 
-def points_of(run: OpenRun, query: CurveQuery) -> Points:
-    """Return all points of a curve. Raises `BadQuery` for unknown names, `NotFound` for an unknown evaluation."""
+class AdvantageCounts(NamedTuple):
+    """The trained samples of a step with an advantage: all, and those with zero, from which nothing is learned."""
+
+    zero: int
+    samples: int
+
+
+class GroupCounts(NamedTuple):
+    """The groups of a step with several rewards, and how many of them are in each share."""
+
+    groups: int
+    all_best: int
+    all_worst: int
+    without_spread: int
+
+    @property
+    def mixed(self) -> int:
+        """Groups with different rewards."""
+        return self.groups - self.without_spread
+
+
+_quantiles = StepAnswers[list[float]](lambda values: values)
+_correlations = StepAnswers[float | None](lambda r: r)
+_outcomes = StepAnswers[Outcome](Outcome)
+_words = StepAnswers[Mapping[str, int]](lambda counts: counts)
+_advantages = StepAnswers[AdvantageCounts](AdvantageCounts)
+_groups = StepAnswers[GroupCounts](GroupCounts)
+
+
+def points_of(run: OpenRun, query: CurveQuery) -> Curve:
+    """Return all points of a curve, ascending by step, and nothing else of it. Raises as `curve` does."""
     kind, where = query.kind, query.options.where.strip()
     if where and kind in WHOLE:
         raise BadQuery(f"{WHOLE[kind]}: no filter of samples applies to them")
-    asked = _Asked(run, query, query.name, query.source or first_split(run), query.stat or STATS[kind][0], where)
+    source = query.source or ("" if kind == "eval" else first_split(run))
+    options = replace(query.options, where=where)
+    query = replace(query, source=source, stat=query.stat or STATS[kind][0], options=options)
     if kind in _NUMBERS:
-        return Points(*_columns(sorted(_NUMBERS[kind](asked).items())))
-    return _POINTS[kind](asked)
+        return Curve(query, *_columns(sorted(_NUMBERS[kind](run, query).items())))
+    return _POINTS[kind](run, query)
 
 
-def _of_samples(asked: _Asked) -> Points:
-    run, query, name, source, _, where = asked
+def _of_samples(run: OpenRun, query: CurveQuery) -> Curve:
+    name, source, where = query.name, query.source, query.options.where
     band = BANDS.get(query.options.band)
     by_step = quantiles(run, name, source, where) if band or query.stat in QUANTILES else {}
     stats = matching_points(run, name, source, where)
     if query.stat in QUANTILES:
-        points = Points(*_columns((step, values[query.stat]) for step, values in by_step.items()))
+        points = Curve(query, *_columns((step, values[query.stat]) for step, values in by_step.items()))
     else:
-        points = _of_stats(asked, stats)
+        points = _of_stats(query, stats)
     points = _counted(points, stats)
     if band is None:
         return points
@@ -92,15 +136,15 @@ def _of_samples(asked: _Asked) -> Points:
     return points._replace(low=low, high=high)
 
 
-def _of_tokens(asked: _Asked) -> Points:
-    """The number of samples with a series is known only for a sample metric of its name, the mean of each sample."""
-    run, _, name, source, *_ = asked
-    points = _of_stats(asked, token_points(run, name, source))
-    is_metric = sample_number(run.snapshot(), name) is not None
-    return _counted(points, sample_points(run, name, source)) if is_metric else points
+def _of_tokens(run: OpenRun, query: CurveQuery) -> Curve:
+    points = _of_stats(query, token_points(run, query.name, query.source))
+    if sample_number(run.snapshot(), query.name) is None:
+        return points
+    # only a sample metric of its name, the mean of each sample, tells the number of samples with a series
+    return _counted(points, sample_points(run, query.name, query.source))
 
 
-def _counted(points: Points, series: Sequence[SeriesPoint]) -> Points:
+def _counted(points: Curve, series: Sequence[SeriesPoint]) -> Curve:
     """Add the number of samples that each point rests on, unless every sample of each step has a value."""
     stats_by_step = {point.step: point.stats for point in series}
     stats = [stats_by_step[step] for step in points.steps.tolist() if step in stats_by_step]
@@ -110,68 +154,59 @@ def _counted(points: Points, series: Sequence[SeriesPoint]) -> Points:
     return points._replace(with_value=counts[:, 0], samples=counts[:, 1])
 
 
-def _of_stats(asked: _Asked, series: Sequence[SeriesPoint]) -> Points:
+def _of_stats(query: CurveQuery, series: Sequence[SeriesPoint]) -> Curve:
     points = [point for point in series if point.stats.count]
-    steps, values = _columns((point.step, getattr(point.stats, asked.stat)) for point in points)
-    has_spread = asked.query.options.spread and asked.stat == "mean"
-    return Points(steps, values, _floats(point.stats.std for point in points) if has_spread else None)
+    steps, values = _columns((point.step, getattr(point.stats, query.stat)) for point in points)
+    has_spread = query.options.spread and query.stat == "mean"
+    return Curve(query, steps, values, _floats(point.stats.std for point in points) if has_spread else None)
 
 
-def _of_trainer(asked: _Asked) -> Points:
-    columns = metric_table(asked.run).columns
-    if asked.name not in columns:
-        raise unknown("trainer metric", asked.name, sorted(columns))
-    return Points(*columns[asked.name])
+def _of_trainer(run: OpenRun, query: CurveQuery) -> Curve:
+    columns = metric_table(run).columns
+    if query.name not in columns:
+        raise unknown("trainer metric", query.name, sorted(columns))
+    return Curve(query, *columns[query.name])
 
 
-def _of_elapsed(asked: _Asked) -> Points:
-    table = metric_table(asked.run)
+def _of_elapsed(run: OpenRun, query: CurveQuery) -> Curve:
+    table = metric_table(run)
     if table.start_s is None:
         raise BadQuery("the trainer logged no times")
     steps, times = table.times
-    return Points(steps, times - table.start_s)
+    return Curve(query, steps, times - table.start_s)
 
 
-def _of_cumulative(asked: _Asked) -> Points:
-    points = matching_points(asked.run, asked.name, asked.source, asked.where)
+def _of_cumulative(run: OpenRun, query: CurveQuery) -> Curve:
+    points = matching_points(run, query.name, query.source, query.options.where)
     stats = [(point.step, point.stats) for point in points]
     steps, sums = _columns((step, stat.mean * stat.count) for step, stat in stats if stat.mean is not None)
     with np.errstate(over="ignore"):
-        return Points(steps, np.cumsum(sums))
+        return Curve(query, steps, np.cumsum(sums))
 
 
-def _eval_scores(asked: _Asked) -> Mapping[int, float | None]:
-    names, options = evaluations(asked.run), asked.query.options
-    split = asked.query.source or (names[0] if names else "")
+def _eval_scores(run: OpenRun, query: CurveQuery) -> Mapping[int, float | None]:
+    names, options = evaluations(run), query.options
+    split = query.source or (names[0] if names else "")
     if split not in names:
         raise NotFound(f"no evaluation {split!r}; there are: {', '.join(names[:40]) or 'none'}")
-    summary = eval_summary(asked.run, split, asked.name, options.threshold, (options.k,), asked.where)
-    values = ((step.step, getattr(step, asked.stat)) for step in summary.steps)
+    summary = eval_summary(run, split, query.name, options.threshold, (options.k,), options.where)
+    values = ((step.step, getattr(step, query.stat)) for step in summary.steps)
     return {step: value[0] if isinstance(value, list) else value for step, value in values}
 
 
-def _group_shares(asked: _Asked) -> Mapping[int, float]:
-    if asked.name not in GROUP_SHARES:
-        raise unknown("share of groups", asked.name, GROUP_SHARES)
-    counts = group_counts(asked.run, asked.source, asked.where)
-    chosen = {step: getattr(count, asked.name) for step, count in counts.items()}
-    return _shares(asked, chosen, {step: count.groups for step, count in counts.items()})
-
-
-def _sample_shares(asked: _Asked) -> Mapping[int, float]:
-    run, query, name, source, _, where = asked
-    chosen = share_counts(run, name, source, query.options.reason, where)
-    return _shares(asked, chosen, share_wholes(run, name, source, where))
-
-
-def _shares(asked: _Asked, chosen: Mapping[int, int], wholes: Mapping[int, int]) -> Mapping[int, float]:
-    is_share = asked.stat == "share"
+def _shares(run: OpenRun, query: CurveQuery) -> Mapping[int, float]:
+    name, source, options = query.name, query.source, query.options
+    if query.kind == "share":
+        chosen = share_counts(run, name, source, options.reason, options.where)
+        wholes = share_wholes(run, name, source, options.where)
+    elif name in GROUP_SHARES:
+        counts = group_counts(run, source, options.where)
+        chosen = {step: getattr(count, name) for step, count in counts.items()}
+        wholes = {step: count.groups for step, count in counts.items()}
+    else:
+        raise unknown("share of groups", name, GROUP_SHARES)
+    is_share = query.stat == "share"
     return {step: chosen.get(step, 0) / (whole if is_share else 1) for step, whole in wholes.items() if whole}
-
-
-def _masks(asked: _Asked) -> Mapping[int, float | None]:
-    by_step = masked_by_rule(asked.run, asked.source).get(asked.name, {})
-    return {step: getattr(shares, asked.stat) for step, shares in by_step.items()}
 
 
 def _columns(points: Iterable[tuple[int, float | None]]) -> tuple[Ints, Floats]:
@@ -183,20 +218,143 @@ def _floats(values: Iterable[float | None]) -> Floats:
     return np.array([math.nan if value is None else value for value in values], dtype=np.float64)
 
 
-_POINTS: dict[str, Callable[[_Asked], Points]] = {
+_POINTS: dict[str, Callable[[OpenRun, CurveQuery], Curve]] = {
     "sample": _of_samples,
     "token": _of_tokens,
     "trainer": _of_trainer,
     "elapsed": _of_elapsed,
     "cumulative": _of_cumulative,
 }
-_NUMBERS: dict[str, Callable[[_Asked], Mapping[int, float | None]]] = {
+_NUMBERS: dict[str, Callable[[OpenRun, CurveQuery], Mapping[int, float | None]]] = {
     "eval": _eval_scores,
-    "share": _sample_shares,
-    "group": _group_shares,
-    "mask": _masks,
-    "outcome": lambda asked: outcomes(asked.run, asked.source, asked.name, asked.where),
-    "correlation": lambda asked: correlations(asked.run, asked.name, asked.source, asked.where),
-    "samples": lambda asked: sample_counts(asked.run, asked.source, asked.where),
+    "share": _shares,
+    "group": _shares,
+    "mask": lambda run, query: {
+        step: getattr(shares, query.stat)
+        for step, shares in masked_by_rule(run, query.source).get(query.name, {}).items()
+    },
+    "outcome": lambda run, query: outcomes(run, query.source, query.name, query.options.where),
+    "correlation": lambda run, query: correlations(run, query.name, query.source, query.options.where),
+    "samples": lambda run, query: sample_counts(run, query.source, query.options.where),
 }
 """The kinds of curves that have one number at each step, and these numbers."""
+
+
+def quantiles(run: OpenRun, name: str, split: str, where: str = "") -> dict[int, Mapping[str, float]]:
+    """Return `QUANTILES` of the finite values of the trained samples by step. Raises `BadQuery` for other names."""
+    snapshot = run.snapshot()
+    value, rows = trained_column(run, snapshot, name, where)
+    sql = f"""
+    {rows.own} SELECT step, quantile_cont({value}, [{", ".join(map(repr, QUANTILES.values()))}]) FROM {rows.table}
+    WHERE split IN (SELECT unnest(?)) AND isfinite({value}) AND discarded = '' GROUP BY step"""
+    by_step = _quantiles.get(run, snapshot, split, rows, sql)
+    return {step: dict(zip(QUANTILES, values, strict=True)) for step, values in by_step.items()}
+
+
+def correlations(run: OpenRun, name: str, split: str, where: str = "") -> dict[int, float]:
+    """Return Pearson's r of the reward and a number, over the trained samples of each step that have both."""
+    snapshot = run.snapshot()
+    value, rows = trained_column(run, snapshot, name, where, beside=["reward"])
+    sql = f"""
+    {rows.own} SELECT step, corr(reward, {value}) FROM {rows.table}
+    WHERE split IN (SELECT unnest(?)) AND isfinite({value}) AND isfinite(reward) AND discarded = '' GROUP BY step"""
+    by_step = _correlations.get(run, snapshot, split, rows, sql)
+    return {step: r for step, r in by_step.items() if r is not None and r == r}
+
+
+def outcomes(run: OpenRun, split: str, name: str, where: str = "") -> dict[int, float]:
+    """Return one of `OUTCOMES` by step. Raises `BadQuery` for another name."""
+    if name not in OUTCOMES:
+        raise unknown("outcome", name, OUTCOMES)
+    snapshot = run.snapshot()
+    judge = judge_of(run, split)
+    metric, value = value_of(snapshot, judge.metric)
+    rows, right = matching(snapshot, where, [metric]), judge.bar.sql(value)
+    sql = f"""
+    {rows.own} SELECT step, count(*) FILTER ({right}), count(*) FILTER (NOT {right}),
+           avg(response_tokens) FILTER ({right}), avg(response_tokens) FILTER (NOT {right})
+    FROM {rows.table} WHERE split IN (SELECT unnest(?)) AND isfinite({value}::DOUBLE) GROUP BY step"""
+    by_step = _outcomes.get(run, snapshot, split, rows, sql)
+    values = ((step, getattr(outcome, name)) for step, outcome in by_step.items())
+    return {step: value for step, value in values if value is not None}
+
+
+def share_counts(run: OpenRun, name: str, split: str, reason: str = "", where: str = "") -> Mapping[int, int]:
+    """Return how many samples of each step are in one of `SHARES`: of the discarded ones, for one reason if given."""
+    if name not in SHARES:
+        raise unknown("share", name, SHARES)
+    if name == ZERO_ADVANTAGE:
+        return {step: counts.zero for step, counts in _advantage_counts(run, split, where).items()}
+    if name != DISCARDED:
+        by_word = _counts_by_word(run, "status", split, where)
+        return {step: counts[name] for step, counts in by_word.items() if name in counts}
+    if where:
+        by_word = _counts_by_word(run, "discarded", split, where)
+        return {
+            step: counts.get(reason, 0) if reason else sum(count for word, count in counts.items() if word)
+            for step, counts in by_word.items()
+        }
+    if reason:
+        return {discard.step: discard.samples for discard in discards(run, split) if discard.reason == reason}
+    by_step: Counter[int] = Counter()
+    for (of, step), samples in discarded_by_step(run).items():
+        if is_asked(of, split):
+            by_step[step] += samples
+    return by_step
+
+
+def share_wholes(run: OpenRun, name: str, split: str, where: str = "") -> dict[int, int]:
+    """Return the number of samples of each step that a share is of: all, or those with an advantage."""
+    if name == ZERO_ADVANTAGE:
+        return {step: counts.samples for step, counts in _advantage_counts(run, split, where).items()}
+    return sample_counts(run, split, where)
+
+
+def sample_counts(run: OpenRun, split: str, where: str = "") -> dict[int, int]:
+    """Return the number of samples of each step."""
+    total: Counter[int] = Counter()
+    for (of, step), stats in run.snapshot().steps.items():
+        if stats.rows and is_asked(of, split):
+            total[step] += stats.rows
+    if not where:
+        return dict(total)
+    by_word = _counts_by_word(run, "status", split, where)
+    return {step: sum(by_word.get(step, {}).values()) for step in total}
+
+
+def _counts_by_word(run: OpenRun, column: str, split: str, where: str) -> Mapping[int, Mapping[str, int]]:
+    snapshot = run.snapshot()
+    rows = matching(snapshot, where, [column])
+    sql = f"""
+    {rows.own} SELECT step, map_from_entries(list((word, counted))) FROM (
+        SELECT step, {column} AS word, count(*) AS counted FROM {rows.table}
+        WHERE split IN (SELECT unnest(?)) GROUP BY step, word
+    ) GROUP BY step"""
+    return _words.get(run, snapshot, split, rows, sql)
+
+
+def _advantage_counts(run: OpenRun, split: str, where: str) -> Mapping[int, AdvantageCounts]:
+    """Count advantages by step. Zero is judged as equal rewards are, from which such advantages come."""
+    snapshot = run.snapshot()
+    value, rows = trained_column(run, snapshot, "advantage", where)
+    sql = f"""
+    {rows.own} SELECT step, count(*) FILTER (abs({value}) <= {EQUAL}), count(*) FROM {rows.table}
+    WHERE split IN (SELECT unnest(?)) AND isfinite({value}) AND discarded = '' GROUP BY step"""
+    return _advantages.get(run, snapshot, split, rows, sql)
+
+
+def group_counts(run: OpenRun, split: str, where: str = "") -> Mapping[int, GroupCounts]:
+    """Count the groups of each step that have several rewards: see `GROUP_SHARES`."""
+    snapshot = run.snapshot()
+    rows = matching(snapshot, where, ["reward"])
+    low, _ = run.info.reading.reward_range or run.info.reward_range or (0.0, 1.0)
+    by_env = () if run.info.reading.reward_range else tuple((env, low) for env, low, _ in run.info.env_reward_ranges)
+    best, worst = evals_bar(run, "reward", None).sql("low"), Bar(low, by_env, falls=True).sql("high")
+    sql = f"""
+    {rows.own} SELECT step, count(*), sum({best}::INTEGER), sum({worst}::INTEGER),
+           sum((high - low <= {EQUAL} * greatest(abs(low), abs(high)))::INTEGER)
+    FROM (
+        SELECT split, step, grp, any_value(env) AS env, min(reward) AS low, max(reward) AS high FROM {rows.table}
+        WHERE isfinite(reward) AND split IN (SELECT unnest(?)) GROUP BY split, step, grp HAVING count(*) > 1
+    ) GROUP BY step"""
+    return _groups.get(run, snapshot, split, rows, sql)

@@ -27,7 +27,6 @@ STATS: dict[str, tuple[str, ...]] = {
 }
 """The statistics of each kind of curve; the first is the default."""
 
-
 BANDS = {"p5-p95": ("p5", "p95"), "p25-p75": ("p25", "p75")}
 """The bands of quantiles around a curve: their lower and upper ends."""
 
@@ -108,13 +107,13 @@ class Curve(NamedTuple):
     query: CurveQuery
     steps: Ints
     values: Floats
-    spread: Floats | None
+    spread: Floats | None = None
     """Standard deviations, if the query asks for them and the curve has them."""
-    low: Floats | None
+    low: Floats | None = None
     """The lower ends of the band of quantiles, if the query asks for one and the curve has it."""
-    high: Floats | None
-    smooth: Floats | None
-    points: int
+    high: Floats | None = None
+    smooth: Floats | None = None
+    points: int = 0
     """Number of points; `steps` may hold fewer."""
     left_out: int = 0
     """Number of outliers left out of the whole curve; they are not among the points."""

@@ -1,8 +1,10 @@
-"""Caches of answers: those about a whole run until it changes; those by step for as long as the step stays the same."""
+"""Caches of answers: about a whole run until it changes; by step as long as the step stays the same."""
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from typing import Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+
+from numpy.typing import NDArray
 
 from rolloupe.index import OpenRun, Piece, Snapshot, StepKey
 from rolloupe.lru import Lru
@@ -16,8 +18,8 @@ T = TypeVar("T")
 class AnswerCache(Generic[T]):
     """The recent answers of one kind, of all runs: at least one, at most `most` in total size.
 
-    Answers are computed one at a time, since they take memory; other callers wait for an answer in progress. Of those
-    that take little, `at_once` are: a slow one keeps nobody waiting, and an answer may be computed twice.
+    Answers are computed one at a time, since they take memory; other callers wait. Small ones are computed `at_once` at
+    a time, so that a slow one keeps nobody waiting, though an answer may then be computed twice.
     """
 
     def __init__(self, most: int, size: Callable[[T], int], at_once: int = 1) -> None:
@@ -42,6 +44,11 @@ class AnswerCache(Generic[T]):
         self._answers.clear()
 
 
+def bytes_of(columns: Iterable[NDArray[Any]]) -> int:
+    """Return the memory that some arrays take together."""
+    return sum(column.nbytes for column in columns)
+
+
 Stamp: TypeAlias = tuple[object, ...]
 
 
@@ -54,8 +61,7 @@ class _Answered(NamedTuple, Generic[T]):
 class StepAnswers(Generic[T]):
     """The recent answers of one kind, of all runs: those to one question at least, `most` steps at most.
 
-    `make` turns the columns of a row, but for the first, into the answer for a step. Answers are computed one at
-    a time, since they take memory; other callers wait for an answer in progress.
+    `make` turns the columns of a row, but for the first, into the answer for a step. They are computed one at a time.
     """
 
     def __init__(self, make: Callable[..., T], most: int = 1_000_000) -> None:
@@ -63,15 +69,13 @@ class StepAnswers(Generic[T]):
         self._making = threading.Lock()
         self._kept: Lru[str, _Answered[T]] = Lru(total=most, least=1)
 
-    def get(
-        self, run: OpenRun, snapshot: Snapshot, split: str, question: object, rows: CompiledQuery, sql: str
-    ) -> Mapping[int, T]:
-        """Return the answer to a question, identified by its `repr`, for each step of a split that has one.
+    def get(self, run: OpenRun, snapshot: Snapshot, split: str, rows: CompiledQuery, sql: str) -> Mapping[int, T]:
+        """Return the answer to a statement for each step of a split that has one; `eval` covers all evaluations.
 
-        `eval` covers all evaluations together. The statement is about `rows`, binds the names of splits behind their
-        values, and has the step in its first column.
+        The statement is about `rows`, binds the names of splits behind their values, and has the step in its first
+        column.
         """
-        name = repr((run.catalog.folder, split, question))
+        name = repr((run.catalog.folder, split, sql, rows.where.values))
         with self._making:
             kept = self._kept.get(name)
             if kept is None or kept.version != snapshot.version:
@@ -92,16 +96,13 @@ class StepAnswers(Generic[T]):
         for step, own in keys.items():
             stamp = _stamp_of(snapshot.of(own), rows.later)
             stamps[step] = None if newer is None or stamp is None else (*newer, stamp)
-        old = kept.stamps if kept is not None else {}
-        changed = {step for step, stamp in stamps.items() if stamp is None or old.get(step) != stamp}
-        answers = {} if kept is None else {step: answer for step, answer in kept.answers.items() if step in stamps}
-        if changed:
-            for step in changed:
-                answers.pop(step, None)
-            asked = [key for step in changed for key in keys[step]]
-            splits = sorted({name for name, _ in asked})
-            answer = database.ask(run, rows.question(snapshot.of(asked), sql, [splits]))
-            answers.update((step, self._make(*columns)) for step, *columns in answer if step in changed)
+        old = kept or _Answered("", {}, {})
+        changed = {step for step, stamp in stamps.items() if stamp is None or old.stamps.get(step) != stamp}
+        answers = {step: answer for step, answer in old.answers.items() if step in stamps and step not in changed}
+        asked = [key for step in changed for key in keys[step]]
+        splits = sorted({name for name, _ in asked})
+        answer = database.ask(run, rows.question(snapshot.of(asked), sql, [splits]))
+        answers.update((step, self._make(*columns)) for step, *columns in answer if step in changed)
         return _Answered(snapshot.version, stamps, dict(sorted(answers.items())))
 
 

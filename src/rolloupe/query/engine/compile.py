@@ -42,13 +42,10 @@ class CompiledQuery(NamedTuple):
     """A query in SQL. A statement begins with `own`, reads from `table`, and binds the values of `where` first."""
 
     where: Clause
-    own: str
-    """Defines the table `own`; empty for a filter that all rows match."""
+    own: str  # defines the table `own`; empty for a filter that all rows match
     order: str
-    named: list[Column]
-    """The columns of sample metrics and tags in use."""
-    overlay: AnnotationOverlay
-    """The annotations, and the columns in use that they may override."""
+    named: list[Column]  # the columns of sample metrics and tags in use
+    overlay: AnnotationOverlay  # the annotations, and the columns in use that they may override
     later: tuple[str, ...] = ()
     """The derived metrics and token strings in the filter, which the index may learn after the rows. See `matching`."""
 
@@ -77,6 +74,7 @@ def compile_query(
     so by default it applies to one step only. `also` are further columns in use, by the names that people use.
     """
     by_group = is_one_step(query) if by_group is None else by_group
+    way = "DESC" if query.descending else "ASC"
     with pointing(query.typed):
         where = _where(snapshot, query)
         names = [*query_names(query, snapshot.metrics, snapshot.tags), *also]
@@ -84,15 +82,20 @@ def compile_query(
         columns = {column_of(name, snapshot.metrics, snapshot.tags) for name in names}
         named = [Column(name, kind) for name in sorted(filter(None, columns)) if (kind := sql_type(name))]
         named += [Column(token_column(text), "BOOLEAN") for text in token_texts(query)]
-        order = _order(snapshot, query, by_group=by_group)
-        return CompiledQuery(where, _own_rows(where, by_group=by_group), order, named, overlay_of(snapshot, names))
+        if query.sort == "index":
+            places = ["split <> 'train'", "split", "step", *(["lead", "grp"] if by_group else []), f"row({FILE_ORDER})"]
+            order = ", ".join(f"{place} {way}" for place in places)
+        else:
+            order = f"{by_value(snapshot, query)}, split, step, {FILE_ORDER}"
+        own = f", own AS (SELECT * FROM rows WHERE {where.sql})"
+        if by_group:  # `lead` is the place of the first sample of a group
+            lead = f"min(row({FILE_ORDER})) OVER (PARTITION BY split, step, grp) AS lead"
+            own = f", led AS (SELECT *, {lead} FROM rows), own AS (SELECT * FROM led WHERE {where.sql})"
+        return CompiledQuery(where, own, order, named, overlay_of(snapshot, names))
 
 
 def matching(snapshot: Snapshot, where: str, names: Sequence[str] = ()) -> CompiledQuery:
-    """Return the rows that match a filter; all rows for a blank one. The statement also uses the columns in `names`.
-
-    Raises `BadQuery` for what cannot be read, and for a column that no sample has.
-    """
+    """Return the rows that match a filter, for a statement that also uses the columns in `names`. Raises `BadQuery`."""
     filters = conditions(where)
     terms = compile_query(snapshot, SampleQuery(where=filters, typed=where), by_group=False, also=names)
     if not filters:
@@ -155,31 +158,13 @@ def number_of(snapshot: Snapshot, name: str) -> str | None:
     return sql if is_number(snapshot, name) else None
 
 
-def _order(snapshot: Snapshot, query: SampleQuery, *, by_group: bool) -> str:
-    way = "DESC" if query.descending else "ASC"
-    if query.sort == "index":
-        columns = ["split <> 'train'", "split", "step", *(["lead", "grp"] if by_group else []), f"row({FILE_ORDER})"]
-        return ", ".join(f"{column} {way}" for column in columns)
-    return f"{by_value(snapshot, query)}, split, step, {FILE_ORDER}"
-
-
-def _own_rows(where: Clause, *, by_group: bool) -> str:
-    """The rows of the query; with `by_group` each has `lead`, the place of its group's first sample."""
-    if not by_group:
-        return f", own AS (SELECT * FROM rows WHERE {where.sql})"
-    lead = f"min(row({FILE_ORDER})) OVER (PARTITION BY split, step, grp) AS lead"
-    return f", led AS (SELECT *, {lead} FROM rows), own AS (SELECT * FROM led WHERE {where.sql})"
-
-
 def _where(snapshot: Snapshot, query: SampleQuery) -> Clause:
     clauses = []
     if query.splits:
         clauses.append(Clause(f"split IN ({', '.join('?' * len(query.splits))})", list(query.splits)))
-    for sign, bound in ((">=", query.step_min), ("<=", query.step_max)):
+    for sql, bound in (("step >= ?", query.step_min), ("step <= ?", query.step_max), ("grp = ?", query.group)):
         if bound is not None:
-            clauses.append(Clause(f"step {sign} ?", [bound]))
-    if query.group is not None:
-        clauses.append(Clause("grp = ?", [query.group]))
+            clauses.append(Clause(sql, [bound]))
     if query.trained is not None:
         clauses.append(Clause(f"discarded {'=' if query.trained else '<>'} ''", []))
     return _joined([*clauses, *(_clause_of(snapshot, node) for node in query.where)])

@@ -49,28 +49,28 @@ T = TypeVar("T")
 MENDED = "the index changed during the query and is being rebuilt: ask again"
 MEMORY_LIMIT = "256MB"
 
+LOCKED_SETTINGS = dict.fromkeys(
+    (
+        "enable_external_file_cache",
+        "autoinstall_known_extensions",
+        "autoload_known_extensions",
+        "enable_external_access",
+    ),
+    "false",
+) | {"lock_configuration": "true"}
+
 MAX_DATABASES = 4
 """Each has threads and memory of its own. Beyond this number, the least recently used one closes."""
 
-SHOWN_LINE_END = "↵"
-"""How the page shows a line break, which cannot be typed into a field of one line."""
-
-
-class Resources:
-    """Limits of each database."""
-
-    threads = 2
-
-
-_resources = Resources()
+SHOWN_LINE_END = "↵"  # how the page shows a line break, which cannot be typed into a field of one line
+_settings = {"threads": "2"}
 _lock = threading.Lock()
-_databases: "Lru[Path, duckdb.DuckDBPyConnection]" = Lru(MAX_DATABASES)
-"""By index folder."""
+databases: "Lru[Path, duckdb.DuckDBPyConnection]" = Lru(MAX_DATABASES)  # by index folder
 
 
 def save_memory() -> None:
     """Answer with one thread from now on: each takes memory of its own, 15 MB in a run with many columns."""
-    _resources.threads = 1
+    _settings["threads"] = "1"
 
 
 def prepare() -> None:
@@ -91,17 +91,18 @@ class Question(NamedTuple):
     named: Sequence[Column] = ()
     tables: Mapping[str, pa.Table] = MappingProxyType({})
     overlay: AnnotationOverlay = NO_OVERLAY
-    at: Sequence[RowPlace] | None = None
-    """The rows to read: the table `places` has their numbers in `rows`, and `nth`."""
+    at: Sequence[RowPlace] | None = None  # the rows to read: the table `places` has their numbers in `rows`, and `nth`
 
 
 def ask(run: OpenRun, question: Question) -> list[tuple[Any, ...]]:
-    """Fetch the answer as tuples.
+    """Fetch the answer as tuples: none without pieces.
 
     Raises `BadQuery` if the statement does not fit the columns, or exceeds its time or memory, and `SourceChanged` if
     files of the index are missing or damaged; the index then rebuilds them.
     """
-    return _answer(run, question, lambda connection, sql: connection.execute(sql, question.values).fetchall())[0]
+    if not question.pieces:
+        return []
+    return answer(run, question, lambda connection, sql: connection.execute(sql, question.values).fetchall())[0]
 
 
 def table(run: OpenRun, question: Question) -> pa.Table:
@@ -112,25 +113,24 @@ def table(run: OpenRun, question: Question) -> pa.Table:
 def placed(run: OpenRun, question: Question) -> tuple[pa.Table, TableReading]:
     """Fetch the answer as an Arrow table, and the mapping of the numbers in `PLACE` to rows. Raises as `ask`."""
     values = list(question.values)
-    return _answer(run, question, lambda connection, sql: connection.sql(sql, params=values).to_arrow_table())
+    return answer(run, question, lambda connection, sql: connection.sql(sql, params=values).to_arrow_table())
 
 
 def places(run: OpenRun, question: Question) -> list[RowPlace]:
-    """Fetch an answer of the columns in `PLACE` as rows. Raises as `ask`.
+    """Fetch an answer of the columns in `PLACE` as rows: none without pieces. Raises as `ask`.
 
     For few rows: of an Arrow table, DuckDB would first ask for the columns, and plan the statement twice.
     """
-    rows, reading = _answer(run, question, lambda connection, sql: connection.execute(sql, question.values).fetchall())
+    if not question.pieces:
+        return []
+    rows, reading = answer(run, question, lambda connection, sql: connection.execute(sql, question.values).fetchall())
     return [reading.place(file, row) for file, row in rows]
 
 
 def of_files(
     run: OpenRun, paths: Sequence[Path], sql: str, values: Sequence[Any] = ()
 ) -> tuple[pa.Table, Sequence[Path]]:
-    """Fetch an answer over other files of an index, which the statement calls `files`, and the files that it is over.
-
-    Files that are missing or damaged are left out, and written again. Raises as `ask`.
-    """
+    """Fetch an answer over other files of an index, called `files`, and which it read: damaged ones are left out."""
     import duckdb
 
     folder = run.catalog.folder.resolve()
@@ -147,14 +147,10 @@ def of_files(
         return of_files(run, good, sql, values)
 
 
-def reading_of(run: OpenRun, pieces: Sequence[Piece]) -> TableReading:
-    """The current way of reading pieces."""
-    return TableReading(run.catalog.folder.resolve(), pieces)
-
-
-def _answer(
+def answer(
     run: OpenRun, question: Question, fetch: "Callable[[duckdb.DuckDBPyConnection, str], T]"
 ) -> tuple[T, TableReading]:
+    """Fetch an answer, and how the pieces were read. Raises as `ask`."""
     import duckdb
 
     folder = run.catalog.folder.resolve()
@@ -184,14 +180,14 @@ def _answer(
     except duckdb.Error as error:
         _forget(run)  # some errors leave a database that no longer answers
         if distrust([pack for reading in (base, newer, scores) for pack in reading.plan.packed]):
-            return _answer(run, question, fetch)  # ask again without them
+            return answer(run, question, fetch)  # ask again without them
         if run.heal(_alone(base, newer, scores)) or isinstance(error, duckdb.IOException):
             raise SourceChanged(MENDED) from error
         raise BadQuery(str(error).splitlines()[0]) from error
 
 
 def _alone(*readings: TableReading) -> list[Path]:
-    """The segments that a query reads from files of their own."""
+    """Return the segments that a query reads from files of their own."""
     return [piece.path for reading in readings for piece in reading.plan.alone if piece.path is not None]
 
 
@@ -245,7 +241,7 @@ def _connection(run: OpenRun) -> "Iterator[duckdb.DuckDBPyConnection]":
     """A connection for one statement. Raises `BadQuery` if it takes too long, and keeps Ctrl-C what it is."""
     import duckdb
 
-    connection = _database(run.catalog.folder.parent)
+    connection = cursor_of(run.catalog.folder.parent)
     try:
         with _time_limit.watch(connection.interrupt):
             yield connection
@@ -260,42 +256,39 @@ def _connection(run: OpenRun) -> "Iterator[duckdb.DuckDBPyConnection]":
         connection.close()
 
 
-def _database(folder: Path) -> "duckdb.DuckDBPyConnection":
+def cursor_of(folder: Path) -> "duckdb.DuckDBPyConnection":
+    """Return a connection to the database of an index folder."""
     with _lock:
-        database = _databases.get(folder)
+        database = databases.get(folder)
         if database is None:
-            database = _locked(folder)
-            for old in _databases.put(folder, database):
+            database = locked_database(folder)
+            for old in databases.put(folder, database):
                 old.close()  # its cursors keep what they need
         return database.cursor()
 
 
 def _forget(run: OpenRun) -> None:
     with _lock:
-        _databases.pop(run.catalog.folder.parent)
+        databases.pop(run.catalog.folder.parent)
 
 
-def _locked(folder: Path) -> "duckdb.DuckDBPyConnection":
+def locked_database(folder: Path) -> "duckdb.DuckDBPyConnection":
+    """Make a database that reads a folder, and whose settings nobody can change."""
     import duckdb
 
     connection = duckdb.connect(":memory:")
     allowed = [str(path) + "/" for path in (folder.resolve(), shared_by(folder)) if path is not None]
     connection.execute(f"SET allowed_directories = [{', '.join(map(literal, allowed))}]")
-    connection.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
-    connection.execute(f"SET threads = {_resources.threads}")
-    connection.execute("SET enable_external_file_cache = false")
-    connection.execute("SET autoinstall_known_extensions = false")
-    connection.execute("SET autoload_known_extensions = false")
-    connection.execute("SET enable_external_access = false")
-    connection.execute("SET lock_configuration = true")
+    limits = {"memory_limit": f"'{MEMORY_LIMIT}'", **_settings}
+    for name, value in {**limits, **LOCKED_SETTINGS}.items():
+        connection.execute(f"SET {name} = {value}")
     return connection
 
 
 class TimeLimit:
     """Interrupts statements that take longer than `seconds`.
 
-    One thread watches all of them: to start one for each would take as long as a short query. It ends when it has
-    nothing to watch.
+    One thread watches all of them, for starting one takes as long as a short query. It ends when nothing is left.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -303,7 +296,7 @@ class TimeLimit:
         self._running: dict[object, tuple[float, Callable[[], None]]] = {}
         """When each statement is interrupted, and how; the earliest comes first."""
         self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
+        self.thread: threading.Thread | None = None
 
     @contextmanager
     def watch(self, interrupt: Callable[[], None]) -> Iterator[None]:
@@ -311,9 +304,9 @@ class TimeLimit:
         statement = object()
         with self._lock:
             self._running[statement] = time.monotonic() + self.seconds, interrupt
-            if self._thread is None or not self._thread.is_alive():  # a fork leaves the thread behind
-                self._thread = threading.Thread(target=self._keep, name="time limit", daemon=True)
-                self._thread.start()
+            if self.thread is None or not self.thread.is_alive():  # a fork leaves the thread behind
+                self.thread = threading.Thread(target=self._keep, name="time limit", daemon=True)
+                self.thread.start()
         try:
             yield
         finally:
@@ -321,22 +314,20 @@ class TimeLimit:
                 self._running.pop(statement, None)
 
     def _keep(self) -> None:
-        rest_s: float | None = self.seconds
-        while rest_s is not None:
+        rest_s = self.seconds
+        while True:
             time.sleep(rest_s)
             with self._lock:
-                rest_s = self._interrupt_late()
-
-    def _interrupt_late(self) -> float | None:
-        """Interrupt late queries; returns the time to the next deadline, None without any."""
-        now = time.monotonic()
-        for statement, (deadline, interrupt) in list(self._running.items()):
-            if deadline > now:
-                return deadline - now
-            del self._running[statement]
-            interrupt()
-        self._thread = None
-        return None
+                now = time.monotonic()
+                for statement, (deadline, interrupt) in list(self._running.items()):
+                    if deadline > now:
+                        rest_s = deadline - now
+                        break
+                    del self._running[statement]
+                    interrupt()
+                else:
+                    self.thread = None
+                    return
 
 
 _time_limit = TimeLimit(30.0)

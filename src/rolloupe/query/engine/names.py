@@ -21,26 +21,17 @@ from rolloupe.index.segments.columns import (
 from rolloupe.query.engine.relation import quote
 from rolloupe.query.records import SampleItem, SampleQuery
 
-NEAR = 3
-"""Maximum number of columns to suggest for an unknown name."""
-
-CERTAIN = 0.9
-"""A name this similar is the only suggestion."""
-
+NEAR = 3  # maximum number of columns to suggest for an unknown name
+CERTAIN = 0.9  # a name this similar is the only suggestion
 WORD = re.compile(r"[^\W_]+")
 
 SQL_TYPES = {"integer": "BIGINT", "short": "BIGINT", "number": "DOUBLE", "text": "VARCHAR", "word": "VARCHAR"}
 NUMBERS = ("DOUBLE", "BIGINT")
-DERIVED_NAMES = tuple(f"{PREFIX}{name}" for name in METRICS)
-"""The derived metrics by the names that people use."""
-
+DERIVED_NAMES = tuple(f"{PREFIX}{name}" for name in METRICS)  # the derived metrics by the names that people use
 EVALS = "eval"
 
 LISTED = 40
-
-COMPARED = 500
-"""Maximum number of names to compare: comparing takes time for each of them."""
-
+COMPARED = 500  # maximum number of names to compare: comparing takes time for each of them
 MAX_CHARS = 200
 
 
@@ -101,16 +92,10 @@ def has_column(run: OpenRun, name: str) -> bool:
     return reference(run.snapshot(), name) is not None
 
 
-def is_metric(run: OpenRun, name: str) -> bool:
-    """True for the name of a sample metric of the trainer."""
+def kind_of(run: OpenRun, name: str) -> str:
+    """The kind of a column, such as `metric` or `derived`; empty for an unknown name."""
     ref = reference(run.snapshot(), name)
-    return ref is not None and ref.kind == "metric"
-
-
-def is_derived(run: OpenRun, name: str) -> bool:
-    """True for the name of a derived metric."""
-    ref = reference(run.snapshot(), name)
-    return ref is not None and ref.kind == "derived"
+    return "" if ref is None else ref.kind
 
 
 def is_number(snapshot: Snapshot, name: str) -> bool:
@@ -164,12 +149,12 @@ def with_all_words(name: str, names: Iterable[str]) -> list[str]:
 
 def _hint(snapshot: Snapshot, name: str) -> str:
     """The known columns, with likely meanings first."""
-    columns = [*KNOWN, NUMBER, *(name for name, _ in run_names(snapshot)), *DERIVED_NAMES]
-    plain = {name: f"{PREFIX}{name}" for name in METRICS}
-    others = {**plain, **ALIASES}
+    own = [name for name, _ in run_names(snapshot)]
+    columns = [*KNOWN, NUMBER, *own, *DERIVED_NAMES]
+    others = {**{metric: f"{PREFIX}{metric}" for metric in METRICS}, **ALIASES}
     names = [*columns, *others]
     similar = difflib.get_close_matches(name, names, 1, CERTAIN)
-    wider = with_all_words(name, [*METRICS, *(own for own, _ in run_names(snapshot))])
+    wider = with_all_words(name, [*METRICS, *own])
     near = similar or wider[:NEAR] or difflib.get_close_matches(name, names, NEAR)
     guesses = dict.fromkeys(repr(known if known in columns or known in wider else others[known]) for known in near)
     hint = f"is it {' or '.join(guesses)}? " if guesses else ""

@@ -1,7 +1,4 @@
-"""A question about a whole run, asked of some steps at a time, so that others can see its progress.
-
-A part is short: no statement over a large run exceeds its time or memory, whatever the size of the run.
-"""
+"""A question about a whole run, asked of some steps at a time, so that each part is short and shows the progress."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -16,8 +13,7 @@ from rolloupe.query.engine.compile import compile_query
 from rolloupe.query.engine.names import is_within
 from rolloupe.query.records import SampleQuery
 
-PART_ROWS = 2**20
-"""So many samples are looked at in about a tenth of a second."""
+PART_ROWS = 2**20  # so many samples are looked at in about a tenth of a second
 
 FILE_ROWS = 2**10
 """A file takes as long as some thousand samples, where many share a pack, and several times as long where none do."""
@@ -55,10 +51,10 @@ def count_found(samples: int) -> None:
 
 
 def parts_of(snapshot: Snapshot, query: SampleQuery) -> Iterator[SampleQuery]:
-    """Divide a query by steps, in their order: each sample belongs to one part, and so does each step.
+    """Divide a query by steps, in their order: each step belongs to one part.
 
-    While a part is in use, the samples of those before it count as done. A query on what annotations say stays whole,
-    for each part would look at all of them.
+    While a part is in use, the samples of those before it count as done. A query on annotated columns stays whole, for
+    each part would look at all annotations.
     """
     rows, costs = Counter[int](), Counter[int]()
     for (split, step), stats in snapshot.steps.items():
@@ -68,8 +64,10 @@ def parts_of(snapshot: Snapshot, query: SampleQuery) -> Iterator[SampleQuery]:
     progress = _watched.get() or Progress()
     progress.done, progress.of, progress.found = 0, rows.total(), 0
     begin, size, cost, left = query.step_min, 0, 0, costs.total()
-    overlay = compile_query(snapshot, query, by_group=False).overlay
-    most = left if overlay.pieces or overlay.scores else PART_ROWS
+    most = PART_ROWS
+    if left > most:
+        overlay = compile_query(snapshot, query, by_group=False).overlay
+        most = left if overlay.pieces or overlay.scores else most
     for step in sorted(rows):
         size, cost, left = size + rows[step], cost + costs[step], left - costs[step]
         if cost >= most and left:

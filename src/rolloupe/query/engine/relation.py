@@ -1,7 +1,4 @@
-"""The relation `rows` of a query: segments, packs and tails combined, and overridden by annotations.
-
-Builds SQL and runs nothing. The table is called `rows`.
-"""
+"""The relation `rows` of a query, in SQL: segments, packs and tails combined, and overridden by annotations."""
 
 import re
 from bisect import bisect_right
@@ -81,19 +78,15 @@ class AnnotationOverlay(NamedTuple):
 
     pieces: Sequence[Piece] = ()
     columns: Sequence[str] = ()
-    places: bool = False
-    """True if only rows at the places in the query need it."""
-    scores: Sequence[Piece] = ()
-    """A person's own annotations, which go before those of the run."""
+    places: bool = False  # true if only rows at the places in the query need it
+    scores: Sequence[Piece] = ()  # a person's own annotations, which go before those of the run
 
 
 NO_OVERLAY = AnnotationOverlay()
 
-
 COUNTED = f"""row_number() OVER (PARTITION BY split, step ORDER BY source, ordinal, byte_start, part) - 1
     AS {quote(NUMBER_COLUMN)}"""
 """The place of each row in its step, in file order. Pieces hold whole steps."""
-
 
 PLACE = (quote(FILE), quote(ROW))
 
@@ -137,7 +130,12 @@ class TableReading:
         """The tables in memory that `sql` names."""
         first = len(self.plan.alone) + len(self._packs)
         in_memory = enumerate(piece.table for piece in self._tails if piece.table is not None)
-        return {f"{self._prefix}{number}": _numbered(table, first + number) for number, table in in_memory}
+        tables = {}
+        for number, table in in_memory:
+            files = pa.array([first + number], pa.int64()).take(pa.array([0] * len(table), pa.int64()))
+            rows = pa.array(range(len(table)), pa.int64())
+            tables[f"{self._prefix}{number}"] = table.append_column(FILE, files).append_column(ROW, rows)
+        return tables
 
     def sql(self) -> str:
         """The rows of all pieces."""
@@ -161,14 +159,12 @@ class TableReading:
         return self._rows(paths, list(map(derived_of, paths)) if derived else [], first, columns, alike=alike)
 
     def _packed(self, packs: Sequence[Pack], first: int, where: str = "") -> str:
-        """The rows of packs: see `_segments`."""
         derived = [pack.derived for pack in packs if self._is_derived and pack.derived is not None]
         members = [piece for pack in packs for piece in self.plan.packed[pack]]
         rows = self._rows([pack.path for pack in packs], derived, first, self._columns(members, PIECE))
         return f"SELECT * EXCLUDE ({quote(PIECE)}) FROM ({rows}) {where}" if packs else ""
 
     def _columns(self, pieces: Sequence[Piece], *others: str) -> str:
-        """The columns to read of some pieces."""
         if self._used is None or sum(map(len, _names(pieces))) <= MANY_COLUMNS:
             return "*"
         return ", ".join(map(quote, (*sorted(FIXED), *others, *filter(self.uses, _more(pieces)))))
@@ -240,7 +236,6 @@ def used_in(sql: str) -> set[str]:
 
 
 def _names(pieces: Sequence[Piece]) -> tuple[dict[str, None], dict[str, None]]:
-    """The names of sample metrics and of tags."""
     return (
         dict.fromkeys(name for piece in pieces for name in piece.metrics),
         dict.fromkeys(name for piece in pieces for name in piece.tags),
@@ -252,22 +247,20 @@ def _more(pieces: Sequence[Piece]) -> list[str]:
     return [*map(metric_column, metrics), *map(tag_column, tags)]
 
 
-def _numbered(table: pa.Table, file: int) -> pa.Table:
-    files = pa.array([file], pa.int64()).take(pa.array([0] * len(table), pa.int64()))
-    return table.append_column(FILE, files).append_column(ROW, pa.array(range(len(table)), pa.int64()))
-
-
 def definition(base: TableReading, annotations: TableReading, scores: TableReading, overlay: AnnotationOverlay) -> str:
     """The definition of `rows`, and of `base`: without annotations, and including re-recorded steps."""
     noted = _columns_in(annotations, (*ANNOTATED, *annotations.more()), overlay, base)
     scored = _columns_in(scores, scores.more(), overlay, base)
-    computed = [made for column in base.named if (made := _computed(column.name))]
+    place = ", ".join(PLACE)
+    computed = [COUNTED for column in base.named if column.name == NUMBER_COLUMN]
+    strings = [quote(column.name) for column in base.named if column.name.startswith(STRING_COLUMNS)]
+    computed += [f"(({place}) IN (SELECT ({place}) FROM {name})) AS {name}" for name in strings]
     replaced = f" REPLACE ({', '.join(computed)})" if computed else ""
     current = f"SELECT *{replaced} FROM base{where_current(base.pieces)}"
     if not (noted or scored):
         return f"base AS ({base.sql()}), rows AS ({current})"
     known = {*FIXED, *base.more(), *(column.name for column in base.named)}
-    wanted = f"FROM ({current}) SEMI JOIN places USING ({', '.join(PLACE)})" if overlay.places else current
+    wanted = f"FROM ({current}) SEMI JOIN places USING ({place})" if overlay.places else current
     parts = [f"base AS ({base.sql()})", f"wanted AS ({wanted})"]
     parts.append(_noted(annotations, noted, known) if noted else "noted AS (FROM wanted)")
     parts.append(_scored(scores, scored, known | {*noted}) if scored else "rows AS (FROM noted)")
@@ -293,7 +286,6 @@ def _noted(annotations: TableReading, columns: Sequence[str], known: Collection[
 
 
 def _scored(scores: TableReading, columns: Sequence[str], known: Collection[str]) -> str:
-    """The rows with the scores of their places."""
     word = place_word("noted")
     return f"""scores AS ({scores.sql()}), scored AS (
         SELECT uid, {_last(columns)} FROM scores WHERE uid IN (SELECT {word} FROM noted) GROUP BY uid
@@ -318,16 +310,6 @@ def _merged(columns: Sequence[str], known: Collection[str], tables: Sequence[str
     replaced = ", ".join(newest(column) for column in columns if column in known)
     added = "".join(f", {newest(column)}" for column in columns if column not in known)
     return f"{older}.*{f' REPLACE ({replaced})' if replaced else ''}{added}"
-
-
-def _computed(column: str) -> str:
-    """The definition of a column that no segment has; empty for any other column."""
-    if column == NUMBER_COLUMN:
-        return COUNTED
-    if column.startswith(STRING_COLUMNS):
-        place = ", ".join(PLACE)
-        return f"(({place}) IN (SELECT ({place}) FROM {quote(column)})) AS {quote(column)}"
-    return ""
 
 
 def where_current(pieces: Sequence[Piece]) -> str:

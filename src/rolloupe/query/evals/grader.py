@@ -1,11 +1,10 @@
 """The metric and the threshold that make an answer correct, and the number of correct answers by prompt and step.
 
 The default is the reward, unless the run has a metric for correctness: its name means correctness, and either the run
-declares its range or it holds nothing but 0 and 1. A reward pays for other things as well, so a correct answer may miss
-the best reward.
+declares its range or it holds nothing but 0 and 1. A correct answer may miss the best reward, which pays for more.
 
-A threshold that no answer reaches tells nothing apart. If the run does not declare it, the mean of all values takes its
-place where prompts and steps are compared; otherwise the reason says so. Nothing else calls answers right by that mean.
+A threshold that no answer reaches tells nothing apart. If the run does not declare it, the mean of all values replaces
+it where prompts and steps are compared; otherwise the reason says so. Nothing else calls answers right by that mean.
 """
 
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun, Snapshot, StepStats, metric_column
 from rolloupe.index.segments.step_stats import Moments
 from rolloupe.query.engine import database
-from rolloupe.query.engine.caches import AnswerCache
+from rolloupe.query.engine.caches import AnswerCache, bytes_of
 from rolloupe.query.engine.compile import matching
 from rolloupe.query.engine.names import qualified
 from rolloupe.query.engine.relation import literal, quote
@@ -30,19 +29,11 @@ ANSWERS = ("correct", "solved", "success", "accuracy", "acc")
 """Names that mean correctness. Longer names that contain them mean something else, as `format_correct` does."""
 
 LIKELY = ("equation", "correct", "solved", "success", "acc", "score", "reward", "pass")
-
-TOLERANCE = 1e-9
-"""Sums of rewards miss the best one by rounding errors; so do the sums of a step's statistics."""
-
+TOLERANCE = 1e-9  # sums of rewards miss the best one by rounding errors; so do the sums of a step's statistics
 NOTHING = Moments()
-
-UNDECLARED = ("no range is declared", "no range of rewards is declared")
-"""The reasons for a threshold of 1."""
-
+UNDECLARED = ("no range is declared", "no range of rewards is declared")  # the reasons for a threshold of 1
 KEPT_BYTES = 128 * 2**20
-
-REFERENCE = "ref_reward"
-"""The sample metric that holds the reward of the reference model's answer to the same prompt."""
+REFERENCE = "ref_reward"  # the sample metric that holds the reward of the reference model's answer to the same prompt
 
 
 class Bar(NamedTuple):
@@ -67,8 +58,7 @@ class Judge(NamedTuple):
     split: str
     metric: str
     bar: Bar
-    metrics: list[str]
-    """Other possible metrics, the likeliest first."""
+    metrics: list[str]  # other possible metrics, the likeliest first
 
 
 def judges(run: OpenRun) -> list[Judge]:
@@ -86,7 +76,11 @@ def judge_of(run: OpenRun, split: str, metric: str = "", threshold: float | None
     step_stats = _step_stats(run, split)
     names = list(dict.fromkeys(name for stats in step_stats for name in stats.metrics))
     declared = [name for name, _, _ in run.info.metric_ranges if name in names]
-    likely = sorted(declared or names, key=lambda name: (_likelihood(name), names.index(name)))
+
+    def likelihood(name: str) -> tuple[int, int]:
+        return next((at for at, word in enumerate(LIKELY) if word in name.lower()), len(LIKELY)), names.index(name)
+
+    likely = sorted(declared or names, key=likelihood)
     has_reward = any("reward" in stats.columns for stats in step_stats)
     usual = [*(["reward"] if has_reward or not names else []), *likely, *names]
     correctness, why = _of_answers(run, step_stats, names)
@@ -150,19 +144,14 @@ def _step_stats(run: OpenRun, split: str) -> list[StepStats]:
     return [stats for (name, _), stats in run.snapshot().steps.items() if name == split]
 
 
-def _likelihood(name: str) -> int:
-    return next((place for place, word in enumerate(LIKELY) if word in name.lower()), len(LIKELY))
-
-
 def _of_answers(run: OpenRun, step_stats: Sequence[StepStats], names: Sequence[str]) -> tuple[str, str]:
-    """The metric for correctness, and the reason for choosing it; empty without one.
-
-    At each step, as many samples have it as have a reward; otherwise some answers would stay ungraded.
-    """
+    """Return a metric for correctness that all samples with a reward have, and why it is chosen; empty for none."""
     declared = {name for name, _, _ in run.info.metric_ranges}
     annotated = run.snapshot().annotated()  # the sums per step do not include annotations
-    ranks = {name: ANSWERS.index(_bare(name)) for name in names if _bare(name) in ANSWERS}
-    for name in sorted(ranks, key=ranks.__getitem__):
+    # without the prefixes of parts of the reward, or of questions
+    words = {name: name.lower().removeprefix("reward.").removeprefix("is_") for name in names}
+    candidates = [name for name in names if words[name] in ANSWERS]
+    for name in sorted(candidates, key=lambda name: ANSWERS.index(words[name])):
         pairs = [(stats.metrics.get(name, NOTHING), stats.columns.get("reward", NOTHING)) for stats in step_stats]
         if any(metric.count < reward.count for metric, reward in pairs) or not any(metric.count for metric, _ in pairs):
             continue
@@ -173,18 +162,12 @@ def _of_answers(run: OpenRun, step_stats: Sequence[StepStats], names: Sequence[s
     return "", ""
 
 
-def _bare(name: str) -> str:
-    """The name without common prefixes: those of parts of the reward, or of questions."""
-    return name.lower().removeprefix("reward.").removeprefix("is_")
-
-
 def _is_yes_or_no(moments: Moments) -> bool:
     """True if all values are 0 or 1: among numbers from 0 to 1, only these equal their squares."""
     if not moments.count:
         return True
-    mean, variance = moments.mean, moments.std**2
     is_within = moments.min >= 0 and moments.max <= 1
-    return is_within and abs(mean - variance - mean**2) <= TOLERANCE
+    return is_within and abs(moments.mean - moments.std**2 - moments.mean**2) <= TOLERANCE
 
 
 class Cells(NamedTuple):
@@ -200,21 +183,13 @@ class Cells(NamedTuple):
     step: NDArray[np.int32]
     n: NDArray[np.int64]
     c: NDArray[np.int64]
-    total: NDArray[np.float64]
-    """The sum of the values."""
-    compared: NDArray[np.int64]
-    """Samples with a finite reward and a finite reward of the reference, whatever the value."""
-    beat: NDArray[np.int64]
-    """How many of these have the higher reward: each is compared with its own reference."""
+    total: NDArray[np.float64]  # the sum of the values
+    compared: NDArray[np.int64]  # samples with a finite reward and a finite reward of the reference, whatever the value
+    beat: NDArray[np.int64]  # how many of these have the higher reward: each is compared with its own reference
     without: NDArray[np.int64]
 
-    @property
-    def nbytes(self) -> int:
-        """The memory that it takes."""
-        return sum(column.nbytes for column in self)
 
-
-_cells: AnswerCache[Cells] = AnswerCache(KEPT_BYTES, lambda cells: cells.nbytes)
+_cells: AnswerCache[Cells] = AnswerCache(KEPT_BYTES, bytes_of)
 
 
 def value_of(snapshot: Snapshot, metric: str) -> tuple[str, str]:
@@ -227,10 +202,7 @@ def value_of(snapshot: Snapshot, metric: str) -> tuple[str, str]:
 
 
 def cells_of(run: OpenRun, judge: Judge, where: str = "") -> Cells:
-    """The cells of a split, of the samples that match a filter.
-
-    Raises `NotFound` for an unknown split, `BadQuery` for an unknown metric.
-    """
+    """Return the cells of a split, of the samples that match a filter. Raises `NotFound` and `BadQuery`."""
     snapshot = run.snapshot()
     names = sorted({split for split, _ in snapshot.steps})
     if judge.split not in names:
@@ -264,8 +236,6 @@ def _counted(run: OpenRun, snapshot: Snapshot, judge: Judge, where: str) -> Cell
     step_numbers, step = np.unique(steps, return_inverse=True)
     prompt = rank[np.searchsorted(names, hashes)]
     place = np.lexsort((step, prompt))
-    return Cells(
-        names[by_first], step_numbers, prompt[place], step.astype(np.int32)[place], n.astype(np.int64)[place],
-        c.astype(np.int64)[place], total[place], compared.astype(np.int64)[place], beat.astype(np.int64)[place],
-        without.astype(np.int64)[place],
-    )  # fmt: skip
+    n, c, compared, beat, without = (counts.astype(np.int64)[place] for counts in (n, c, compared, beat, without))
+    at = step.astype(np.int32)[place]
+    return Cells(names[by_first], step_numbers, prompt[place], at, n, c, total[place], compared, beat, without)

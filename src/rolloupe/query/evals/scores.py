@@ -5,11 +5,10 @@ The grid serves every split: of training prompts it has those that recur at othe
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from math import comb, fsum
+from math import comb, fsum, inf
 from typing import Literal, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from msgspec import Struct
 from numpy.typing import NDArray
 
@@ -18,10 +17,9 @@ from rolloupe.index import OpenRun
 from rolloupe.model import Real
 from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import FILE_ORDER, matching
-from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import hash_of_word, prompt_word
 from rolloupe.query.evals.grader import Bar, Cells, cells_of, evaluations, telling_judge, value_of
-from rolloupe.query.samples.rows import KEY, ORDER, keyed_values
+from rolloupe.query.samples.rows import KEY, ORDER, keyed_values, prompt_texts
 from rolloupe.questions import AnswerQuery, EvalQuery, GridQuery
 
 Verdict = Literal["solved", "lost", "always", "never", "mixed"]
@@ -35,23 +33,23 @@ MAX_K = 10_000
 
 
 def pass_at(n: int, c: int, k: int) -> float | None:
-    """The probability that at least one of k answers is correct: 1 - C(n-c, k) / C(n, k)."""
+    """Return the probability that at least one of k answers is correct: 1 - C(n-c, k) / C(n, k)."""
     return None if n < k else 1.0 - comb(n - c, k) / comb(n, k)
 
 
 def pass_all(n: int, c: int, k: int) -> float | None:
-    """The probability that all of k answers are correct (pass^k): C(c, k) / C(n, k)."""
+    """Return the probability that all of k answers are correct (pass^k): C(c, k) / C(n, k)."""
     return None if n < k else comb(c, k) / comb(n, k)
 
 
 def ks_of(most: int) -> tuple[int, ...]:
-    """The values of k worth a column, given the largest number of answers to a prompt: 1, 2, 4, ..., all."""
+    """Return the values of k worth a column, given the largest number of answers to a prompt: 1, 2, 4, ..., all."""
     powers = [1 << bit for bit in range(most.bit_length()) if 1 << bit <= most]
     return tuple(dict.fromkeys([*powers, most] if most else []))
 
 
 def mean(values: Iterable[float]) -> float | None:
-    """The mean, None for an empty list."""
+    """Return the mean; None without values."""
     numbers = list(values)
     return fsum(numbers) / len(numbers) if numbers else None
 
@@ -109,8 +107,7 @@ class Grid(NamedTuple):
     offset: int
     prompts: list[PromptScores]
     counts: dict[str, int]
-    once: int
-    """Prompts at one step alone, if the query asks for recurring ones only."""
+    once: int  # prompts at one step alone, if the query asks for recurring ones only
     metric: str
     metrics: list[str]
     bar: Bar
@@ -129,10 +126,7 @@ class Answer(Struct, frozen=True):
 
 
 def evals(run: OpenRun, metric: str = "", threshold: float | None = None, ks: Sequence[int] = ()) -> list[EvalSummary]:
-    """The evaluations of a run. Without a metric, each has its own judge: see `telling_judge`.
-
-    Raises `BadQuery` for a metric that no sample has, or a k that is not a positive number.
-    """
+    """Return the evaluations of a run; without a metric, each is graded by `telling_judge`. Raises `BadQuery`."""
     if any(k < 1 for k in ks) or len(ks) > MAX_KS:
         raise BadQuery(f"each k must be positive, and there may be {MAX_KS} of them")
     if metric:
@@ -157,7 +151,7 @@ def evals_answer(run: OpenRun, asked: EvalQuery) -> RunEvals:
 def eval_summary(
     run: OpenRun, split: str, metric: str, threshold: float | None, ks: tuple[int, ...], where: str = ""
 ) -> EvalSummary:
-    """One evaluation by step, of the samples that match a filter. Raises as `evals` does."""
+    """Return one evaluation by step, of the samples that match a filter. Raises as `evals` does."""
     judge = telling_judge(run, split, metric, threshold)
     cells, bar = cells_of(run, judge, where), judge.bar
     ks = ks or ks_of(int(cells.n.max(initial=0)))
@@ -182,42 +176,30 @@ def _step(cells: Cells, number: int, step: int, ks: Sequence[int]) -> EvalStep:
     return EvalStep(step, int((n > 0).sum()), drawn + without, without, score, correct, at, every, counts)
 
 
-def grid(
-    run: OpenRun,
-    split: str,
-    metric: str = "",
-    threshold: float | None = None,
-    *,
-    only: str = "",
-    sort: str = "index",
-    step_min: int | None = None,
-    step_max: int | None = None,
-    offset: int = 0,
-    limit: int = 100,
-) -> Grid:
-    """A page of the prompts of a split by its steps; of `train`, only prompts that occur at several steps.
+def grid(run: OpenRun, asked: GridQuery) -> Grid:
+    """Return a page of the prompts of a split by its steps; of `train`, only prompts that occur at several steps.
 
-    Verdicts cover the steps from `step_min` to `step_max`, or all without these. `only` is a verdict, or `unbeaten`:
-    prompts of which no answer had a higher reward than its own reference. `sort` is one of `SORTS`. Raises `BadQuery`,
-    and `NotFound` for an unknown split.
+    Verdicts cover the steps from `step_min` to `step_max`, or all without these. `unbeaten` prompts are those of which
+    no answer had a higher reward than its own reference. Raises `BadQuery`, and `NotFound` for an unknown split.
     """
-    if only not in ("", "unbeaten", *VERDICTS) or sort not in SORTS:
+    only, is_train = asked.only, asked.split == "train"
+    if only not in ("", "unbeaten", *VERDICTS) or asked.sort not in SORTS:
         raise BadQuery(f"only= is one of {', '.join(VERDICTS)}, unbeaten; sort= is one of {', '.join(SORTS)}")
-    judge = telling_judge(run, split, metric, threshold)
-    cells = _between(cells_of(run, judge), step_min, step_max)
+    judge = telling_judge(run, asked.split, asked.metric, asked.bar)
+    cells = _between(cells_of(run, judge), asked.step_min, asked.step_max)
     kinds, beat, occurrences = _fared(cells)
-    recurs = occurrences > 1 if split == "train" else occurrences > 0
-    counts: dict[str, int] = {
-        verdict: int(((kinds == number) & recurs).sum()) for number, verdict in enumerate(VERDICTS)
+    recurs = occurrences > 1 if is_train else occurrences > 0
+    of_kind: dict[str, NDArray[np.bool_]] = {
+        verdict: (kinds == number) & recurs for number, verdict in enumerate(VERDICTS)
     }
-    counts["unbeaten"] = int(((beat == 0) & recurs).sum())
-    wanted = recurs if not only else recurs & (beat == 0 if only == "unbeaten" else kinds == VERDICTS.index(only))
-    rows = _sorted(cells, np.flatnonzero(wanted), sort)
-    page = rows[offset : offset + limit]
-    prompts = _prompts(run, split, cells, page, kinds, beat)
-    once = int((occurrences == 1).sum()) if split == "train" else 0
+    of_kind["unbeaten"] = (beat == 0) & recurs
+    counts = {kind: int(is_of.sum()) for kind, is_of in of_kind.items()}
+    rows = _sorted(cells, np.flatnonzero(of_kind[only] if only else recurs), asked.sort)
+    page = rows[asked.offset : asked.offset + asked.limit]
+    prompts = _prompts(run, asked.split, cells, page, kinds, beat)
+    once = int((occurrences == 1).sum()) if is_train else 0
     steps = cells.steps.tolist()
-    return Grid(steps, len(rows), offset, prompts, counts, once, judge.metric, judge.metrics, judge.bar)
+    return Grid(steps, len(rows), asked.offset, prompts, counts, once, judge.metric, judge.metrics, judge.bar)
 
 
 class PromptGrid(Struct, frozen=True, kw_only=True):
@@ -242,22 +224,14 @@ class PromptGrid(Struct, frozen=True, kw_only=True):
 
 def grid_answer(run: OpenRun, asked: GridQuery) -> PromptGrid:
     """Return a page of the prompts of a split by its steps. Raises as `grid` does."""
-    page = grid(
-        run, asked.split, asked.metric, asked.bar, only=asked.only, sort=asked.sort, step_min=asked.step_min,
-        step_max=asked.step_max, offset=asked.offset, limit=asked.limit,
-    )  # fmt: skip
-    fields = page._asdict()
+    fields = grid(run, asked)._asdict()
     bar: Bar = fields.pop("bar")
     return PromptGrid(split=asked.split, bar=bar.value, falls=bar.falls, reason=bar.reason, **fields)
 
 
 def _between(cells: Cells, step_min: int | None, step_max: int | None) -> Cells:
-    """The cells of some steps; prompts keep their numbers."""
-    is_wanted = np.ones(len(cells.steps), dtype=bool)
-    if step_min is not None:
-        is_wanted &= cells.steps >= step_min
-    if step_max is not None:
-        is_wanted &= cells.steps <= step_max
+    low, high = -inf if step_min is None else step_min, inf if step_max is None else step_max
+    is_wanted = (cells.steps >= low) & (cells.steps <= high)
     if is_wanted.all():
         return cells
     inside = is_wanted[cells.step]
@@ -267,10 +241,7 @@ def _between(cells: Cells, step_min: int | None, step_max: int | None) -> Cells:
 
 
 def _fared(cells: Cells) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """By prompt: the number of its verdict, whether it beat the reference (-1 unknown), and its number of steps.
-
-    A prompt does well at a step if more than half of its answers are correct.
-    """
+    """Return by prompt its verdict, whether it beat the reference (-1: unknown), and its number of steps."""
     count = len(cells.names)
     is_graded = cells.n > 0
     prompt, good = cells.prompt[is_graded], (2 * cells.c > cells.n)[is_graded]
@@ -310,7 +281,7 @@ def _sorted(cells: Cells, rows: NDArray[np.int64], sort: str) -> NDArray[np.int6
 def _prompts(
     run: OpenRun, split: str, cells: Cells, page: NDArray[np.int64], kinds: NDArray[np.int64], beat: NDArray[np.int64]
 ) -> list[PromptScores]:
-    texts = _prompt_texts(run, split, cells.names[page])
+    texts = prompt_texts(run, run.snapshot().holding([split]), cells.names[page])
     prompts = []
     for number in page.tolist():
         low, high = np.searchsorted(cells.prompt, (number, number + 1))
@@ -324,25 +295,19 @@ def _prompts(
     return prompts
 
 
-def _prompt_texts(run: OpenRun, split: str, names: NDArray[np.int64]) -> dict[int, str]:
-    pieces = run.snapshot().holding([split])
-    if not len(names) or not pieces:
-        return {}
-    wanted = pa.table({"prompt_hash": names})
-    sql = """SELECT prompt_hash, any_value(prompt_preview) FROM rows SEMI JOIN wanted USING (prompt_hash)
-        WHERE split = ? GROUP BY prompt_hash"""
-    return dict(database.ask(run, Question(pieces, sql, [split], tables={"wanted": wanted})))
+class CellAnswers(Struct, frozen=True):
+    """The samples of a cell of the grid."""
+
+    answers: list[Answer]
 
 
-def answers(
-    run: OpenRun, split: str, step: int, prompt: str, metric: str = "", threshold: float | None = None
-) -> list[Answer]:
-    """The samples of a cell, at most 1,000. Raises `NotFound` for an empty cell."""
-    snapshot = run.snapshot()
-    pieces, prompt_hash = snapshot.holding([split], step, step), hash_of_word(prompt)
+def answers(run: OpenRun, asked: AnswerQuery) -> CellAnswers:
+    """Return the samples of a cell, at most 1,000. Raises `NotFound` for an empty cell."""
+    snapshot, split, step = run.snapshot(), asked.split, asked.step
+    pieces, prompt_hash = snapshot.holding([split], step, step), hash_of_word(asked.prompt)
     if prompt_hash is None or not pieces:
-        raise NotFound(f"no prompt {prompt[:40]!r} at step {step} of {split!r}")
-    judge = telling_judge(run, split, metric, threshold)
+        raise NotFound(f"no prompt {asked.prompt[:40]!r} at step {step} of {split!r}")
+    judge = telling_judge(run, split, asked.metric, asked.bar)
     name, value = value_of(snapshot, judge.metric)
     sql = f"""
     SELECT (row_number() OVER (ORDER BY {FILE_ORDER})) - 1 AS nth, {", ".join((*KEY, *ORDER))}, {value} AS judged,
@@ -352,17 +317,6 @@ def answers(
     terms = matching(snapshot, "", [name, "discarded"])
     rows = database.table(run, terms.question(pieces, sql, [split, step, prompt_hash]))
     if not len(rows):
-        raise NotFound(f"no prompt {prompt!r} at step {step} of {split!r}")
+        raise NotFound(f"no prompt {asked.prompt!r} at step {step} of {split!r}")
     shown = ("judged", "is_correct", "discarded", "status", "response_preview")
-    return [Answer(str(key), *values) for key, values in keyed_values(run, snapshot, rows, shown)]
-
-
-class CellAnswers(Struct, frozen=True):
-    """The samples of a cell of the grid."""
-
-    answers: list[Answer]
-
-
-def answers_answer(run: OpenRun, asked: AnswerQuery) -> CellAnswers:
-    """Return the samples of a cell. Raises as `answers` does."""
-    return CellAnswers(answers(run, asked.split, asked.step, asked.prompt, asked.metric, asked.bar))
+    return CellAnswers([Answer(str(key), *values) for key, values in keyed_values(run, snapshot, rows, shown)])

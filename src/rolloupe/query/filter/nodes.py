@@ -70,10 +70,10 @@ Filter: TypeAlias = Leaf | Not | And | Or
 
 def leaves(filters: Iterable[Filter]) -> Iterator[Leaf]:
     """The conditions of some filters, from left to right."""
-    for one in filters:
-        if isinstance(one, And | Or):
-            yield from leaves(one.of)
-        elif isinstance(one, Not):
-            yield from leaves([one.of])
+    for node in filters:
+        if isinstance(node, And | Or):
+            yield from leaves(node.of)
+        elif isinstance(node, Not):
+            yield from leaves([node.of])
         else:
-            yield one
+            yield node

@@ -1,8 +1,8 @@
 """Filters as a person types them: `reward < 0.1 and (status = truncated or not env in (math, code))`.
 
     filter     = all { "or" all }
-    all        = one { "and" one }
-    one        = "not" one | "(" filter ")" | condition
+    all        = part { "and" part }
+    part       = "not" part | "(" filter ")" | condition
     condition  = name ( "=" | "!=" | "<" | "<=" | ">" | ">=" ) value
                | name [ "not" ] "contains" value
                | name [ "not" ] "in" "(" value { "," value } ")"
@@ -51,17 +51,13 @@ MAX_DEPTH = 50
 class FilterToken(NamedTuple):
     """A piece of a filter's text; `text` has no quotes, `place` counts characters from 0."""
 
-    kind: str
-    """`operator`, `sign`, `quoted` or `word`."""
+    kind: str  # `operator`, `sign`, `quoted` or `word`
     text: str
     place: int
 
 
 def conditions(text: str) -> tuple[Filter, ...]:
-    """Read a filter as a list of conditions that must all hold; empty for a blank text.
-
-    Raises `BadQuery`, with the place where reading stopped, and the reason.
-    """
+    """Read a filter as conditions that must all hold. Raises `BadQuery` with the place where reading stopped."""
     if not text.strip():
         return ()
     if len(text) > MAX_CHARS:
@@ -79,7 +75,9 @@ def tokens_of(text: str) -> list[FilterToken]:
             blanks = len(text[place:]) - len(text[place:].lstrip())
             raise _stopped(text, place + blanks, "a column, an operator or a value, quotes closed")
         kind = str(match.lastgroup)
-        tokens.append(FilterToken(kind, _bare(match[kind]) if kind == "quoted" else match[kind], match.start(kind)))
+        piece = match[kind]
+        piece = piece[1:-1].replace(piece[0] * 2, piece[0]) if kind == "quoted" else piece
+        tokens.append(FilterToken(kind, piece, match.start(kind)))
         place = match.end()
     return tokens
 
@@ -87,8 +85,8 @@ def tokens_of(text: str) -> list[FilterToken]:
 def place_of(text: str, column: str) -> int | None:
     """The first place of a column's name in a filter; None if the filter is invalid, or does not contain the name."""
     try:
-        found = ((getattr(leaf, "column", None), getattr(leaf, "value", None)) for leaf in leaves(conditions(text)))
-        if all(column not in words for words in found):
+        names = [(getattr(leaf, "column", None), getattr(leaf, "value", None)) for leaf in leaves(conditions(text))]
+        if all(column not in pair for pair in names):
             return None
         return next((token.place for token in tokens_of(text) if token.text == column), None)
     except BadQuery:
@@ -135,20 +133,23 @@ class _Reader:
         return alternatives[0] if len(alternatives) == 1 else Or(tuple(alternatives))
 
     def _all(self) -> Filter:
-        parts = [self._one()]
+        parts = [self._part()]
         while self._skip("and"):
-            parts.append(self._one())
+            parts.append(self._part())
         flat = [part for part in parts for part in (part.of if isinstance(part, And) else (part,))]
         return flat[0] if len(flat) == 1 else And(tuple(flat))
 
-    def _one(self) -> Filter:
-        if not self._is("(") and not (self._is("not") and not self._is_name()):
+    def _part(self) -> Filter:
+        after = self._peek(1)
+        is_name = after is not None and after.kind == "operator"  # the word is a column, whatever it is
+        if not self._is("(") and (is_name or not self._is("not")):
             return self._condition()
         if self._depth >= MAX_DEPTH:
-            raise BadQuery(f"the filter is nested more than {MAX_DEPTH} levels deep", place=self._place())
+            place = self._tokens[self._at].place
+            raise BadQuery(f"the filter is nested more than {MAX_DEPTH} levels deep", place=place)
         self._depth += 1
         if self._skip("not"):
-            node: Filter = Not(self._one())
+            node: Filter = Not(self._part())
         else:
             self._take("sign", "(")
             node = self._either()
@@ -157,12 +158,14 @@ class _Reader:
         return node
 
     def _condition(self) -> Filter:
-        if (text := self._token_text()) is not None:
-            return HasToken(text)
+        after = self._peek(1)
+        if self._is(KEYWORD) and after is not None and is_token_text(after):
+            self._at += 2
+            return HasToken(after.text)
         name = self._take("word quoted", "the name of a column").text
         if (operator := self._peek()) is not None and operator.kind == "operator":
             self._at += 1
-            token = self._value()
+            token = self._take("word quoted", "a value")
             return Condition(name, _SAME.get(operator.text, operator.text), value_of(token), typed_of(token))
         if self._skip("is"):
             is_not = self._skip("not")
@@ -173,43 +176,24 @@ class _Reader:
             value = self._take("word quoted", "a text")
             node: Filter = Condition(name, "contains", value.text)
         elif self._skip("in"):
-            tokens = self._values()
+            self._expect("(")
+            tokens = [self._take("word quoted", "a value")]
+            while self._skip(","):
+                tokens.append(self._take("word quoted", "a value"))
+            self._expect(")")
             typed = tuple(map(typed_of, tokens))
             node = Among(name, tuple(map(value_of, tokens)), typed if any(typed) else ())
         else:
             raise self._stopped(NEGATED if is_not else COMPARING, self._peek())
         return Not(node) if is_not else node
 
-    def _token_text(self) -> str | None:
-        """The text after the word `token`; None if the word is the name of a column."""
-        after = self._tokens[self._at + 1] if self._at + 1 < len(self._tokens) else None
-        if not self._is(KEYWORD) or after is None or not is_token_text(after):
-            return None
-        self._at += 2
-        return after.text
-
-    def _values(self) -> list[FilterToken]:
-        self._expect("(")
-        values = [self._value()]
-        while self._skip(","):
-            values.append(self._value())
-        self._expect(")")
-        return values
-
-    def _value(self) -> FilterToken:
-        return self._take("word quoted", "a value")
-
-    def _peek(self) -> FilterToken | None:
-        return self._tokens[self._at] if self._at < len(self._tokens) else None
+    def _peek(self, ahead: int = 0) -> FilterToken | None:
+        at = self._at + ahead
+        return self._tokens[at] if at < len(self._tokens) else None
 
     def _is(self, word: str) -> bool:
         token = self._peek()
         return token is not None and token.kind in ("word", "sign") and token.text.lower() == word
-
-    def _is_name(self) -> bool:
-        """True if the word, whatever it is, is the name of a column: an operator follows."""
-        after = self._tokens[self._at + 1] if self._at + 1 < len(self._tokens) else None
-        return after is not None and after.kind == "operator"
 
     def _skip(self, word: str) -> bool:
         is_next = self._is(word)
@@ -226,10 +210,6 @@ class _Reader:
             raise self._stopped(wanted, token)
         self._at += 1
         return token
-
-    def _place(self) -> int:
-        token = self._peek()
-        return token.place if token else len(self._text.rstrip())
 
     def _stopped(self, wanted: str, token: FilterToken | None) -> BadQuery:
         return _stopped(self._text, token.place if token else len(self._text.rstrip()), wanted)
@@ -255,10 +235,6 @@ def typed_of(token: FilterToken) -> str:
     """The text as typed, for a number in an unusual spelling; else empty."""
     value = value_of(token)
     return "" if isinstance(value, str) or str(value) == token.text else token.text
-
-
-def _bare(quoted: str) -> str:
-    return quoted[1:-1].replace(quoted[0] * 2, quoted[0])
 
 
 def _stopped(text: str, place: int, wanted: str) -> BadQuery:

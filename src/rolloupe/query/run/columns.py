@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from heapq import nlargest
 from itertools import islice
 from typing import NamedTuple, TypeAlias
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rolloupe.columns import ANNOTATED, CHARTED, KNOWN
 from rolloupe.derive import METRICS, PREFIX
-from rolloupe.index import OpenRun, StepStats
+from rolloupe.index import OpenRun
 from rolloupe.index.segments.step_stats import Moments, MomentsByName
 from rolloupe.model import Real
 from rolloupe.query.engine.names import is_asked, qualified
@@ -22,17 +22,14 @@ from rolloupe.query.steps.moments import token_series_names
 from rolloupe.questions import ColumnQuery
 
 Range: TypeAlias = tuple[float, float]
-
-ALWAYS = ("reward", "step", "advantage")
-"""Columns in every list, with or without values."""
+ALWAYS = ("reward", "step", "advantage")  # columns in every list, with or without values
 
 TEXTUAL = sorted(
     (name for name, column in KNOWN.items() if not column.is_number), key=lambda name: KNOWN[name].group == "identity"
 )
 """Facts about a sample first, then its names."""
 
-MOST_PARTS = 4
-"""Maximum number of parts of the reward."""
+MOST_PARTS = 4  # maximum number of parts of the reward
 
 LOOKED_AT = 16
 """Number of the newest steps that decide whether a number varies: a list of one step must not cost the whole run."""
@@ -42,8 +39,7 @@ _PART = re.compile("reward|score|correct|acc|pass", re.IGNORECASE)
 _WHOLE = frozenset(["reward", "score", "total", "total_reward", "final_reward"])
 """The last part of names under which trainers log the reward itself."""
 
-_OTHERS = ("ref_", "valid_")
-"""Prefixes of the names of other rewards than the sample's."""
+_OTHERS = ("ref_", "valid_")  # prefixes of the names of other rewards than the sample's
 
 
 class ColumnInfo(Struct, frozen=True):
@@ -74,10 +70,7 @@ class Catalogue(NamedTuple):
 
 
 def catalogue(run: OpenRun, split: str | None = None) -> Catalogue:
-    """The columns of a split, or of all splits, by the names that people use.
-
-    Annotations add names, but do not extend the ranges.
-    """
+    """Return the columns of a split, or of all splits. Annotations add names, but do not extend the ranges."""
     snapshot = run.snapshot()
     step_stats = [stats for stats in snapshot.steps.values() if is_asked(stats.split, split)]
     annotated, annotated_metrics = ANNOTATED if snapshot.annotations else (), snapshot.annotated_names()[0]
@@ -102,7 +95,13 @@ def catalogue(run: OpenRun, split: str | None = None) -> Catalogue:
     for place, info in enumerate(columns):
         if info.source == "fixed" and info.name in KNOWN:
             columns[place] = replace(info, label=KNOWN[info.name].label, unit=KNOWN[info.name].unit)
-    columns += _derived(step_stats)
+    derived, is_whole = _ranges((stats.derived for stats in step_stats), ()), all(stats.derived for stats in step_stats)
+    for name, metric in METRICS.items():
+        low, high = derived.get(name, (None, None))
+        is_number = metric.kind != "tag"
+        info = ColumnInfo(f"{PREFIX}{name}", "number" if is_number else "text", "derived", low, high)
+        is_empty = is_number and is_whole and name not in derived
+        columns.append(replace(info, label=metric.label, unit=metric.unit, is_empty=is_empty))
     sizes = [round(stats.rows / stats.groups) for stats in step_stats if stats.groups > 0]
     return Catalogue(columns, max(sizes, default=0))
 
@@ -124,25 +123,6 @@ def columns_answer(run: OpenRun, asked: ColumnQuery) -> RunColumns:
     return RunColumns(asked.split, known.columns, token_series_names(run), known.group_size)
 
 
-def _derived(step_stats: Sequence[StepStats]) -> list[ColumnInfo]:
-    """The derived metrics, with the ranges of their computed values."""
-    ranges = _ranges((stats.derived for stats in step_stats), ())
-    is_whole = all(stats.derived for stats in step_stats)
-    return [
-        ColumnInfo(
-            f"{PREFIX}{name}",
-            "text" if metric.kind == "tag" else "number",
-            "derived",
-            low=ranges[name][0] if name in ranges else None,
-            high=ranges[name][1] if name in ranges else None,
-            label=metric.label,
-            unit=metric.unit,
-            is_empty=metric.kind != "tag" and is_whole and name not in ranges,
-        )
-        for name, metric in METRICS.items()
-    ]
-
-
 def _ranges(moments_by_step: Iterable[MomentsByName], annotated: Collection[str]) -> dict[str, Range]:
     """The lowest and the highest finite value of each name, except those that annotations may override."""
     extremes = defaultdict[tuple[str, ...], list[NDArray[np.float64]]](list)
@@ -161,10 +141,7 @@ def _ranges(moments_by_step: Iterable[MomentsByName], annotated: Collection[str]
 
 
 def usual_columns(run: OpenRun, split: str) -> list[str]:
-    """Those of reward, advantage, length and the parts of the reward that vary; the most telling first.
-
-    The same for all steps of a snapshot, so that a person sees the same columns at each step.
-    """
+    """Return reward, advantage, length and parts of the reward that vary in any step; the most telling first."""
     snapshot = run.snapshot()
     newest = nlargest(LOOKED_AT, (key for key in snapshot.steps if is_asked(key[0], split)), key=lambda key: key[1])
     looked_at = [snapshot.steps[key] for key in newest]
@@ -176,18 +153,17 @@ def usual_columns(run: OpenRun, split: str) -> list[str]:
     lengths = (name for name in ("response_tokens", "response_chars") if _varies(fixed, name))
     columns += islice(lengths, 1)
     metrics = [stats.metrics for stats in looked_at]
-    parts = (qualified(name, "metric") for name in snapshot.metrics if _is_part(name) and _varies(metrics, name))
+    parts = (qualified(name, "metric") for name in snapshot.metrics if is_part(name) and _varies(metrics, name))
     return [*columns, *islice(parts, MOST_PARTS)]
 
 
-def _is_part(name: str) -> bool:
-    """True for the name of a part of the reward, but not of the whole reward."""
+def is_part(name: str) -> bool:
+    """Return True for the name of a part of the reward, but not of the whole reward."""
     if _PART.search(name) is None or name.startswith(_OTHERS):
         return False
     return re.split(r"[./]", name)[-1] not in _WHOLE
 
 
 def _varies(step_moments: Iterable[Mapping[str, Moments]], name: str) -> bool:
-    """True if more than one finite value occurred."""
     seen = [moments for by_name in step_moments if (moments := by_name.get(name)) is not None and moments.count]
     return bool(seen) and min(moments.min for moments in seen) < max(moments.max for moments in seen)

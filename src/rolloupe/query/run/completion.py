@@ -14,7 +14,7 @@ from rolloupe.index import OpenRun, Snapshot
 from rolloupe.index.segments.columns import NUMBER
 from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import compile_query
-from rolloupe.query.engine.names import column, is_derived, is_number, run_names
+from rolloupe.query.engine.names import column, is_number, kind_of, run_names
 from rolloupe.query.filter.parser import KEYWORD, FilterToken, is_token_text, quoted, tokens_of
 from rolloupe.query.records import SampleQuery, scope_of
 from rolloupe.query.run.columns import catalogue
@@ -23,8 +23,7 @@ from rolloupe.query.samples.pages import in_known_splits
 from rolloupe.query.tokens.token_strings import each_readable
 from rolloupe.questions import CompletionQuery
 
-MAX_ROWS = 200_000
-"""Number of samples to scan for the values of a column: more would keep a typing person waiting."""
+MAX_ROWS = 200_000  # number of samples to scan for the values of a column: more would keep a typing person waiting
 MAX_FOUND = 30
 MAX_VALUE_CHARS = 200
 QUOTE = '"'
@@ -32,6 +31,18 @@ QUOTE = '"'
 COMPARE = ("=", "!=", "<", "<=", ">", ">=")
 NUMBER_WORDS = (*COMPARE, "in", "is null", "is not null")
 TEXT_WORDS = ("=", "!=", "contains", "not contains", "in", "not in", "is null", "is not null")
+
+_AFTER_NAME = {"contains": "value", "in": "list", "is": "null", "not": "in"}
+FOLLOWING = {
+    "operator": _AFTER_NAME,
+    "token": _AFTER_NAME,
+    "in": {"in": "list", "contains": "value"},
+    "null": {"not": "null", "null": "joint"},
+    "list": {"(": "listed"},
+    "comma": {",": "listed", ")": "joint"},
+    "joint": {"and": "name", "or": "name"},
+}
+"""By what a filter expects: what it expects after some words and signs."""
 
 _PARTIAL = re.compile(r"""(?P<quoted>"(?:[^"]|"")*|'(?:[^']|'')*)\Z|(?P<word>[^\s<>=!"'(),]+)\Z""")
 
@@ -60,16 +71,15 @@ class Expected(NamedTuple):
 
 
 def complete(run: OpenRun, query: SampleQuery, text: str) -> Completion:
-    """Completions at the end of `text`, the filter up to the cursor. Values are those of the query's samples."""
+    """Return completions at the end of `text`, the filter up to the cursor. Values are those of the query's samples."""
     start, partial = _cut(text)
+    expected: Expected | None = Expected("name")
     try:
-        expected = _expected(tokens_of(text[:start]))
+        for token in tokens_of(text[:start]):
+            expected = None if expected is None else _after(expected, token)
     except BadQuery:
         expected = None
-    if expected is None:
-        return Completion(start, [])
-    snapshot = run.snapshot()
-    suggestions = list(_suggestions(run, snapshot, query, expected, partial))
+    suggestions = [] if expected is None else list(_suggestions(run, run.snapshot(), query, expected, partial))
     return Completion(start, suggestions[:MAX_FOUND])
 
 
@@ -90,49 +100,25 @@ def _cut(text: str) -> tuple[int, str]:
     return match.start(), whole[1:].replace(whole[0] * 2, whole[0]) if match["quoted"] else whole
 
 
-def _expected(tokens: list[FilterToken]) -> Expected | None:
-    """The next piece in the grammar after some tokens; None if they are invalid."""
-    state = Expected("name")
-    for token in tokens:
-        after = _after(state, token, token.text.lower() if token.kind == "word" else "")
-        if after is None:
-            return None
-        state = after
-    return state
-
-
-def _after(at: Expected, token: FilterToken, word: str) -> Expected | None:
+def _after(at: Expected, token: FilterToken) -> Expected | None:
+    word = token.text.lower() if token.kind in ("word", "sign") else ""
     is_name = token.kind in ("word", "quoted")
     if at.what == "name":
-        if token.text == "(" and token.kind == "sign":
+        if word == "(":
             return at._replace(depth=at.depth + 1)
         if word == KEYWORD:
             return at._replace(what="token", column=KEYWORD)
         return at if word == "not" else at._replace(what="operator", column=token.text) if is_name else None
-    if at.what == "token" and is_token_text(token):
-        return at._replace(what="joint")
-    if at.what in ("operator", "token"):
-        if token.kind == "operator" or word == "contains":
-            return at._replace(what="value")
-        follows = {"in": "list", "is": "null", "not": "in"}.get(word)
-        return at._replace(what=follows) if follows else None
-    if at.what == "in":
-        follows = {"in": "list", "contains": "value"}.get(word)
-        return at._replace(what=follows) if follows else None
-    if at.what == "null":
-        return at if word == "not" else at._replace(what="joint") if word == "null" else None
-    if at.what == "value":
-        return at._replace(what="joint") if is_name else None
-    if at.what == "list":
-        return at._replace(what="listed") if token.text == "(" else None
-    if at.what == "listed":
-        return at._replace(what="comma") if is_name else None
-    if at.what == "comma":
-        follows = {",": "listed", ")": "joint"}.get(token.text)
-        return at._replace(what=follows) if follows else None
-    if token.text == ")" and at.depth:
+    if at.what == "joint" and word == ")" and at.depth:
         return at._replace(depth=at.depth - 1)
-    return at._replace(what="name") if word in ("and", "or") else None
+    follows = FOLLOWING.get(at.what, {}).get(word)
+    if (at.what == "token" and is_token_text(token)) or (at.what == "value" and is_name):
+        follows = "joint"
+    elif at.what in ("operator", "token") and token.kind == "operator":
+        follows = "value"
+    elif at.what == "listed" and is_name:
+        follows = "comma"
+    return at._replace(what=follows) if follows else None
 
 
 def _suggestions(
@@ -144,7 +130,7 @@ def _suggestions(
         named = [Suggestion(quoted(name), "column", source) for name, source in sources.items()]
         named += [] if NUMBER in sources else [Suggestion(NUMBER, "column", "in its step, from 0")]
         named += [Suggestion(quoted(name), "column", kind) for name, kind in run_names(snapshot) if name not in sources]
-        named += [Suggestion(name, "column", "derived") for name in METRICS if is_derived(run, name)]
+        named += [Suggestion(name, "column", "derived") for name in METRICS if kind_of(run, name) == "derived"]
         pieces = snapshot.of(snapshot.pieces)
         has_words = any(piece.tokens is not None and piece.tokens.words_bytes for piece in pieces)
         return [*_matching(named, partial), *_words(("not", "(", *([KEYWORD] if has_words else [])), partial)]
@@ -202,8 +188,6 @@ def _values(run: OpenRun, snapshot: Snapshot, query: SampleQuery, name: str, par
     except BadQuery:
         return []
     pieces = snapshot.holding(query.splits, query.step_min, query.step_max)
-    if not pieces:
-        return []
     terms = compile_query(snapshot, query, by_group=False, also=[name])
     text = f"{expression}::VARCHAR"
     sql = f"""

@@ -1,19 +1,30 @@
-"""Problems of a run: those of its files, those of files beside them, and annotations of unknown samples."""
+"""Problems of a run: of its files, of files beside them, and annotations of unknown samples; and doubts.
+
+Doubts are signs that the rewards or the groups were read from other keys than the trainer meant.
+"""
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from rolloupe.errors import RolloupeError
+from rolloupe.formats.generic.groups import GroupedRow, goes_by_prompt
+from rolloupe.formats.generic.groups import group_doubts as doubts_of_rows
+from rolloupe.formats.reading.fields import REWARDS
 from rolloupe.formats.reading.trainer_files import damage
 from rolloupe.index import OpenRun
-from rolloupe.model import Problem
+from rolloupe.model import Locator, Problem
 from rolloupe.query.engine import database
 from rolloupe.query.engine.database import Question
+from rolloupe.query.engine.names import has_column
 from rolloupe.query.engine.relation import AnnotationOverlay
+from rolloupe.query.filter.parser import conditions
+from rolloupe.query.records import SampleQuery
 from rolloupe.query.run.trainer_metrics import curve_sources, left_out_of_named, tracker_damage
+from rolloupe.query.samples.pages import samples
 
 UNMATCHED = """
 SELECT file, count(*), min(byte_start), arg_min(byte_length, byte_start) FROM annotations
@@ -21,8 +32,23 @@ ANTI JOIN (SELECT uid FROM base UNION ALL SELECT trace_id FROM base) AS known US
 GROUP BY file ORDER BY file
 """
 
-SHARE = 20
-"""After a check that took t, the next one waits this many t: a growing run must not be busy with checks."""
+SHARE = 20  # after a check that took t, the next one waits this many t: a growing run must not be busy with checks
+LEAST_ROWS = 5  # so many rows of a file whose rewards count up are no chance
+COUNTS = """
+SELECT count(*), count(DISTINCT reward), min(reward), max(reward) FROM base GROUP BY source LIMIT 1000
+"""
+
+MOST_SPLITS = 4
+MOST_STEPS = 16  # maximum number of steps of a split: the newest ones, with no more samples together than are read
+MOST_ROWS = 512
+MOST_BYTES = 2**23  # maximum size of the records that are read, as they lie in files
+MOST_S = 0.5  # for a split: from a store or out of a compressed file, fewer samples are read in that time
+
+FIRST = f"""
+SELECT source, byte_start, byte_length, part FROM base WHERE split = ? AND step BETWEEN ? AND ?
+ORDER BY ordinal, source, byte_start, part LIMIT {MOST_ROWS}
+"""
+"""The first samples of each file, about equally many of all."""
 
 
 class ProblemsFound(NamedTuple):
@@ -39,33 +65,30 @@ _lock = threading.Lock()
 
 
 def problems(run: OpenRun) -> list[Problem]:
-    """Every unreadable record, including those of files beside the samples, and annotations of unknown samples."""
+    """Return every unreadable record, also of files beside the samples, and annotations of unknown samples."""
     return [*run.failures(texts=True), *unmatched(run), *file_problems(run), *run.snapshot().problems]
 
 
 def problem_count(run: OpenRun, *, of_files: bool = True) -> int:
-    """The number of problems, including those beyond a segment's list. Those of files beside the samples are read."""
+    """Count the problems, including those beyond a segment's list. Those of files beside the samples are read."""
     return run.problem_count() + len(unmatched(run)) + (len(file_problems(run)) if of_files else 0)
 
 
 def unmatched(run: OpenRun) -> Sequence[Problem]:
-    """A problem for each file of annotations with lines about unknown samples, which may still arrive.
-
-    The list is empty before the first complete index. For a growing run the answer may be a moment old.
-    """
+    """Return a problem for each file with annotations of unknown samples; none before the run is indexed."""
     return _looked(run, "unmatched", run.version, lambda last: _unmatched(run, last))
 
 
 def file_problems(run: OpenRun) -> Sequence[Problem]:
     """Damage in files beside the samples, and reports of records never written. Cached like `unmatched`."""
-    return _looked(run, "files", "", lambda _: _file_problems(run))
-
-
-def _file_problems(run: OpenRun) -> list[Problem]:
     info = run.info
-    damages = [problem for source in run.format.trainer_files(info) for problem in damage(source)]
-    named = left_out_of_named(curve_sources(run)) if info.reading.metrics else []
-    return [*damages, *run.format.losses(info), *tracker_damage(info), *named]
+
+    def look(_: ProblemsFound | None) -> list[Problem]:
+        damages = [problem for source in run.format.trainer_files(info) for problem in damage(source)]
+        named = left_out_of_named(curve_sources(run)) if info.reading.metrics else []
+        return [*damages, *run.format.losses(info), *tracker_damage(info), *named]
+
+    return _looked(run, "files", "", look)
 
 
 def _looked(
@@ -85,21 +108,94 @@ def _looked(
 
 def _unmatched(run: OpenRun, last: ProblemsFound | None) -> Sequence[Problem]:
     snapshot = run.snapshot()
-    pieces = snapshot.holding()
-    if not snapshot.annotations or not pieces:
-        return []
+    pieces = snapshot.holding() if snapshot.annotations else []
     try:
         overlay = AnnotationOverlay(snapshot.annotations, ["advantage"])
         answer = database.ask(run, Question(pieces, UNMATCHED, overlay=overlay))
     except RolloupeError:  # too large for a query, or the index is being rebuilt
         return last.found if last else []
+    about = "annotations of samples that are not in the run; this is the first"
     return [
-        Problem(
-            source=file,
-            reason=f"{count:,} annotations of samples that are not in the run; this is the first",
-            start=start,
-            stop=start + length,
-            transient=True,
-        )
+        Problem(source=file, reason=f"{count:,} {about}", start=start, stop=start + length, transient=True)
         for file, count, start, length in answer
     ]
+
+
+def text_rewards(run: OpenRun) -> list[str]:
+    """Return the tags of a run under a usual name of a reward."""
+    return [name for name in (f"tag.{reward}" for reward in REWARDS) if has_column(run, name)]
+
+
+def reward_doubts(run: OpenRun) -> list[str]:
+    """Return signs that the rewards are no scores, which only a person can judge: a sentence each."""
+    if not run.wait(0):
+        return []
+    try:
+        return [doubt for doubt in (*(_of_text(run, name) for name in text_rewards(run)), _counter(run)) if doubt]
+    except RolloupeError:  # the index is being rebuilt
+        return []
+
+
+def _of_text(run: OpenRun, name: str) -> str:
+    """A sentence about samples with a text in place of their reward; empty without any."""
+    query = SampleQuery(where=conditions(f"reward is null and not {name} is null"), limit=1)
+    page = samples(run, query, columns=[name])
+    if not page.total:
+        return ""
+    (first,) = page.samples
+    many = "1 sample has" if page.total == 1 else f"{page.total:,} samples have"
+    return f"{many} a text in place of a reward, which is no number; the first is “{first.values[0]}”"
+
+
+def _counter(run: OpenRun) -> str:
+    """A sentence about rewards that a field map takes from a counter of rows; empty for other rewards."""
+    key = dict(run.info.reading.fields).get("reward")
+    rows = database.ask(run, Question(run.snapshot().holding() if key else (), COUNTS))
+    is_counter = bool(rows) and all(
+        rows_of_file == different >= LEAST_ROWS and low in (0, 1) and high == low + different - 1
+        for rows_of_file, different, low, high in rows
+    )
+    what = f"the rewards count the rows of each file, as `{key}` says: a counter is no score"
+    return f"{what}. Next: name another key with --map reward=KEY" if is_counter else ""
+
+
+def group_doubts(run: OpenRun) -> list[str]:
+    """Return signs that other keys make the groups of a run, unless a person asked for these: a sentence each."""
+    if run.info.reading.group_by or not run.wait(0):
+        return []
+    steps: dict[str, list[int]] = {}
+    for split, step in run.snapshot().steps:
+        steps.setdefault(split, []).append(step)
+    doubts: dict[str, None] = {}
+    for split in sorted(steps, key=lambda name: (name != "train", name))[:MOST_SPLITS]:
+        read = _rows(run, split, sorted(steps[split]))
+        rows = sorted(read, key=lambda grouped: (grouped.row.step, grouped.file, grouped.row.ordinal))
+        doubts |= dict.fromkeys(doubts_of_rows(rows, is_guessed=run.format.takes_field_map))
+    return [*doubts]
+
+
+def _rows(run: OpenRun, split: str, steps: list[int]) -> Iterator[GroupedRow]:
+    """Yield the first samples of the files of the newest steps."""
+    snapshot = run.snapshot()
+    low, count = steps[-1], 0
+    for step in reversed(steps[-MOST_STEPS:]):
+        count += snapshot.steps[split, step].rows
+        if count > MOST_ROWS:
+            break
+        low = step
+    pieces = snapshot.holding([split], low, steps[-1])
+    size, until = 0, time.monotonic() + MOST_S
+    try:
+        places = database.ask(run, Question(pieces, FIRST, [split, low, steps[-1]]))
+    except RolloupeError:  # the index is being rebuilt
+        return
+    for name, start, length, part in places:
+        size += length
+        if size > MOST_BYTES or time.monotonic() > until or (source := run.source(name)) is None:
+            return
+        record = None
+        with suppress(Exception):  # of a file that changes: its own problems say so
+            record = run.format.record_at(run.info, source, Locator(source=name, start=start, length=length, part=part))
+        if record is None or not (run.format.takes_field_map or goes_by_prompt(record[1])):
+            return
+        yield GroupedRow(*record, name)

@@ -1,8 +1,6 @@
-"""Trainer files of a run: metrics, configuration, checkpoints, code, files and reports.
+"""Trainer files of a run, read on request: metrics, configuration, checkpoints, code, files and reports."""
 
-They are read from the run's own files on request; a run whose format lacks one has none.
-"""
-
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -16,9 +14,7 @@ from rolloupe.query.engine.names import is_asked, unknown
 from rolloupe.query.run.trainer_metrics import metric_table
 from rolloupe.questions import LandmarkQuery, MetricNameQuery
 
-MAX_LANDMARKS = 2000
-"""Of each kind, the last ones; nobody can tell more apart on a chart."""
-
+MAX_LANDMARKS = 2000  # of each kind, the last ones; nobody can tell more apart on a chart
 MAX_METRICS = 5000
 
 _reports: WeakKeyDictionary[OpenRun, tuple[str, bool]] = WeakKeyDictionary()
@@ -41,10 +37,7 @@ def metric_names(run: OpenRun) -> list[str]:
 
 
 def metrics(run: OpenRun, name: str) -> list[MetricPoint]:
-    """One of the trainer's metrics by step; empty if only rows without a step have it.
-
-    Raises `BadQuery`, which lists metrics of the run, for an unknown name.
-    """
+    """Return one of the trainer's metrics by step. Raises `BadQuery`, which lists the run's metrics."""
     columns = metric_table(run).columns
     if name not in columns:
         raise unknown("metric", name, sorted(columns), f" in run {run.id!r}")
@@ -153,9 +146,13 @@ class Landmarks(Struct, frozen=True):
 
 def landmarks(run: OpenRun, _asked: LandmarkQuery) -> Landmarks:
     """Return the steps at which a run saved a checkpoint, or was resumed."""
-    with_step = ((saved.step, saved.name) for saved in checkpoints(run))
-    saved = sorted(Saved(step, name) for step, name in with_step if step is not None)
-    resumed = _resumed(run)
+    saved = sorted(Saved(saved.step, saved.name) for saved in checkpoints(run) if saved.step is not None)
+    steps, again = defaultdict[int, set[int]](set), defaultdict[int, set[int]](set)
+    for stats in run.snapshot().steps.values():
+        if stats.launch > 1:
+            steps[stats.launch].add(stats.step)
+            again[stats.launch] |= {stats.step} if stats.superseded else set()
+    resumed = sorted(Resumed(min(own), launch, len(again[launch])) for launch, own in steps.items())
     left_out = sum(max(0, len(marks) - MAX_LANDMARKS) for marks in (saved, resumed))
     return Landmarks(saved[-MAX_LANDMARKS:], resumed[-MAX_LANDMARKS:], left_out)
 
@@ -170,16 +167,3 @@ class MetricNames(Struct, frozen=True):
 def metric_names_answer(run: OpenRun, _asked: MetricNameQuery) -> MetricNames:
     """Return the names of the trainer's metrics."""
     return MetricNames(metric_names(run)[:MAX_METRICS])
-
-
-def _resumed(run: OpenRun) -> list[Resumed]:
-    """The launches from the second on of which samples count."""
-    steps: dict[int, set[int]] = {}
-    repeated: dict[int, set[int]] = {}
-    for stats in run.snapshot().steps.values():
-        if stats.launch > 1:
-            steps.setdefault(stats.launch, set()).add(stats.step)
-            if stats.superseded:
-                repeated.setdefault(stats.launch, set()).add(stats.step)
-    found = (Resumed(min(own), launch, len(repeated.get(launch, ()))) for launch, own in steps.items())
-    return sorted(found)

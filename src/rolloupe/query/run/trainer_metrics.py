@@ -1,7 +1,4 @@
-"""The trainer's metrics as columns, with the curves that trackers keep of the run.
-
-They are read once for each change of the files, and then looked up by name.
-"""
+"""The trainer's metrics as columns, with the curves that trackers keep of the run, read once for each change."""
 
 import contextlib
 import os
@@ -33,19 +30,13 @@ from rolloupe.lru import Lru
 from rolloupe.model import TRACKER_STEP, MetricRow, Problem, RunInfo
 from rolloupe.storage import file_state, is_folder
 
-LATEST_S = 1e11
-"""Larger numbers are no seconds since 1970: this is the year 5138."""
-
+LATEST_S = 1e11  # larger numbers are no seconds since 1970: this is the year 5138
 NO_CURVES = "it holds no curves"
-LISTED = 10
-"""How many metrics a note lists."""
-
+LISTED = 10  # how many metrics a note lists
 KEPT_BYTES = 128 * 2**20
 
 SMALL_BYTES = 256 * 2**10
-
-VERSION = 4
-"""Changes with what columns mean."""
+VERSION = 4  # changes with what columns mean
 
 _reading: Lru[str, threading.Lock] = Lru(entries=1000)
 """The logs of a run are read once, however many ask for them; those of another run need not wait."""
@@ -54,19 +45,13 @@ _reading: Lru[str, threading.Lock] = Lru(entries=1000)
 class CurveSource(NamedTuple):
     """Where curves of a run come from."""
 
-    kind: str
-    """The tracker that wrote it: `TensorBoard`, `trackio`, ..."""
+    kind: str  # the tracker that wrote it: `TensorBoard`, `trackio`,
     path: str
-    run: str
-    """The name of the run there, if it has one."""
-    names: list[str]
-    """The metrics that it adds."""
-    step_name: str
-    """The metric that holds the trainer's step; empty: steps are as the tracker counts."""
-    note: str = ""
-    """A remark for people: the rows or metrics left out, and why."""
-    is_named: bool = False
-    """True if a person named it (`--metrics`): whatever is left out of it is a problem."""
+    run: str  # the name of the run there, if it has one
+    names: list[str]  # the metrics that it adds
+    step_name: str  # the metric that holds the trainer's step; empty: steps are as the tracker counts
+    note: str = ""  # a remark for people: the rows or metrics left out, and why
+    is_named: bool = False  # true if a person named it (`--metrics`): whatever is left out of it is a problem
 
 
 def with_tracker_curves(run: OpenRun, own: Sequence[MetricRow]) -> tuple[list[MetricRow], list[CurveSource]]:
@@ -93,11 +78,12 @@ def with_tracker_curves(run: OpenRun, own: Sequence[MetricRow]) -> tuple[list[Me
                         times[row.step] = times.get(row.step) or row.time_s
             known |= added.keys()
             same = [name for name in names if name not in added] if file.is_named else []
-            notes = [
-                note or logged.damage,
-                "" if step_name else _without_large_steps(logged),
-                _without_step(rows, step_name),
-            ]
+            notes = [note or logged.damage, "" if step_name else _without_large_steps(logged)]
+            loose_here = [row for row in rows if row.step is None and row.values]
+            if loose_here:
+                why = f"no row before them has a step in {step_name!r}" if step_name else "Next: --metrics-step NAME"
+                names_of = _listed([*{name: None for row in loose_here for name in row.values}])
+                notes.append(f"rows without a step, which no chart shows: {len(loose_here):,} ({names_of}); {why}")
             if same:
                 about_same = "metrics left out because the run has others of their names"
                 notes.append(f"{about_same}: {len(same):,} ({_listed(same)})")
@@ -125,24 +111,12 @@ def _without_large_steps(logged: LoggedRun) -> str:
     return f"rows left out because their step is too large: {count:,}" if count else ""
 
 
-def _without_step(rows: Sequence[MetricRow], step_name: str) -> str:
-    loose = [row for row in rows if row.step is None and row.values]
-    if not loose:
-        return ""
-    names = _listed([*{name: None for row in loose for name in row.values}])
-    why = f"no row before them has a step in {step_name!r}" if step_name else "Next: --metrics-step NAME"
-    return f"rows without a step, which no chart shows: {len(loose):,} ({names}); {why}"
-
-
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:LISTED]) + (", ..." if len(names) > LISTED else "")
 
 
 def tracker_damage(info: RunInfo) -> list[Problem]:
-    """List what is damaged in the files that trackers keep of a run: what was not read of each, and why.
-
-    For files that a person named, see `left_out_of_named`.
-    """
+    """List what could not be read of the files that trackers keep of a run; of named ones, see `left_out_of_named`."""
     folder = info.root if is_folder(info.root) else os.path.dirname(info.root)
     problems = []
     for file in (file for file in curve_files(info) if not file.is_named):
@@ -191,12 +165,9 @@ class MetricTable(NamedTuple):
     """The metrics of a run by name: steps, ascending, and values. A metric that no row with a step has is empty."""
 
     columns: dict[str, MetricColumn]
-    times: MetricColumn
-    """When each step was logged, in seconds since 1970; steps without a time are left out."""
-    sources: Sequence[CurveSource] = ()
-    """The curves that trackers keep of the run, and which metrics they add."""
-    is_mapped: bool = False
-    """True if the numbers are in a file, which the system reads as needed."""
+    times: MetricColumn  # when each step was logged, in seconds since 1970; steps without a time are left out
+    sources: Sequence[CurveSource] = ()  # the curves that trackers keep of the run, and which metrics they add
+    is_mapped: bool = False  # true if the numbers are in a file, which the system reads as needed
 
     @property
     def nbytes(self) -> int:
@@ -210,22 +181,16 @@ class MetricTable(NamedTuple):
         return float(self.times[1].min()) if len(self.times[1]) else None
 
 
-_tables: Lru[str, MetricTable] = Lru(total=KEPT_BYTES, least=1)
+kept_tables: Lru[str, MetricTable] = Lru(total=KEPT_BYTES, least=1)
 
 
 def metric_rows(run: OpenRun) -> list[MetricRow]:
-    """Read the trainer's metrics from its files: one row for each step, then the rows without a step.
-
-    Metrics that only a tracker has, in or beside the run or where its reading says, are among them.
-    """
+    """Read the trainer's metrics, and those of trackers: one row for each step, then the rows without a step."""
     return with_tracker_curves(run, run.format.metrics(run.info))[0]
 
 
 def metric_arrow(run: OpenRun) -> pa.Table:
-    """Return the trainer's metrics as a table: `step`, `time_s`, and a column for each metric.
-
-    What a row lacks is null. A metric with the name of one of the first two is left out.
-    """
+    """Return the trainer's metrics as a table: `step`, `time_s`, and a column for each metric with another name."""
     rows = metric_rows(run)
     first = {"step": pa.array([row.step for row in rows], pa.int64())}
     first["time_s"] = pa.array([row.time_s for row in rows], pa.float64())
@@ -242,24 +207,20 @@ def metric_table(run: OpenRun) -> MetricTable:
     """Return the current metrics in the trainer's files."""
     version = f"{VERSION} {run.info.reading!r} {trainer_version(run)}"
     name = f"{run.catalog.folder} {version}"
-    table = _tables.get(name)
+    table = kept_tables.get(name)
     if table is None:
         with _reading.setdefault(str(run.catalog.folder), threading.Lock()):
-            table = _tables.get(name) or _kept(run, version) or _read(run, version)
-            _tables.put(name, table, table.nbytes)
+            table = kept_tables.get(name) or read_table(run, version)
+            kept_tables.put(name, table, table.nbytes)
     return table
 
 
-def _kept(run: OpenRun, version: str) -> MetricTable | None:
-    """Return the columns that an earlier look at the same logs left."""
+def read_table(run: OpenRun, version: str) -> MetricTable:
+    """Read the trainer's files, or the columns that an earlier look at the same files left."""
     kept = read_columns(run.catalog.folder, version)
-    if kept is None:
-        return None
-    sources = msgspec.json.decode(kept.about, type=list[CurveSource])
-    return MetricTable(dict(kept.columns), kept.times, sources, is_mapped=True)
-
-
-def _read(run: OpenRun, version: str) -> MetricTable:
+    if kept is not None:
+        sources = msgspec.json.decode(kept.about, type=list[CurveSource])
+        return MetricTable(dict(kept.columns), kept.times, sources, is_mapped=True)
     rows, sources = with_tracker_curves(run, run.format.metrics(run.info))
     table = table_of(rows)._replace(sources=sources)
     with contextlib.suppress(OSError, UnicodeError):  # a full disk or a strange name costs time, not curves
@@ -278,14 +239,12 @@ def has_metrics(run: OpenRun) -> bool:
 
 
 def trainer_version(run: OpenRun) -> str:
-    """Return a word that changes whenever one of the trainer's metrics files changes; within `listing_once` the same.
-
-    An answer about many curves of a run is then of one version, and looks at its files once.
-    """
-    return once(("trainer version", run), lambda: _version_now(run))
+    """Return a word that changes with the trainer's metrics files; within `listing_once` they are looked at once."""
+    return once(("trainer version", run), lambda: current_version(run))
 
 
-def _version_now(run: OpenRun) -> str:
+def current_version(run: OpenRun) -> str:
+    """Return what `trainer_version` does, of this moment."""
     states = []
     for source in run.format.trainer_files(run.info):
         with contextlib.suppress(OSError):
@@ -297,7 +256,7 @@ def _version_now(run: OpenRun) -> str:
 def table_of(rows: Sequence[MetricRow]) -> MetricTable:
     """Turn rows into columns. Names are in the order of their first appearance."""
     names = dict.fromkeys(chain.from_iterable(row.values for row in rows))
-    parts: dict[str, list[MetricColumn]] = {name: [] for name in names}
+    parts: dict[str, list[MetricColumn]] = {name: [(np.zeros(0, np.int64), np.zeros(0))] for name in names}
     placed = [row for row in rows if row.step is not None]
     for own_names, group in groupby(placed, lambda row: tuple(row.values)):
         own = list(group)  # most rows have the same metrics
@@ -306,12 +265,9 @@ def table_of(rows: Sequence[MetricRow]) -> MetricTable:
         for name, column in zip(own_names, values.T, strict=True):
             parts[name].append((steps, column))
     times = [(row.step, time_s) for row in placed if (time_s := time_of(row)) is not None]
-    columns = {name: _joined(own) for name, own in parts.items()}
+    columns = {
+        name: (np.concatenate([steps for steps, _ in own]), np.concatenate([values for _, values in own]))
+        for name, own in parts.items()
+    }
     at = np.array([step for step, _ in times], dtype=np.int64)
     return MetricTable(columns, (at, np.array([time_s for _, time_s in times], dtype=np.float64)))
-
-
-def _joined(parts: Sequence[MetricColumn]) -> MetricColumn:
-    if not parts:
-        return np.zeros(0, np.int64), np.zeros(0)
-    return np.concatenate([steps for steps, _ in parts]), np.concatenate([values for _, values in parts])

@@ -1,10 +1,13 @@
-"""Token series step by step: their statistics, their means by position, and the shares that rules of masks take out."""
+"""Token series by step: their statistics, their means by position, and the shares that rules of masks take out."""
 
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple
 
+from msgspec import Struct
+
+from rolloupe import tokens
 from rolloupe.index import OpenRun, StepKey
 from rolloupe.index.segments.step_stats import UNIT
 from rolloupe.index.token_stats.files import MaskedSums, unpacked_masks
@@ -17,10 +20,12 @@ from rolloupe.index.token_stats.series import (
     unpacked_histogram,
     unpacked_positions,
 )
-from rolloupe.query.records import SampleQuery
+from rolloupe.model import Real, RunLoss
+from rolloupe.query.records import SampleQuery, scope_of
 from rolloupe.query.run.trainer_files import loss_of
 from rolloupe.query.run_tokens.token_index import (
     TokenCoverage,
+    check_known,
     in_order,
     indexed,
     is_read,
@@ -29,16 +34,14 @@ from rolloupe.query.run_tokens.token_index import (
     series_meant,
     whole_steps,
 )
+from rolloupe.questions import TokenMaskQuery, TokenPositionQuery, TokenSeriesQuery, TokenStepQuery
 from rolloupe.tokens import Origin
 
-T = TypeVar("T")
-
 PERCENTILES = (1.0, 5.0, 25.0, 50.0, 75.0, 95.0, 99.0)
+SHOWN_PERCENTILES = (10.0, 50.0, 90.0)
 
 COLUMNS = ("origin", "tokens", "infinite", "samples", "total", "mean_total", "low", "high", "buckets", "counts")
-
-RECORDED = "recorded"
-"""The rule of the trainer's own flags."""
+RECORDED = "recorded"  # the rule of the trainer's own flags
 
 
 class TokenStats(NamedTuple):
@@ -46,21 +49,15 @@ class TokenStats(NamedTuple):
 
     split: str
     step: int
-    origin: Origin
-    """As in `SampleSeries`."""
+    origin: Origin  # as in `SampleSeries`
     tokens: int
-    infinite: int
-    """How many tokens have an infinite value."""
-    samples: int
-    """How many samples have a value."""
-    mean: float
-    """The mean over all tokens."""
-    sample_mean: float
-    """The mean over the samples of each sample's mean."""
+    infinite: int  # how many tokens have an infinite value
+    samples: int  # how many samples have a value
+    mean: float  # the mean over all tokens
+    sample_mean: float  # the mean over the samples of each sample's mean
     min: float
     max: float
-    percentiles: dict[float, float]
-    """By percentile, a value at most 0.8 % away from the true one."""
+    percentiles: dict[float, float]  # by percentile, a value at most 0.8 % away from the true one
 
 
 class TokenStatsBySteps(NamedTuple):
@@ -68,13 +65,6 @@ class TokenStatsBySteps(NamedTuple):
 
     series: str
     steps: list[TokenStats]
-    coverage: TokenCoverage
-
-
-class KnownSeries(NamedTuple):
-    """The names of series, in the order of the samples."""
-
-    names: list[str]
     coverage: TokenCoverage
 
 
@@ -95,18 +85,15 @@ class _Sums(NamedTuple):
 def token_stats(
     run: OpenRun, query: SampleQuery, series: str, percentiles: Sequence[float] = PERCENTILES
 ) -> TokenStatsBySteps:
-    """The statistics of a series at each step of a query. Raises `BadQuery` for too many samples to read.
-
-    A query with a group or a filter reads its samples, any other is answered by the index.
-    """
+    """Return the statistics of a series at each step, from the index; of a group or a filter, from its samples."""
     series = series_meant(run, series)
     by_step: dict[StepKey, list[_Sums]] = defaultdict(list)
     if is_read(query):
         totals_by_step, keys = read_totals(run, query, series)
         coverage = TokenCoverage(len(keys))
         for key, totals in totals_by_step.items():
-            fields = [getattr(totals, name) for name in _Sums._fields[:-1]]
-            by_step[key].append(_Sums._make([*fields, totals.histogram()]))
+            sums = [getattr(totals, name) for name in _Sums._fields[:-1]]
+            by_step[key].append(_Sums._make([*sums, totals.histogram()]))
     else:
         rows, coverage = indexed(run, run.snapshot(), query, COLUMNS, series)
         for row in rows:
@@ -114,12 +101,6 @@ def token_stats(
             by_step[row.split, row.step].append(_Sums._make([*sums, unpacked_histogram(buckets, counts)]))
     steps = [_stats(*key, parts, percentiles) for key, parts in in_order(by_step) if any(part.tokens for part in parts)]
     return TokenStatsBySteps(series, steps, coverage)
-
-
-def known_series(run: OpenRun, query: SampleQuery) -> KnownSeries:
-    """The series that the index has values of, in the splits and steps of a query."""
-    rows, coverage = indexed(run, run.snapshot(), query, ["series", "tokens"])
-    return KnownSeries(list(dict.fromkeys(name for *_, (name, count) in rows if count)), coverage)
 
 
 def _stats(split: str, step: int, parts: Sequence[_Sums], percentiles: Sequence[float]) -> TokenStats:
@@ -147,11 +128,9 @@ class PositionCurve(NamedTuple):
 
     split: str
     step: int
-    first: list[int]
-    """The first position of each bucket: how many trained tokens of the sample precede it."""
+    first: list[int]  # the first position of each bucket: how many trained tokens of the sample precede it
     tokens: list[int]
-    means: list[float | None]
-    """None for a bucket without tokens."""
+    means: list[float | None]  # none for a bucket without tokens
 
 
 class CurvesByPosition(NamedTuple):
@@ -174,14 +153,14 @@ def position_curves(run: OpenRun, query: SampleQuery, series: str) -> CurvesByPo
     by_step: dict[StepKey, list[PositionSums]] = defaultdict(list)
     for row in rows:
         by_step[row.split, row.step].append(unpacked_positions(*row.values))
-    curves = [_curve(*key, merged_positions(sums)) for key, sums in in_order(by_step)]
-    return CurvesByPosition(series, [curve for curve in curves if curve.tokens], coverage)
-
-
-def _curve(split: str, step: int, sums: PositionSums) -> PositionCurve:
-    counts, totals = sums.tokens.tolist(), sums.total.tolist()
-    means = [total / count if count else None for count, total in zip(counts, totals, strict=True)]
-    return PositionCurve(split, step, EDGES[: len(counts)].tolist(), counts, means)
+    curves = []
+    for (split, step), parts in in_order(by_step):
+        sums = merged_positions(parts)
+        counts, totals = sums.tokens.tolist(), sums.total.tolist()
+        means = [total / count if count else None for count, total in zip(counts, totals, strict=True)]
+        if counts:
+            curves.append(PositionCurve(split, step, EDGES[: len(counts)].tolist(), counts, means))
+    return CurvesByPosition(series, curves, coverage)
 
 
 class MaskedShares(NamedTuple):
@@ -189,16 +168,13 @@ class MaskedShares(NamedTuple):
 
     split: str
     step: int
-    rule: str
-    """A name of `tokens.MASK_RULES`, or `recorded` for what the trainer recorded."""
-    thresholds: dict[str, float]
-    """The run's for the rule of its loss, the usual ones for others; none for `recorded`."""
+    rule: str  # a name of `tokens.MASK_RULES`, or `recorded` for what the trainer recorded
+    thresholds: dict[str, float]  # the run's for the rule of its loss, the usual ones for others; none for `recorded`
     tokens: int
     masked: float
     high: float
     low: float
-    update_lost: float | None
-    """The share of the update, as in `MassShares.lost`; None if nothing is known to be pushed."""
+    update_lost: float | None  # the share of the update, as in `MassShares.lost`; None if nothing is known to be pushed
 
 
 class MaskedBySteps(NamedTuple):
@@ -209,10 +185,7 @@ class MaskedBySteps(NamedTuple):
 
 
 def masked_shares(run: OpenRun, query: SampleQuery) -> MaskedBySteps:
-    """The shares of tokens that each rule takes out, by step, for the rules that the recorded series suffice for.
-
-    Raises `BadQuery` for a query with a group or a filter.
-    """
+    """Return the shares of tokens that each rule takes out, by step. Raises `BadQuery` for a group or a filter."""
     rows, coverage = whole_steps(run, query, "masked")
     sums: dict[tuple[str, int, str, str], MaskedSums] = {}
     for row in rows:
@@ -240,10 +213,13 @@ def masked_by_rule(run: OpenRun, split: str) -> dict[str, dict[int, MaskedShares
     loss = loss_of(run)
     by_rule: dict[str, dict[int, MaskedShares]] = {}
     for shares in masked_shares(run, SampleQuery(splits=(split,))).shares:
-        is_own = loss is not None and loss.rule == shares.rule and loss.thresholds.items() <= shares.thresholds.items()
         by_step = by_rule.setdefault(shares.rule, {})
-        by_step[shares.step] = shares if is_own else by_step.get(shares.step, shares)
+        by_step[shares.step] = shares if _is_of_loss(shares, loss) else by_step.get(shares.step, shares)
     return by_rule
+
+
+def _is_of_loss(shares: MaskedShares, loss: RunLoss | None) -> bool:
+    return loss is not None and loss.rule == shares.rule and loss.thresholds.items() <= shares.thresholds.items()
 
 
 def usual_rules(run: OpenRun, rules: dict[str, dict[int, MaskedShares]]) -> list[str]:
@@ -251,3 +227,145 @@ def usual_rules(run: OpenRun, rules: dict[str, dict[int, MaskedShares]]) -> list
     loss = loss_of(run)
     own = [name for name in (RECORDED, loss.rule if loss else "") if name in rules]
     return own or sorted(rules)
+
+
+class RunSeries(Struct, frozen=True):
+    """A token series that samples of the run have."""
+
+    name: str
+    title: str
+    about: str
+    scale: Literal["linear", "symmetric", "log"]
+
+
+class RunTokenSeries(Struct, frozen=True):
+    """The series that the index knows, in the order of the samples."""
+
+    series: list[RunSeries]
+    coverage: TokenCoverage
+
+
+def token_series_answer(run: OpenRun, asked: TokenSeriesQuery) -> RunTokenSeries:
+    """Return the series that the index has values of."""
+    rows, coverage = indexed(run, run.snapshot(), scope_of(asked), ["series", "tokens"])
+    names = dict.fromkeys(name for *_, (name, count) in rows if count)
+    kinds = ((name, tokens.kind_of(name)) for name in names)
+    return RunTokenSeries([RunSeries(name, kind.title, kind.about, kind.scale) for name, kind in kinds], coverage)
+
+
+class RunTokenSteps(Struct, frozen=True, kw_only=True):
+    """A series at each step that has values, over finite values."""
+
+    series: str
+    steps: list[int]
+    tokens: list[int]
+    infinite: list[int]
+    """How many tokens have an infinite value."""
+    samples: list[int]
+    """How many samples have a value."""
+    mean: list[Real]
+    """Over all tokens."""
+    sample_mean: list[Real]
+    """The mean of the means of the samples."""
+    min: list[Real]
+    max: list[Real]
+    p10: list[Real]
+    """A percentile is at most 0.8 % from the true one."""
+    p50: list[Real]
+    p90: list[Real]
+    coverage: TokenCoverage
+
+
+def token_steps_answer(run: OpenRun, asked: TokenStepQuery) -> RunTokenSteps:
+    """Return the statistics of a series by step. Raises `NotFound` for an unknown scope or series."""
+    scope = scope_of(asked)
+    stats = token_stats(run, scope, asked.series, SHOWN_PERCENTILES)
+    if not stats.steps:
+        check_known(run, scope, asked.series)
+    columns: dict[str, Any] = {
+        name: [getattr(step, name) for step in stats.steps]
+        for name in ("tokens", "infinite", "samples", "mean", "sample_mean", "min", "max")
+    }
+    p10, p50, p90 = ([step.percentiles[percentile] for step in stats.steps] for percentile in SHOWN_PERCENTILES)
+    steps = [step.step for step in stats.steps]
+    return RunTokenSteps(
+        series=asked.series, steps=steps, p10=p10, p50=p50, p90=p90, coverage=stats.coverage, **columns
+    )
+
+
+class RunTokenPositions(Struct, frozen=True, kw_only=True):
+    """The mean of a series by position at one step.
+
+    A position is how many trained tokens of the sample come before. The first 64 have a bucket each; later buckets grow
+    with the position.
+    """
+
+    series: str
+    step: int
+    first: list[int]
+    """The first position of each bucket."""
+    tokens: list[int]
+    means: list[Real | None]
+    """Null for a bucket without tokens."""
+    coverage: TokenCoverage
+
+
+def token_positions_answer(run: OpenRun, asked: TokenPositionQuery) -> RunTokenPositions:
+    """Return a series by position at a step. Raises `NotFound` for an unknown scope or series."""
+    scope = scope_of(asked)
+    _, curves, coverage = position_curves(run, scope, asked.series)
+    if not curves:
+        check_known(run, scope, asked.series)
+    _, _, first, counts, means = curves[0] if curves else PositionCurve("", asked.step, [], [], [])
+    return RunTokenPositions(
+        series=asked.series, step=asked.step, first=first, tokens=counts, means=means, coverage=coverage
+    )
+
+
+class MaskSteps(Struct, frozen=True, kw_only=True):
+    """What a rule takes out, by step, as shares of the trained tokens."""
+
+    rule: str
+    """`recorded` for what the trainer recorded."""
+    title: str
+    thresholds: dict[str, float]
+    """Those that the shares hold for; none for `recorded`."""
+    is_of_run: bool
+    """True if the run was trained with the rule."""
+    steps: list[int]
+    tokens: list[int]
+    masked: list[float]
+    high: list[float]
+    """Masked because they moved up too far."""
+    low: list[float]
+    update_lost: list[Real | None]
+    """The share of the update that the rule masks or clips; null if nothing is known to be pushed."""
+
+
+class RunTokenMasks(Struct, frozen=True):
+    """Each rule that the series suffice for, what was recorded first."""
+
+    rules: list[MaskSteps]
+    coverage: TokenCoverage
+
+
+def token_masks_answer(run: OpenRun, asked: TokenMaskQuery) -> RunTokenMasks:
+    """Return which shares of the tokens each rule takes out, by step."""
+    masked = masked_shares(run, scope_of(asked))
+    by_rule = defaultdict[tuple[str, str], list[MaskedShares]](list)
+    for shares in masked.shares:
+        by_rule[shares.rule, str(shares.thresholds)].append(shares)
+    loss, rules = loss_of(run), {rule.name: rule for rule in tokens.MASK_RULES}
+    places = {name: place for place, name in enumerate(rules)}
+    answers = []
+    for (rule, _), own in sorted(by_rule.items(), key=lambda item: places.get(item[0][0], -1)):
+        columns: dict[str, Any] = {
+            name: [getattr(shares, name) for shares in own]
+            for name in ("tokens", "masked", "high", "low", "update_lost")
+        }
+        title = (rules[rule] if rule in rules else tokens.UPDATES[rule]).title
+        steps, thresholds, is_of_run = [shares.step for shares in own], own[0].thresholds, _is_of_loss(own[0], loss)
+        answers.append(
+            MaskSteps(rule=rule, title=title, thresholds=thresholds, is_of_run=is_of_run, steps=steps, **columns)
+        )
+    return RunTokenMasks(answers, masked.coverage)

@@ -21,9 +21,7 @@ from rolloupe.query.samples.pages import in_known_splits, samples
 
 Key = TypeVar("Key", bound=tuple[Any, ...])
 T = TypeVar("T")
-
-MAX_READ = 2_000
-"""The maximum number of samples to read whole for one answer."""
+MAX_READ = 2_000  # the maximum number of samples to read whole for one answer
 
 
 class TokenCoverage(Struct, frozen=True):
@@ -46,17 +44,13 @@ class IndexedRow(NamedTuple):
     piece: Piece
     split: str
     step: int
-    values: Sequence[Any]
-    """The requested columns."""
+    values: Sequence[Any]  # the requested columns
 
 
 def indexed(
     run: OpenRun, snapshot: Snapshot, query: SampleQuery, columns: Sequence[str], series: str | None = None
 ) -> tuple[list[IndexedRow], TokenCoverage]:
-    """The rows of the index in the splits and steps of a query, of one series or of all.
-
-    Rows of older launches are left out. Raises as `database.ask`.
-    """
+    """Return rows of the index in the splits and steps of a query, of one series or of all; none of older launches."""
     named = query.splits[0] if len(query.splits) == 1 else ""
     query = in_known_splits(snapshot, query)
     pieces = snapshot.holding(query.splits, query.step_min, query.step_max)
@@ -69,20 +63,16 @@ def indexed(
     }
     rows: list[IndexedRow] = []
     if by_path:
-        where = ["true", *(["series = ?"] if series is not None else [])]
-        values: list[Any] = [] if series is None else [series]
-        for sign, bound in ((">=", query.step_min), ("<=", query.step_max)):
-            if bound is not None:
-                where.append(f"step {sign} ?")
-                values.append(bound)
+        bounds = {"series = ?": series, "step >= ?": query.step_min, "step <= ?": query.step_max}
+        where = {condition: value for condition, value in bounds.items() if value is not None}
         names = ", ".join(map(quote, columns))
-        sql = f"SELECT {quote(FILE)}, split, step, launch, {names} FROM files WHERE {' AND '.join(where)}"
-        table, paths = database.of_files(run, list(by_path), sql, values)
+        sql = f"SELECT {quote(FILE)}, split, step, launch, {names} FROM files WHERE {' AND '.join(['true', *where])}"
+        table, paths = database.of_files(run, list(by_path), sql, list(where.values()))
         by_path = {path: by_path[path] for path in paths}
-        for file, split, step, launch, *found in zip(*(column.to_pylist() for column in table.columns), strict=True):
+        for file, split, step, launch, *own in zip(*(column.to_pylist() for column in table.columns), strict=True):
             stats = snapshot.steps.get((split, step))
             if stats is not None and launch in (0, stats.launch) and is_within(query, split, step):
-                rows.append(IndexedRow(by_path[paths[file]], named or split, step, found))
+                rows.append(IndexedRow(by_path[paths[file]], named or split, step, own))
     reached = {id(piece) for piece in by_path.values()}
     pending = sum(
         current_rows(piece, query, snapshot)
@@ -110,6 +100,13 @@ def of_index(query: SampleQuery) -> None:
         raise BadQuery("only whole steps have this answer: remove the group and the filter")
 
 
+def check_known(run: OpenRun, scope: SampleQuery, series: str | None = None) -> None:
+    """Raise `NotFound` for a scope or a series that the run lacks: an answer about it is empty."""
+    in_known_scope(run, scope)
+    if series is not None:
+        in_known_series(run, series)
+
+
 def in_known_scope(run: OpenRun, query: SampleQuery) -> None:
     """Raise `NotFound` for a query of one step, or of one group, that has no samples, whatever its filter is."""
     is_of_step = query.step_min is not None and query.step_min == query.step_max
@@ -127,21 +124,15 @@ def series_meant(run: OpenRun, series: str) -> str:
 
 
 def _names(run: OpenRun) -> tuple[list[str], TokenCoverage]:
-    """The series that the index knows in a run."""
     rows, coverage = indexed(run, run.snapshot(), SampleQuery(), ["series"])
     return list(dict.fromkeys(name for row in rows for name in row.values if name != WHOLE_STEP)), coverage
 
 
 def in_known_series(run: OpenRun, series: str, error: type[RolloupeError] = NotFound) -> None:
-    """Raise an error for a series that no sample of a run has. One that some samples lack is known.
-
-    While samples wait for the index, any may be known; so are the series without statistics.
-    """
+    """Raise an error for a series that no sample of a run has, unless samples wait for the index."""
     names, coverage = _names(run)
-    if (
-        tokens.name_among(series, names) not in (*names, *tokens.MASKS, tokens.GROUP_ADVANTAGES)
-        and not coverage.pending
-    ):
+    known = (*names, *tokens.MASKS, tokens.GROUP_ADVANTAGES)
+    if not coverage.pending and tokens.name_among(series, names) not in known:
         raise error(f"no token series {series[:80]!r} in run {run.id!r}; it has: {', '.join(names) or 'none'}")
 
 
@@ -150,24 +141,15 @@ def is_read(query: SampleQuery) -> bool:
     return query.group is not None or bool(query.where) or query.trained is not None
 
 
-class ReadTotals(NamedTuple):
-    """The totals of a series over samples that were read; `keys` are those of the rows."""
-
-    by_step: dict[StepKey, SeriesTotals]
-    """Steps without samples that have the series are left out."""
-    keys: list[SampleKey]
-
-
-def read_totals(run: OpenRun, query: SampleQuery, series: str) -> ReadTotals:
-    """Read the samples of a query, and add up a series, or the one that its name means in a sample.
+def read_totals(run: OpenRun, query: SampleQuery, series: str) -> tuple[dict[StepKey, SeriesTotals], list[SampleKey]]:
+    """Read the samples of a query; return the totals of a series, by step, and the keys of the rows in them.
 
     Raises `BadQuery` for too many samples, and `SourceChanged`.
     """
     keys = [item.key for item in samples(run, replace(query, offset=0, limit=MAX_READ + 1)).samples]
     if len(keys) > MAX_READ:
-        raise BadQuery(
-            f"this selects more than {MAX_READ:,} samples, the most that one answer reads: filter, or cut steps"
-        )
+        limit = f"more than {MAX_READ:,} samples, the most that one answer reads"
+        raise BadQuery(f"this selects {limit}: filter, or cut steps")
     by_step: dict[StepKey, SeriesTotals] = {}
     for number, sample in enumerate(map(Reader(run), keys)):
         own = tokens.tokens_of(sample)
@@ -178,4 +160,4 @@ def read_totals(run: OpenRun, query: SampleQuery, series: str) -> ReadTotals:
         if name in batch.series:
             key = (sample.key.split, sample.key.step)
             by_step.setdefault(key, SeriesTotals(batch.series[name].origin)).add(batch, name)
-    return ReadTotals(by_step, keys)
+    return by_step, keys

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 
 from rolloupe.errors import BadQuery, NotFound
@@ -12,33 +13,30 @@ from rolloupe.formats.token_texts import tokenizer_of
 from rolloupe.index import OpenRun, StepKey
 from rolloupe.index.token_stats import words
 from rolloupe.index.token_stats.words import KeptWords
-from rolloupe.query.records import SampleQuery
-from rolloupe.query.run_tokens.token_index import TokenCoverage, whole_steps
+from rolloupe.model import Real
+from rolloupe.query.records import SampleQuery, scope_of
+from rolloupe.query.run_tokens.token_index import TokenCoverage, check_known, whole_steps
+from rolloupe.query.tokens.token_strings import each_readable
+from rolloupe.questions import TokenChangeQuery, TokenWordQuery
 from rolloupe.tokenizer import text_of_token
 from rolloupe.tokens import Flags, Floats
 
 ORDERS = ("kl", "tokens")
 COMPARED = ("probability", "share")
-
-MIN_TOKENS = 10
-"""How often a word must be a token for its mean probability to be compared."""
+MAX_TEXT = 1_000  # characters of a token string; no token of a vocabulary has as many
+_COUNT, _KL, _WITH_KL, _PROBABILITY, _RATED = range(words.SUMS)
 
 
 class TokenWord(NamedTuple):
     """The trained tokens that are one word."""
 
-    word: str
-    """The token string; for an id without a tokenizer, the id in digits."""
+    word: str  # the token string; for an id without a tokenizer, the id in digits
     token_id: int | None
     tokens: int
-    kl: float
-    """The sum of their KL."""
-    with_kl: int
-    """How many of them have a KL."""
-    rated: int
-    """How many of them have a probability at sampling."""
-    probability: float
-    """The sum of those."""
+    kl: float  # the sum of their KL
+    with_kl: int  # how many of them have a KL
+    rated: int  # how many of them have a probability at sampling
+    probability: float  # the sum of those
     is_exact: bool
     """False if some of its tokens may be missing: the index kept the word in some segments and not in others."""
 
@@ -47,12 +45,9 @@ class WordsOfSteps(NamedTuple):
     """The words of several steps together."""
 
     words: list[TokenWord]
-    kl: str
-    """The series that `TokenWord.kl` sums; empty if the samples have no KL."""
-    tokens: int
-    """How many trained tokens have a word."""
-    listed: int
-    """How many of them are tokens of words that the index kept."""
+    kl: str  # the series that `TokenWord.kl` sums; empty if the samples have no KL
+    tokens: int  # how many trained tokens have a word
+    listed: int  # how many of them are tokens of words that the index kept
     coverage: TokenCoverage
 
 
@@ -61,8 +56,7 @@ class WordChange(NamedTuple):
 
     before: TokenWord
     after: TokenWord
-    change: float
-    """The change of the mean probability, or of the share of all tokens."""
+    change: float  # the change of the mean probability, or of the share of all tokens
 
 
 class WordChanges(NamedTuple):
@@ -70,26 +64,18 @@ class WordChanges(NamedTuple):
 
     split: str
     steps: tuple[int, int]
-    tokens: tuple[int, int]
-    """How many trained tokens each step has."""
-    gained: list[WordChange]
-    """The greatest gain first."""
-    lost: list[WordChange]
-    """The greatest loss first."""
-    compared: int
-    """How many words were compared."""
-    unknown: int
-    """How many words are frequent enough at one of the steps, but too rare for the index at the other."""
+    tokens: tuple[int, int]  # how many trained tokens each step has
+    gained: list[WordChange]  # the greatest gain first
+    lost: list[WordChange]  # the greatest loss first
+    compared: int  # how many words were compared
+    unknown: int  # how many words are frequent enough at one of the steps, but too rare for the index at the other
     min_tokens: int
     coverage: TokenCoverage
 
 
 def words_of_steps(run: OpenRun, query: SampleQuery, *, by: str = "kl", limit: int = 50) -> WordsOfSteps:
-    """The words with most KL, or the most frequent ones (`tokens`), in all steps of a query together.
-
-    Raises `BadQuery` for another order, and for a query with a group or a filter.
-    """
-    _one_of(by, ORDERS)
+    """Return the words with most KL, or the most frequent (`tokens`), of all steps of a query. Raises `BadQuery`."""
+    _check_order(by, ORDERS)
     by_step, coverage = _kept(run, query)
     sums = _SumsByWord([words_of_step for kept in by_step.values() for words_of_step in kept])
     values = sums.sums[_KL if by == "kl" else _COUNT]
@@ -97,17 +83,8 @@ def words_of_steps(run: OpenRun, query: SampleQuery, *, by: str = "kl", limit: i
     return WordsOfSteps(sums.words(run, order[:limit].tolist()), sums.kl, sums.tokens, sums.listed, coverage)
 
 
-def word_changes(
-    run: OpenRun,
-    split: str,
-    before: int,
-    after: int,
-    *,
-    by: str = "probability",
-    min_tokens: int = MIN_TOKENS,
-    limit: int = 20,
-) -> WordChanges:
-    """The words that gain and lose most between two steps.
+def word_changes(run: OpenRun, asked: TokenChangeQuery) -> WordChanges:
+    """Return the words that gain and lose most between two steps.
 
     By `probability`, means over the tokens of a word are compared, of words that are at least `min_tokens` times a
     token at each of the steps; by `share`, how many of all tokens they are, of words that are as often a token at one
@@ -115,14 +92,14 @@ def word_changes(
     `unknown` counts the others. Raises `BadQuery` for one step twice, another comparison or less than one token, and
     `NotFound` for a step without samples.
     """
-    _one_of(by, COMPARED)
-    if before == after:
-        raise BadQuery(f"before and after are both step {before}: choose two different steps")
-    if min_tokens < 1:
-        raise BadQuery(f"min_tokens must be at least 1, and {min_tokens} was given")
-    (first, coverage), (second, more) = (_of_step(run, split, step) for step in (before, after))
+    _check_order(asked.by, COMPARED)
+    if asked.before == asked.after:
+        raise BadQuery(f"before and after are both step {asked.before}: choose two different steps")
+    if asked.min_tokens < 1:
+        raise BadQuery(f"min_tokens must be at least 1, and {asked.min_tokens} was given")
+    (first, coverage), (second, more) = (_of_step(run, asked.split, step) for step in (asked.before, asked.after))
     coverage = replace(coverage, samples=coverage.samples + more.samples, pending=coverage.pending + more.pending)
-    return _compared(run, _WordPair(split, (before, after), first, second), by, min_tokens, limit, coverage)
+    return _compared(run, asked, first, second, coverage)
 
 
 class _SumsByWord:
@@ -159,15 +136,18 @@ class _SumsByWord:
         return int(self.sums[_COUNT].sum())
 
     def words(self, run: OpenRun, order: Sequence[int]) -> list[TokenWord]:
-        """Some of the words."""
-        every = list(self.numbers)
-        names = _names(run, [every[number] for number in order])
-        chosen = np.asarray(order, np.intp)
-        columns = zip(names, *self.sums[:, chosen].tolist(), self.is_known[chosen].tolist(), strict=True)
-        return [
-            TokenWord(word, token_id, int(count), kl, int(with_kl), int(rated), probability, is_known)
-            for (word, token_id), count, kl, with_kl, probability, rated, is_known in columns
-        ]
+        """Return some of the words, with the strings of those that the records have as ids."""
+        every, decoder, chosen = list(self.numbers), tokenizer_of(run.info), np.asarray(order, np.intp)
+        columns = zip(order, *self.sums[:, chosen].tolist(), self.is_known[chosen].tolist(), strict=True)
+        listed = []
+        for number, count, kl, with_kl, probability, rated, is_known in columns:
+            word = every[number]
+            token_id = None if isinstance(word, str) else word
+            if not isinstance(word, str):
+                word = text_of_token(decoder, word) if decoder else str(word)
+            fields = int(count), kl, int(with_kl), int(rated), probability, is_known
+            listed.append(TokenWord(word, token_id, *fields))
+        return listed
 
     def over(self, every: Sequence[str | int]) -> "_SumsByWord":
         """These sums in the order of other words; 0 for a word without any."""
@@ -179,47 +159,36 @@ class _SumsByWord:
         return sums
 
 
-def _one_of(by: str, known: Sequence[str]) -> None:
+def _check_order(by: str, known: Sequence[str]) -> None:
     if by not in known:
         raise BadQuery(f"by={by[:40]!r} is neither {' nor '.join(known)}")
 
 
-_COUNT, _KL, _WITH_KL, _PROBABILITY, _RATED = range(words.SUMS)
-
-
-class _WordPair(NamedTuple):
-    split: str
-    steps: tuple[int, int]
-    before: _SumsByWord
-    after: _SumsByWord
-
-
 def _compared(
-    run: OpenRun, pair: _WordPair, by: str, min_tokens: int, limit: int, coverage: TokenCoverage
+    run: OpenRun, asked: TokenChangeQuery, first_step: _SumsByWord, second_step: _SumsByWord, coverage: TokenCoverage
 ) -> WordChanges:
-    every = list({**pair.before.numbers, **pair.after.numbers})
-    before, after = pair.before.over(every), pair.after.over(every)
-    counts = np.stack([before.sums[_COUNT], after.sums[_COUNT]])
-    is_frequent = counts.max(axis=0) >= min_tokens
+    every = list({**first_step.numbers, **second_step.numbers})
+    before, after = first_step.over(every), second_step.over(every)
+    counts, tokens = np.stack([before.sums[_COUNT], after.sums[_COUNT]]), (first_step.tokens, second_step.tokens)
+    is_frequent = counts.max(axis=0) >= asked.min_tokens
     is_known = before.is_known & after.is_known
     with np.errstate(invalid="ignore", divide="ignore"):
-        if by == "probability":
-            is_compared = is_known & (counts.min(axis=0) >= min_tokens)
+        if asked.by == "probability":
+            is_compared = is_known & (counts.min(axis=0) >= asked.min_tokens)
             first, second = (sums.sums[_PROBABILITY] / sums.sums[_RATED] for sums in (before, after))
         else:
             is_compared = is_known & is_frequent
-            first, second = before.sums[_COUNT] / pair.before.tokens, after.sums[_COUNT] / pair.after.tokens
+            first, second = counts[0] / tokens[0], counts[1] / tokens[1]
     changes = np.where(is_compared, second - first, np.nan)
     order = np.lexsort((-counts.sum(axis=0), changes))
-    up, down = [n for n in order[::-1] if changes[n] > 0][:limit], [n for n in order if changes[n] < 0][:limit]
+    up, down = [n for n in order[::-1] if changes[n] > 0], [n for n in order if changes[n] < 0]
     gained, lost = (
         list(map(WordChange, before.words(run, chosen), after.words(run, chosen), changes[chosen].tolist()))
-        for chosen in (up, down)
+        for chosen in (up[: asked.limit], down[: asked.limit])
     )
-    return WordChanges(
-        pair.split, pair.steps, (pair.before.tokens, pair.after.tokens), gained, lost,
-        int(np.isfinite(changes).sum()), int((is_frequent & ~is_known).sum()), min_tokens, coverage,
-    )  # fmt: skip
+    compared, unknown = int(np.isfinite(changes).sum()), int((is_frequent & ~is_known).sum())
+    steps = asked.before, asked.after
+    return WordChanges(asked.split, steps, tokens, gained, lost, compared, unknown, asked.min_tokens, coverage)
 
 
 def _kept(run: OpenRun, query: SampleQuery) -> tuple[dict[StepKey, list[KeptWords]], TokenCoverage]:
@@ -237,10 +206,95 @@ def _of_step(run: OpenRun, split: str, step: int) -> tuple[_SumsByWord, TokenCov
     return _SumsByWord(by_step[split, step]), coverage
 
 
-def _names(run: OpenRun, chosen: Sequence[str | int]) -> list[tuple[str, int | None]]:
-    """The strings of words, and the ids of those that the records have as ids."""
-    decoder = tokenizer_of(run.info)
+class Word(Struct, frozen=True, kw_only=True):
+    """The trained tokens that are one word."""
+
+    text: str
+    """The token string as text; for an id without a tokenizer, the id in digits."""
+    token_id: int | None
+    """None if the record holds strings."""
+    tokens: int
+    kl: Real
+    """The sum of their KL."""
+    mean_kl: Real | None
+    """The mean of their KL; null if none has one."""
+    with_kl: int
+    """How many of them have a KL."""
+    probability: Real | None
+    """The mean of their probabilities at sampling; null if none has one."""
+    is_exact: bool
+    """False if some of its tokens may be missing."""
+
+
+class RunTokenWords(Struct, frozen=True, kw_only=True):
+    """Words with most KL, or the most frequent."""
+
+    words: list[Word]
+    kl: str
+    """The series that is summed; empty if the samples have no KL."""
+    tokens: int
+    """How many trained tokens have a word."""
+    listed: int
+    """How many of them are tokens of words that the index kept."""
+    coverage: TokenCoverage
+
+
+def token_words_answer(run: OpenRun, asked: TokenWordQuery) -> RunTokenWords:
+    """Return the words with most KL, or the most frequent. Raises `NotFound` for an unknown scope."""
+    scope = scope_of(asked)
+    listed = words_of_steps(run, scope, by=asked.by, limit=asked.limit)
+    if not listed.words:
+        check_known(run, scope)
+    return RunTokenWords(**{**listed._asdict(), "words": _words(listed.words)})
+
+
+class ChangedWord(Struct, frozen=True):
+    """A word at two steps."""
+
+    before: Word
+    after: Word
+    change: float
+
+
+class RunTokenChanges(Struct, frozen=True, kw_only=True):
+    """Words that gain and lose most."""
+
+    tokens: list[int]
+    """How many trained tokens either step has."""
+    gained: list[ChangedWord]
+    lost: list[ChangedWord]
+    compared: int
+    unknown: int
+    """How many words are frequent at one of the steps, but too rare for the index at the other."""
+    min_tokens: int
+    """How often a word must be a token to be compared."""
+    coverage: TokenCoverage
+
+
+def token_changes_answer(run: OpenRun, asked: TokenChangeQuery) -> RunTokenChanges:
+    """Return the words that gain and lose most between two steps. Raises as `word_changes` does."""
+    changes = word_changes(run, asked)
+    every = [*changes.gained, *changes.lost]
+    before, after = _words([change.before for change in every]), _words([change.after for change in every])
+    shown = list(map(ChangedWord, before, after, [change.change for change in every]))
+    gained, lost = shown[: len(changes.gained)], shown[len(changes.gained) :]
+    return RunTokenChanges(
+        tokens=[*changes.tokens], gained=gained, lost=lost, compared=changes.compared, unknown=changes.unknown,
+        min_tokens=changes.min_tokens, coverage=changes.coverage,
+    )  # fmt: skip
+
+
+def _words(words: Sequence[TokenWord]) -> list[Word]:
     return [
-        (word, None) if isinstance(word, str) else (text_of_token(decoder, word) if decoder else str(word), word)
-        for word in chosen
+        Word(
+            text=text[:MAX_TEXT],
+            token_id=word.token_id,
+            tokens=word.tokens,
+            kl=word.kl,
+            mean_kl=word.kl / word.with_kl if word.with_kl else None,
+            with_kl=word.with_kl,
+            probability=word.probability / word.rated if word.rated else None,
+            is_exact=word.is_exact,
+        )
+        for word, text in zip(words, each_readable([word.word for word in words]), strict=True)
     ]

@@ -2,15 +2,29 @@
 
 from typing import NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rolloupe.errors import BadQuery
 from rolloupe.formats.token_texts import tokenizer_of
-from rolloupe.index import OpenRun
+from rolloupe.index import OpenRun, Piece
 from rolloupe.index.token_stats.series import MAX_KEPT, KeptToken, most_extreme, unpacked_tokens
-from rolloupe.model import SampleKey
+from rolloupe.model import Real, SampleKey
 from rolloupe.query.engine.relation import RowPlace
-from rolloupe.query.records import SampleQuery
-from rolloupe.query.run_tokens.token_index import TokenCoverage, indexed, is_read, read_totals, series_meant
+from rolloupe.query.filter.parser import conditions
+from rolloupe.query.records import SampleQuery, scope_of
+from rolloupe.query.run_tokens.token_index import (
+    TokenCoverage,
+    check_known,
+    indexed,
+    is_read,
+    read_totals,
+    series_meant,
+)
+from rolloupe.query.run_tokens.words import MAX_TEXT
 from rolloupe.query.samples.rows import items_of, list_rows
+from rolloupe.query.tokens.token_strings import each_readable
+from rolloupe.questions import WorstTokenQuery
 from rolloupe.tokenizer import text_of_token
 
 COLUMNS = ("lowest", "highest", "lowest_of_samples", "highest_of_samples")
@@ -22,10 +36,8 @@ class WorstToken(NamedTuple):
     value: float
     key: SampleKey
     token: int
-    token_string: str | None
-    """None if neither the record nor a tokenizer tells."""
-    token_id: int | None
-    """None if the record holds a string, or no ids."""
+    token_string: str | None  # none if neither the record nor a tokenizer tells
+    token_id: int | None  # none if the record holds a string, or no ids
 
 
 class WorstTokens(NamedTuple):
@@ -63,18 +75,12 @@ def worst_tokens(
     rows, coverage = indexed(run, snapshot, query, [COLUMNS[number]], series)
     candidates = [(row.split, row.step, row.piece, token) for row in rows for token in unpacked_tokens(row.values[0])]
     sign = -1.0 if highest else 1.0
-    candidates.sort(
-        key=lambda candidate: (
-            sign * candidate[3].value,
-            candidate[0] != "train",
-            *candidate[:2],
-            candidate[2].source,
-            candidate[2].start,
-            candidate[3].row,
-            candidate[3].token,
-        )
-    )
-    worst = candidates[:limit]
+
+    def place(candidate: tuple[str, int, Piece, KeptToken]) -> tuple[float | str, ...]:
+        split, step, piece, token = candidate
+        return sign * token.value, split != "train", split, step, piece.source, piece.start, token.row, token.token
+
+    worst = sorted(candidates, key=place)[:limit]
     places = [RowPlace(piece, token.row) for *_, piece, token in worst]
     items = items_of(list_rows(run, snapshot, places, columns=["step"]))
     listed = [_shown(run, token, item.key) for (*_, token), item in zip(worst, items, strict=True)]
@@ -83,7 +89,49 @@ def worst_tokens(
 
 def _shown(run: OpenRun, token: KeptToken, key: SampleKey) -> WorstToken:
     word = token.word
-    if isinstance(word, str) or word is None:
-        return WorstToken(token.value, key, token.token, word, None)
-    decoder = tokenizer_of(run.info)
-    return WorstToken(token.value, key, token.token, text_of_token(decoder, word) if decoder else None, word)
+    token_id = word if isinstance(word, int) else None
+    if isinstance(word, int):
+        decoder = tokenizer_of(run.info)
+        word = text_of_token(decoder, word) if decoder else None
+    return WorstToken(token.value, key, token.token, word, token_id)
+
+
+class ShownToken(Struct, frozen=True, kw_only=True):
+    """A token with one of the most extreme values of a series."""
+
+    value: Real
+    id: str
+    """The sample."""
+    token: int
+    """Its place among all tokens of the sample."""
+    text: str | None
+    """The token string as text; null if neither the record nor a tokenizer tells."""
+    token_id: int | None
+
+
+class RunWorstTokens(Struct, frozen=True):
+    """The worst tokens of a group, a step or a run, the worst first."""
+
+    series: str
+    tokens: list[ShownToken]
+    coverage: TokenCoverage
+
+
+def worst_tokens_answer(run: OpenRun, asked: WorstTokenQuery) -> RunWorstTokens:
+    """Return the most extreme tokens of a series. Raises `NotFound` for an unknown scope or series."""
+    scope = replace(scope_of(asked), where=conditions(asked.where), typed=asked.where)
+    worst = worst_tokens(run, scope, asked.series, highest=asked.side == "high", limit=asked.limit)
+    if not worst.tokens:
+        check_known(run, scope, asked.series)
+    texts = each_readable([token.token_string or "" for token in worst.tokens])
+    shown = [
+        ShownToken(
+            value=token.value,
+            id=str(token.key),
+            token=token.token,
+            text=None if token.token_string is None else text[:MAX_TEXT],
+            token_id=token.token_id,
+        )
+        for token, text in zip(worst.tokens, texts, strict=True)
+    ]
+    return RunWorstTokens(asked.series, shown, worst.coverage)

@@ -13,13 +13,10 @@ import numpy as np
 from rolloupe import text
 from rolloupe.errors import NotFound, RolloupeError
 from rolloupe.index import OpenRun
-from rolloupe.model import Sample, SampleKey, Turn
-from rolloupe.query.sample.load import GroupRow, counted, group_keys, group_rows
-from rolloupe.query.sample.read import annotation_places, read_sample
+from rolloupe.model import SampleKey, Turn
+from rolloupe.query.sample.load import GroupRow, annotation_places, counted, group_keys, group_rows, read_sample
 
-MOST = 64
-"""Number of answers to read at a time."""
-
+MOST = 64  # number of answers to read at a time
 ALL_CHARS = 16_000_000
 ANSWER_CHARS = 2_000_000
 """Maximum length of one answer to compare; with many answers less, so that all stay below `ALL_CHARS`."""
@@ -50,13 +47,10 @@ class GroupAnswer(NamedTuple):
 
     key: SampleKey
     pieces: list[TextPiece]
-    chars: int
-    """The full length of the answer."""
-    left_out: int
-    """Characters at its end that were not compared."""
+    chars: int  # the full length of the answer
+    left_out: int  # characters at its end that were not compared
     parts_at: Spot | None = None
-    error: str = ""
-    """Why it could not be read."""
+    error: str = ""  # why it could not be read
 
 
 class Compared(NamedTuple):
@@ -68,11 +62,9 @@ class Compared(NamedTuple):
     total: int
     offset: int
     against: SampleKey
-    best: SampleKey
-    """The one with the greatest reward, the first of several."""
+    best: SampleKey  # the one with the greatest reward, the first of several
     members: list[GroupAnswer]
-    reference: GroupAnswer
-    """The reference, which need not be on the page."""
+    reference: GroupAnswer  # the reference, which need not be on the page
     common: Spot
     prompt: list[TextPiece]
     prompt_chars: int
@@ -113,22 +105,17 @@ def compared(
     other = members_by_key[against] if against else _best(others or current)
     limit = min(ANSWER_CHARS, ALL_CHARS // max(1, len(page) + 1))
     read = {answer.member.key: answer for answer in _read(run, list({p[0]: p for p in (*page, other)}.values()), limit)}
-    reference = read[other[0]]
-    members = [_placed(read[member].member, reference.member) for member, _ in page]
-    first = read.get(key, reference)
+    reference = read[other[0]].member
+    members = [read[member].member for member, _ in page]
+    members = [
+        member._replace(parts_at=parting(member.pieces, reference.pieces))
+        if member.key != reference.key and member.pieces and reference.pieces
+        else member
+        for member in members
+    ]
+    _, prompt, prompt_chars, label = read.get(key, read[other[0]])
     common = min((spot for member in members if (spot := member.parts_at)), default=Spot(0, 0))
-    return Compared(
-        len(chosen),
-        offset,
-        other[0],
-        best[0],
-        members,
-        reference.member,
-        common,
-        first.prompt,
-        first.prompt_chars,
-        first.label,
-    )
+    return Compared(len(chosen), offset, other[0], best[0], members, reference, common, prompt, prompt_chars, label)
 
 
 def _best(pairs: Sequence[tuple[SampleKey, GroupRow]]) -> tuple[SampleKey, GroupRow]:
@@ -144,15 +131,11 @@ def _read(run: OpenRun, pairs: Sequence[tuple[SampleKey, GroupRow]], limit: int)
         except RolloupeError as error:
             yield _Read(GroupAnswer(key, [], 0, 0, error=str(error)), [], 0, "")
             continue
-        yield _divided(key, sample, limit)
-
-
-def _divided(key: SampleKey, sample: Sample, limit: int) -> _Read:
-    first = next((n for n, turn in enumerate(sample.turns) if turn.origin == "response"), len(sample.turns))
-    prompt, prompt_chars = pieces_of(sample.turns[:first], 0, PROMPT_CHARS)
-    answer, chars = pieces_of(sample.turns[first:], first, limit)
-    left_out = chars - sum(len(piece.text) for piece in answer)
-    return _Read(GroupAnswer(key, answer, chars, left_out), prompt, prompt_chars, sample.label)
+        first = next((n for n, turn in enumerate(sample.turns) if turn.origin == "response"), len(sample.turns))
+        prompt, prompt_chars = pieces_of(sample.turns[:first], 0, PROMPT_CHARS)
+        answer, chars = pieces_of(sample.turns[first:], first, limit)
+        left_out = chars - sum(len(piece.text) for piece in answer)
+        yield _Read(GroupAnswer(key, answer, chars, left_out), prompt, prompt_chars, sample.label)
 
 
 def pieces_of(turns: Sequence[Turn], first: int, limit: int) -> tuple[list[TextPiece], int]:
@@ -167,12 +150,6 @@ def pieces_of(turns: Sequence[Turn], first: int, limit: int) -> tuple[list[TextP
             if room > 0 and len(pieces) < PIECES:
                 pieces.append(TextPiece(number, turn.role, turn.name, part.kind, content[:room]))
     return pieces, chars
-
-
-def _placed(member: GroupAnswer, other: GroupAnswer) -> GroupAnswer:
-    if member.key == other.key or not member.pieces or not other.pieces:
-        return member
-    return member._replace(parts_at=parting(member.pieces, other.pieces))
 
 
 def parting(a: Sequence[TextPiece], b: Sequence[TextPiece]) -> Spot | None:

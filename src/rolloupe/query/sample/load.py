@@ -1,29 +1,31 @@
 """One sample: looked up in the index by its id, of today or of former times, and read whole from its source.
 
-Former ids are of the time when the format `generic` read the run: they name the file, and the sample's start in it.
-When a more specific format takes over, group and index become those of the framework, and the place stays. An id that
-the run lacks therefore refers to the sample that begins at its place.
+The index has the places of its annotations, and a person's scores. Former ids are of the time when the format `generic`
+read the run: they name the file, and the sample's start in it. When a more specific format takes over, group and index
+become those of the framework, and the place stays. So an id that the run lacks stands for the sample at its place.
 """
 
 import re
-from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import wraps
-from typing import Any, TypeVar, overload
+from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 import pyarrow as pa
+from msgspec import Struct
 
-from rolloupe.errors import NotFound
+from rolloupe import text, tokens
+from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.formats.reading import trainer_files
 from rolloupe.formats.reading.files import stem
-from rolloupe.index import OpenRun
-from rolloupe.model import Locator, Sample, SampleKey
+from rolloupe.formats.token_texts import add_strings
+from rolloupe.index import OpenRun, metric_column, tag_column
+from rolloupe.model import Locator, Sample, SampleKey, Source, Texts
 from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import FILE_ORDER
 from rolloupe.query.engine.database import Question
-from rolloupe.query.sample.read import annotation_places, read_scored, source_of
+from rolloupe.query.engine.relation import AnnotationOverlay, quote
 
 T = TypeVar("T")
 
@@ -45,18 +47,28 @@ GROUP = f"{OF_GROUP} ORDER BY {FILE_ORDER}"
 
 OWN = f"{OF_GROUP} AND idx = ? ORDER BY {FILE_ORDER}"
 
+PLACES = """
+SELECT uid, file, byte_start, byte_length FROM rows WHERE {} ORDER BY source, byte_start, nth
+"""
+OF_ONE, OF_SOME = PLACES.format("uid = ?"), PLACES.format("uid IN (SELECT uid FROM asked)")
+
+POLICY_VERSIONS = (
+    "policy_version", "weight_version", "weight_versions", "weights_version", "model_version", "policy_step",
+)  # fmt: skip
+LAGS = ("lag", "policy_lag", "version_lag", "staleness", "off_policy_steps", "async_level", "off_policyness")
+_MAX = 120
+
 
 def current_ids(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, SampleKey]:
     """Map former ids to current ones; the first sample of a line counts."""
     places = {key: place for key in keys if (place := _place(run, key.index)) is not None}
-    pieces = run.snapshot().holding() if places else []
-    if not pieces:
+    if not places:
         return {}
     former = list(places)
     files, starts = zip(*places.values(), strict=True)
     columns = {"nth": range(len(former)), "own_file": files, "own_start": starts}
     asked = pa.table(columns | {"own_end": [f":{start}" for start in starts]})
-    answer = database.ask(run, Question(pieces, AT_PLACES, tables={"asked": asked}))
+    answer = database.ask(run, Question(run.snapshot().holding(), AT_PLACES, tables={"asked": asked}))
     return {former[nth]: SampleKey(*key) for nth, *key in answer}
 
 
@@ -88,8 +100,7 @@ def _place(run: OpenRun, index: str) -> tuple[str, int] | None:
     return (same[0], int(match["start"])) if len(same) == 1 else None
 
 
-@dataclass(frozen=True)
-class GroupRow:
+class GroupRow(Struct, frozen=True):
     """The index's facts about a sample of a group."""
 
     index: str
@@ -100,47 +111,22 @@ class GroupRow:
 
 
 def group_rows(run: OpenRun, key: SampleKey) -> list[GroupRow]:
-    """The rows of a group in file order, earlier attempts included."""
-    return _rows(run, key, GROUP, [key.split, key.step, key.group])
+    """Return the rows of a group in file order, earlier attempts included."""
+    return [row_of(record) for record in database.ask(run, _question(run, key, GROUP, key.shared[:3]))]
 
 
-def _rows(run: OpenRun, key: SampleKey, sql: str, values: list[object]) -> list[GroupRow]:
-    question = _question(run, key, sql, values)
-    return [_row(record) for record in (database.ask(run, question) if question else ())]
-
-
-def _row(record: Sequence[Any]) -> GroupRow:
+def row_of(record: Sequence[Any]) -> GroupRow:
+    """Return the row of a record of `OF_GROUP`."""
     index, launch, source, start, length, part, uid, reward = record
     return GroupRow(index, launch, Locator(source=source, start=start, length=length, part=part), uid, reward)
 
 
-def _question(run: OpenRun, key: SampleKey, sql: str, values: list[object]) -> Question | None:
-    """A query on the step of a key; None if there is no such step."""
-    pieces = run.snapshot().holding([key.split], key.step, key.step)
-    return Question(pieces, sql, values) if pieces and -(2**63) <= key.step < 2**63 else None
-
-
-def _table(run: OpenRun, key: SampleKey) -> pa.Table:
-    """The rows of a group as in `group_rows`, as a table. Raises `NotFound` for an unknown step."""
-    question = _question(run, key, GROUP, [key.split, key.step, key.group])
-    if question is None:
-        raise NotFound(f"no sample {key} in run {run.id!r}. Next: see the list of its samples")
-    return database.table(run, question)
-
-
-def _group_rows(table: pa.Table) -> list[GroupRow]:
-    return [_row(record) for record in zip(*(column.to_pylist() for column in table.columns), strict=True)]
-
-
-def _is_plain(run: OpenRun, key: SampleKey, table: pa.Table) -> bool:
-    """True if each sample of a group has an index of its own, and none is of an older launch."""
-    launches = table["launch"].to_numpy()
-    is_current = (launches == 0) | (launches == _newest(run, key))
-    return bool(is_current.all()) and len({*table["idx"].to_numpy()}) == len(table)
+def _question(run: OpenRun, key: SampleKey, sql: str, values: Sequence[object]) -> Question:
+    return Question(run.snapshot().holding([key.split], key.step, key.step), sql, values)
 
 
 def group_keys(run: OpenRun, key: SampleKey, rows: list[GroupRow]) -> list[SampleKey]:
-    """The keys of a group's rows. All but the last with the same index are earlier attempts, as are older launches."""
+    """Return the keys of a group's rows. Of one index, all but the last, and older launches, are earlier attempts."""
     newest = _newest(run, key)
     remaining, seen = Counter(row.index for row in rows), Counter[str]()
     attempts = {}
@@ -153,28 +139,33 @@ def group_keys(run: OpenRun, key: SampleKey, rows: list[GroupRow]) -> list[Sampl
 
 
 def counted(run: OpenRun, key: SampleKey, rows: list[GroupRow]) -> list[bool]:
-    """For each row of a group, whether it counts: an older launch's records of the step do not."""
+    """Return for each row of a group whether it counts: an older launch's records of the step do not."""
     newest = _newest(run, key)
     return [row.launch in (0, newest) for row in rows]
 
 
 def _newest(run: OpenRun, key: SampleKey) -> int:
-    """The launch that recorded a step last; 0 if the run names none."""
+    """Return the launch that recorded a step last; 0 if the run names none."""
     stats = run.snapshot().steps.get((key.split, key.step))
     return stats.launch if stats else 0
 
 
 def _chosen(run: OpenRun, key: SampleKey, rows: list[GroupRow]) -> GroupRow:
-    """The row of the attempt that a key names, among rows in file order. Raises `NotFound`."""
+    """Return the row of the attempt that a key names, among rows in file order. Raises `NotFound`."""
     attempts = sorted((row for row in rows if row.index == key.index), key=lambda row: row.launch)
     if not attempts or key.attempt > len(attempts):
-        raise NotFound(f"no sample {key} in run {run.id!r}. Next: see the list of its samples")
+        raise no_sample(run, key)
     return attempts[(key.attempt or len(attempts)) - 1]
 
 
 def _alone(run: OpenRun, key: SampleKey) -> GroupRow:
-    """The row of a sample, looked up without its group, which may be large. Raises `NotFound`."""
-    return _chosen(run, key, _rows(run, key, OWN, [*key.shared]))
+    """Return the row of a sample, looked up without its group, which may be large. Raises `NotFound`."""
+    return _chosen(run, key, [row_of(record) for record in database.ask(run, _question(run, key, OWN, key.shared))])
+
+
+def no_sample(run: OpenRun, key: SampleKey) -> NotFound:
+    """Return the error for the id of a sample that the run lacks."""
+    return NotFound(f"no sample {key} in run {run.id!r}. Next: see the list of its samples")
 
 
 @by_former_id
@@ -209,10 +200,10 @@ class Keys(Sequence[SampleKey]):
     @overload
     def __getitem__(self, at: slice) -> list[SampleKey]: ...
     def __getitem__(self, at: int | slice) -> SampleKey | list[SampleKey]:
-        group = self._of
+        of_group = self._of.shared[:3]
         if isinstance(at, int):
-            return SampleKey(group.split, group.step, group.group, self._indices[at].as_py())
-        return [SampleKey(group.split, group.step, group.group, index) for index in self._indices[at].to_pylist()]
+            return SampleKey(*of_group, self._indices[at].as_py())
+        return [SampleKey(*of_group, index) for index in self._indices[at].to_pylist()]
 
     def __contains__(self, key: object) -> bool:
         return isinstance(key, SampleKey) and self.place(key) >= 0
@@ -226,9 +217,7 @@ class Keys(Sequence[SampleKey]):
 
     def place(self, key: SampleKey) -> int:
         """The place of a key, -1 for an unknown one."""
-        group = self._of
-        is_of = (key.split, key.step, key.group, key.attempt) == (group.split, group.step, group.group, 0)
-        if not is_of:
+        if key.attempt or key.shared[:3] != self._of.shared[:3]:
             return -1
         places = np.flatnonzero(self._indices.to_numpy(zero_copy_only=False) == key.index)
         return int(places[0]) if len(places) else -1
@@ -236,18 +225,22 @@ class Keys(Sequence[SampleKey]):
 
 @by_former_id
 def sample_and_group(run: OpenRun, key: SampleKey) -> tuple[Sample, Sequence[SampleKey]]:
-    """One sample as in `sample`, and its group as in lists, in order, including the sample.
-
-    Of a group without earlier attempts, which may be very large, only the sample's own row becomes an object.
-    """
-    table = _table(run, key)
-    if _is_plain(run, key, table):
-        plain = Keys(key, table["idx"].combine_chunks())
+    """Return one sample and its group, in order. In a group without attempts, only that sample becomes an object."""
+    question = _question(run, key, GROUP, key.shared[:3])
+    if not question.pieces:
+        raise no_sample(run, key)
+    table = database.table(run, question)
+    launches = table["launch"].to_numpy()
+    is_current = (launches == 0) | (launches == _newest(run, key))
+    is_plain = is_current.all() and len({*table["idx"].to_numpy()}) == len(table)
+    plain = Keys(key, table["idx"].combine_chunks()) if is_plain else None
+    if plain is not None:
         place = plain.place(SampleKey(*key.shared))
-        row = _chosen(run, key, _group_rows(table.slice(max(0, place), int(place >= 0))))
-        return _read(run, key, row), plain
-    rows = _group_rows(table)
+        table = table.slice(max(0, place), int(place >= 0))
+    rows = [row_of(record) for record in zip(*(column.to_pylist() for column in table.columns), strict=True)]
     row = _chosen(run, key, rows)
+    if plain is not None:
+        return _read(run, key, row), plain
     keys = zip(group_keys(run, key, rows), rows, counted(run, key, rows), strict=True)
     return _read(run, key, row), [own for own, of, counts in keys if counts or of is row]
 
@@ -260,10 +253,7 @@ def raw(run: OpenRun, key: SampleKey) -> tuple[Locator, bytes]:
 
 
 def read(run: OpenRun, file: str, start: int, length: int) -> bytes:
-    """Bytes of one of the run's files from `start` on, whatever they are; fewer at the end of the file.
-
-    `file` is a name as in `Problem.source` and `Locator.source`. Raises `NotFound` for any other.
-    """
+    """Return bytes of a file of the run, named as in `Problem.source`; fewer at its end. Raises `NotFound`."""
     source = run.source(file)
     if source is not None:
         return run.format.read(source, max(0, start), max(0, length))
@@ -274,7 +264,132 @@ def read(run: OpenRun, file: str, start: int, length: int) -> bytes:
 
 
 def neighbours(run: OpenRun, key: SampleKey) -> list[SampleKey]:
-    """The samples of a sample's group, in order."""
+    """Return the samples of a sample's group, in order."""
     keys = group_keys(run, key, group_rows(run, key))
     current = None if keys else current_ids(run, [key]).get(key)
     return keys if current in (None, key) else neighbours(run, current)
+
+
+def annotation_places(run: OpenRun, uids: Collection[str]) -> Mapping[str, Sequence[Locator]]:
+    """The places of annotations of some samples, by uid, oldest first; empty if the format does not need them."""
+    locators: dict[str, list[Locator]] = defaultdict(list)
+    pieces, names = run.snapshot().annotations, sorted({*uids} - {""})
+    if names and run.format.annotates_by_place:
+        of_one = Question(pieces, OF_ONE, names)
+        of_some = Question(pieces, OF_SOME, tables={"asked": pa.table({"uid": names})})
+        for uid, file, start, length in database.ask(run, of_one if len(names) == 1 else of_some):
+            locators[uid].append(Locator(source=file, start=start, length=length))
+    return locators
+
+
+def annotation_table(run: OpenRun, uids: pa.ChunkedArray) -> pa.Table | None:
+    """Return the same places as a table for many samples, oldest first; None without annotations that have places."""
+    pieces = run.snapshot().annotations
+    if not pieces or not run.format.annotates_by_place:
+        return None
+    return database.table(run, Question(pieces, OF_SOME, tables={"asked": pa.table({"uid": uids})}))
+
+
+def source_of(run: OpenRun, key: SampleKey, locator: Locator) -> Source:
+    """The source that holds a sample. Raises `SourceChanged` if it is gone."""
+    source = run.source(locator.source)
+    if source is None:
+        raise SourceChanged(f"{locator.source} is gone: the sample {key} was in it when it was indexed")
+    return source
+
+
+def read_sample(run: OpenRun, key: SampleKey, locator: Locator, noted: Sequence[Locator] = ()) -> Sample:
+    """Read a whole sample, annotated at `noted`. Raises `SourceChanged` if its file holds another one there by now."""
+    sample = run.format.load_annotated(run.info, source_of(run, key, locator), locator, noted)
+    _check(sample.row.key, key, locator)
+    sample.key = key
+    tokens.cut_tokens(sample)
+    add_strings(run.info, sample)
+    return sample
+
+
+def read_scored(run: OpenRun, key: SampleKey, locator: Locator, noted: Sequence[Locator] = ()) -> Sample:
+    """Read a whole sample as `read_sample` does, with the scores of a person's own graders."""
+    sample = read_sample(run, key, locator, noted)
+    metrics, tags = _scores_of(run, key, locator)
+    sample.row.metrics, sample.row.tags = sample.row.metrics | metrics, sample.row.tags | tags
+    if not (sample.turns or sample.notes):
+        sample.notes.append("the record has neither a prompt nor a response")
+    return sample
+
+
+def read_texts(run: OpenRun, key: SampleKey, locator: Locator, noted: Sequence[Locator] = ()) -> Texts:
+    """Read all texts of a sample. Raises as `read_sample`."""
+    texts = run.format.load_texts(run.info, source_of(run, key, locator), locator)
+    if texts is None:
+        return texts_of(read_sample(run, key, locator, noted))
+    _check(texts.key, key, locator)
+    return texts
+
+
+def texts_of(sample: Sample) -> Texts:
+    """The texts of a loaded sample."""
+    return Texts(
+        key=sample.row.key,
+        prompt=sample.prompt_text or sample.row.prompt,
+        response=sample.row.response,
+        label=sample.label,
+        reference="".join(map(text.verbatim, sample.ref_turns)),
+    )
+
+
+def _check(stored: SampleKey, key: SampleKey, locator: Locator) -> None:
+    if stored.shared != key.shared:
+        at = f"{locator.source} no longer holds {key} at byte {locator.start}"
+        raise SourceChanged(f"{at}: it was written again since; ask for the list again")
+
+
+def _scores_of(run: OpenRun, key: SampleKey, locator: Locator) -> tuple[dict[str, float], dict[str, str]]:
+    """The metrics and the tags that scores add to the sample at a place."""
+    snapshot = run.snapshot()
+    metrics = list(dict.fromkeys(name for piece in snapshot.scores for name in piece.metrics))
+    tags = list(dict.fromkeys(name for piece in snapshot.scores for name in piece.tags))
+    columns = [*map(metric_column, metrics), *map(tag_column, tags)]
+    if not columns:
+        return {}, {}
+    sql = f"""SELECT {", ".join(map(quote, columns))} FROM rows
+        WHERE split = ? AND step = ? AND source = ? AND byte_start = ? AND part = ?"""
+    values = [key.split, key.step, locator.source, locator.start, locator.part]
+    overlay = AnnotationOverlay(columns=columns, scores=snapshot.scores)
+    pieces = snapshot.holding([key.split], key.step, key.step)
+    answer = database.ask(run, Question(pieces, sql, values, overlay=overlay))
+    scores = iter(answer[0] if answer else ())
+    numbers, words = (
+        {name: score for name, score in zip(names, scores, strict=False) if score is not None}
+        for names in (metrics, tags)
+    )
+    return numbers, words
+
+
+class Policy(NamedTuple):
+    """One version or several, as text; the lag in versions."""
+
+    version: str
+    lag: float | None
+
+
+def policy(sample: Sample) -> Policy:
+    """Find version and lag among metrics, tags and other fields."""
+    fields = {**sample.extra, **sample.row.tags, **sample.row.metrics}
+    version = next((word for name in POLICY_VERSIONS if (word := _word(fields.get(name)))), "")
+    lag = next((sample.row.metrics[name] for name in LAGS if name in sample.row.metrics), None)
+    return Policy(version, lag)
+
+
+def _word(value: Any) -> str:
+    """Return a version as text; for several turns, the first and the last version if they differ."""
+    if isinstance(value, list):
+        words = [word for item in value[:10_000] if (word := _word(item) if not isinstance(item, list) else "")]
+        if not words:
+            return ""
+        return words[0] if words[0] == words[-1] else f"{words[0]} to {words[-1]}"
+    if isinstance(value, bool) or value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.15g}"
+    return str(value)[:_MAX] if isinstance(value, str | int) else ""

@@ -1,8 +1,7 @@
 """One prompt at all steps of a run: the index stores its hash (`prompt_hash`), so that no query reads texts.
 
-Groups have different names at different steps, but prompts do not; two runs give identical prompts the same number.
-Counts and means cover all generated samples, including discarded ones: a group that was discarded because all of it was
-correct is part of how answers changed.
+Two runs give identical prompts the same hash. Counts and means cover all generated samples, including discarded ones: a
+group that was discarded because all of it was correct is part of how answers changed.
 """
 
 from typing import NamedTuple
@@ -10,7 +9,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from rolloupe.errors import BadQuery, NotFound
-from rolloupe.index import OpenRun, Snapshot
+from rolloupe.index import OpenRun
 from rolloupe.model import Real, SampleKey
 from rolloupe.query.engine import database
 from rolloupe.query.engine.caches import AnswerCache
@@ -19,11 +18,11 @@ from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import hash_of_word, prompt_word
 from rolloupe.query.engine.relation import mean_of
 from rolloupe.query.records import Stats, sample_key
+from rolloupe.query.sample.load import no_sample
 from rolloupe.questions import SameQuery
 
 MOST = 5000
-KEPT = 50_000
-"""Number of steps of prompts to cache."""
+KEPT = 50_000  # number of steps of prompts to cache
 
 
 class Recurrence(NamedTuple):
@@ -34,8 +33,7 @@ class Recurrence(NamedTuple):
     samples: int
     discarded: int
     reward: Stats
-    response_tokens: float | None
-    """Mean over the samples that have a token count."""
+    response_tokens: float | None  # mean over the samples that have a token count
 
 
 WHICH = "SELECT prompt_hash FROM rows WHERE split = ? AND step = ? AND grp = ? AND idx = ? LIMIT 1"
@@ -52,37 +50,26 @@ _cache: AnswerCache[list[Recurrence]] = AnswerCache(KEPT, len)
 
 
 def prompt_hash_of(run: OpenRun, key: SampleKey) -> int:
-    """The hash of a sample's prompt. Raises `NotFound` for an unknown sample."""
-    pieces = run.snapshot().holding([key.split], key.step, key.step)
-    answer = database.ask(run, Question(pieces, WHICH, [*key.shared])) if pieces else []
+    """Return the hash of a sample's prompt. Raises `NotFound` for an unknown sample."""
+    answer = database.ask(run, Question(run.snapshot().holding([key.split], key.step, key.step), WHICH, key.shared))
     if not answer:
-        raise NotFound(f"no sample {key} in run {run.id!r}. Next: see the list of its samples")
-    prompt_hash: int = answer[0][0]
-    return prompt_hash
+        raise no_sample(run, key)
+    return int(answer[0][0])
 
 
 def recurring(run: OpenRun, prompt_hash: int) -> list[Recurrence]:
-    """The steps that answered a prompt: by split, `train` first, and step; one more than `MOST` if there are more.
-
-    One pass over eight bytes for each sample; a cache keeps the answer until the run changes.
-    """
+    """Return the steps that answered a prompt, by split, `train` first, and step: at most one more than `MOST`."""
     snapshot = run.snapshot()
-    return _cache.get(run, snapshot, prompt_hash, lambda: _computed(run, snapshot, prompt_hash))
 
+    def ask() -> list[Recurrence]:
+        recurrences = []
+        question = Question(snapshot.holding(), FOUND, [prompt_hash], overlay=discard_overlay(snapshot))
+        for *key, groups, samples, discarded, tokens, count, mean, std, low, high in database.ask(run, question):
+            reward = Stats(count, mean, std, low, high, samples - count)
+            recurrences.append(Recurrence(SampleKey(*key), groups, samples, discarded, reward, tokens))
+        return recurrences
 
-def _computed(run: OpenRun, snapshot: Snapshot, prompt_hash: int) -> list[Recurrence]:
-    pieces = snapshot.holding()
-    sql = FOUND
-    question = Question(pieces, sql, [prompt_hash], overlay=discard_overlay(snapshot))
-    return [_recurrence(record) for record in database.ask(run, question)] if pieces else []
-
-
-def _recurrence(record: tuple[object, ...]) -> Recurrence:
-    split, step, group, index, groups, samples, discarded, tokens, count, mean, std, low, high = record
-    assert isinstance(split, str) and isinstance(step, int) and isinstance(group, str) and isinstance(index, str)
-    assert isinstance(samples, int) and isinstance(count, int)
-    reward = Stats(count, mean, std, low, high, samples - count)  # type: ignore[arg-type]
-    return Recurrence(SampleKey(split, step, group, index), groups, samples, discarded, reward, tokens)  # type: ignore[arg-type]
+    return _cache.get(run, snapshot, prompt_hash, ask)
 
 
 class SameStep(Struct, frozen=True, kw_only=True):

@@ -16,8 +16,7 @@ from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import ATTEMPT_ORDER
 from rolloupe.query.engine.database import Question
 from rolloupe.query.records import SampleItem, SampleQuery
-from rolloupe.query.sample.load import sample
-from rolloupe.query.sample.read import (
+from rolloupe.query.sample.load import (
     annotation_places,
     annotation_table,
     read_sample,
@@ -25,33 +24,19 @@ from rolloupe.query.sample.read import (
     read_texts,
     texts_of,
 )
+from rolloupe.query.sample.load import sample as whole_sample
 from rolloupe.query.samples.listing import listed
-from rolloupe.query.samples.pages import every, in_known_splits, samples
+from rolloupe.query.samples.pages import every, in_known_splits
 from rolloupe.query.samples.rows import LocatedItem, list_rows, located_items
 
-CHUNK = 65_536
-"""Number of rows whose keys exist as Python objects at a time."""
-
-PAGE = 500
-"""Number of samples to look up at a time; only one is in memory as a whole."""
-
-PLACES = f"""
-, numbered AS (SELECT base.*, row_number() OVER (of_key ORDER BY {ATTEMPT_ORDER}) AS n, count(*) OVER of_key AS most
-               FROM base SEMI JOIN asked ON grp = own_group AND idx = own_index
-               WHERE split = ? AND step = ? WINDOW of_key AS (PARTITION BY grp, idx))
-SELECT nth, source, byte_start, byte_length, part, uid
-FROM asked JOIN numbered ON grp = own_group AND idx = own_index AND n = if(own_attempt = 0, most, own_attempt)
-ORDER BY nth
-"""
-"""The places of the samples of a page."""
+CHUNK = 65_536  # number of rows whose keys exist as Python objects at a time
+PAGE = 500  # number of samples to look up at a time; only one is in memory as a whole
 
 OF_STEP = f"""
 SELECT grp, idx, byte_length, uid, {ATTEMPT_ORDER} FROM rows WHERE split = ? AND step = ?
 """
 
-MOST = 2**20
-"""Number of places to hold, some hundred bytes each: a larger step is looked up sample by sample."""
-
+MOST = 2**20  # number of places to hold, some hundred bytes each: a larger step is looked up sample by sample
 T = TypeVar("T")
 
 Load: TypeAlias = Callable[[OpenRun, SampleKey, Locator, Sequence[Locator]], T]
@@ -60,12 +45,8 @@ Load: TypeAlias = Callable[[OpenRun, SampleKey, Locator, Sequence[Locator]], T]
 ATTEMPTS = tuple(ATTEMPT_ORDER.split(", "))
 
 NO_PLACES = pa.table({name: pa.nulls(0, pa.string()) for name in ("grp", "idx")})
-
-LOOKED_UP = 2000
-"""Number of samples to look up at a time."""
-
-BATCH_BYTES = 8 * 2**20
-"""Size of records, as they lie in files, to read at a time."""
+LOOKED_UP = 2000  # number of samples to look up at a time
+BATCH_BYTES = 8 * 2**20  # size of records, as they lie in files, to read at a time
 
 
 class KeyedTable:
@@ -73,73 +54,49 @@ class KeyedTable:
 
     def __init__(self, table: pa.Table, columns: Sequence[str]) -> None:
         self._columns = tuple(columns)
-        self._arrays = {name: _whole(table[name]) for name in table.column_names}
+        self._arrays = {name: table[name].combine_chunks() for name in table.column_names}
         hashes = np.empty(len(table), np.int64)
         for start in range(0, len(table), CHUNK):
             part = [self._arrays[name].slice(start, CHUNK).to_pylist() for name in columns]
             hashes[start : start + CHUNK] = [hash(key) for key in zip(*part, strict=True)]
         self._order = np.argsort(hashes, kind="stable")
-        self._hashes = hashes[self._order]
+        self.hashes = hashes[self._order]
 
     def rows(self, *key: str) -> list[dict[str, Any]]:
         """The rows of a key, in table order."""
         key_hash = hash(key)
-        first = stop = int(self._hashes.searchsorted(key_hash))
-        while stop < len(self._hashes) and self._hashes[stop] == key_hash:  # usually one: quicker than another search
+        first = stop = int(self.hashes.searchsorted(key_hash))
+        while stop < len(self.hashes) and self.hashes[stop] == key_hash:  # usually one: quicker than another search
             stop += 1
-        rows = [self._row(at) for at in self._order[first:stop].tolist()]
+        places = self._order[first:stop].tolist()
+        rows = [{name: array[at].as_py() for name, array in self._arrays.items()} for at in places]
         return [row for row in rows if tuple(row[name] for name in self._columns) == key]
-
-    def _row(self, at: int) -> dict[str, Any]:
-        return {name: array[at].as_py() for name, array in self._arrays.items()}
-
-
-def _whole(column: pa.ChunkedArray) -> pa.Array:
-    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
 
 
 class _Step(NamedTuple):
     """A reader's knowledge about the step that it read last."""
 
-    of: tuple[str, int, str]
-    """Split, step, and the version of the run."""
+    of: tuple[str, int, str]  # Split, step, and the version of the run
     places: KeyedTable | None = None
     """By group and index: the place of a sample, and its uid. None until a second sample is requested."""
     noted: KeyedTable | None = None
     """By uid: the places of annotations, oldest first. None without annotations."""
 
-    def place(self, key: SampleKey) -> tuple[Locator, str] | None:
-        """The place of a key's sample, and its uid; the last of several attempts. None if unknown."""
-        rows = self.places.rows(key.group, key.index) if self.places and not key.attempt else []
-        if not rows:
-            return None
-        last = max(rows, key=lambda row: tuple(row[name] for name in ATTEMPTS))
-        place = Locator(source=last["source"], start=last["byte_start"], length=last["byte_length"], part=last["part"])
-        return place, last["uid"]
-
-    def notes(self, uid: str) -> list[Locator]:
-        """The places of a sample's annotations."""
-        rows = self.noted.rows(uid) if self.noted and uid else []
-        return [Locator(source=row["file"], start=row["byte_start"], length=row["byte_length"]) for row in rows]
-
 
 class Reader:
-    """Reads samples like `query.sample`; for consecutive samples of one step, it looks the step up once.
-
-    Threads may share a reader.
-    """
+    """Reads samples like `query.sample`, and looks up the step of consecutive ones once. Threads may share it."""
 
     def __init__(self, run: OpenRun) -> None:
         self._run = run
         self._last: _Step | None = None
 
     def __call__(self, key: SampleKey) -> Sample:
-        """One sample. Raises `NotFound`, and `SourceChanged` if its file was rewritten."""
-        return self._read(key, read_scored, lambda: sample(self._run, key))
+        """Return one sample. Raises `NotFound`, and `SourceChanged` if its file was rewritten."""
+        return self._read(key, read_scored, lambda: whole_sample(self._run, key))
 
     def texts(self, key: SampleKey) -> Texts:
-        """The texts of one sample, which is cheaper than the whole sample. Raises as a call of the reader."""
-        return self._read(key, read_texts, lambda: texts_of(sample(self._run, key)))
+        """Return the texts of one sample, which is cheaper than the whole sample. Raises as a call of the reader."""
+        return self._read(key, read_texts, lambda: texts_of(whole_sample(self._run, key)))
 
     def _read(self, key: SampleKey, load: Load[T], alone: Callable[[], T]) -> T:
         """Read by the places of a known step, else by `alone`."""
@@ -150,12 +107,15 @@ class Reader:
             return alone()
         if last.places is None:
             self._last = last = self._looked_up(of)
-        place = last.place(key)
-        if place is None:
+        attempts = last.places.rows(key.group, key.index) if last.places and not key.attempt else []
+        if not attempts:
             return alone()
-        locator, uid = place
+        row = max(attempts, key=lambda row: tuple(row[name] for name in ATTEMPTS))
+        locator = Locator(source=row["source"], start=row["byte_start"], length=row["byte_length"], part=row["part"])
+        noted = last.noted.rows(row["uid"]) if last.noted and row["uid"] else []
+        notes = [Locator(source=note["file"], start=note["byte_start"], length=note["byte_length"]) for note in noted]
         try:
-            return load(self._run, key, locator, last.notes(uid))
+            return load(self._run, key, locator, notes)
         except SourceChanged:
             return alone()  # the file was rewritten since the look-up
 
@@ -176,68 +136,37 @@ def whole(run: OpenRun, split: str, step: int, group: str | None = None, offset:
     The first `offset` samples are left out. A sample's row includes its annotations (advantage, why it was discarded,
     metrics, tags). Raises `SourceChanged` if a file was rewritten meanwhile.
     """
-    while True:
-        query = SampleQuery(
-            splits=(split,), step_min=step, step_max=step, group=group or None, offset=offset, limit=PAGE
-        )
-        page = samples(run, query).samples
-        yield from _read(run, page)
-        offset += len(page)
-        if len(page) < PAGE:
-            return
-
-
-def _read(run: OpenRun, items: Sequence[SampleItem]) -> Iterator[Sample]:
-    if not items:
-        return
-    split, step = items[0].split, items[0].step
-    pieces = run.snapshot().holding([split], step, step)
-    wanted = pa.table({
-        "nth": range(len(items)), "own_group": [item.group for item in items],
-        "own_index": [item.index for item in items], "own_attempt": [item.attempt for item in items],
-    })  # fmt: skip
-    question = Question(pieces, PLACES, [split, step], tables={"asked": wanted})
-    places = database.ask(run, question) if pieces else []
-    if len(places) < len(items):
-        raise SourceChanged(f"samples of step {step} of split {split!r} were written again since: ask again")
-    noted = annotation_places(run, [place[-1] for place in places])
-    for nth, name, start, length, part, uid in places:
-        locator = Locator(source=name, start=start, length=length, part=part)
-        yield _annotated(read_sample(run, items[nth].key, locator, noted.get(uid, [])), items[nth])
-
-
-def _annotated(sample: Sample, item: SampleItem) -> Sample:
-    row = sample.row
-    row.advantage = item.advantage if row.advantage is None else row.advantage
-    row.discarded = row.discarded or item.discarded
-    row.metrics = row.metrics | item.metrics
-    row.tags = row.tags | item.tags
-    return sample
+    query = SampleQuery(splits=(split,), step_min=step, step_max=step, group=group or None, offset=offset)
+    for page in _located(run, query, PAGE):
+        noted = annotation_places(run, [located.item.uid for located in page])
+        for _, item, locator, _ in page:
+            sample = read_sample(run, item.key, locator, noted.get(item.uid, []))
+            row = sample.row
+            row.advantage = item.advantage if row.advantage is None else row.advantage
+            row.discarded = row.discarded or item.discarded
+            row.metrics, row.tags = row.metrics | item.metrics, row.tags | item.tags
+            yield sample
 
 
 class TextedSample(NamedTuple):
     """A sample of a list, with what its record holds; the record may lack annotations and token series."""
 
     item: SampleItem
-    place: str
-    """The word for its place: see `PLACE_WORD`."""
+    place: str  # the word for its place: see `PLACE_WORD`
     sample: Sample | Problem
-    size: int
-    """The size of its record in bytes."""
+    size: int  # the size of its record in bytes
 
 
 def groups_with_texts(run: OpenRun, query: SampleQuery) -> Iterator[list[TextedSample]]:
-    """Yield the samples of each group in the order of the run, read from their files.
-
-    Memory is bounded by the largest group. Raises `NotFound` for an unknown split, `BadQuery` for an unknown column.
-    """
+    """Yield the samples of each group in the order of the run, read from their files, a few groups in memory."""
     waiting: list[list[LocatedItem]] = []
     size = 0
 
     def group_of(member: LocatedItem) -> tuple[str, int, str]:
         return member.item.split, member.item.step, member.item.group
 
-    for _, members in groupby(_located(run, query), key=group_of):
+    located = chain.from_iterable(_located(run, query, LOOKED_UP))
+    for _, members in groupby(located, key=group_of):
         group = list(members)
         waiting.append(group)
         size += sum(member.locator.length for member in group)
@@ -247,11 +176,12 @@ def groups_with_texts(run: OpenRun, query: SampleQuery) -> Iterator[list[TextedS
     yield from _with_texts(run, waiting)
 
 
-def _located(run: OpenRun, query: SampleQuery) -> Iterator[LocatedItem]:
+def _located(run: OpenRun, query: SampleQuery, size: int) -> Iterator[list[LocatedItem]]:
+    """Yield the samples of a query with their places, so many at a time."""
     snapshot = run.snapshot()
     listing = listed(run, snapshot, in_known_splits(snapshot, query))
-    for offset in range(0, listing.total, LOOKED_UP):
-        yield from located_items(list_rows(run, listing.snapshot, listing.page(run, offset, LOOKED_UP)))
+    for offset in range(query.offset, listing.total, size):
+        yield located_items(list_rows(run, listing.snapshot, listing.page(run, offset, size)))
 
 
 def _with_texts(run: OpenRun, groups: Sequence[Sequence[LocatedItem]]) -> Iterator[list[TextedSample]]:
@@ -270,26 +200,21 @@ def _with_texts(run: OpenRun, groups: Sequence[Sequence[LocatedItem]]) -> Iterat
 
 
 def with_group_advantages(run: OpenRun, samples: Iterable[Sample]) -> Iterator[Sample]:
-    """Yield samples; those with logprobs and without an advantage have one within their group.
+    """Yield samples; those with logprobs and without an advantage get one within their group.
 
-    The members that were trained on count: see `tokens.group_advantages`. A group of one has none, and no sample with
-    the values of a critic, which advantages are made of then. One query serves all samples of a group that follow each
-    other.
+    The members that were trained on count: see `tokens.group_advantages`. A group of one has none, nor has a sample
+    with the values of a critic. One query serves the samples of a group that follow each other.
     """
     advantages: dict[SampleKey, float] = {}
     group = None
-    for each in samples:
-        if _lacks_advantage(each):
-            if group != (group := (each.key.split, each.key.step, each.key.group)):
-                advantages = _group_advantages(run, each.key)
-            each.group_advantage = advantages.get(each.key)
-        yield each
-
-
-def _lacks_advantage(of: Sample) -> bool:
-    names = {series.name for series in of.series}
-    has_others = of.row.advantage is not None or not names.isdisjoint((tokens.ADVANTAGES, "values", "returns"))
-    return not has_others and not names.isdisjoint(tokens.POLICY)
+    for sample in samples:
+        names = {series.name for series in sample.series}
+        has_advantage = sample.row.advantage is not None or names & {tokens.ADVANTAGES, "values", "returns"}
+        if not has_advantage and not names.isdisjoint(tokens.POLICY):
+            if group != (group := sample.key.shared[:3]):
+                advantages = _group_advantages(run, sample.key)
+            sample.group_advantage = advantages.get(sample.key)
+        yield sample
 
 
 def _group_advantages(run: OpenRun, key: SampleKey) -> dict[SampleKey, float]:

@@ -17,7 +17,7 @@ from rolloupe.query.engine.compile import compile_query
 from rolloupe.query.engine.names import column
 from rolloupe.query.engine.relation import FILE, PLACE, ROW, RowPlace, TableReading, quote
 from rolloupe.query.records import SampleQuery
-from rolloupe.query.sample.read import annotation_places, read_sample
+from rolloupe.query.sample.load import annotation_places, read_sample
 from rolloupe.query.samples.pages import in_known_splits
 from rolloupe.query.samples.rows import items_of, list_rows, located_items
 
@@ -84,10 +84,7 @@ def sample_arrays(run: OpenRun, query: SampleQuery, names: Sequence[str]) -> Sam
 def whole_samples(
     run: OpenRun, arrays: SampleArrays, places: Sequence[int], most_bytes: int
 ) -> Iterator[tuple[int, Sample]]:
-    """Yield the samples at some places, in the order of their files, each with its place.
-
-    Leaves out those that cannot be read, and those after the first `most_bytes` of records.
-    """
+    """Yield the samples at some places, in file order, up to `most_bytes`; leaves out those that cannot be read."""
     located = located_items(list_rows(run, arrays.snapshot, arrays.row_places(places), columns=()))
     noted = annotation_places(run, [sample.item.uid for sample in located])
     sizes = accumulate(sample.locator.length for sample in located)

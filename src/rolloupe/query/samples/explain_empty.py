@@ -15,10 +15,7 @@ from rolloupe.query.samples.pages import in_scope, needs_whole_index, samples
 
 
 def why_none(run: OpenRun, query: SampleQuery) -> list[str]:
-    """Say how many samples in the scope of a query lack what its conditions name: a sentence each. Raises as `samples`.
-
-    Samples that wait for the index count as lacking it.
-    """
+    """Say how many samples in the scope of a query lack the values that its conditions name: a sentence each."""
     scope = replace(query, where=(), typed="", sort="index", offset=0, limit=0)
     total = samples(run, scope).total
     asked = [leaf.column for leaf in leaves(query.where) if isinstance(leaf, Condition | Among)]
@@ -29,10 +26,7 @@ def why_none(run: OpenRun, query: SampleQuery) -> list[str]:
 
 
 def why_few(run: OpenRun, query: SampleQuery) -> list[str]:
-    """Say the same of conditions on tokens or derived metrics, which some samples may lack. Raises as `samples`.
-
-    Of a query without such a condition the list is empty.
-    """
+    """Say the same of a query with conditions on tokens or derived metrics, which some samples may lack."""
     snapshot = run.snapshot()
     asks = replace(query, sort="index")
     return why_none(run, query) if needs_whole_index(asks, snapshot.metrics, snapshot.tags) else []

@@ -1,9 +1,10 @@
 """Lists of groups: a page of them, each with its samples and chosen columns of these.
 
-One query determines the groups of several steps and their order, and a cache keeps it (`Heads`); the fields of a page
-come from its own steps alone.
+One query finds the groups of several steps and their order, and a cache keeps them (`Heads`); the fields of a page come
+from its own steps alone.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -12,10 +13,10 @@ import pyarrow as pa
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from rolloupe.index import OpenRun, Piece, Snapshot
+from rolloupe.index import OpenRun, Snapshot
 from rolloupe.model import SampleKey
 from rolloupe.query.engine import database, query_progress
-from rolloupe.query.engine.caches import AnswerCache
+from rolloupe.query.engine.caches import AnswerCache, bytes_of
 from rolloupe.query.engine.compile import FILE_ORDER, by_value, compile_query
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import column, is_number
@@ -24,35 +25,24 @@ from rolloupe.query.records import SampleQuery, Stats
 from rolloupe.query.samples.pages import in_known_splits, pending, stamp_of
 from rolloupe.query.samples.rows import KEY, ORDER, attempts_of
 
-MAX_MEMBERS = 1000
-"""Maximum number of samples of a group that a page names; of larger groups it gives the size."""
-
-KEPT_BYTES = 64 * 2**20
-
-HASH = "hash(split, step, grp)"
-"""The name of a group in a statement."""
-
+MAX_MEMBERS = 1000  # maximum number of samples of a group that a page names; of larger groups it gives the size
+HASH = "hash(split, step, grp)"  # the name of a group in a statement
 Cell = float | int | str | None
 
 
 class Group(NamedTuple):
     """Samples of a query that share a prompt at a step. `first` samples of the list precede it."""
 
-    key: tuple[str, int, str]
-    """Split, step and group."""
+    key: tuple[str, int, str]  # Split, step and group
     samples: int
     first: int
     prompt: str
     env: str
     reward: Stats
-    means: list[float | None]
-    """By column, over the finite values; None for text."""
-    members: list[SampleKey]
-    """At most `MAX_MEMBERS`, in order."""
-    cells: list[list[Cell]]
-    """By column, a value for each member."""
-    discarded: str = ""
-    """The most frequent reason why its samples were discarded; empty if all were trained on."""
+    means: list[float | None]  # by column, over the finite values; None for text
+    members: list[SampleKey]  # at most `MAX_MEMBERS`, in order
+    cells: list[list[Cell]]  # by column, a value for each member
+    discarded: str = ""  # the most frequent reason why its samples were discarded; empty if all were trained on
 
 
 class GroupPage(NamedTuple):
@@ -63,26 +53,19 @@ class GroupPage(NamedTuple):
     offset: int
     groups: list[Group]
     stamp: int = 0
-    pending: int = 0
-    """As of `SamplePage`."""
+    pending: int = 0  # as of `SamplePage`
 
 
 class Heads(NamedTuple):
     """The groups of a query in order, without their fields: parallel arrays."""
 
     steps: NDArray[np.int64]
-    names: NDArray[np.uint64]
-    """Hashes of split, step and group."""
+    names: NDArray[np.uint64]  # hashes of split, step and group
     sizes: NDArray[np.int64]
     firsts: NDArray[np.int64]
 
-    @property
-    def nbytes(self) -> int:
-        """The memory that it takes."""
-        return sum(column.nbytes for column in self)
 
-
-kept_heads: AnswerCache[Heads] = AnswerCache(KEPT_BYTES, lambda heads: heads.nbytes)
+kept_heads: AnswerCache[Heads] = AnswerCache(64 * 2**20, bytes_of)
 
 
 def groups_page(
@@ -111,10 +94,7 @@ def groups_page(
 
 
 def _place_of(run: OpenRun, snapshot: Snapshot, heads: Heads, key: SampleKey) -> int | None:
-    """The place of a sample's group; None if it has none."""
     pieces = snapshot.holding([key.split], key.step, key.step)
-    if not pieces or not -(2**63) <= key.step < 2**63:
-        return None
     sql = f"SELECT {HASH} FROM rows WHERE split = ? AND step = ? AND grp = ? LIMIT 1"
     answer = database.ask(run, Question(pieces, sql, [key.split, key.step, key.group]))
     places = np.flatnonzero(heads.names == np.uint64(answer[0][0])).tolist() if answer else []
@@ -145,10 +125,9 @@ def _heads_of(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Heads:
     is_text = not by_index and not is_number(snapshot, query.sort)
     value = f"min({sort_column})" if is_text or by_index else mean_of(f"{sort_column}::DOUBLE")
     way = "DESC" if query.descending else "ASC"
-    # within a step files are numbered in order; a group begins at its first sample
-    lead = f"min(({PLACE[0]} << 32) | {PLACE[1]})"
-    one_step = query.step_min is not None and query.step_min == query.step_max
-    lead = f"min(row({FILE_ORDER}))" if one_step else lead
+    is_one_step = query.step_min is not None and query.step_min == query.step_max
+    # a group begins at its first sample; within a step of several, files are numbered in order
+    lead = f"min(row({FILE_ORDER}))" if is_one_step else f"min(({PLACE[0]} << 32) | {PLACE[1]})"
     index_way = way if by_index else "ASC"
     sql = f"""{terms.own}
     SELECT any_value(step), {HASH}, count(*), {value} AS value, {lead} AS lead, any_value(split) AS side
@@ -168,7 +147,9 @@ def _shown(run: OpenRun, snapshot: Snapshot, query: SampleQuery, columns: Sequen
     sort = [] if query.sort == "index" else [query.sort]
     terms = compile_query(snapshot, members_query, by_group=False, also=[*columns, *annotated, *sort])
     inside = ", ".join([*([by_value(snapshot, query)] if sort else []), FILE_ORDER])
-    pieces = _pieces(snapshot, query, set(heads.steps.tolist()))
+    steps = set(heads.steps.tolist())
+    keys = (key for key in snapshot.pieces if key[1] in steps and (not query.splits or key[0] in query.splits))
+    pieces = snapshot.of(keys)
     wanted = pa.table({"nth_group": pa.array(range(len(heads.names)), pa.int64()), "head": heads.names})
     chosen = [column(snapshot, name) for name in columns]
     cells = "".join(f", {name} AS c{n}" for n, name in enumerate(chosen))
@@ -180,42 +161,26 @@ def _shown(run: OpenRun, snapshot: Snapshot, query: SampleQuery, columns: Sequen
 
     numbers = [cell if is_number(snapshot, name) else None for cell, name in zip(chosen, columns, strict=True)]
     means = "".join(f", {mean_of(f'{name}::DOUBLE')}" if name else ", NULL::DOUBLE" for name in numbers)
-    sums = answer(
-        f"""SELECT nth_group, count(*), {finite_stats("reward")}, coalesce(mode(nullif(discarded, '')), ''){means}
-        FROM members GROUP BY nth_group"""
-    )
-    rows = answer(
-        f"""SELECT nth_group, {", ".join(KEY)}, {", ".join(ORDER)}, prompt_preview, env{cells} FROM members
+    reason = "coalesce(mode(nullif(discarded, '')), '')"
+    sums = answer(f"""SELECT nth_group, count(*), {finite_stats("reward")}, {reason}{means}
+        FROM members GROUP BY nth_group""")
+    rows = answer(f"""SELECT nth_group, {", ".join(KEY)}, {", ".join(ORDER)}, prompt_preview, env{cells} FROM members
         QUALIFY row_number() OVER (PARTITION BY nth_group ORDER BY {inside}) <= {MAX_MEMBERS}
-        ORDER BY nth_group, {inside}"""
-    )
+        ORDER BY nth_group, {inside}""")
     return _groups(run, snapshot, heads, sums, rows)
-
-
-def _pieces(snapshot: Snapshot, query: SampleQuery, steps: set[int]) -> list[Piece]:
-    distinct = {
-        id(piece): piece
-        for (split, step), pieces in snapshot.pieces.items()
-        if step in steps and (not query.splits or split in query.splits)
-        for piece in pieces
-    }
-    return list(distinct.values())
 
 
 def _groups(run: OpenRun, snapshot: Snapshot, heads: Heads, sums: pa.Table, rows: pa.Table) -> list[Group]:
     numbered = rows.append_column("nth", pa.array(range(len(rows)), pa.int64()))
     attempts = attempts_of(run, snapshot, numbered.select(["nth", *KEY, *ORDER]))
     stats = {record[0]: record[1:] for record in _records(sums)}
-    members: dict[int, list[tuple[Any, ...]]] = {}
-    keys: dict[int, list[SampleKey]] = {}
+    members: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+    keys: dict[int, list[SampleKey]] = defaultdict(list)
     for nth, record in enumerate(_records(rows)):
-        members.setdefault(record[0], []).append(record[1 + len(KEY) + len(ORDER) :])
-        split, step, group, index = record[1 : 1 + len(KEY)]
-        keys.setdefault(record[0], []).append(SampleKey(split, step, group, index, attempts.get(nth, 0)))
+        members[record[0]].append(record[1 + len(KEY) + len(ORDER) :])
+        keys[record[0]].append(SampleKey(*record[1 : 1 + len(KEY)], attempts.get(nth, 0)))  # type: ignore[call-arg]
     groups = []
-    for nth in range(len(heads.names)):
-        if nth not in members:  # gone since
-            continue
+    for nth in sorted(members):  # some may be gone since
         cells, first = members[nth], keys[nth][0]
         count, finite, mean, std, low, high, reason, *means = stats[nth]
         groups.append(

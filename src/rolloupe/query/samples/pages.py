@@ -1,4 +1,4 @@
-"""Lists of samples, as records: a page, all of them one after another, or all of them as a table.
+"""Samples as records: a page of a list, all of them one after another or as a table, or some by their names.
 
 A page takes two statements: one for the places of its samples, with only the columns that this needs; one for all
 fields of these samples. Wide runs, with hundreds of sample metrics, cost no more than narrow ones.
@@ -15,19 +15,32 @@ from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.index import OpenRun, Snapshot, added_stamps
 from rolloupe.index.segments.columns import resolve
 from rolloupe.model import SampleKey
-from rolloupe.query.engine.compile import query_names, token_texts
-from rolloupe.query.engine.database import knows_words
+from rolloupe.query.engine import database
+from rolloupe.query.engine.compile import ATTEMPT_ORDER, query_names, token_texts
+from rolloupe.query.engine.database import Question, knows_words
 from rolloupe.query.engine.names import DERIVED_NAMES, is_asked
+from rolloupe.query.engine.relation import PLACE
 from rolloupe.query.records import SampleItem, SamplePage, SampleQuery
+from rolloupe.query.sample.load import current_ids
 from rolloupe.query.samples.listing import listed
 from rolloupe.query.samples.rows import ITEM, NAMES, items_of, list_rows, table_of
 
-PAGE_CELLS = 500_000
-"""Number of values to fetch at a time when iterating over all samples."""
+PAGE_CELLS = 500_000  # number of values to fetch at a time when iterating over all samples
 MAX_PAGE = 5000
 MIN_PAGE = 100
 CHUNK = 20_000
 LENGTH = "length"
+BATCH = 2000  # number of samples to look up at a time
+MANY = 50_000  # maximum number if each takes little
+
+BY_KEY = f"""
+SELECT {", ".join(PLACE)} FROM rows
+SEMI JOIN asked ON split = own_split AND step = own_step AND grp = own_group AND idx = own_index
+"""
+JOINED = "rows JOIN asked ON split = own_split AND step = own_step AND grp = own_group AND idx = own_index"
+RESPONSES = f"SELECT nth, arg_max(response_preview, row({ATTEMPT_ORDER})) FROM {JOINED} GROUP BY nth"
+ONLY_RESPONSES = f"SELECT nth, response_preview FROM {JOINED}"  # where no two samples share a key
+BY_UID = f"SELECT {', '.join(PLACE)} FROM rows WHERE uid IN (SELECT own_uid FROM asked) AND uid <> ''"
 
 
 def samples(
@@ -85,10 +98,7 @@ def in_known_splits(snapshot: Snapshot, query: SampleQuery) -> SampleQuery:
 
 
 def with_length(run: OpenRun, query: SampleQuery) -> SampleQuery:
-    """Return the query with the column behind `length`; a sample metric or tag of that name stays itself.
-
-    The column is the number of characters in a run whose trainer counts no tokens.
-    """
+    """Return the query with the column behind `length`: tokens, else characters, unless a metric has that name."""
     snapshot = run.snapshot()
     if query.sort != LENGTH or LENGTH in (*snapshot.metrics, *snapshot.tags):
         return query
@@ -114,10 +124,7 @@ def in_scope(run: OpenRun, query: SampleQuery) -> int:
 
 
 def every(run: OpenRun, query: SampleQuery, columns: Sequence[str] | None = None) -> Iterator[SampleItem]:
-    """All samples of a query in the current run, page by page. If sorted by `index`, no page reads the whole run.
-
-    `columns` as for `samples`.
-    """
+    """Yield all samples of a query, with `columns` as for `samples`. Sorted by `index`, no page reads the whole run."""
     snapshot = run.snapshot()
     query = in_known_splits(snapshot, query)
     offset, remaining = query.offset, query.limit
@@ -151,10 +158,7 @@ def _page(
 
 
 def table(run: OpenRun, query: SampleQuery) -> pa.Table:
-    """All samples of a query as an Arrow table: `id`, the fields of `SampleItem`, all metrics and tags by name.
-
-    A sample metric or tag with the name of another column becomes `metric.NAME` or `tag.NAME`. Raises as `samples`.
-    """
+    """Return all samples of a query as a table; a metric with the name of a column is `metric.NAME`."""
     snapshot = run.snapshot()
     query = in_known_splits(snapshot, query)
     listing = listed(run, snapshot, query)
@@ -166,3 +170,63 @@ def table(run: OpenRun, query: SampleQuery) -> pa.Table:
     if not chunks:
         return pa.table({name: [] for name in ("id", *NAMES.values(), *DERIVED_NAMES)})
     return pa.concat_tables(chunks, promote_options="permissive")
+
+
+def named(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, SampleItem]:
+    """Return items of these samples, by the given ids; without ids that the run lacks."""
+    items = _named(run, keys)
+    current = current_ids(run, [key for key in keys if key not in items])
+    renamed = _named(run, list(current.values())) if current else {}
+    return items | {former: renamed[key] for former, key in current.items() if key in renamed}
+
+
+def _named(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, SampleItem]:
+    named: dict[SampleKey, SampleItem] = {}
+    for first in range(0, len(keys), BATCH):
+        snapshot = run.snapshot()
+        batch = _known(snapshot, keys[first : first + BATCH])
+        pieces = snapshot.of({(key.split, key.step) for key in batch})
+        items = _items(run, snapshot, Question(pieces, BY_KEY, tables={"asked": _table(batch)}))
+        wanted = set(batch)
+        named |= {item.key: item for item in items if item.key in wanted}
+    return named
+
+
+def responses(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, tuple[SampleKey, str]]:
+    """Return the beginnings of the responses of many samples, with their keys; without keys that the run lacks."""
+    beginnings: dict[SampleKey, tuple[SampleKey, str]] = {}
+    last_attempts = [key for key in keys if not key.attempt]
+    for first in range(0, len(last_attempts), MANY):
+        snapshot = run.snapshot()
+        batch = _known(snapshot, last_attempts[first : first + MANY])
+        steps = {(key.split, key.step) for key in batch}
+        are_alone = not snapshot.duplicates and all(len(snapshot.pieces[step]) < 2 for step in steps)
+        statement = ONLY_RESPONSES if are_alone else RESPONSES
+        question = Question(snapshot.of(steps), statement, tables={"asked": _table(batch)})
+        beginnings |= {(key := batch[nth]): (key, text) for nth, text in database.ask(run, question)}
+    earlier = named(run, [key for key in keys if key.attempt])
+    return beginnings | {key: (item.key, item.response) for key, item in earlier.items()}
+
+
+def by_uid(run: OpenRun, uids: Sequence[str]) -> dict[str, SampleItem]:
+    """Return the samples with these names of their framework, anywhere in the run; the last of several."""
+    names = [uid for uid in dict.fromkeys(uids) if uid]
+    snapshot = run.snapshot()
+    asked = pa.table({"own_uid": pa.array(names, pa.string())})
+    question = Question(snapshot.holding() if names else (), BY_UID, tables={"asked": asked})
+    return {item.uid: item for item in _items(run, snapshot, question)}
+
+
+def _known(snapshot: Snapshot, keys: Sequence[SampleKey]) -> list[SampleKey]:
+    return [key for key in keys if (key.split, key.step) in snapshot.pieces]
+
+
+def _table(keys: Sequence[SampleKey]) -> pa.Table:
+    """Return keys as a table that statements call `asked`, with their places in `nth`."""
+    names = ("own_split", "own_step", "own_group", "own_index")
+    columns = map(list, zip(*(key.shared for key in keys), strict=True)) if keys else ([],) * len(names)
+    return pa.table(dict(zip(names, columns, strict=True))).append_column("nth", pa.array(range(len(keys)), pa.int64()))
+
+
+def _items(run: OpenRun, snapshot: Snapshot, question: Question) -> list[SampleItem]:
+    return items_of(list_rows(run, snapshot, database.places(run, question), columns=()))

@@ -1,15 +1,15 @@
-"""Rows of the index as records or tables: the fields of samples whose places are known.
-
-Wide rows, with hundreds of sample metrics, are looked up apart from narrow ones.
-"""
+"""Rows of the index as records or tables: the fields of samples at known places, wide rows apart from narrow ones."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import starmap
 from math import isfinite
+from operator import itemgetter
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from rolloupe.columns import ANNOTATED, COLUMNS
 from rolloupe.derive import PREFIX
@@ -29,19 +29,13 @@ ORDER = tuple(ATTEMPT_ORDER.split(", "))
 FIELDS = {column.column: column.name for column in COLUMNS if column.is_listed}
 """The fields of `SampleItem` by the columns of the index."""
 
-NAMES = {column.column: column.name for column in COLUMNS if column.is_exported}
-"""The names of columns in tables."""
-
+NAMES = {column.column: column.name for column in COLUMNS if column.is_exported}  # the names of columns in tables
 OTHERS = {column: name for column, name in NAMES.items() if column not in FIELDS}
 """Columns of tables that are no fields of `SampleItem`."""
 
 ITEM = (*FIELDS, *OTHERS)
-
-PLACED = ("source", "byte_start", "byte_length", "part")
-"""The columns of the place of a sample."""
-
-SAFE = 2**53
-"""Beyond it a browser rounds integers."""
+PLACED = ("source", "byte_start", "byte_length", "part")  # the columns of the place of a sample
+SAFE = 2**53  # beyond it a browser rounds integers
 
 
 def attempts_of(run: OpenRun, snapshot: Snapshot, rows: pa.Table) -> dict[int, int]:
@@ -49,16 +43,15 @@ def attempts_of(run: OpenRun, snapshot: Snapshot, rows: pa.Table) -> dict[int, i
 
     `rows` has `nth`, `KEY` and `ORDER`. An older launch's records are not among the rows, but count in the numbers.
     """
-    keys = zip(rows["split"].to_pylist(), rows["step"].to_pylist(), strict=True)
-    steps = dict(zip(rows["nth"].to_pylist(), keys, strict=True))
-    pieces = {id(piece): piece for key in set(steps.values()) for piece in snapshot.pieces.get(key, ())}
-    if not snapshot.duplicates and all(len(snapshot.pieces.get(key, ())) < 2 for key in set(steps.values())):
+    steps = zip(rows["split"].to_pylist(), rows["step"].to_pylist(), strict=True)
+    of_steps = {key for key in steps if key in snapshot.pieces}
+    if not snapshot.duplicates and all(len(snapshot.pieces[key]) < 2 for key in of_steps):
         return {}
     shown = rows.select(["nth", *KEY, *ORDER]).rename_columns(["nth", *KEY, *(f"own_{name}" for name in ORDER)])
     place = ", ".join(f"own_{name}" for name in ORDER)
     sql = f"""SELECT nth, count(*) FILTER (WHERE row({ATTEMPT_ORDER}) <= row({place})) AS n
         FROM base JOIN shown USING ({", ".join(KEY)}) GROUP BY nth HAVING n < count(*)"""
-    return dict(database.ask(run, Question(list(pieces.values()), sql, tables={"shown": shown})))
+    return dict(database.ask(run, Question(snapshot.of(of_steps), sql, tables={"shown": shown})))
 
 
 def keyed_values(
@@ -71,14 +64,21 @@ def keyed_values(
         yield SampleKey(split, step, group, index, attempts.get(nth, 0)), values
 
 
+def prompt_texts(run: OpenRun, pieces: Sequence[Piece], hashes: NDArray[np.int64]) -> dict[int, str]:
+    """Return the starts of the prompts with these hashes, by hash, of those that some pieces have."""
+    sql = """SELECT prompt_hash, any_value(prompt_preview) FROM rows SEMI JOIN wanted USING (prompt_hash)
+        GROUP BY prompt_hash"""
+    wanted = {"wanted": pa.table({"prompt_hash": hashes})}
+    return dict(database.ask(run, Question(pieces if len(hashes) else (), sql, tables=wanted)))
+
+
 class RowNames(NamedTuple):
     """The names of the sample metrics, tags and derived metrics to read, and the columns of the requested values."""
 
     metrics: tuple[str, ...]
     tags: tuple[str, ...]
     derived: tuple[str, ...]
-    values: tuple[str | None, ...] = ()
-    """None for a column that the samples lack."""
+    values: tuple[str | None, ...] = ()  # none for a column that the samples lack
 
 
 class ListRows(NamedTuple):
@@ -89,8 +89,7 @@ class ListRows(NamedTuple):
 
     rows: pa.Table
     names: RowNames
-    attempts: dict[int, int]
-    """By `nth`, for earlier attempts: the number of the attempt, from 1."""
+    attempts: dict[int, int]  # by `nth`, for earlier attempts: the number of the attempt, from 1
 
 
 def list_rows(
@@ -100,10 +99,7 @@ def list_rows(
     columns: Sequence[str] | None = None,
     derived: tuple[str, ...] = (),
 ) -> Iterator[ListRows]:
-    """Look up the items of samples, wide rows apart from narrow ones. `nth` is the place in `places`.
-
-    The result has these columns; or else all sample metrics and tags, and these derived metrics.
-    """
+    """Look up samples with these columns, or else with all sample metrics and tags, and these derived metrics."""
     newer_metrics, newer_tags = snapshot.annotated_names()
     newer = [*ANNOTATED, *map(metric_column, newer_metrics), *map(tag_column, newer_tags)]
     overlay = AnnotationOverlay(snapshot.annotations, newer, places=True, scores=snapshot.scores)
@@ -129,7 +125,10 @@ def list_rows(
         rows = rows.set_column(0, "nth", pa.array([numbers[nth] for nth in order], pa.int64()))
         attempts = attempts_of(run, snapshot, rows)
         if of_derived:
-            values = _derived(run, pieces, at, of_derived).take(order)
+            columns_of = [Column(name, sql_type(name)) for name in map(derived_column, of_derived)]
+            selected = ", ".join(quote(column.name) for column in columns_of)
+            sql = f"SELECT {selected} FROM base JOIN places USING ({', '.join(PLACE)}) ORDER BY nth"
+            values = database.table(run, Question(pieces, sql, named=columns_of, at=at)).take(order)
             for name in values.column_names:
                 rows = rows.append_column(name, values[name])
         yield ListRows(rows, names, attempts)
@@ -153,46 +152,29 @@ def _names_in(
     return RowNames(names("metric"), names("tag"), names("derived"), tuple(values))
 
 
-def _derived(run: OpenRun, pieces: Sequence[Piece], at: Sequence[RowPlace], names: Sequence[str]) -> pa.Table:
-    """The derived metrics of some rows, in their order."""
-    columns = [Column(name, sql_type(name)) for name in map(derived_column, names)]
-    sql = f"""SELECT {", ".join(quote(one.name) for one in columns)}
-        FROM base JOIN places USING ({", ".join(PLACE)}) ORDER BY nth"""
-    return database.table(run, Question(pieces, sql, named=columns, at=at))
-
-
 def items_of(parts: Iterable[ListRows]) -> list[SampleItem]:
-    """The samples as records, in order."""
-    numbered = [pair for part in parts for pair in _items(part)]
-    return [item for _, item in sorted(numbered, key=lambda pair: pair[0])]
-
-
-def _items(part: ListRows) -> Iterator[tuple[int, SampleItem]]:
-    rows, names = part.rows, part.names
-    nths, keys = rows["nth"].to_pylist(), _keys(part)
-    fields: dict[str, list[Any]] = {name: _values(rows[column]) for column, name in FIELDS.items()}
-    fields["id"] = list(map(str, keys))
-    fields["attempt"] = [key.attempt for key in keys]
-    fields["values"] = _requested(rows, names.values)
-    fields["columns"] = _present(rows, {} if names.values else OTHERS)
-    fields["metrics"] = _present(rows, {} if names.values else {metric_column(n): n for n in names.metrics})
-    fields["tags"] = _present(rows, {} if names.values else {tag_column(n): n for n in names.tags})
-    fields["derived"] = _present(rows, {} if names.values else {derived_column(n): n for n in names.derived})
-    records = zip(*(fields[name] for name in SampleItem.__struct_fields__), strict=True)
-    yield from zip(nths, starmap(SampleItem, records), strict=True)
+    """Return the samples as records, in order."""
+    items: list[tuple[int, SampleItem]] = []
+    for part in parts:
+        rows, names, keys = part.rows, part.names, _keys(part)
+        fields: dict[str, list[Any]] = {name: _values(rows[column]) for column, name in FIELDS.items()}
+        fields["id"] = list(map(str, keys))
+        fields["attempt"] = [key.attempt for key in keys]
+        missing = [None] * len(rows)
+        requested = [_values(rows[name]) if name else missing for name in names.values]
+        fields["values"] = list(map(list, zip(*requested, strict=True))) if requested else [[] for _ in keys]
+        fields["columns"] = _present(rows, {} if names.values else OTHERS)
+        fields["metrics"] = _present(rows, {} if names.values else {metric_column(n): n for n in names.metrics})
+        fields["tags"] = _present(rows, {} if names.values else {tag_column(n): n for n in names.tags})
+        fields["derived"] = _present(rows, {} if names.values else {derived_column(n): n for n in names.derived})
+        records = zip(*(fields[name] for name in SampleItem.__struct_fields__), strict=True)
+        items += zip(rows["nth"].to_pylist(), starmap(SampleItem, records), strict=True)
+    return [item for _, item in sorted(items, key=itemgetter(0))]
 
 
 def _keys(part: ListRows) -> list[SampleKey]:
     records = zip(*(part.rows[name].to_pylist() for name in ("nth", *KEY)), strict=True)
     return [SampleKey(*shared, part.attempts.get(nth, 0)) for nth, *shared in records]  # type: ignore[call-arg]
-
-
-def _requested(rows: pa.Table, columns: Sequence[str | None]) -> list[list[Any]]:
-    """The values of each row in some columns."""
-    if not columns:
-        return [[] for _ in range(len(rows))]
-    missing = [None] * len(rows)
-    return list(map(list, zip(*(_values(rows[name]) if name else missing for name in columns), strict=True)))
 
 
 def _values(column: pa.ChunkedArray) -> list[Any]:
@@ -206,7 +188,6 @@ def _values(column: pa.ChunkedArray) -> list[Any]:
 
 
 def _present(rows: pa.Table, names: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The existing values of each row, by name."""
     if not names:
         return [{} for _ in range(len(rows))]
     records = zip(*(rows[column].to_pylist() for column in names), strict=True)
@@ -222,8 +203,7 @@ class LocatedItem(NamedTuple):
     nth: int
     item: SampleItem
     locator: Locator
-    word: str
-    """The word for its place: see `PLACE_WORD`."""
+    word: str  # the word for its place: see `PLACE_WORD`
 
 
 def located_items(parts: Iterable[ListRows]) -> list[LocatedItem]:

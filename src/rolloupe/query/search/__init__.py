@@ -1,10 +1,17 @@
 """Search for text and patterns in prompts and responses: a stream of hits, and the places within one sample."""
 
 from rolloupe.query.search.pattern import ROLES, Pattern, TextQuery, utf16_length
-from rolloupe.query.search.reports import Transcript
-from rolloupe.query.search.roles import MAX_SPANS, RolePlace, Snippet, marked, places_in, speaks
+from rolloupe.query.search.roles import (
+    MAX_SPANS,
+    FoundRow,
+    RolePlace,
+    Snippet,
+    Transcript,
+    marked,
+    places_in,
+    speaks,
+)
 from rolloupe.query.search.run_search import Found, Hit, Search, SearchOptions, SearchProgress, search
-from rolloupe.query.search.worker import FoundRow
 
 __all__ = [
     "MAX_SPANS",

@@ -26,16 +26,17 @@ MAX_TRIES = 100_000
 BLOCK, SHORT_BYTES = 32, 1024
 """Number of shorter texts to search at once: starting each search takes as long as the search itself."""
 
-WORD = r"\pL\pN\pM_"
-"""The characters of words."""
-
+WORD = r"\pL\pN\pM_"  # the characters of words
 ROLES = ("prompt", "response", "system", "user", "assistant", "tool")
 COLUMNS = ("prompt", "response")
 
 Mask = NDArray[np.bool_]
-Rows = NDArray[np.int64]
-"""Numbers of rows of a piece."""
+Rows = NDArray[np.int64]  # numbers of rows of a piece
 Span = tuple[int, int]
+
+
+class SearchStopped(Exception):
+    """Raised within a search that is to end."""
 
 
 class TextQuery(Struct, frozen=True, kw_only=True):
@@ -70,7 +71,11 @@ class Pattern:
         self._compiled = _compiled(self._plain, cleaned)
         self._word = ""
         if query.word:
-            self._word = f"{flag}(?:^|[^{WORD}])({_closed(body)})(?:$|[^{WORD}])"
+            try:
+                re2.compile(f"(?:{body})", _options())
+            except re2.error:
+                body += "\\E"  # it has an open \Q
+            self._word = f"{flag}(?:^|[^{WORD}])({body})(?:$|[^{WORD}])"
             self._compiled = _compiled(self._word, cleaned)
 
     @property
@@ -93,10 +98,7 @@ class Pattern:
         return mask
 
     def possibly(self, column: pa.Array) -> Mask:
-        """Return which of some texts may contain a matching piece.
-
-        The end of a piece is not the end of the whole, and a text escapes the arguments of its tool calls.
-        """
+        """Return which texts may contain a matching piece, whose end is not theirs; texts of tool calls are escaped."""
         if self.query.regex and _EDGES.search(self.query.text):
             return np.ones(len(column), np.bool_)
         mask = _mask(column, self._plain)
@@ -122,8 +124,11 @@ class Pattern:
             start, stop = match.span(group)
             if stop > start:
                 yield start, stop
-            # the character that ends a word may also precede the next one
-            place = max(place + 1, _last_sign(encoded, stop) if self._word else stop)
+            while self._word and stop > 0:  # the character that ends a word may also precede the next one
+                stop -= 1
+                if encoded[stop] & 0xC0 != 0x80:
+                    break
+            place = max(place + 1, stop)
 
 
 def utf16_length(text: str) -> int:
@@ -174,23 +179,6 @@ def _mask_of_blocks(column: pa.Array, pattern: str) -> Mask:
     return mask
 
 
-def _last_sign(encoded: bytes, stop: int) -> int:
-    """The start of the character before `stop`."""
-    place = stop - 1
-    while place > 0 and encoded[place] & 0xC0 == 0x80:
-        place -= 1
-    return place
-
-
-def _closed(body: str) -> str:
-    r"""The pattern with an open `\Q` closed, so that it can be part of another one."""
-    try:
-        re2.compile(f"(?:{body})", _options())
-    except re2.error:
-        return f"{body}\\E"
-    return body
-
-
 def _options() -> "re2.Options":
     options = re2.Options()
     options.log_errors = False
@@ -198,16 +186,14 @@ def _options() -> "re2.Options":
 
 
 def _compiled(pattern: str, original: str) -> "re2._Regexp":
-    any_byte = _ANY_BYTE.search(pattern)
-    if any_byte:
+    if _ANY_BYTE.search(pattern):
         raise BadPattern(r"cannot read the pattern: \C, one byte, may cut a character in two", original.find(r"\C"))
     try:
         compiled = re2.compile(pattern.encode(), _options())
     except re2.error as error:
-        message = error.args[0]
-        raise _bad(
-            message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message), original
-        ) from None
+        (message, *_) = error.args
+        words = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
+        raise _bad(words, original) from None
     if compiled.programsize > MAX_PROGRAM:
         raise BadPattern("the pattern is too large: repeat less in it", 0)
     return compiled
@@ -217,15 +203,12 @@ _ANY_BYTE = re.compile(r"(?<!\\)(?:\\\\)*\\C")
 
 
 def _bad(message: str, pattern: str) -> BadPattern:
-    """The error of a pattern with its place: RE2 names the piece that it could not read."""
+    """Return the error of a pattern with its place: RE2 names the piece that it could not read."""
     what, _, piece = message.partition(": ")
-    if what == "missing )":
-        place = _open(pattern)
-    elif what == "unexpected )":
-        place = _unopened(pattern)
-    else:
-        place = max(0, pattern.find(piece)) if piece else 0
-    reason = f"{what} {piece}" if piece and len(piece) <= 40 and what not in ("missing )", "unexpected )") else what
+    place, reason = max(0, pattern.find(piece)), f"{what} {piece}" if piece and len(piece) <= 40 else what
+    if what in ("missing )", "unexpected )"):
+        opened, unopened = _unmatched(pattern)
+        place, reason = opened if what == "missing )" else unopened, what
     return BadPattern(f"cannot read the pattern at character {place + 1}: {reason}", place)
 
 
@@ -245,22 +228,14 @@ def _parentheses(pattern: str) -> Iterator[tuple[int, str]]:
         place += 1
 
 
-def _open(pattern: str) -> int:
-    """The last unmatched opening parenthesis."""
-    opened: list[int] = []
+def _unmatched(pattern: str) -> tuple[int, int]:
+    """Return the places of the last unmatched opening and the first unmatched closing parenthesis; 0 without."""
+    opened, unopened = list[int](), list[int]()
     for place, sign in _parentheses(pattern):
         if sign == "(":
             opened.append(place)
         elif opened:
             opened.pop()
-    return opened[-1] if opened else 0
-
-
-def _unopened(pattern: str) -> int:
-    """The first unmatched closing parenthesis."""
-    depth = 0
-    for place, sign in _parentheses(pattern):
-        depth += 1 if sign == "(" else -1
-        if depth < 0:
-            return place
-    return 0
+        else:
+            unopened.append(place)
+    return opened[-1] if opened else 0, unopened[0] if unopened else 0

@@ -1,31 +1,35 @@
-"""Matches in the turns of samples that are read whole, by role, with snippets of their surroundings."""
+"""Matches in turns, by role, with snippets of their surroundings: in samples that are read whole, and in reports.
+
+Reports hold texts that a trainer logged and no sample shows; the index does not contain them. Their bytes rule most of
+them out; reading another one takes some milliseconds.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate, islice
+from itertools import accumulate, chain, islice
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rolloupe import text as texts
-from rolloupe.errors import SourceChanged
+from rolloupe.errors import SourceChanged, UnreadablePath
+from rolloupe.formats.base import StepReport, TranscriptQuery
 from rolloupe.index import OpenRun, Piece
 from rolloupe.model import Locator, Part, SampleKey, Turn
 from rolloupe.query.engine import database
 from rolloupe.query.engine.database import Question
+from rolloupe.query.engine.names import is_asked
 from rolloupe.query.engine.relation import PLACE, RowPlace
+from rolloupe.query.records import SampleQuery
+from rolloupe.query.sample.load import read_sample
 from rolloupe.query.sample.load import sample as whole_sample
-from rolloupe.query.sample.read import read_sample
-from rolloupe.query.search.pattern import Pattern, Rows, Span, TextQuery
+from rolloupe.query.search.pattern import Pattern, Rows, SearchStopped, Span, TextQuery
 
-BEFORE_BYTES, AFTER_BYTES = 160, 320
-"""Context on both sides, before it is cut to characters."""
+BEFORE_BYTES, AFTER_BYTES = 160, 320  # context on both sides, before it is cut to characters
 BEFORE_CHARS, AFTER_CHARS = 60, 120
 HIT_CHARS = 400
-MOST = 3
-"""Snippets of one text."""
-
-MAX_SPANS = 5000
-"""Maximum number of places to mark in one sample; further ones are not counted."""
+MOST = 3  # snippets of one text
+MAX_SPANS = 5000  # maximum number of places to mark in one sample; further ones are not counted
 
 SAME = {"human": "user", "ai": "assistant", "model": "assistant", "developer": "system", "function": "tool"}
 """Roles with other names."""
@@ -44,7 +48,7 @@ class Snippet(Struct, frozen=True):
 
 
 def snippets_of(pattern: Pattern, role: str, encoded: bytes, most: int = MOST) -> tuple[list[Snippet], bool]:
-    """The first matches in a text, and whether there are more."""
+    """Return snippets of the first matches in a text, and whether there are more."""
     spans = list(islice(pattern.spans(encoded), 4 * most + 1))
     snippets: list[Snippet] = []
     place = 0
@@ -54,7 +58,7 @@ def snippets_of(pattern: Pattern, role: str, encoded: bytes, most: int = MOST) -
             stop += 1
         snippets.append(_snippet(role, encoded, spans[place:stop]))
         place = stop
-    if not spans and not snippets:  # the match is empty
+    if not spans:  # the match is empty
         snippets.append(Snippet(role, (_text(encoded[:AFTER_BYTES])[:AFTER_CHARS],), True, len(encoded) <= AFTER_CHARS))
     return snippets, place < len(spans)
 
@@ -107,21 +111,16 @@ def fields_of(part: Part) -> Iterator[tuple[str, str]]:
 
 
 def marked(run: OpenRun, key: SampleKey, query: TextQuery) -> tuple[list[RolePlace], bool]:
-    """The matches in the turns of a sample, and whether there are more than the list holds.
-
-    Raises as `query.sample` and `Pattern`.
-    """
+    """Return the matches in the turns of a sample, and whether there are more. Raises as `sample` and `Pattern`."""
     pattern = Pattern(query)
-    places = list(islice(_marks(pattern, whole_sample(run, key).turns), MAX_SPANS + 1))
-    return places[:MAX_SPANS], len(places) > MAX_SPANS
-
-
-def _marks(pattern: Pattern, turns: Sequence[Turn]) -> Iterator[RolePlace]:
-    for number, turn in enumerate(turns):
-        if speaks(turn, pattern.query.roles):
+    places: list[RolePlace] = []
+    for number, turn in enumerate(whole_sample(run, key).turns):
+        if speaks(turn, query.roles):
             fields = [next(fields_of(part), ("text", "")) for part in turn.parts]
-            for part, start, stop in places_in(pattern, turn.parts, [text for _, text in fields]):
-                yield RolePlace(number, part, fields[part][0], start, stop)
+            matches = places_in(pattern, turn.parts, [text for _, text in fields])
+            for part, start, stop in islice(matches, MAX_SPANS + 1 - len(places)):
+                places.append(RolePlace(number, part, fields[part][0], start, stop))
+    return places[:MAX_SPANS], len(places) > MAX_SPANS
 
 
 def places_in(
@@ -174,10 +173,7 @@ def _joined(spans: Iterable[Span]) -> list[Span]:
 def snippets_in(
     pattern: Pattern, turns: Iterable[Turn], check: Callable[[], None] = lambda: None
 ) -> tuple[list[Snippet], bool]:
-    """Snippets around the first matches in turns of the selected roles, and whether there are more.
-
-    Calls `check` before it searches a text; `check` raises to end the search.
-    """
+    """Return snippets of the first matches in turns of the roles, and whether there are more. `check` may end it."""
     snippets: list[Snippet] = []
     for turn in turns:
         if not speaks(turn, pattern.query.roles):
@@ -197,38 +193,95 @@ def snippets_in(
     return snippets, False
 
 
-class Spoken:
-    """A search restricted to some roles; it reads samples whole."""
+class FoundRow(NamedTuple):
+    """A matching row of the index."""
 
-    def __init__(self, run: OpenRun, pattern: Pattern, note: Callable[[str], None]) -> None:
-        self._run = run
-        self._pattern = pattern
-        self._note = note
+    piece: Piece
+    row: int
+    snippets: tuple[Snippet, ...]
+    more: bool  # true if it has more matches than snippets
 
-    def among(
-        self, piece: Piece, numbers: Rows, go_on: Callable[[], bool]
-    ) -> Iterator[tuple[int, tuple[Snippet, ...], bool]]:
-        """Yield the rows of a piece that match, with snippets, and whether there are more matches.
 
-        Notes a sample that can no longer be read.
-        """
-        if not len(numbers):
+def rows_of_roles(
+    run: OpenRun,
+    pattern: Pattern,
+    piece: Piece,
+    numbers: Rows,
+    go_on: Callable[[], bool],
+    note: Callable[[str], None],
+) -> Iterator[FoundRow]:
+    """Read samples of a piece whole, and yield those that match; notes a sample that can no longer be read."""
+    places = [RowPlace(piece, number) for number in numbers.tolist()]
+    sql = f"SELECT nth, {PLACED} FROM rows JOIN places USING ({', '.join(PLACE)}) ORDER BY nth"
+    rows = database.ask(run, Question([piece] if places else (), sql, at=places))
+    for nth, split, step, group, index, source, start, length, part in rows:
+        if not go_on():
             return
-        for number, key, locator in self._places(piece, [int(number) for number in numbers]):
-            if not go_on():
-                return
-            try:
-                snippets, more = snippets_in(self._pattern, read_sample(self._run, key, locator).turns)
-            except SourceChanged as error:
-                self._note(str(error))
-                continue
-            if snippets:
-                yield number, tuple(snippets), more
+        locator = Locator(source=source, start=start, length=length, part=part)
+        try:
+            sample = read_sample(run, SampleKey(split, step, group, index), locator)
+        except SourceChanged as error:
+            note(str(error))
+            continue
+        snippets, more = snippets_in(pattern, sample.turns)
+        if snippets:
+            yield FoundRow(piece, places[nth].row, tuple(snippets), more)
 
-    def _places(self, piece: Piece, numbers: Sequence[int]) -> list[tuple[int, SampleKey, Locator]]:
-        sql = f"SELECT nth, {PLACED} FROM rows JOIN places USING ({', '.join(PLACE)}) ORDER BY nth"
-        rows = database.ask(self._run, Question([piece], sql, at=[RowPlace(piece, number) for number in numbers]))
-        return [
-            (numbers[nth], SampleKey(*key), Locator(source=source, start=start, length=length, part=part))
-            for nth, *key, source, start, length, part in rows
-        ]
+
+class Transcript(NamedTuple):
+    """A logged text with a match that no sample shows; `at` is its place in the step's report."""
+
+    split: str
+    step: int
+    title: str
+    at: str
+    snippets: tuple[Snippet, ...]
+    more: bool  # true if it has more matches than snippets
+
+
+def reports_of(run: OpenRun, query: SampleQuery, *, oldest_first: bool) -> list[StepReport]:
+    """Return the reports of a query's splits and steps in search order; none if it asks for certain samples."""
+    if query.where or query.group is not None or query.trained is not None:
+        return []
+    low, high, splits = query.step_min, query.step_max, query.splits
+    due = [
+        report
+        for report in run.format.reports(run.info)
+        if (low is None or report.step >= low) and (high is None or report.step <= high)
+        if not splits or any(is_asked(report.split, split) for split in splits)
+    ]
+    way = 1 if oldest_first else -1
+    return sorted(due, key=lambda report: (way * report.step, report.split != "train", report.split))
+
+
+def transcripts_in(
+    report: StepReport, pattern: Pattern, go_on: Callable[[], bool], note: Callable[[str], None]
+) -> list[Transcript]:
+    """Search one report; return nothing once `go_on` returns False. Notes unreadable logs."""
+
+    def check() -> None:
+        if not go_on():
+            raise SearchStopped
+
+    def holds(turns: Sequence[Turn]) -> bool:
+        check()
+        return bool(snippets_in(pattern, _answered(turns), check)[0])
+
+    hits = []
+    try:
+        for transcript in report.search(TranscriptQuery(pattern.word, holds, check)):
+            snippets, more = snippets_in(pattern, _answered(transcript.turns), check)
+            place = transcript.split, transcript.step, transcript.title, transcript.at
+            hits.append(Transcript(*place, tuple(snippets), more))
+    except UnreadablePath as error:
+        note(str(error))
+        return []
+    except SearchStopped:
+        return []
+    return hits
+
+
+def _answered(turns: Sequence[Turn]) -> Iterator[Turn]:
+    """Yield the turns of a conversation without a sample: its response begins at the first assistant turn."""
+    first = texts.first_answer(turns)
+    return chain(turns[:first], (replace(turn, origin="response") for turn in turns[first:]))

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from rolloupe.errors import NotFound, SourceChanged
+from rolloupe.errors import NotFound, SourceChanged, defect
+from rolloupe.formats.base import StepReport
 from rolloupe.index import OpenRun, Piece, Snapshot, StepKey
 from rolloupe.index.execution import core_count
 from rolloupe.query.engine import database
@@ -23,36 +24,26 @@ from rolloupe.query.engine.compile import compile_query
 from rolloupe.query.engine.names import is_within
 from rolloupe.query.engine.relation import PLACE, RowPlace
 from rolloupe.query.records import SampleItem, SampleQuery
+from rolloupe.query.samples.listing import ROW_BITS
 from rolloupe.query.samples.pages import in_known_splits
 from rolloupe.query.samples.rows import items_of, list_rows
-from rolloupe.query.samples.sorting import ROW_BITS
 from rolloupe.query.search.pattern import Pattern, Rows, TextQuery
-from rolloupe.query.search.reports import Reports, Transcript
-from rolloupe.query.search.roles import Snippet
-from rolloupe.query.search.worker import TOGETHER_BYTES, Count, FoundRow, Pace, SearchPart, SearchWork, search_parts
+from rolloupe.query.search.roles import FoundRow, Snippet, Transcript, reports_of, transcripts_in
+from rolloupe.query.search.worker import TOGETHER_BYTES, SearchPart, SearchWork, search_parts
 
 FIRST_ROWS, MAX_ROWS = 20_000, 2_000_000
 """First and maximum number of rows per statement: the first hits need not wait for the last rows."""
 
 T = TypeVar("T")
-
-TELL_S = 0.1
-"""Seconds between two reports of progress."""
-
-LOOKED_UP = 200
-"""Number of hits to look up at a time."""
-
+TELL_S = 0.1  # seconds between two reports of progress
+LOOKED_UP = 200  # number of hits to look up at a time
 MAX_THREADS = 4
 
 MAX_AHEAD, AHEAD_ROWS = 64, 100_000
 """Maximum number of pieces, and of samples, to search ahead, if that is more than threads need."""
 
-MAX_TRANSCRIPTS = 10_000
-"""Maximum number of report conversations to list; all are counted."""
-
-TOGETHER = 16
-"""Number of small pieces to hand to a thread at once, up to `TOGETHER_BYTES`."""
-
+MAX_TRANSCRIPTS = 10_000  # maximum number of report conversations to list; all are counted
+TOGETHER = 16  # number of small pieces to hand to a thread at once, up to `TOGETHER_BYTES`
 Ahead: TypeAlias = "deque[tuple[list[SearchPart], Future[None]]]"
 
 
@@ -95,7 +86,7 @@ def scoped(
 
 def _selected(
     run: OpenRun, snapshot: Snapshot, query: SampleQuery, pieces: Sequence[Piece]
-) -> Iterator[tuple[Piece, Rows | None]]:
+) -> Iterator[tuple[Piece, Rows]]:
     terms = compile_query(snapshot, query, by_group=False)
     sql = f"{terms.own} SELECT {', '.join(PLACE)} FROM own"
     answer, reading = database.placed(run, terms.question(pieces, sql))
@@ -113,8 +104,7 @@ class Hit(NamedTuple):
 
     sample: SampleItem
     snippets: tuple[Snippet, ...]
-    more: bool
-    """True if it has more matches than snippets."""
+    more: bool  # true if it has more matches than snippets
 
 
 class SearchProgress(NamedTuple):
@@ -124,29 +114,22 @@ class SearchProgress(NamedTuple):
     known_samples: int
     searched_bytes: int
     known_bytes: int
-    found: int
-    """Matching samples so far; all of them once the search is over."""
-    from_sources: int
-    """Samples whose texts were read from the run's files, since the index lacks them."""
-    notes: tuple[str, ...]
-    """The sources that could not be searched, and why."""
+    found: int  # matching samples so far; all of them once the search is over
+    from_sources: int  # samples whose texts were read from the run's files, since the index lacks them
+    notes: tuple[str, ...]  # the sources that could not be searched, and why
     is_over: bool
-    transcripts: int = 0
-    """Matching conversations of reports that no sample shows."""
-    reports: int = 0
-    """Reports searched so far: they follow all samples."""
-    known_reports: int = 0
-    """Reports to search; 0 until their turn."""
+    transcripts: int = 0  # matching conversations of reports that no sample shows
+    reports: int = 0  # reports searched so far: they follow all samples
+    known_reports: int = 0  # reports to search; 0 until their turn
 
 
 class Found(NamedTuple):
-    """Hits since the last yield, and the progress. `rows` are hits that the search keeps and has not looked up."""
+    """Hits since the last yield, and the progress."""
 
     hits: list[Hit]
-    rows: list[FoundRow]
+    rows: list[FoundRow]  # hits that the search keeps and has not looked up
     progress: SearchProgress
-    transcripts: Sequence[Transcript] = ()
-    """Conversations of reports that no sample shows, up to the limit."""
+    transcripts: Sequence[Transcript] = ()  # conversations of reports that no sample shows, up to the limit
 
 
 def never() -> bool:
@@ -158,12 +141,9 @@ class SearchOptions(NamedTuple):
     """How many hits a search lists, and in which order."""
 
     limit: int | None = None
-    reserve: int = 0
-    """Number of hits to keep beyond the limit, for later look-ups."""
-    oldest_first: bool = False
-    """True to begin with the oldest step instead of the newest."""
-    by_step: bool = False
-    """True to count the hits of each step, too."""
+    reserve: int = 0  # number of hits to keep beyond the limit, for later look-ups
+    oldest_first: bool = False  # true to begin with the oldest step instead of the newest
+    by_step: bool = False  # true to count the hits of each step, too
     transcripts: int | None = None
     """Number of report conversations to list, at most `MAX_TRANSCRIPTS`; None for the rest of the limit."""
 
@@ -189,26 +169,28 @@ class Search(Iterator[Found]):
         options: SearchOptions = ALL_HITS,
         stopped: Callable[[], bool] = never,
     ) -> None:
-        self._run = run
-        self._pattern = Pattern(text)
-        self._limit = options.limit
+        self._run, self._options, self._asked = run, options, query
         self._most = None if options.limit is None else options.limit + options.reserve
         self._stopped = stopped
         self._is_closed = False
         self._snapshot = run.snapshot()
-        self._reports = Reports(run, self._pattern, query, oldest_first=options.oldest_first)
-        self._query = self._in_known_splits(query)
+        self._work = SearchWork(run, Pattern(text), oldest_first=options.oldest_first, by_step=options.by_step)
+        try:
+            self._query = in_known_splits(self._snapshot, query)
+        except NotFound:  # a split may exist in reports alone, without samples
+            if not reports_of(run, query, oldest_first=True):
+                raise
+            self._query = query
         compile_query(self._snapshot, self._query, by_group=False)  # refuse an invalid query now
         pieces = pieces_of(self._snapshot, self._query, oldest_first=options.oldest_first)
         self._known_samples = sum(rows_in(piece, self._query) for piece in pieces)
         self._rows = sum(piece.rows for piece in pieces)
-        self._known_bytes = sum(_share(piece, rows_in(piece, self._query)) for piece in pieces)
+        self._known_bytes = sum(
+            (piece.stop - piece.start) * rows_in(piece, self._query) // max(1, piece.rows) for piece in pieces
+        )
         self._bytes = sum(piece.stop - piece.start for piece in pieces)
-        self._count = Count(by_step=options.by_step)
-        self._shared = SearchWork(run, self._pattern, self._count, Pace(), options.oldest_first)
         self._passed = 0
         self._transcripts: list[Transcript] = []
-        self._most_transcripts = options.transcripts
         self._found_transcripts = self._reports_done = self._reports_known = 0
         self._waiting: list[FoundRow] = []
         self._scoped = scoped(run, self._snapshot, self._query, pieces)
@@ -222,39 +204,35 @@ class Search(Iterator[Found]):
         self._going.close()
 
     def take_steps(self) -> dict[StepKey, int]:
-        """The number of hits in each split and step since the last call; nothing unless they are counted."""
-        return self._count.take_steps()
+        """Return the number of hits in each split and step since the last call; nothing unless they are counted."""
+        return self._work.take_steps()
 
     def look_up(self, rows: Sequence[FoundRow]) -> list[Hit]:
-        """The hits of kept rows. Raises `SourceChanged` if the index has changed too much since."""
+        """Return the hits of kept rows. Raises `SourceChanged` if the index has changed too much since."""
         places = [RowPlace(row.piece, row.row) for row in rows]
         items = items_of(list_rows(self._run, self._snapshot, places))
         return [Hit(item, row.snippets, row.more) for item, row in zip(items, rows, strict=True)]
 
-    def _in_known_splits(self, query: SampleQuery) -> SampleQuery:
-        """Expand the query to existing splits. A split may exist in reports alone, without samples."""
-        try:
-            return in_known_splits(self._snapshot, query)
-        except NotFound:
-            if not self._reports.due():
-                raise
-            return query
-
     def _go(self) -> Generator[Found]:
         """The search itself; work begins with the first `next`."""
         parts: Ahead = deque()
+
+        def is_listing() -> bool:
+            return self._most is None or self._passed + len(self._waiting) < self._most
+
         reported_s = time.monotonic()
         try:
             yield Found([], [], self._progress(is_over=False))
             while not self._stopped():
                 while self._looks_ahead(parts) and (batch := self._next()):
-                    parts.append((batch, _pool().submit(search_parts, batch, self._is_listing, self._goes_on)))
+                    parts.append((batch, pool().submit(search_parts, batch, is_listing, self._goes_on)))
                 if not parts:
                     break
                 if not self._take(parts):
                     with contextlib.suppress(TimeoutError):
                         parts[0][1].result(TELL_S / 2)
-                if len(self._waiting) >= LOOKED_UP or time.monotonic() - reported_s >= TELL_S or self._is_first:
+                is_first = bool(self._waiting) and not self._passed
+                if is_first or len(self._waiting) >= LOOKED_UP or time.monotonic() - reported_s >= TELL_S:
                     yield self._since(is_over=False)
                     reported_s = time.monotonic()
             if not self._stopped():
@@ -268,15 +246,21 @@ class Search(Iterator[Found]):
 
     def _in_reports(self) -> Generator[Found]:
         """Search the reports, one after another: they are read in Python, so more threads would not help."""
-        due = yield from self._waited_for(_pool().submit(self._reports.listed, self._count.note))
+        due = yield from self._waited_for(pool().submit(self._due_reports))
         self._reports_known = len(due or ())
         reported_s = time.monotonic()
         for report in due or ():
-            look = _pool().submit(self._reports.look, report, self._goes_on, self._count.note)
+            look = pool().submit(transcripts_in, report, self._work.pattern, self._goes_on, self._work.note)
             transcripts = yield from self._waited_for(look)
             if transcripts is None:
                 return
-            self._take_transcripts(transcripts)
+            most, limit = self._options.transcripts, self._options.limit
+            if most is None:
+                rest = MAX_TRANSCRIPTS if limit is None else limit - self._passed - len(self._waiting)
+                most = min(MAX_TRANSCRIPTS, rest)
+            self._transcripts += transcripts[: max(0, most - self._found_transcripts)]
+            self._found_transcripts += len(transcripts)
+            self._reports_done += 1
             if time.monotonic() - reported_s >= TELL_S:
                 yield self._since(is_over=False)
                 reported_s = time.monotonic()
@@ -290,28 +274,32 @@ class Search(Iterator[Found]):
             work.cancel()
         return None if self._stopped() else work.result()
 
-    def _take_transcripts(self, transcripts: Sequence[Transcript]) -> None:
-        most = MAX_TRANSCRIPTS if self._most_transcripts is None else self._most_transcripts
-        if self._most_transcripts is None and self._limit is not None:
-            most = min(most, self._limit - self._passed - len(self._waiting))
-        self._transcripts += transcripts[: max(0, most - self._found_transcripts)]
-        self._found_transcripts += len(transcripts)
-        self._reports_done += 1
+    def _due_reports(self) -> list[StepReport]:
+        """Return the reports to search; a failure is noted and leaves none."""
+        try:
+            return reports_of(self._run, self._asked, oldest_first=self._options.oldest_first)
+        except OSError as error:
+            reason = error.strerror or str(error)
+        except Exception as error:  # a defect of ours must not cost the hits in samples
+            reason = defect(error)
+        self._work.note(f"the reports could not be listed: {reason}")
+        return []
 
     def _next(self) -> list[SearchPart]:
         """The next pieces, small ones together: handing one to another thread costs as much as searching it."""
         batch: list[SearchPart] = []
         size_bytes = 0
         while size_bytes < TOGETHER_BYTES and len(batch) < TOGETHER and (due := next(self._scoped, None)) is not None:
-            batch.append(SearchPart(self._shared, *due))
+            batch.append(SearchPart(self._work, *due))
             size_bytes += due[0].stop - due[0].start
         return batch
 
     def _looks_ahead(self, parts: Ahead) -> bool:
-        """True to begin further pieces: a few at least, more if they are small."""
-        return len(parts) < 2 * threads() or (
-            len(parts) < MAX_AHEAD and sum(part.piece.rows for batch, _ in parts for part in batch) < AHEAD_ROWS
-        )
+        """Return True to begin further pieces: a few at least, more if they are small."""
+        if len(parts) < 2 * threads():
+            return True
+        rows = sum(part.piece.rows for batch, _ in parts for part in batch)
+        return len(parts) < MAX_AHEAD and rows < AHEAD_ROWS
 
     def _take(self, parts: Ahead) -> bool:
         """Take the hits of the first pieces; drop finished pieces. Return whether there were any hits."""
@@ -328,21 +316,13 @@ class Search(Iterator[Found]):
             future.result()
         return has_taken
 
-    @property
-    def _is_first(self) -> bool:
-        """True if there are unreported hits."""
-        return bool(self._waiting) and not self._passed
-
     def _goes_on(self) -> bool:
         return not (self._is_closed or self._stopped())
-
-    def _is_listing(self) -> bool:
-        return self._most is None or self._passed + len(self._waiting) < self._most
 
     def _since(self, *, is_over: bool) -> Found:
         """The hits since the last yield; those that are listed are looked up."""
         rows, self._waiting = self._waiting, []
-        listed = len(rows) if self._limit is None else max(0, self._limit - self._passed)
+        listed = len(rows) if self._options.limit is None else max(0, self._options.limit - self._passed)
         last = len(rows) if self._most is None else max(0, self._most - self._passed)
         self._passed += len(rows)
         hits: list[Hit] = []
@@ -351,14 +331,15 @@ class Search(Iterator[Found]):
             try:
                 hits += self.look_up(batch)
             except SourceChanged as error:
-                self._count.note(f"{len(batch)} samples were found and cannot be listed: {error}")
+                self._work.note(f"{len(batch)} samples were found and cannot be listed: {error}")
         transcripts, self._transcripts = self._transcripts, []
         return Found(hits, rows[listed:last], self._progress(is_over=is_over), transcripts)
 
     def _progress(self, *, is_over: bool) -> SearchProgress:
-        with self._count.lock:
-            samples, size_bytes, hits = self._count.samples, self._count.size_bytes, self._count.hits
-            from_sources, notes = self._count.from_sources, tuple(self._count.notes)
+        work = self._work
+        with work.lock:
+            samples, size_bytes, hits = work.samples, work.size_bytes, work.hits
+            from_sources, notes = work.from_sources, tuple(work.notes)
         return SearchProgress(
             self._known_samples if is_over else samples * self._known_samples // max(1, self._rows),
             self._known_samples,
@@ -374,18 +355,14 @@ class Search(Iterator[Found]):
         )
 
 
-def _share(piece: Piece, rows: int) -> int:
-    """The approximate size in bytes of some rows of a piece."""
-    return (piece.stop - piece.start) * rows // max(1, piece.rows)
-
-
 def threads() -> int:
     """The number of searching threads."""
     return min(MAX_THREADS, core_count())
 
 
 @cache
-def _pool() -> ThreadPoolExecutor:
+def pool() -> ThreadPoolExecutor:
+    """Return the threads that all searches share."""
     return ThreadPoolExecutor(threads(), thread_name_prefix="search")
 
 

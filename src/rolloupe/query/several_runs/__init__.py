@@ -1,4 +1,1 @@
-"""Questions asked of several runs at once.
-
-Those that list configurations, metrics and values stop after some time, and say how many runs they did not reach.
-"""
+"""Questions asked of several runs at once; some stop after a time, and say how many runs they did not reach."""

@@ -10,7 +10,6 @@ import re
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -18,23 +17,18 @@ from msgspec import Struct
 
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
+from rolloupe.lru import Lru
 from rolloupe.query.run.trainer_files import config
 
-MAX_VALUES = 5_000
-"""Maximum number of values of one configuration to compare."""
+MAX_VALUES = 5_000  # maximum number of values of one configuration to compare
 MAX_DEPTH = 20
 MAX_KEYS = 24
-MAX_CHARS = 80
-"""Maximum length of a value."""
+MAX_CHARS = 80  # maximum length of a value
 LONG_CHARS = 40
 MAX_KEY_CHARS = 200
-FEW = 3
-"""Among more runs, a text that differs in each is a name."""
-MAX_S = 3.0
-"""Time after which no further configuration is read."""
-AGAIN_S = 0.3
-"""Time after which no configuration is read a second time."""
-
+FEW = 3  # among more runs, a text that differs in each is a name
+MAX_S = 3.0  # time after which no further configuration is read
+AGAIN_S = 0.3  # time after which no configuration is read a second time
 
 TELLING = re.compile(
     r"(^|[._])(lr|learning_rate|model(_name)?|kl\w*|beta|temperature|clip\w*|loss\w*|algo\w*|advantage\w*|(train_)?batch_size"
@@ -43,19 +37,16 @@ TELLING = re.compile(
 )
 """The last parts of keys by which people distinguish their runs."""
 
-WHOLE = 2**40
-"""Characters of a value: configurations are compared as a whole."""
+WHOLE = 2**40  # characters of a value: configurations are compared as a whole
 
 
 class ConfigDifferences(NamedTuple):
     """The keys that differ, and for each run with a configuration its values; None for a missing key."""
 
     keys: list[str]
-    telling: int
-    """This many of them, the first, say more about a run than its name does."""
+    telling: int  # this many of them, the first, say more about a run than its name does
     values: dict[str, list[str | None]]
-    left: int
-    """Runs that were not compared."""
+    left: int  # runs that were not compared
 
 
 class FlatConfig(NamedTuple):
@@ -67,13 +58,12 @@ class FlatConfig(NamedTuple):
 
 
 _read: WeakKeyDictionary[OpenRun, FlatConfig] = WeakKeyDictionary()
+_keys: Lru[tuple[str, ...], tuple[str, ...]] = Lru(256)
+"""The keys of a configuration, for other runs that have the same."""
 
 
 def config_differences(runs: Sequence[OpenRun], max_s: float = MAX_S) -> ConfigDifferences:
-    """Compare the configurations of runs, as many as it can read in `max_s`, and those that were read before.
-
-    These it reads again, for `AGAIN_S` seconds, the one that was read longest ago first.
-    """
+    """Compare the configurations that can be read in `max_s`, and older ones, which are read again for `AGAIN_S`."""
     before = {run: kept for run in runs if (kept := _read.get(run)) is not None}
     _read_for(max_s, [run for run in runs if run not in before])
     _read_for(min(max_s, AGAIN_S), sorted(before, key=lambda run: before[run].read_s))
@@ -93,14 +83,8 @@ def _read_for(max_s: float, runs: Sequence[OpenRun]) -> None:
         if time.monotonic() > until:
             break
         by_path = flat(config(run))
-        values = tuple(map(sys.intern, by_path.values()))
-        _read[run] = FlatConfig(time.monotonic(), _shared(tuple(map(sys.intern, by_path))), values)
-
-
-@lru_cache(maxsize=256)
-def _shared(keys: tuple[str, ...]) -> tuple[str, ...]:
-    """The names of another run that has the same."""
-    return keys
+        keys, values = (tuple(map(sys.intern, texts)) for texts in (by_path, by_path.values()))
+        _read[run] = FlatConfig(time.monotonic(), _keys.setdefault(keys, keys), values)
 
 
 def flat(tree: Any, max_chars: int = MAX_CHARS) -> dict[str, str]:
@@ -153,10 +137,8 @@ def differing_keys(configs: Mapping[str, Mapping[str, str]]) -> list[str]:
 class Rank(NamedTuple):
     """The rank of a key; lower means more telling."""
 
-    is_name: bool
-    """The value names the run, or the place of its files."""
-    is_constant: bool
-    """All runs with the key share one value."""
+    is_name: bool  # the value names the run, or the place of its files
+    is_constant: bool  # all runs with the key share one value
     is_unusual: bool
     missing: int
     is_text: bool
@@ -167,7 +149,7 @@ class Rank(NamedTuple):
 def _rank(key: str, configs: Mapping[str, Mapping[str, str]], names: Mapping[str, str]) -> Rank:
     values = {run_id: config[key] for run_id, config in configs.items() if key in config}
     distinct = len(set(values.values()))
-    is_text = not all(map(_is_number, values.values()))
+    is_text = any(_number(value) is None for value in values.values())
     is_telling = TELLING.search(key) is not None
     is_long = any(names[run_id] in value or len(value) > LONG_CHARS for run_id, value in values.items())
     is_path = not is_telling and any("/" in value for value in values.values())  # a model name has the form org/model
@@ -176,12 +158,11 @@ def _rank(key: str, configs: Mapping[str, Mapping[str, str]], names: Mapping[str
     return Rank(is_name, distinct == 1, not is_telling, len(configs) - len(values), is_text, len(key), key)
 
 
-def _is_number(text: str) -> bool:
+def _number(text: str) -> float | None:
     try:
-        float(text)
+        return float(text)
     except ValueError:
-        return False
-    return True
+        return None
 
 
 class ConfigRow(Struct, frozen=True):
@@ -219,10 +200,7 @@ def config_table(
     limit: int | None = None,
     max_s: float = MAX_S,
 ) -> ConfigTable:
-    """Compare the configurations of runs. `find` is a part of a key or of a value, in any case.
-
-    The keys that differ come first, the most telling one at the top; the others keep the order of their files.
-    """
+    """Compare configurations: the keys that differ first. `find` is a part of a key or of a value, in any case."""
     began, configs, read = time.monotonic(), dict[str, dict[str, str]](), 0
     for run in runs:
         if time.monotonic() - began > max_s:
@@ -235,7 +213,11 @@ def config_table(
     different = set(differing)
     order = [*differing, *(key for key in keys if key not in different)] if all_keys else differing
     needle = find.strip().casefold()
-    matches = [key for key in order if not needle or _matches(key, needle, known)]
+    matches = [
+        key
+        for key in order
+        if needle in key.casefold() or any(needle in values.get(key, "").casefold() for values in known.values())
+    ]
     page = matches[offset : None if limit is None else offset + limit]
     rows = [ConfigRow(key, key in different, [configs.get(run.id, {}).get(key) for run in runs]) for key in page]
     without = [run_id for run_id, values in configs.items() if not values]
@@ -244,27 +226,17 @@ def config_table(
     )
 
 
-def _matches(key: str, needle: str, configs: Mapping[str, Mapping[str, str]]) -> bool:
-    return needle in key.casefold() or any(needle in values.get(key, "").casefold() for values in configs.values())
-
-
 def run_groups(runs: Sequence[OpenRun], key: str) -> dict[str | None, list[OpenRun]]:
-    """Divide runs by the value of a key of their configurations: in ascending order, runs without the key last (None).
-
-    Raises `BadQuery` for a key that none of them has.
-    """
+    """Divide runs by the value of a key of their configurations, in order; None is last. Raises `BadQuery`."""
     by_value: dict[str | None, list[OpenRun]] = {}
     for run in runs:
         by_value.setdefault(flat(config(run), WHOLE).get(key), []).append(run)
     if by_value.keys() <= {None}:
         raise BadQuery(f"none of the runs has {key!r} in its configuration")
-    return {value: by_value[value] for value in sorted(by_value, key=_order)}
+    numbers = {value: _number(value or "") for value in by_value}
 
+    def order(value: str | None) -> tuple[bool, bool, float, str]:
+        number = numbers[value]
+        return value is None, number is None, number or 0.0, value or ""
 
-def _order(value: str | None) -> tuple[bool, bool, float, str]:
-    """Numbers come first, by size, then other texts, then runs without a value."""
-    try:
-        number = float(value or "")
-    except ValueError:
-        return value is None, True, 0.0, value or ""
-    return False, False, number, value or ""
+    return {value: by_value[value] for value in sorted(by_value, key=order)}

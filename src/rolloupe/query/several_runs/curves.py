@@ -17,19 +17,16 @@ from rolloupe.errors import BadQuery, NotFound
 from rolloupe.formats.reading.files import listing_once
 from rolloupe.index import OpenRun
 from rolloupe.lru import Lru
-from rolloupe.query.curves.arithmetic import average
 from rolloupe.query.curves.catalogue import CurveEntry, curve_catalogue
-from rolloupe.query.curves.curve import Range, check_curve, check_range, curve, cut, whole_curve
+from rolloupe.query.curves.curve import Range, average, check_curve, check_range, curve, cut, whole_curve
 from rolloupe.query.curves.records import Curve, CurveQuery, Floats, Ints
 from rolloupe.query.run.trainer_metrics import trainer_version
 
 T = TypeVar("T")
 
 MAX_S = 3.0
-KEPT = 20_000
-"""Answers about a metric of a run to cache."""
-KEPT_ENTRIES = 200_000
-"""Entries of catalogues to cache."""
+KEPT = 20_000  # answers about a metric of a run to cache
+KEPT_ENTRIES = 200_000  # entries of catalogues to cache
 
 
 class ValueAt(NamedTuple):
@@ -86,13 +83,14 @@ def _computed(run: OpenRun, query: CurveQuery) -> MetricValues:
 
 
 def runs_catalogue(runs: Sequence[OpenRun], *, max_s: float = MAX_S) -> tuple[dict[CurveEntry, int], int]:
-    """Return the curves that any run has, each with the number of runs that have it, and the number of runs left.
+    """Return the curves that any run has, with the number of runs that have each, and the number of runs left."""
 
-    They are in the order of the catalogues. Curves of samples are those of the first split of each run.
-    """
+    def without_split(entry: CurveEntry) -> CurveEntry:
+        query = entry.query  # an evaluation is a split itself, other curves are those of the first split
+        return entry._replace(query=replace(query, source=query.source if query.kind == "eval" else ""))
 
     def of_run(run: OpenRun) -> list[CurveEntry]:
-        return _catalogues.get_or_make(_state_of(run), lambda: list(map(_without_split, curve_catalogue(run))), len)
+        return _catalogues.get_or_make(_state_of(run), lambda: list(map(without_split, curve_catalogue(run))), len)
 
     by_run, left = _in_time(runs, of_run, max_s)
     entries: dict[CurveQuery, CurveEntry] = {}
@@ -102,13 +100,6 @@ def runs_catalogue(runs: Sequence[OpenRun], *, max_s: float = MAX_S) -> tuple[di
             entries.setdefault(entry.query, entry)
             count[entry.query] += 1
     return {entry: count[query] for query, entry in entries.items()}, left
-
-
-def _without_split(entry: CurveEntry) -> CurveEntry:
-    """The entry for any run: an evaluation is a split itself, other curves are those of the first split."""
-    query = entry.query
-    source = query.source if query.kind == "eval" else ""
-    return entry._replace(query=replace(query, source=source))
 
 
 def _state_of(run: OpenRun) -> tuple[str, ...]:
@@ -139,8 +130,7 @@ class GroupCurve(NamedTuple):
     std: Floats
     low: Floats
     high: Floats
-    counts: Ints
-    """The number of runs with a value at each step."""
+    counts: Ints  # the number of runs with a value at each step
 
 
 def group_curve(
@@ -197,7 +187,6 @@ def _whole_curves(runs: Sequence[OpenRun], query: CurveQuery) -> list[Curve]:
 
 
 def _by_step(curves: Sequence[Curve], steps: Ints, of: Callable[[Curve], Floats | None]) -> Floats:
-    """The values of the curves at all steps, a row each; NaN at a step that a curve lacks."""
     table = np.full((len(curves), len(steps)), np.nan)
     for row, whole in zip(table, curves, strict=True):
         row[np.searchsorted(steps, whole.steps)] = of(whole)

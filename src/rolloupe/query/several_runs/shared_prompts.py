@@ -9,51 +9,44 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from rolloupe.errors import BadQuery, NotFound
-from rolloupe.index import OpenRun
+from rolloupe.index import OpenRun, Piece, Snapshot
 from rolloupe.model import Real
 from rolloupe.query.engine import database
-from rolloupe.query.engine.caches import AnswerCache
+from rolloupe.query.engine.caches import AnswerCache, bytes_of
 from rolloupe.query.engine.compile import FILE_ORDER, discard_overlay
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import hash_of_word, is_asked, prompt_word
 from rolloupe.query.engine.relation import mean_of
-from rolloupe.query.samples.rows import KEY, ORDER, keyed_values
+from rolloupe.query.samples.rows import KEY, ORDER, keyed_values, prompt_texts
 from rolloupe.questions import PromptSampleQuery
 
-MOST_PROMPTS = 200_000
-"""Maximum number of prompts of a run at a step, in the order of their files."""
+MOST_PROMPTS = 200_000  # maximum number of prompts of a run at a step, in the order of their files
 MOST_SAMPLES = 1000
-KEPT_BYTES = 64 * 2**20
 PROMPT_SORTS = ("difference", "order")
 
 
 class PromptInRuns(NamedTuple):
     """A prompt; `samples`, `discarded` and `means` have an entry for each run, 0 and None without the prompt."""
 
-    name: str
-    """The hash of the prompt, as addresses write it."""
+    name: str  # the hash of the prompt, as addresses write it
     prompt: str
     samples: list[int]
     discarded: list[int]
-    means: list[float | None]
-    """Mean of the finite rewards."""
+    means: list[float | None]  # mean of the finite rewards
 
 
 class SharedPrompts(NamedTuple):
     """A page of the `total` prompts that at least two of the runs answered at a step."""
 
-    prompts_of: list[int]
-    """The number of prompts of each run at the step."""
+    prompts_of: list[int]  # the number of prompts of each run at the step
     total: int
     offset: int
     prompts: list[PromptInRuns]
-    is_cut: bool
-    """True if a run has more prompts at the step than are compared."""
+    is_cut: bool  # true if a run has more prompts at the step than are compared
 
 
 class PromptSample(Struct, frozen=True):
@@ -83,12 +76,8 @@ class _Counts(NamedTuple):
     discarded: NDArray[np.int64]
     means: NDArray[np.float64]
 
-    @property
-    def nbytes(self) -> int:
-        return sum(column.nbytes for column in self)
 
-
-_cache: AnswerCache[_Counts] = AnswerCache(KEPT_BYTES, lambda counts: counts.nbytes)
+kept_counts: AnswerCache[_Counts] = AnswerCache(64 * 2**20, bytes_of)
 
 COUNTS = f"""
 SELECT prompt_hash, count(*), count(*) FILTER (discarded <> ''), {mean_of("reward")}
@@ -109,11 +98,8 @@ def shared_prompts(
         raise BadQuery(f"sort={sort[:40]!r} is not one of {', '.join(PROMPT_SORTS)}")
     counts = [_counts(run, split, step) for run in runs]
     is_cut = any(len(own.names) > MOST_PROMPTS for own in counts)
-    names, first, runs_with = np.unique(
-        np.concatenate([own.names for own in counts]) if counts else np.zeros(0, np.int64),
-        return_index=True,
-        return_counts=True,
-    )
+    every = np.concatenate([np.zeros(0, np.int64), *(own.names for own in counts)])
+    names, first, runs_with = np.unique(every, return_index=True, return_counts=True)
     shared = names[runs_with > 1][np.argsort(first[runs_with > 1], kind="stable")]
     means = np.full((len(runs), len(shared)), np.nan)
     samples, discarded = np.zeros(means.shape, np.int64), np.zeros(means.shape, np.int64)
@@ -121,7 +107,12 @@ def shared_prompts(
         _, here, own = np.intersect1d(shared, own_counts.names, return_indices=True)
         means[number, here], samples[number, here] = own_counts.means[own], own_counts.samples[own]
         discarded[number, here] = own_counts.discarded[own]
-    order = _order(means) if sort == "difference" else np.arange(len(shared))
+    order = np.arange(len(shared))
+    if sort == "difference":  # those without two means last
+        low, high = np.fmin.reduce(means, initial=np.inf), np.fmax.reduce(means, initial=-np.inf)
+        with np.errstate(invalid="ignore", over="ignore"):
+            distance = np.where(np.isfinite(means).sum(axis=0) > 1, high - low, -1.0)
+        order = np.argsort(-distance, kind="stable")
     page = order[offset : offset + limit]
     texts = _texts(runs, split, step, shared[page], samples[:, page])
     prompts = [
@@ -137,37 +128,25 @@ def shared_prompts(
     return SharedPrompts([len(own.names) for own in counts], len(shared), offset, prompts, is_cut)
 
 
-def _order(means: NDArray[np.float64]) -> NDArray[np.intp]:
-    """The prompts by the distance between their means, the greatest first; those without two means last."""
-    low, high = np.fmin.reduce(means, initial=np.inf), np.fmax.reduce(means, initial=-np.inf)
-    with np.errstate(invalid="ignore", over="ignore"):
-        distance = np.where(np.isfinite(means).sum(axis=0) > 1, high - low, -1.0)
-    return np.argsort(-distance, kind="stable")
-
-
-def _splits(run: OpenRun, split: str, step: int) -> list[str]:
-    return sorted({name for name, number in run.snapshot().pieces if number == step and is_asked(name, split)})
+def _pieces(snapshot: Snapshot, split: str, step: int) -> tuple[list[str], list[Piece]]:
+    """Return the splits that have a step, and the pieces that hold it."""
+    names = sorted({name for name, number in snapshot.pieces if number == step and is_asked(name, split)})
+    return names, snapshot.of((name, step) for name in names)
 
 
 def _counts(run: OpenRun, split: str, step: int) -> _Counts:
     snapshot = run.snapshot()
 
     def make() -> _Counts:
-        names = _splits(run, split, step)
-        pieces = snapshot.holding(names, step, step) if names else []
+        names, pieces = _pieces(snapshot, split, step)
         if not pieces:
             none = np.zeros(0, np.int64)
             return _Counts(none, none, none, np.zeros(0))
         table = database.table(run, Question(pieces, COUNTS, [names, step], overlay=discard_overlay(snapshot)))
-        names_of, samples, discarded, means = (column.combine_chunks() for column in table.columns)
-        return _Counts(
-            names_of.to_numpy(zero_copy_only=False),
-            samples.to_numpy(zero_copy_only=False),
-            discarded.to_numpy(zero_copy_only=False),
-            means.fill_null(np.nan).to_numpy(zero_copy_only=False),
-        )
+        hashes, samples, discarded, means = (column.to_numpy() for column in table.columns)
+        return _Counts(hashes, samples, discarded, means)
 
-    return _cache.get(run, snapshot, (split, step), make)
+    return kept_counts.get(run, snapshot, (split, step), make)
 
 
 def _texts(
@@ -176,22 +155,16 @@ def _texts(
     """The starts of some prompts, each from the first run that has it."""
     texts: dict[int, str] = {}
     owner = np.argmax(samples > 0, axis=0) if len(names) else np.zeros(0, np.int64)
-    sql = """SELECT prompt_hash, any_value(prompt_preview) FROM rows SEMI JOIN wanted USING (prompt_hash)
-        WHERE step = ? GROUP BY prompt_hash"""
     for number in dict.fromkeys(owner.tolist()):
         run = runs[number]
-        pieces = run.snapshot().holding(_splits(run, split, step), step, step)
-        wanted = pa.table({"prompt_hash": names[owner == number]})
-        if pieces:
-            texts.update(database.ask(run, Question(pieces, sql, [step], tables={"wanted": wanted})))
+        texts |= prompt_texts(run, _pieces(run.snapshot(), split, step)[1], names[owner == number])
     return texts
 
 
 def prompt_samples(run: OpenRun, asked: PromptSampleQuery) -> PromptSamples:
     """Return the samples of a prompt at a step, at most `MOST_SAMPLES`. Raises `NotFound` without any."""
     snapshot, split, step, prompt = run.snapshot(), asked.split, asked.step, asked.prompt
-    names = _splits(run, split, step)
-    pieces = snapshot.holding(names, step, step) if names else []
+    names, pieces = _pieces(snapshot, split, step)
     prompt_hash = hash_of_word(prompt)
     sql = f"""
     SELECT (row_number() OVER (ORDER BY {FILE_ORDER})) - 1 AS nth, {", ".join((*KEY, *ORDER))}, reward, advantage,

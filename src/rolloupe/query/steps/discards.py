@@ -14,8 +14,7 @@ from rolloupe.query.engine.names import is_asked
 from rolloupe.query.records import Discards
 from rolloupe.questions import DiscardQuery
 
-KEPT = 1_000_000
-"""Number of counts of steps and reasons to cache."""
+KEPT = 1_000_000  # number of counts of steps and reasons to cache
 
 COUNTED = """
 SELECT split, step, discarded, count(*), count(DISTINCT grp),
@@ -27,10 +26,7 @@ _cache: AnswerCache[list[Discards]] = AnswerCache(KEPT, len)
 
 
 def discards(run: OpenRun, split: str | None = None) -> list[Discards]:
-    """Counts of discarded samples by split, step and reason; of all splits or of one. Empty if all were trained on.
-
-    `eval` covers all evaluations, with the same step and reason counted together.
-    """
+    """Return counts of discarded samples by split, step and reason; `eval` covers all evaluations together."""
     counts: dict[tuple[str, int, str], Discards] = {}
     for discard in _all(run):
         if is_asked(discard.split, split):
@@ -57,14 +53,10 @@ class RunDiscards(Struct, frozen=True, kw_only=True):
 
 def discards_answer(run: OpenRun, asked: DiscardQuery) -> RunDiscards:
     """Return the discarded samples of a split, in columns."""
-    counts = discards(run, asked.split)
+    columns = list(zip(*discards(run, asked.split), strict=True)) or [()] * 6
+    _, steps, reasons, samples, groups, unfinished = map(list, columns)
     return RunDiscards(
-        split=asked.split,
-        reasons=[count.reason for count in counts],
-        steps=[count.step for count in counts],
-        samples=[count.samples for count in counts],
-        groups=[count.groups for count in counts],
-        unfinished=[count.unfinished for count in counts],
+        split=asked.split, reasons=reasons, steps=steps, samples=samples, groups=groups, unfinished=unfinished
     )
 
 
@@ -80,10 +72,7 @@ def discarded_by_step(run: OpenRun) -> dict[StepKey, int]:
 
 
 def discarded_among(run: OpenRun, split: str, step_min: int | None, step_max: int | None) -> str:
-    """Say in a sentence how many samples of some steps of a split were discarded; empty if none.
-
-    Figures of what the model wrote count these samples, too; those of the update do not.
-    """
+    """Say in a sentence how many samples of some steps were discarded and count as well; empty for none."""
     low, high = -math.inf if step_min is None else step_min, math.inf if step_max is None else step_max
     by_step, steps = discarded_by_step(run), run.snapshot().steps
     inside = [key for key in steps if is_asked(key[0], split) and low <= key[1] <= high]
@@ -96,10 +85,5 @@ def _all(run: OpenRun) -> list[Discards]:
     snapshot = run.snapshot()
     if not snapshot.has_discarded:
         return []
-    pieces = snapshot.holding()
-    question = Question(pieces, COUNTED, overlay=discard_overlay(snapshot))
-
-    def count() -> list[Discards]:
-        return [Discards(*counts) for counts in database.ask(run, question)] if pieces else []
-
-    return _cache.get(run, snapshot, None, count)
+    question = Question(snapshot.holding(), COUNTED, overlay=discard_overlay(snapshot))
+    return _cache.get(run, snapshot, None, lambda: [Discards(*counts) for counts in database.ask(run, question)])

@@ -18,8 +18,7 @@ from rolloupe.query.steps.moments import NONE, TrainedColumn, by_step, stats_of,
 REWARD = ColumnRef("fixed", "reward")
 
 MEANS = ("reward", "response_tokens", "response_chars")
-MOST_SPLITS = 20_000
-"""Number of splits whose newest means are cached."""
+MOST_SPLITS = 20_000  # number of splits whose newest means are cached
 
 
 class DatasetSummary(NamedTuple):
@@ -27,8 +26,7 @@ class DatasetSummary(NamedTuple):
 
     name: str
     samples: int
-    reward: float | None
-    """The mean of the finite rewards of trained samples; None without one."""
+    reward: float | None  # the mean of the finite rewards of trained samples; None without one
 
 
 class Newest(NamedTuple):
@@ -83,25 +81,21 @@ def first_split(run: OpenRun) -> str:
 
 
 def _counted_groups(run: OpenRun, step_stats: list[StepStats]) -> dict[StepKey, int]:
-    """Distinct groups of steps in several segments, whose own counts do not add up."""
+    """Count the distinct groups of steps in several segments, whose own counts do not add up."""
     counts: dict[StepKey, int] = defaultdict(int)
     by_split: dict[str, list[int]] = defaultdict(list)
     for stats in step_stats:
         by_split[stats.split].append(stats.step)
     for split, numbers in by_split.items():
-        pieces = run.snapshot().holding([split], min(numbers), max(numbers))
+        low, high = min(numbers), max(numbers)
         sql = "SELECT step, count(DISTINCT grp) FROM rows WHERE split = ? AND step BETWEEN ? AND ? GROUP BY step"
-        if pieces:
-            for step, count in database.ask(run, Question(pieces, sql, [split, min(numbers), max(numbers)])):
-                counts[split, step] = count
+        question = Question(run.snapshot().holding([split], low, high), sql, [split, low, high])
+        counts.update({(split, step): count for step, count in database.ask(run, question)})
     return counts
 
 
 def steps(run: OpenRun, split: str) -> list[StepSummary]:
-    """The steps of a split, ascending; for `eval` those of all evaluations, their samples together.
-
-    Raises `NotFound`, which lists the known splits.
-    """
+    """Return the steps of a split, ascending; of `eval`, those of all evaluations together. Raises `NotFound`."""
     snapshot = run.snapshot()
     trained = TrainedColumn(run, snapshot, REWARD)
     summaries = []
@@ -127,10 +121,7 @@ FROM own WHERE {{}} GROUP BY grp ORDER BY min(lead)
 
 
 def groups(run: OpenRun, split: str, step: int, *, trained: bool | None = None) -> list[GroupSummary]:
-    """The groups of a step in order of their first sample. Raises `NotFound` for a step without samples.
-
-    `trained` as in `SampleQuery`: a step without such samples has no groups.
-    """
+    """Return the groups of a step in order of their first sample. Raises `NotFound` for a step without samples."""
     snapshot = run.snapshot()
     pieces = snapshot.holding([split], step, step)
     if not pieces:
@@ -151,8 +142,6 @@ def datasets(run: OpenRun, split: str) -> list[DatasetSummary]:
     snapshot = run.snapshot()
     names = sorted({name for name, _ in snapshot.steps if is_asked(name, split)})
     pieces = snapshot.holding(names) if names else []
-    if not pieces:
-        return []
     reward, rows = trained_column(run, snapshot, "reward", beside=["env"])
     is_counted = f"discarded = '' AND isfinite({reward})"
     sql = f"""
@@ -174,13 +163,12 @@ _newest = AnswerCache[dict[str, Newest]](MOST_SPLITS, len)
 def newest(run: OpenRun) -> dict[str, Newest]:
     """The newest means of each split. If annotations decide, only those of the first split, at its last step."""
     snapshot = run.snapshot()
-    is_overridden = snapshot.annotates_discarded or is_annotated(snapshot, MEANS)
-    return _newest.get(
-        run, snapshot, "newest", lambda: _annotated_means(run, snapshot) if is_overridden else _means(snapshot)
-    )
+    return _newest.get(run, snapshot, "newest", lambda: _means(run, snapshot))
 
 
-def _means(snapshot: Snapshot) -> dict[str, Newest]:
+def _means(run: OpenRun, snapshot: Snapshot) -> dict[str, Newest]:
+    if snapshot.annotates_discarded or is_annotated(snapshot, MEANS):
+        return _annotated_means(run, snapshot)
     means_by_split: dict[str, dict[str, tuple[int, float]]] = {}
     for stats in snapshot.steps.values():
         means = means_by_split.setdefault(stats.split, {})

@@ -13,13 +13,18 @@ from numpy.typing import NDArray
 from rolloupe import tokens
 from rolloupe.errors import BadQuery
 from rolloupe.model import RunLoss, Sample
-from rolloupe.query.tokens.spans import Places, TokenSpans, prompt_length, spans_of
-from rolloupe.query.tokens.token_strings import Spelling, spelling_of, texts_of_tokens
+from rolloupe.query.tokens.token_strings import (
+    Places,
+    Spelling,
+    TokenSpans,
+    prompt_length,
+    spans_of,
+    spelling_of,
+    texts_of_tokens,
+)
 from rolloupe.tokens import Flags, Origin, SampleSeries, token_count, trained
 
-USUAL_UPDATE = "ppo"
-"""The rule of a run whose configuration names none that its samples suffice for."""
-
+USUAL_UPDATE = "ppo"  # the rule of a run whose configuration names none that its samples suffice for
 ASSISTANT, PROMPT = "assistant", "prompt"
 
 OWN = ("id", "text", "role", "mask", "top_logprobs")
@@ -39,10 +44,7 @@ def usual_update(names: Sequence[str], loss: RunLoss | None = None) -> str | Non
 
 
 def update_names(series: Sequence[SampleSeries], loss: RunLoss | None = None) -> list[str]:
-    """Return the rules of updates that these series suffice for, by name, the run's own first, then recorded flags.
-
-    Where all logprobs are those of one policy, every ratio is 1 and all other rules are the same.
-    """
+    """Return the rules that these series suffice for, the run's own first; one rule for the logprobs of one policy."""
     inputs = tokens.loss_inputs(series)
     if inputs is None:
         return []
@@ -58,27 +60,20 @@ class TokenPage(NamedTuple):
     total: int
     start: int
     stop: int
-    ids: NDArray[np.int64] | None
-    """None if the record holds no ids."""
+    ids: NDArray[np.int64] | None  # none if the record holds no ids; -1 beyond the last one
     strings: Sequence[str] | None
     """The token strings of the response; empty for the tokens before it. None if the record holds none."""
     spans: TokenSpans
-    series: dict[str, tokens.Floats]
-    """By name: recorded, derived, differences; NaN for a token without a value."""
-    origins: dict[str, Origin]
-    """Where each series comes from."""
+    series: dict[str, tokens.Floats]  # by name: recorded, derived, differences; NaN for a token without a value
+    origins: dict[str, Origin]  # where each series comes from
     rules: list[tuple[tokens.MaskRule, str]]
     """The rules of masks that the series suffice for, and the series that each compares."""
-    updates: list[str]
-    """The rules of updates that they suffice for."""
-    spelling: Spelling = "plain"
-    """How the record writes the strings of the whole sample."""
-    has_alternatives: bool = False
-    """True if the record holds alternatives of the sample's tokens."""
+    updates: list[str]  # the rules of updates that they suffice for
+    spelling: Spelling = "plain"  # how the record writes the strings of the whole sample
+    has_alternatives: bool = False  # true if the record holds alternatives of the sample's tokens
     partial: Mapping[int, bytes] = MappingProxyType({})
     """The bytes of the ids that are a part of a character, where a tokenizer made the strings."""
-    loss: RunLoss | None = None
-    """The loss of the run, whose rules come first."""
+    loss: RunLoss | None = None  # the loss of the run, whose rules come first
 
 
 def token_page(sample: Sample, start: int = 0, count: int | None = None, loss: RunLoss | None = None) -> TokenPage:
@@ -89,11 +84,15 @@ def token_page(sample: Sample, start: int = 0, count: int | None = None, loss: R
     stop = total if count is None else min(total, start + count)
     series = series_of(sample, total)
     mask = tokens.trained({each.name: each.values for each in series}) if series else None
+    ids = np.full(stop - start, -1, np.int64) if sample.token_ids else None
+    if ids is not None:
+        own = sample.token_ids[start:stop]
+        ids[: len(own)] = own
     return TokenPage(
         total=total,
         start=start,
         stop=stop,
-        ids=_padded(sample.token_ids, start, stop) if sample.token_ids else None,
+        ids=ids,
         strings=_strings(sample.token_strings, total, start, stop) if sample.token_strings else None,
         spans=spans_of(sample, total, mask).within(start, stop),
         series={each.name: each.values[start:stop] for each in series},
@@ -105,14 +104,6 @@ def token_page(sample: Sample, start: int = 0, count: int | None = None, loss: R
         partial=sample.partial_tokens,
         loss=loss,
     )
-
-
-def _padded(ids: Sequence[int], start: int, stop: int) -> NDArray[np.int64]:
-    """Ids of a range; -1 beyond the last one."""
-    values = np.full(stop - start, -1, dtype=np.int64)
-    part = ids[start:stop]
-    values[: len(part)] = part
-    return values
 
 
 def _strings(strings: Sequence[str], total: int, start: int, stop: int) -> list[str]:
@@ -145,7 +136,6 @@ def token_table(sample: Sample) -> pa.Table:
 
 
 def _alternatives(sample: Sample, total: int) -> pa.Array:
-    """Those of the last tokens."""
     texts: list[str | None] = [None] * (total - len(sample.top_logprobs))
     for alternatives in sample.top_logprobs:
         named = [{"text": _encodable(text), "logprob": logprob} for text, logprob in alternatives]
@@ -178,24 +168,17 @@ class Alternative(Struct, frozen=True):
 
 
 def token_alternatives(sample: Sample, token: int) -> list[Alternative]:
-    """Return the recorded alternatives of a token, in the order of the record. Raises `BadQuery` if it lacks the token.
-
-    The chosen one has the string of the token or, if the record has no strings, its id.
-    """
+    """Return the recorded alternatives of a token, in order. Raises `BadQuery` for a token that the sample lacks."""
     total = token_count(sample)
     if not 0 <= token < total:
         raise BadQuery(f"sample {sample.key} has {total:,} tokens: token={token} lies outside of them")
     place = token - (total - len(sample.top_logprobs))
     recorded = sample.top_logprobs[place] if place >= 0 else []
     texts = [text for text, _ in recorded]
-    own = _own_text(sample, token, total)
+    strings, ids, own = sample.token_strings, sample.token_ids, None
+    if not strings or sample.is_decoded:
+        own = str(ids[token]) if token < len(ids) else None
+    elif token >= total - len(strings):
+        own = strings[token - total]
     chosen = texts.index(own) if own in texts else -1
     return [Alternative(text, logprob, number == chosen) for number, (text, logprob) in enumerate(recorded)]
-
-
-def _own_text(sample: Sample, token: int, total: int) -> str | None:
-    strings, ids = sample.token_strings, sample.token_ids
-    if strings and not sample.is_decoded:
-        place = token - (total - len(strings))
-        return strings[place] if place >= 0 else None
-    return str(ids[token]) if token < len(ids) else None

@@ -17,23 +17,13 @@ from rolloupe.query.records import ExtremeToken, StepSeries
 from rolloupe.query.sample.stream import whole
 from rolloupe.query.samples.rows import KEY, ORDER, keyed_values
 from rolloupe.query.steps.discards import discarded_by_step
-from rolloupe.query.steps.moments import stats_of
-from rolloupe.query.steps.token_points import annotated_steps
+from rolloupe.query.steps.moments import annotated_steps, stats_of
 
-Place = tuple[str, int, str]
-"""Source, first byte and part: they identify a row of the index."""
-
-MASK = "loss_mask"
-"""Marks the tokens that count; it is not a series with extremes."""
-
-WITHOUT = 256
-"""After this many samples without a series, the step counts as having none."""
-
-AT_ONCE = 1_000
-"""Number of samples to hold before dropping all but the most extreme."""
-
-KEPT_SERIES = 4_000
-"""Number of cached token series of steps whose samples had to be read."""
+Place = tuple[str, int, str]  # Source, first byte and part: they identify a row of the index
+MASK = "loss_mask"  # marks the tokens that count; it is not a series with extremes
+WITHOUT = 256  # after this many samples without a series, the step counts as having none
+AT_ONCE = 1_000  # number of samples to hold before dropping all but the most extreme
+KEPT_SERIES = 4_000  # number of cached token series of steps whose samples had to be read
 
 ROWS = f"""
 SELECT (row_number() OVER ()) - 1 AS nth, {", ".join((*KEY, *ORDER))}
@@ -44,7 +34,7 @@ _cache: AnswerCache[list[StepSeries]] = AnswerCache(KEPT_SERIES, len)
 
 
 def token_series(run: OpenRun, split: str, step: int) -> list[StepSeries]:
-    """Every token series of a step, over its trained samples. Raises `NotFound` for a step without samples.
+    """Return every token series of a step, over its trained samples. Raises `NotFound` for a step without samples.
 
     If a format has its series in whole samples alone, or annotations say which samples were trained on, all samples of
     the step are read, once until the run changes; this raises `SourceChanged` if a file was rewritten meanwhile.
@@ -53,23 +43,19 @@ def token_series(run: OpenRun, split: str, step: int) -> list[StepSeries]:
     stats = snapshot.steps.get(key)
     if stats is None:
         raise NotFound(f"no samples at step {step} of split {split!r} in run {run.id!r}")
-    if (not stats.series and run.format.series_in_samples) or _is_annotated(run, snapshot, key):
+    is_read = not stats.series and run.format.series_in_samples
+    if snapshot.annotates_discarded and not is_read:  # annotations may change which samples of the step count
+        own = sum(stats.discarded.values())
+        is_read = discarded_by_step(run).get(key, 0) != own or key in annotated_steps(run, snapshot)
+    if is_read:
         return _cache.get(run, snapshot, key, lambda: of_samples(whole(run, split, step)))
     extremes = {name: extreme_tokens(snapshot, key, name) for name in stats.series}
     keys = _keys(run, snapshot, key, [extreme for pair in extremes.values() for side in pair for extreme in side])
-    result = []
-    for name, (low, high) in extremes.items():
-        moments = stats.series[name].moments
-        result.append(StepSeries(name, stats_of(moments, moments.count), _tokens(low, keys), _tokens(high, keys)))
-    return result
-
-
-def _is_annotated(run: OpenRun, snapshot: Snapshot, key: StepKey) -> bool:
-    """True if annotations change which samples of a step count."""
-    if not snapshot.annotates_discarded:
-        return False
-    own = sum(snapshot.steps[key].discarded.values())
-    return discarded_by_step(run).get(key, 0) != own or key in annotated_steps(run, snapshot)
+    moments = {name: stats.series[name].moments for name in extremes}
+    return [
+        StepSeries(name, stats_of(moments[name], moments[name].count), _tokens(low, keys), _tokens(high, keys))
+        for name, (low, high) in extremes.items()
+    ]
 
 
 def _keys(run: OpenRun, snapshot: Snapshot, key: StepKey, extremes: list[Extreme]) -> dict[Place, SampleKey]:
@@ -132,10 +118,7 @@ class _Series:
 
 
 def of_samples(samples: Iterable[Sample]) -> list[StepSeries]:
-    """The token series of the trained samples, by their first appearance. Holds one sample at a time.
-
-    Empty if the first samples have none: a run of plain text is not read to its end.
-    """
+    """Return the token series of the trained samples, one in memory at a time; none if the first samples have none."""
     series_by_name: dict[str, _Series] = defaultdict(_Series)
     for number, sample in enumerate(samples):
         if number == WITHOUT and not series_by_name:

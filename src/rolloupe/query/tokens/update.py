@@ -15,8 +15,7 @@ from rolloupe.errors import BadQuery
 from rolloupe.index.token_stats.series import EDGES
 from rolloupe.model import Aggregation, RunLoss, Sample, SampleKey
 from rolloupe.query.tokens.page import roles_of, series_of
-from rolloupe.query.tokens.spans import spans_of
-from rolloupe.query.tokens.token_strings import texts_of_tokens
+from rolloupe.query.tokens.token_strings import spans_of, texts_of_tokens
 from rolloupe.tokens import token_count
 
 T = TypeVar("T")
@@ -25,11 +24,8 @@ UNTRAINED, UP, DOWN, NOTHING, TAKEN_OUT, UNKNOWN = range(6)
 """Effects of a step on a token: outside the loss, pushed up, pushed down, advantage 0, taken out by the rule, or
 unknown, because its coefficient is NaN."""
 
-MOST_STRINGS = 50
-"""Token strings with a share of their own; of the others only the sum is kept."""
-
-MOST_NAMES = 2**19
-"""Names with sums: more than any vocabulary has token strings."""
+MOST_STRINGS = 50  # token strings with a share of their own; of the others only the sum is kept
+MOST_NAMES = 2**19  # names with sums: more than any vocabulary has token strings
 
 
 class MassShares(NamedTuple):
@@ -43,16 +39,12 @@ class MassShares(NamedTuple):
 class UpdateMass(NamedTuple):
     """Sums of the absolute coefficients of some tokens."""
 
-    tokens: int = 0
-    """Trained tokens."""
+    tokens: int = 0  # trained tokens
     up: float = 0.0
     down: float = 0.0
-    taken_out: int = 0
-    """Tokens that the rule takes out."""
-    lost: float = 0.0
-    """The sum that those would have contributed."""
-    unmoved: int = 0
-    """Tokens with an advantage of 0."""
+    taken_out: int = 0  # tokens that the rule takes out
+    lost: float = 0.0  # the sum that those would have contributed
+    unmoved: int = 0  # tokens with an advantage of 0
     uncounted: int = 0
     """Tokens whose coefficient, or whose lost one, is unknown, infinite or above 1e290: it is in no sum."""
 
@@ -70,16 +62,12 @@ class UpdateMass(NamedTuple):
 class TokenUpdate(NamedTuple):
     """The update of one sample; the arrays have the shape (T,)."""
 
-    coefficients: tokens.Floats
-    """`g` of `rolloupe.tokens.update`; NaN where an input is missing."""
-    effects: NDArray[np.int32]
-    """One of `UNTRAINED`, `UP`, `DOWN`, `NOTHING`, `TAKEN_OUT`, `UNKNOWN` for each token."""
+    coefficients: tokens.Floats  # `g` of `rolloupe.tokens.update`; NaN where an input is missing
+    effects: NDArray[np.int32]  # one of `UNTRAINED`, `UP`, `DOWN`, `NOTHING`, `TAKEN_OUT`, `UNKNOWN` for each token
     whole: UpdateMass
     by_role: dict[str, UpdateMass]
-    by_string: dict[str, UpdateMass]
-    """By token string, or by id where the record has no strings; those that push most."""
-    by_position: dict[int, UpdateMass]
-    """See `GroupedUpdate`."""
+    by_string: dict[str, UpdateMass]  # by token string, or by id where the record has no strings; those that push most
+    by_position: dict[int, UpdateMass]  # see `GroupedUpdate`
 
 
 class UpdateChoice(NamedTuple):
@@ -126,8 +114,7 @@ class Names(NamedTuple):
     """A name for each token."""
 
     known: Sequence[str]
-    numbers: NDArray[np.int32]
-    """The place of each token's name in `known`, shape (T,)."""
+    numbers: NDArray[np.int32]  # the place of each token's name in `known`, shape (T,)
 
 
 class UpdateInputs(NamedTuple):
@@ -147,13 +134,17 @@ class UpdateInputs(NamedTuple):
 
 
 def update_inputs(samples: Iterable[Sample]) -> Iterator[UpdateInputs | str]:
-    """Yield the inputs of the update of each sample, of the tokens in its loss, or why the sample is left out.
-
-    Discarded samples are left out, for the step does nothing to them.
-    """
+    """Yield the inputs of the update of each sample, of the tokens in its loss, or why the sample is left out."""
     for sample in samples:
         inputs = "discarded" if sample.row.discarded else _inputs_of(sample)
-        yield inputs if isinstance(inputs, str) else _in_loss(inputs)
+        if isinstance(inputs, str):
+            yield inputs
+            continue
+        key, loss, roles, strings = inputs
+        mask = loss.loss_mask
+        arrays = {field.name: getattr(loss, field.name) for field in fields(loss)}
+        masked: dict[str, Any] = {name: None if array is None else array[mask] for name, array in arrays.items()}
+        yield UpdateInputs(key, tokens.LossInputs(**masked), _masked(roles, mask), _masked(strings, mask))
 
 
 def _inputs_of(sample: Sample) -> UpdateInputs | str:
@@ -164,30 +155,19 @@ def _inputs_of(sample: Sample) -> UpdateInputs | str:
     if loss is None:
         return "no advantage" if any(each.name in tokens.POLICY for each in series) else "no logprobs"
     roles = roles_of(sample, spans_of(sample, total, loss.loss_mask).turn, loss.loss_mask)
-    return UpdateInputs(sample.key, loss, _names(roles.fill_null("")), _names(_array(_strings(sample, total))))
-
-
-def _array(strings: Sequence[str]) -> pa.Array:
-    """Strings as an array. Half of a surrogate pair becomes a question mark."""
+    strings = texts_of_tokens(sample) or list(map(str, sample.token_ids))
+    without = [""] * (total - len(strings))
+    strings = without + strings if sample.token_strings else strings + without
     try:
-        return pa.array(strings, pa.string())
-    except UnicodeEncodeError:
-        return pa.array([string.encode("utf-8", "replace").decode() for string in strings], pa.string())
+        array = pa.array(strings, pa.string())
+    except UnicodeEncodeError:  # half of a surrogate pair becomes a question mark
+        array = pa.array([string.encode("utf-8", "replace").decode() for string in strings], pa.string())
+    return UpdateInputs(sample.key, loss, _names(roles.fill_null("")), _names(array))
 
 
 def _names(names: pa.Array) -> Names:
     encoded = names.dictionary_encode()
     return Names(encoded.dictionary.to_pylist(), encoded.indices.to_numpy())
-
-
-def _in_loss(inputs: UpdateInputs) -> UpdateInputs:
-    """Return the inputs of the tokens under the mask alone."""
-    mask = inputs.loss.loss_mask
-    arrays = {field.name: getattr(inputs.loss, field.name) for field in fields(inputs.loss)}
-    masked: dict[str, Any] = {name: None if array is None else array[mask] for name, array in arrays.items()}
-    return UpdateInputs(
-        inputs.key, tokens.LossInputs(**masked), _masked(inputs.roles, mask), _masked(inputs.strings, mask)
-    )
 
 
 def _masked(names: Names, mask: tokens.Flags) -> Names:
@@ -216,8 +196,7 @@ class _Table(NamedTuple):
 
     coefficients: tokens.Floats
     effects: NDArray[np.int32]
-    columns: tokens.Floats
-    """The summands of each field of `UpdateMass`, shape (fields of `UpdateMass`, T)."""
+    columns: tokens.Floats  # the summands of each field of `UpdateMass`, shape (fields of `UpdateMass`, T)
 
     def by(self, names: Names) -> tokens.Floats:
         """Return the sums by name, shape (fields of `UpdateMass`, names)."""
@@ -272,18 +251,15 @@ class _MassSums:
         if len(numbers) + len(names) <= MOST_NAMES:
             places = np.array([numbers.setdefault(name, len(numbers)) for name in names], np.intp)
         else:
-            places = np.array([self._number(name) for name in names], np.intp)
+            for name in names:
+                if len(numbers) < MOST_NAMES:
+                    numbers.setdefault(name, len(numbers))
+            places = np.array([numbers.get(name, -1) for name in names], np.intp)
             self.unnamed += int(sums[_TOKENS, places < 0].sum())
             sums, places = sums[:, places >= 0], places[places >= 0]
         if len(numbers) > self._sums.shape[1]:
             self._sums = np.pad(self._sums, ((0, 0), (0, len(numbers))))
         self._sums[:, places] += sums
-
-    def _number(self, name: str) -> int:
-        """The number of a name; -1 for a new one beyond the limit."""
-        if len(self._numbers) < MOST_NAMES:
-            return self._numbers.setdefault(name, len(self._numbers))
-        return self._numbers.get(name, -1)
 
     def masses(self, most: int | None = None) -> dict[str, UpdateMass]:
         """Return the sums by name; with `most`, only those of so many names with the largest updates, in order."""
@@ -302,12 +278,6 @@ def _masses(names: Sequence[T], sums: tokens.Floats, most: int | None = None) ->
 def _mass(sums: Sequence[float]) -> UpdateMass:
     count, up, down, taken_out, lost, unmoved, uncounted = sums
     return UpdateMass(int(count), up, down, int(taken_out), lost, int(unmoved), int(uncounted))
-
-
-def _strings(sample: Sample, total: int) -> list[str]:
-    strings = texts_of_tokens(sample) or list(map(str, sample.token_ids))
-    without = [""] * (total - len(strings))
-    return without + strings if sample.token_strings else strings + without
 
 
 class GroupedUpdate(NamedTuple):
@@ -380,9 +350,7 @@ def grouped_update(
     )
 
 
-FIRSTS: list[int] = EDGES.tolist()
-"""The first positions of buckets."""
-
+FIRSTS: list[int] = EDGES.tolist()  # the first positions of buckets
 _TOKENS = UpdateMass._fields.index("tokens")
 _SIZES = [UpdateMass._fields.index(name) for name in ("up", "down", "lost")]
 _WEIGHTED = np.array([name in ("up", "down", "lost") for name in UpdateMass._fields])

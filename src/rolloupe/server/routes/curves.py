@@ -176,7 +176,7 @@ async def distribution(request: Request) -> Response:
     low, high = params.optional(parameters, "step_min"), params.optional(parameters, "step_max")
 
     def make() -> DistributionReply:
-        found = query.distribution(run, name, split, where=where, most=columns, step_min=low, step_max=high)
+        found = query.distribution(run, name, split, where=where, shown=query.Range(columns, low, high))
         return DistributionReply(
             run=run.id, version=version, name=name, split=found.split, edges=found.edges,
             first_steps=found.first_steps.tolist(), last_steps=found.last_steps.tolist(), counts=found.counts.tolist(),

@@ -8,6 +8,7 @@ from textual.app import ComposeResult
 from rolloupe import query
 from rolloupe.model import SampleKey
 from rolloupe.query import EvalSummary, Grid
+from rolloupe.questions import AnswerQuery, GridQuery
 from rolloupe.tui.draw.charts import BLOCKS, block_of, sparkline
 from rolloupe.tui.draw.ink import DIM, GHOST, PLAIN, STRONG, Ink, Line, cut, ends, joined, padded, safe
 from rolloupe.tui.draw.numbers import count, figure, listed, reward_ink, score
@@ -117,7 +118,7 @@ class EvalsScreen(BackScreen[SampleKey]):
         if self._grid is None:
             assert self._evals is not None
             split = self._split = self._evals[number].split
-            self.ask("grid", lambda: query.grid(run, split, limit=PROMPTS), self._take_grid)
+            self.ask("grid", lambda: query.grid(run, GridQuery(split=split, limit=PROMPTS)), self._take_grid)
             return
         grid, split = self._grid, self._split
         if number >= len(grid.prompts):  # clicked before the prompts were there
@@ -127,7 +128,8 @@ class EvalsScreen(BackScreen[SampleKey]):
         if step is not None:
 
             def first_answer() -> SampleKey:
-                return query.sample_key(query.answers(run, split, step, prompt.name)[0].id)
+                asked = AnswerQuery(split=split, step=step, prompt=prompt.name)
+                return query.sample_key(query.answers(run, asked).answers[0].id)
 
             self.ask("answers", first_answer, self.dismiss)
 

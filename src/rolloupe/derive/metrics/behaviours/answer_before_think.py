@@ -14,9 +14,6 @@ def _of_row(row: SampleRow) -> float:
 
 
 METRIC = DerivedMetric(
-    "answer_before_think",
-    1,
-    "Answer before thinking",
-    of_batch=of_rows(_of_row),
+    "answer_before_think", 1, "Answer before thinking", of_batch=of_rows(_of_row),
     behaviour="an answer before the thinking",
-)
+)  # fmt: skip

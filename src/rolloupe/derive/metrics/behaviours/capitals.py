@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from rolloupe.derive.base import BatchValues, DerivedMetric
-from rolloupe.derive.batch import SampleBatch
+from rolloupe.derive.base import BatchValues, DerivedMetric, SampleBatch
 from rolloupe.derive.matcher import Matcher
 
 _MATCHER = Matcher(
