@@ -42,7 +42,7 @@ FOLLOWING = {
     "comma": {",": "listed", ")": "joint"},
     "joint": {"and": "name", "or": "name"},
 }
-"""By what a filter expects: what it expects after some words and signs."""
+"""What a filter expects after some words and signs, by what it expected before them."""
 
 _PARTIAL = re.compile(r"""(?P<quoted>"(?:[^"]|"")*|'(?:[^']|'')*)\Z|(?P<word>[^\s<>=!"'(),]+)\Z""")
 
