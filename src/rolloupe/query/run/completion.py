@@ -42,7 +42,7 @@ FOLLOWING = {
     "comma": {",": "listed", ")": "joint"},
     "joint": {"and": "name", "or": "name"},
 }
-"""What a filter expects after some words and signs, by what it expected before them."""
+"""The next part of a filter, for each part that may be due and each word or sign in its place."""
 
 _PARTIAL = re.compile(r"""(?P<quoted>"(?:[^"]|"")*|'(?:[^']|'')*)\Z|(?P<word>[^\s<>=!"'(),]+)\Z""")
 
