@@ -51,8 +51,6 @@ _PLACED = {
 """The keys with a place of their own, and their readers: a value that its reader rejects becomes an extra field."""
 _LEAST = {"sample_index", "response", "reward"}
 """The keys of a row in a file that is named and placed as Relax does it."""
-_NAMES = ("rollout_id", "sample_index", "group_index")
-_SUMS = ("total_length", "total_token_count")
 
 SUFFIX: Final = ".pt"
 
@@ -136,11 +134,9 @@ class RelaxLines(JsonlFormat):
         sample = fields.sample_of(row, locator, record.get("prompt"), record.get("response"))
         sample.label = self.references(record).label
         sample.extra = _extra(record, row)
-        names = {key: name for key in _NAMES if (name := fields.name(record.get(key))) is not None}
-        sample.facts = {
-            **names,
-            **{key: count for key in _SUMS if (count := fields.count(record.get(key))) is not None},
-        }
+        names = {key: fields.name(record.get(key)) for key in ("rollout_id", "sample_index", "group_index")}
+        sums = {key: fields.count(record.get(key)) for key in ("total_length", "total_token_count")}
+        sample.facts = {key: fact for key, fact in {**names, **sums}.items() if fact is not None}
         return sample
 
 

@@ -14,11 +14,6 @@ from rolloupe.text.templates import ROLE_STARTS, bare_question
 from rolloupe.text.tool_calls import call_text, decoded
 from rolloupe.text.visible import clean
 
-OWN_KEYS = ("raw_string", "full_text")
-"""Fields with the text that the trainer saw: prompt, template and response in one."""
-
-
-THINKING = "Thinking:"
 _BLOCKS = frozenset(("think", "tool_call", "tool_result", "json", "placeholder", "image"))
 
 
@@ -32,7 +27,7 @@ class Whole(NamedTuple):
 
 def whole(sample: Sample) -> Whole:
     """Return a sample as one text, with images as the record has them."""
-    for key in OWN_KEYS:
+    for key in ("raw_string", "full_text"):  # the text that the trainer saw: prompt, template and response in one
         own = sample.extra.get(key)
         if isinstance(own, str) and own:
             return Whole(own, is_own=True, origin=f"The field {key} of the record, as the trainer saw it.")
@@ -75,7 +70,7 @@ def legible_parts(some: Iterable[Part]) -> Iterator[tuple[Part, str]]:
             shown = "\n" * max(0, (2 if is_thought else 1) - ends) + shown
         is_thought = is_block and part.kind == "think"
         if is_thought:
-            shown = shown.replace(part.text, f"{THINKING}\n{part.text}", 1)
+            shown = shown.replace(part.text, f"Thinking:\n{part.text}", 1)
         written = shown or written
         yield part, shown
 

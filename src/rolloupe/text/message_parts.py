@@ -35,11 +35,8 @@ FIELDS_OF_THOUGHTS = (
 
 _FIELDS = frozenset(FIELDS_OF_THOUGHTS)
 _RARE = frozenset(("type", "data", "kwargs", "from", "channel", "refusal", "audio", "images"))
-_CALLS = ("tool_calls", "function_call", "invalid_tool_calls")
 _CONTENTS = ("content", "value", "parts", "text")
 _RESULTS = ("content", "output", "outputs", "result", "results", "response", "value")
-_KEYS_OF_CALLS = ("functionCall", "function_call", "toolUse")
-_KEYS_OF_RESULTS = ("functionResponse", "function_response", "toolResult")
 _NOT_ARGUMENTS = frozenset((
     "type", "id", "call_id", "status", "name", "server_label", "output", "outputs", "result", "results", "error",
     "caller", "cache_control",
@@ -152,12 +149,16 @@ def pieces_of(entry: dict[str, Any], role: str, cut: Cut) -> tuple[list[Part], l
         speaker, channel = entry.get("from", entry.get("role")), entry.get("channel")
         if isinstance(speaker, str) and speaker in _CALLING and isinstance(content, str):
             pieces = _calls(content)
-        elif isinstance(channel, str) and channel:
-            pieces = _on_channel(entry, channel, pieces)
+        elif isinstance(channel, str) and channel:  # of `openai_harmony`
+            text, recipient = "".join(piece.text for piece in pieces if isinstance(piece, Part)), entry.get("recipient")
+            if isinstance(recipient, str) and recipient not in ("", "all", "assistant", "user"):
+                pieces = [_call({"name": recipient.removeprefix("functions."), "arguments": text})]
+            elif channel == "analysis" and text:
+                pieces = [Part(kind="think", text=text)]
         for key in ("refusal", "audio", "images"):
             if entry.get(key):
                 pieces += _aside(key, entry[key], role, cut)
-    for key in _CALLS:
+    for key in ("tool_calls", "function_call", "invalid_tool_calls"):
         if entry.get(key):
             pieces += _calls(entry[key])
     thoughts = [] if _FIELDS.isdisjoint(entry) else _thoughts(entry, pieces)
@@ -221,10 +222,10 @@ def _block(entry: object, role: str, cut: Cut, depth: int) -> list[Content]:
 
 def _of_named_member(entry: dict[str, Any], cut: Cut, depth: int) -> list[Content]:
     """Return a part of Gemini or a block of Bedrock: the name of its only member says what it is."""
-    for key in _KEYS_OF_CALLS:
+    for key in ("functionCall", "function_call", "toolUse"):
         if isinstance(entry.get(key), dict):
             return [_call(entry[key])]
-    for key in _KEYS_OF_RESULTS:
+    for key in ("functionResponse", "function_response", "toolResult"):
         if isinstance(entry.get(key), dict):
             return [_result(entry[key], cut, depth)]
     code, output = entry.get("executableCode"), entry.get("codeExecutionResult")
@@ -295,17 +296,8 @@ def _call(entry: object) -> Part:
     return Part(kind="tool_call", text=call_text(call), call=call)
 
 
-def _on_channel(entry: dict[str, Any], channel: str, found: list[Content]) -> list[Content]:
-    """Return what a message of `openai_harmony` holds: its channel and its recipient say what it is."""
-    text = "".join(piece.text for piece in found if isinstance(piece, Part))
-    recipient = entry.get("recipient")
-    if isinstance(recipient, str) and recipient not in ("", "all", "assistant", "user"):
-        return [_call({"name": recipient.removeprefix("functions."), "arguments": text})]
-    return [Part(kind="think", text=text)] if channel == "analysis" and text else found
-
-
 def _aside(key: str, value: object, role: str, cut: Cut) -> list[Content]:
-    """What a message says beside its content: a refusal, a transcript of its sound, images as Ollama stores them."""
+    """Return what a message says beside its content: a refusal, a transcript of sound, images as of Ollama."""
     if key == "refusal" and isinstance(value, str):
         return [*cut(clean(value), role)]
     if key == "audio" and isinstance(value, dict) and isinstance(value.get("transcript"), str):
@@ -367,15 +359,12 @@ def _thought_parts(value: object) -> list[Part]:
 def _words_of(value: object, depth: int) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict) and value.get("redacted") is True:  # of Inspect: the thought itself is encrypted
-        yield from _words_of(value.get("summary"), depth + 1)
-    elif depth < MAX_DEPTH and isinstance(value, list):
-        for entry in value:
-            yield from _words_of(entry, depth + 1)
-    elif depth < MAX_DEPTH and isinstance(value, dict):
-        for key in _WORDS_OF_THOUGHTS:
-            if value.get(key):
-                yield from _words_of(value[key], depth + 1)
+    if isinstance(value, dict):
+        # in Inspect's redacted block, the thought itself is encrypted
+        keys = ("summary",) if value.get("redacted") is True else _WORDS_OF_THOUGHTS
+        value = [value[key] for key in keys if value.get(key)]
+    for entry in value if isinstance(value, list) and depth < MAX_DEPTH else ():
+        yield from _words_of(entry, depth + 1)
 
 
 # Images and the rest

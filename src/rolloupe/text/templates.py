@@ -128,11 +128,8 @@ def has_bare_turns(text: str, prompt: str) -> bool:
         return False
     if (BARE_ANSWER in text or BARE_RESULT in text) and _is_of_lines(prompt):
         return True
-    return (
-        prompt.startswith(GLUED_STARTS)
-        and any(word in text for word in (GLUED_ANSWER, *GLUED_RESULTS))
-        and bool(_glued_turns(prompt))
-    )
+    may_be_glued = prompt.startswith(GLUED_STARTS) and any(word in text for word in (GLUED_ANSWER, *GLUED_RESULTS))
+    return may_be_glued and bool(_glued_turns(prompt))
 
 
 def bare_answers(text: str, prompt: str) -> int:

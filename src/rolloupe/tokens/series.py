@@ -210,9 +210,7 @@ DIFFERENCE = "_difference"
 """Ends the name of a series that is a recorded series minus the same series, computed."""
 
 
-Inputs: TypeAlias = tuple[tuple[str, ...], ...]
-
-_FORMULAS: dict[str, tuple[Inputs, Callable[..., Floats]]] = {
+_FORMULAS: dict[str, tuple[tuple[tuple[str, ...], ...], Callable[..., Floats]]] = {
     "probability": ((POLICY,), importance_ratio),
     "sampling_probability": ((SAMPLING, TRAINER), lambda sampling, _: importance_ratio(sampling)),
     "ref_probability": ((REF,), importance_ratio),

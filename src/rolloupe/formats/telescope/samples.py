@@ -41,7 +41,6 @@ _OF_PROMPT = {
     "tokens_prompt", "system_prompt", "tokens_system_prompt", "tail_idx", "eval_name", "model_step", "sample_idx",
     "sample_id",
 }  # fmt: skip
-_FINISHED = ("final_answer",)
 _AFTERWARDS = "_after_training"
 """The suffix of the split of an evaluation after training, absent from the evaluation's name during training."""
 _LAST = 2**40
@@ -162,20 +161,17 @@ def _fill(row: SampleRow, kind: Kind, facts: Facts) -> None:
     record, prompt = facts.row, facts.prompt
     generations = facts.about.get("generations", [])
     row.status, row.status_raw = fields.status(record.get("stop_reason"))
-    if row.status_raw in _FINISHED:
+    if row.status_raw == "final_answer":
         row.status = "completed"
     row.discarded = "" if kind.is_trained or kind.is_eval else str(record.get("discard_reason") or "unknown")[:200]
     row.env = fields.name(record.get("env")) or fields.name(prompt.get("env")) or ""
     row.turns = len(generations)
     row.response_tokens = _sum([generation.get("tokens") for generation in generations])
     counts = (fields.count(generation.get("prompt_tokens")) for generation in generations)
-    row.prompt_tokens = next(filter(None, counts), None)
-    row.prompt_tokens = row.prompt_tokens or _sum(
-        [prompt.get(key) for key in ("tokens_prompt", "tokens_system_prompt")]
-    )
-    measured = {
-        str(row.get("metric_name") or "metric"): row.get("value") for row in facts.about.get("rollouts_metrics", [])
-    }
+    of_prompt = [prompt.get(key) for key in ("tokens_prompt", "tokens_system_prompt")]
+    row.prompt_tokens = next(filter(None, counts), None) or _sum(of_prompt)
+    rewards = facts.about.get("rollouts_metrics", [])
+    measured = {str(reward.get("metric_name") or "metric"): reward.get("value") for reward in rewards}
     measured |= {name: record[name] for name in NUMBERS if name in record}
     row.metrics = {text.clean(name): value for name, value in fields.numbers(measured).items()}
     row.tags = {

@@ -70,8 +70,6 @@ _READ: dict[str, Callable[[Any], object]] = {
 
 _METRICS = {"progress/batch", "progress/done_frac", "training_client/step", "train_mean_nll"}
 _METRICS_BEGIN = ("env/all/", "optim/kl_sample_train")
-_DIFF_BEGINS = (b"### repo:", b"### module:")
-_SERVICE = "tinker://"
 
 
 class Tinker(TinkerFiles, JsonlFormat):
@@ -317,10 +315,10 @@ def _are_ours(folder: Path, prefix: str, links: str) -> bool:
         return True
     place = Location(str(folder / (prefix + CHECKPOINTS)), links)
     saved = look(place).objects if prefix + CHECKPOINTS in names else ()
-    if any(str(value).startswith(_SERVICE) for record in saved for value in record.values()):
+    if any(str(value).startswith("tinker://") for record in saved for value in record.values()):
         return True
     diff = Location(str(folder / (prefix + DIFF)), links)
-    return prefix + DIFF in names and read_bytes(diff, 16).startswith(_DIFF_BEGINS)
+    return prefix + DIFF in names and read_bytes(diff, 16).startswith((b"### repo:", b"### module:"))
 
 
 def _name_of(prefix: str, folder: Path) -> str:
