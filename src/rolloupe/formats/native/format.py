@@ -20,8 +20,7 @@ from rolloupe.formats.native.run_files import (
     NativeTokens,
     PartUnreadable,
     annotations_of,
-    dropped,
-    lost,
+    losses_in,
     metrics_in,
     part_path,
     read_row,
@@ -234,13 +233,13 @@ class Native(JsonlFormat):
         _add_series(run, sample.locator.source, record, sample)
         lines, notes = annotations_of(run, sample.row.uid, places, self.raw)
         sample.notes += notes
-        for line in lines:
-            annotation, row = _annotation(line.record, 0, 0), sample.row
+        for source, line in lines:
+            annotation, row = _annotation(line, 0, 0), sample.row
             row.advantage = row.advantage if annotation.advantage is None else annotation.advantage
             row.discarded = row.discarded if annotation.discarded is None else annotation.discarded
             row.metrics = row.metrics | annotation.metrics
             row.tags = row.tags | annotation.tags
-            _add_series(run, line.source, line.record, sample)
+            _add_series(run, source, line, sample)
         count, response = len(sample.token_ids), sample.row.response_tokens
         if odd := [series for series in sample.series if count and len(series.values) not in (count, response)]:
             lengths = ", ".join(f"{series.name[:60]} {len(series.values):,}" for series in odd[:20])
@@ -278,9 +277,7 @@ class Native(JsonlFormat):
         return [*named, *_losses_files(run)]
 
     def losses(self, run: RunInfo) -> list[Problem]:
-        metrics = trainer.json_sources(run.root, _metrics_files(run))
-        series = [problem for source in metrics for problem in dropped(source)]
-        return [*series, *(problem for source in _losses_files(run) for problem in lost(source))]
+        return losses_in(trainer.json_sources(run.root, _metrics_files(run)), _losses_files(run))
 
     def config(self, run: RunInfo) -> dict[str, Any]:
         config = trainer.read_json(_config_file(run))

@@ -59,11 +59,8 @@ ONE = {
 }  # fmt: skip
 
 
-class AnnotationLine(NamedTuple):
-    """A line of annotations: its file, named relative to the run, and its content."""
-
-    source: str
-    record: Record
+AnnotationLine = tuple[str, Record]
+"""A line of annotations: its file, named relative to the run, and its content."""
 
 
 def annotations_of(
@@ -96,7 +93,7 @@ def _searched(locations: dict[str, Location], uid: str) -> tuple[list[Annotation
     notes: list[str] = []
     for name, where in locations.items():
         about, problems = line_search.records_about(where, "uid", uid)
-        lines += [AnnotationLine(name, record) for record in about]
+        lines += [(name, record) for record in about]
         notes += problems
     return lines, notes
 
@@ -111,7 +108,7 @@ def _at(source: Source, places: list[Locator], uid: str, raw: Raw) -> list[Annot
             return None
         if fields.name(record.get("uid")) != uid:
             return None
-        lines.append(AnnotationLine(source.name, record))
+        lines.append((source.name, record))
     return lines
 
 
@@ -161,23 +158,15 @@ def _summed(rows: Iterable[Record]) -> list[Record]:
     return [{**_named(values), "step": step} for step, values in means.items()]
 
 
-def dropped(source: Source) -> list[Problem]:
-    """Return the token series that the producer of a metrics file dropped."""
-    try:
-        count = _dropped(source.location)
-    except OSError:
-        return []
-    reason = f"{count:,} token series were not written, for the recorder had no room: their samples say which"
-    return [Problem(source=source.name, reason=reason, transient=True)] if count else []
-
-
-def lost(source: Source) -> list[Problem]:
-    """Return what a producer's file of losses says, by step and reason."""
-    try:
-        reasons = _lost(source.location)
-    except OSError:
-        return []
-    return [Problem(source=source.name, reason=reason, transient=True) for reason in reasons]
+def losses_in(metrics: Iterable[Source], losses: Iterable[Source]) -> list[Problem]:
+    """Return what producers dropped, as their metrics say, and what their files of losses list by step and reason."""
+    problems = []
+    for sources, read in ((metrics, _dropped), (losses, _lost)):
+        for source in sources:
+            with contextlib.suppress(OSError):
+                reasons = read(source.location)
+                problems += [Problem(source=source.name, reason=reason, transient=True) for reason in reasons]
+    return problems
 
 
 @while_unchanged(1000)
@@ -201,8 +190,8 @@ def _lost(location: Location) -> tuple[str, ...]:
 
 
 @while_unchanged(1000)
-def _dropped(location: Location) -> int:
-    """Sum the losses of all processes: a falling count marks a new process."""
+def _dropped(location: Location) -> tuple[str, ...]:
+    """Sum the token series that all processes dropped: a falling count marks a new process."""
     total = last = 0
     for line in lines_of(location):
         if DROPPED.encode() in line:
@@ -210,7 +199,9 @@ def _dropped(location: Location) -> int:
                 values = fields.as_dict(parse(line).get("values"))
                 count = fields.count(values.get(DROPPED)) or last
                 total, last = total + (last if count < last else 0), count
-    return total + last
+    total += last
+    why = "were not written, for the recorder had no room: their samples say which"
+    return (f"{total:,} token series {why}",) if total else ()
 
 
 MAX_ROW_GROUP_BYTES = 512 * 2**20
@@ -309,28 +300,6 @@ def read_row(location: Location, row: int) -> TokenRow:
         return group.row(at)
 
 
-class PartReader:
-    """Reads rows of parts in a pass over many samples; keeps the row groups that it decoded last."""
-
-    def __init__(self) -> None:
-        self._footers: dict[Location, list[RowGroup]] = {}
-        self._groups: Lru[tuple[Location, int], DecodedGroup] = Lru(total=MAX_KEPT_BYTES, least=1)
-
-    def row(self, location: Location, row: int) -> TokenRow:
-        """Read one row of a part. Raises `PartUnreadable`."""
-        with _reading(location):
-            if location not in self._footers:
-                with open_file(location) as opened:
-                    self._footers[location] = row_groups(opened)
-            number, at = _place_of(self._footers[location], row)
-            group = self._groups.get((location, number))
-            if group is None:
-                with open_file(location) as opened:
-                    group = _decoded(opened, number)
-                self._groups.put((location, number), group, group.nbytes)
-            return group.row(at)
-
-
 def _decoded(opened: BinaryIO, group: int) -> DecodedGroup:
     opened.seek(0)
     with pq.ParquetFile(opened) as file:
@@ -396,13 +365,13 @@ class _TokensLine(Struct):
 
 
 class NativeTokens:
-    """Reads the tokens of the samples of one file."""
+    """Reads the tokens of the samples of one file; keeps the row groups that it decoded last."""
 
     def __init__(self, run: RunInfo, source: Source) -> None:
         self._run, self._source = run, source.path
         self._links = links_of(run)
-        self._locations: dict[tuple[str, int], Location] = {}
-        self._parts = PartReader()
+        self._parts: dict[tuple[str, int], tuple[Location, list[RowGroup]]] = {}
+        self._groups: Lru[tuple[Location, int], DecodedGroup] = Lru(total=MAX_KEPT_BYTES, least=1)
         self._decode = msgspec.json.Decoder(_TokensLine).decode
 
     def read(self, data: bytes, annotations: Sequence[tuple[str, bytes]] = ()) -> SampleTokens | None:
@@ -441,10 +410,20 @@ class NativeTokens:
     def _row(self, source: str, place: _SeriesPlace, uid: str) -> TokenRow | None:
         """Return the row that a line names; None if it belongs to another sample, or cannot be read."""
         key = (stem(os.path.basename(source)), place.part)
-        if key not in self._locations:
-            self._locations[key] = Location(str(part_path(self._run.root, *key)), self._links)
         try:
-            row = self._parts.row(self._locations[key], place.row)
+            if key not in self._parts:
+                location = Location(str(part_path(self._run.root, *key)), self._links)
+                with _reading(location), open_file(location) as opened:
+                    self._parts[key] = location, row_groups(opened)
+            location, groups = self._parts[key]
+            with _reading(location):
+                number, at = _place_of(groups, place.row)
+                group = self._groups.get((location, number))
+                if group is None:
+                    with open_file(location) as opened:
+                        group = _decoded(opened, number)
+                    self._groups.put((location, number), group, group.nbytes)
+                row = group.row(at)
         except PartUnreadable:
             return None
         return row if row.uid == uid else None

@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -139,9 +139,10 @@ class Telescope(Format):
 
     def _run(self, path: Path, reason: str, links: str) -> RunInfo:
         named = path if path.name != "files" else path.parent
-        ranges = ranges_of(path if is_folder(path) else path.parent.parent, links)
+        rewards, metrics = _ranges_of(path if is_folder(path) else path.parent.parent, links)
+        whole = (min(low for _, low, _ in rewards), max(high for _, _, high in rewards)) if rewards else None
         run = self._run_at(path, reason, links, named.name.removesuffix(".zip"))
-        return replace(run, reward_range=ranges.reward, env_reward_ranges=ranges.rewards, metric_ranges=ranges.metrics)
+        return replace(run, reward_range=whole, env_reward_ranges=tuple(rewards), metric_ranges=tuple(metrics))
 
     def sources(self, run: RunInfo) -> list[Source]:
         """`Source.depends` identifies the samples that an archive leaves to others."""
@@ -278,16 +279,8 @@ def _changed(source: Source, start: int, reason: str) -> SourceChanged:
     return SourceChanged(f"{source.path} no longer holds a sample at row {start}: {reason}. Next: reload the step")
 
 
-class Ranges(NamedTuple):
-    """The ranges that a run declares: of the reward over all environments, by environment, and of sample metrics."""
-
-    reward: tuple[float, float] | None
-    rewards: tuple[Range, ...]
-    metrics: tuple[Range, ...]
-
-
-def ranges_of(folder: Path, links: str) -> Ranges:
-    """Read the ranges that the config and the summary of a run declare."""
+def _ranges_of(folder: Path, links: str) -> tuple[list[Range], list[Range]]:
+    """Read the ranges that a run declares: of rewards by environment, and of sample metrics."""
     config, summary = (trainer.read_json(_below(folder, name, links or str(folder))) for name in (CONFIG, SUMMARY))
     rewards = []
     for environment in _listed(config, "environments"):
@@ -301,8 +294,7 @@ def ranges_of(folder: Path, links: str) -> Ranges:
             if low is not None and high is not None and low < high:
                 ends = (high, low) if bounds.get("invert") is True else (low, high)
                 metrics.setdefault(name, (name, *ends))
-    span = (min(low for _, low, _ in rewards), max(high for _, _, high in rewards)) if rewards else None
-    return Ranges(span, tuple(rewards), tuple(metrics.values()))
+    return rewards, [*metrics.values()]
 
 
 def _listed(document: Any, key: str) -> list[dict[str, Any]]:
