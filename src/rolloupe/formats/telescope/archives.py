@@ -85,16 +85,9 @@ KINDS: Final = (
 class Archive(NamedTuple):
     """A file of a run: `name` is its path below the run, `state` changes with its contents."""
 
-    path: str
-    root: str
+    location: Location
     name: str
     state: tuple[int, int, int]
-    stamp: str = ""
-    """The time of a later evaluation."""
-
-    @property
-    def location(self) -> Location:
-        return Location(self.path, self.root)
 
 
 class Outline(NamedTuple):
@@ -126,7 +119,7 @@ MERGED: Lru[str, tuple[object, Merged]] = Lru(64)
 
 
 def tables_of(location: Location) -> Tables:
-    """The tables of an archive as it is now; a cache keeps the last few. Raises `Unreadable`."""
+    """Return the tables of an archive as it is now; a cache keeps the last few. Raises `Unreadable`."""
     state, opened = _state(location.path), _open.get(location.path)
     if opened is None or opened[0] != state:
         opened = state, Tables(location, state)
@@ -141,15 +134,16 @@ def check_unchanged(tables: Tables) -> None:
 
 
 def archives_of(run: RunInfo) -> list[Archive]:
-    """The archives of a run in merge order."""
+    """Return the archives of a run in merge order."""
     archives = []
     for part in run.parts:
         if is_file(part.path):
-            archives.append(_archive(Location(part.path, links_of(run)), os.path.basename(part.path)))
+            place = Location(part.path, links_of(run))
+            archives.append(Archive(place, os.path.basename(part.path), _state(part.path)))
             continue
         for folder in FOLDERS:
             listed = zips(os.path.join(part.path, folder), links_of(run), folder)
-            archives += [_archive(entry.location, f"{folder}/{entry.name}") for entry in listed]
+            archives += [Archive(e.location, f"{folder}/{e.name}", _state(e.path)) for e in listed]
     return archives
 
 
@@ -175,10 +169,6 @@ def zips(folder: str, links: str, kind: str) -> list[FolderEntry]:
             numbers[name] = number
     own = [entry for entry in listed if entry.name in numbers]
     return sorted(own, key=lambda entry: (numbers[entry.name], entry.name))
-
-
-def _archive(location: Location, name: str) -> Archive:
-    return Archive(location.path, location.root, name, _state(location.path), stamp_of(location.path))
 
 
 def _state(path: str) -> tuple[int, int, int]:
@@ -208,7 +198,9 @@ def _merge(archives: list[Archive], trained: int) -> Merged:
     for archive in archives:
         outline = outline_of(archive)
         earlier_ids[archive.name] = NOTHING.ids
-        if not archive.stamp:  # in an evaluation after training, another process renumbers the samples
+        if not stamp_of(
+            archive.location.path
+        ):  # in an evaluation after training, another process renumbers the samples
             earlier_ids[archive.name] = np.intersect1d(outline.ids, ids, assume_unique=True)
             ids = np.union1d(ids, outline.ids)
         steps = np.union1d(steps, outline.steps)
@@ -218,14 +210,14 @@ def _merge(archives: list[Archive], trained: int) -> Merged:
 
 
 def outline_of(archive: Archive) -> Outline:
-    """The facts about an archive that a merge needs; empty for one that cannot be opened."""
-    cached = OUTLINES.get(archive.path)
+    """Return the facts about an archive that a merge needs; empty for one that cannot be opened."""
+    cached = OUTLINES.get(archive.location.path)
     if cached is not None and cached[0] == archive.state:
         return cached[1]
     outline = NOTHING
     with contextlib.suppress(Unreadable):
         outline = _outlined(tables_of(archive.location))
-    OUTLINES.put(archive.path, (archive.state, outline), outline.nbytes)
+    OUTLINES.put(archive.location.path, (archive.state, outline), outline.nbytes)
     return outline
 
 
@@ -245,12 +237,12 @@ def _outlined(tables: Tables) -> Outline:
 
 
 def marks(samples: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Keys that distinguish samples: their ids; samples of a group without ids share one key of the group."""
+    """Return keys that distinguish samples: their ids; samples of a group without ids share one key of the group."""
     return np.where(samples == UNDISPATCHED, -(groups + 2), samples)
 
 
 def kinds_in(tables: Tables) -> list[Kind]:
-    """The kinds of samples for which an archive has tables."""
+    """Return the kinds of samples for which an archive has tables."""
     return [kind for kind in KINDS if tables.has(kind.samples)]
 
 

@@ -151,7 +151,8 @@ class Telescope(Format):
         for archive in whole.archives:
             ids = whole.earlier_ids[archive.name]
             word = hashlib.blake2b(ids.tobytes(), digest_size=8).hexdigest() if len(ids) else ""
-            sources.append(Source(path=archive.path, name=archive.name, root=archive.root, depends=word))
+            path, root = archive.location
+            sources.append(Source(path=path, name=archive.name, root=root, depends=word))
         return sources
 
     def step_states(self, run: RunInfo) -> dict[tuple[str, int], str]:
@@ -225,7 +226,7 @@ class Telescope(Format):
     def files(self, run: RunInfo) -> list[RunFile]:
         if not is_folder(run.root):
             return trainer.described_files([(run.root, Path(run.root).name, "samples")])
-        listed = [(archive.path, archive.name, "samples") for archive in archives_of(run)]
+        listed = [(archive.location.path, archive.name, "samples") for archive in archives_of(run)]
         listed += [(place.path, name, what) for name, what in _WHAT.items() if (place := _file(run, name))]
         return trainer.described_files(listed)
 
