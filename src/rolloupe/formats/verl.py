@@ -201,7 +201,7 @@ class Verl(NamedRows, PromptRuns):
 
 
 def _of_steps(folder: str, link_root: str) -> list[FolderEntry]:
-    """The files named by a step, in the order of steps."""
+    """List the files named by a step, in the order of steps."""
     listed = [entry for entry in files(folder, link_root, SUFFIX) if _STEP.fullmatch(stem(entry.name))]
     return sorted(listed, key=lambda entry: fields.step_in(stem(entry.name)) or 0)
 
@@ -212,7 +212,7 @@ def _source(place: Location, name: str, split: str | None) -> Source:
 
 
 def _eval_word(folder: Path) -> str:
-    """The word for an evaluation in the name of a folder, or of that above one whose own name says nothing."""
+    """Return the word for an evaluation in the name of a folder, or of that above one without a telling name."""
     for place in (folder, folder.parent):
         words = words_in(place.name)
         if word := next((word for word in words if word in EVAL_WORDS), ""):
@@ -223,13 +223,13 @@ def _eval_word(folder: Path) -> str:
 
 
 def _subject(folder: str) -> tuple[str, ...]:
-    """The words that a train folder and its validation folder share."""
+    """Return the words that a train folder and its validation folder share."""
     path = Path(folder)
     return (str(path.parent), *(w for w in words_in(path.name) if w not in SILENT_WORDS))
 
 
 def _overwritten(listed: list[FolderEntry]) -> set[str]:
-    """The paths of evaluations in a folder of rollouts.
+    """Return the paths of evaluations in a folder of rollouts.
 
     verl writes step 0 only of an evaluation, whose files have the same prompts, each as often, at every step.
     """

@@ -185,7 +185,7 @@ def _stripped(text: str) -> list[Part]:
 
 
 def _leading_thought(text: str, tokens: list[Marker], pieces: list[Part]) -> tuple[int, int]:
-    """A closing think delimiter without an opening one: the prompt ended within the thought."""
+    """Append a thought that a closing delimiter alone ends: the prompt ended within it. Return as `_part` does."""
     for number, token in enumerate(tokens):
         if token.word.startswith(CHANNEL) or (token.word in BLOCKS and BLOCKS[token.word][1] == "think"):
             break

@@ -40,7 +40,7 @@ class NotShown(ValueError):
 
 
 def is_image(text: str) -> bool:
-    """True for a text that is only an image: a `data:` address, or base64 that begins like one."""
+    """Return whether a text is only an image: a `data:` address, or base64 that begins like one."""
     if text.startswith(SCHEME):
         return True
     return len(text) >= _MIN_BARE and text.startswith(tuple(BARE)) and _BASE64.fullmatch(text) is not None

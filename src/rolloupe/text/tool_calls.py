@@ -163,7 +163,7 @@ def _has_escapes(value: Any) -> bool:
 
 
 def _lines(value: Any, margin: str) -> Iterator[str]:
-    """The lines of a value; those of a text are indented only within another value."""
+    """Yield the lines of a value; those of a text are indented only within another value."""
     if isinstance(value, _Members | list) and value:
         named = value if isinstance(value, _Members) else (("-", entry) for entry in value)
         for name, member in named:

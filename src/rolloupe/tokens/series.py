@@ -301,7 +301,7 @@ _OTHER_NAMES: dict[str, tuple[str, ...]] = {
 
 
 def has_other_meaning(name: str) -> bool:
-    """True for a name that means another series where no series is called so."""
+    """Return whether a name means another series where no series is called so."""
     return name in _OTHER_NAMES
 
 

@@ -325,16 +325,16 @@ class TrainRow(NamedTuple):
         return total, response
 
     def names(self) -> list[str]:
-        """The names of its series."""
+        """Return the names of its series."""
         return [name for key, name in TRAIN_SERIES.items() if self.column(key) is not None]
 
     def metrics(self, position: int) -> dict[str, float]:
-        """The rewards before and after they were normalised."""
+        """Return the rewards before and after they were normalised."""
         raw = self.raw_reward[position] if position < len(self.raw_reward) else None
         return fields.numbers({"raw_reward": simple(raw), "normalized_reward": simple(self.column("rewards"))})
 
     def advantage(self) -> float | None:
-        """The mean advantage over the tokens that are trained on: of most estimators, all have the same."""
+        """Return the mean advantage over the tokens that are trained on: of most estimators, all have the same."""
         values, mask = self.floats("advantages"), self.floats(MASK)
         if values is None or not len(values):
             return None

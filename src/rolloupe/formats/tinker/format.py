@@ -151,7 +151,7 @@ class Tinker(TinkerFiles, JsonlFormat):
         rollouts = [file for file in step_files if file.kind == "rollouts"]
         if not step_files or (ITERATION.fullmatch(folder.name) and not rollouts):
             return []
-        looks = first_looks([Location(file.path, file.root) for file in rollouts]).values()
+        looks = first_looks([file.location for file in rollouts]).values()
         if not (forced or _fits(looks) or not any(seen.objects for seen in looks)):
             return []
         if not rollouts:
@@ -192,16 +192,17 @@ class Tinker(TinkerFiles, JsonlFormat):
                 step_files += find(part.path, links_of(run), ("rollouts", "tree"))
             elif not plain_name(part.path).endswith(NOT_SAMPLES):
                 step_files.append(of_file(Path(part.path), links_of(run)))
-        logs = {plain_name(file.path): file.path for file in step_files if file.kind == "tree"}
+        logs = {plain_name(file.location.path): file.location.path for file in step_files if file.kind == "tree"}
         rollouts = [file for file in step_files if file.kind == "rollouts"]
         newer = {(file.split, file.step) for file in rollouts if not file.flat}
         sources = []
         for file in rollouts:
             is_replaced = file.flat and (file.split, file.step) in newer
             name = f"./{file.name}" if is_replaced else file.name
-            source = Source(path=file.path, name=name, split=file.split, step=file.step, root=file.root)
+            path, root = file.location
+            source = Source(path=path, name=name, split=file.split, step=file.step, root=root)
             with contextlib.suppress(OSError):
-                if log := logs.get(plain_name(file.path).removesuffix(ROLLOUTS) + TREE):
+                if log := logs.get(plain_name(path).removesuffix(ROLLOUTS) + TREE):
                     state = path_state(log)
                     texts_from = f"{state.st_size:x}-{state.st_mtime_ns:x}"  # no inode, which mounts change
                     source = replace(source, texts_from=texts_from, texts_bytes=state.st_size)

@@ -409,7 +409,7 @@ def beside(path: str, suffix: str, other: str) -> str:
 
 
 def has_log(run: RunInfo, rollouts: str) -> bool:
-    """True if a log of the trainer lies beside a file of the step's rollouts."""
+    """Return whether a log of the trainer lies beside a file of the step's rollouts."""
     is_named = plain_name(rollouts).endswith(ROLLOUTS)
     paths = [beside(rollouts, ROLLOUTS, other) for other in (TREE, PAGE)] if is_named else []
     return any(is_file(path) and is_below(os.path.realpath(path), links_of(run)) for path in paths)

@@ -87,13 +87,12 @@ _WHAT = [
 class StepFile(NamedTuple):
     """A file that belongs to a step, as its name declares. `name` is its path relative to the run's folder."""
 
-    path: str
+    location: Location
     name: str
     kind: Kind
     split: str | None
     step: int | None
     flat: bool
-    root: str
 
 
 def find(folder: str, link_root: str, kinds: Collection[Kind] = ("rollouts", "tree", "page")) -> list[StepFile]:
@@ -118,7 +117,7 @@ def of_file(path: Path, root: str) -> StepFile:
     """Identify a file of samples by its name and its folder's."""
     entry = FolderEntry(path.name, str(path), False, 0, root)
     named = _named(entry, path.name, _iteration(path.parent.name), is_at_top=True)
-    return named or StepFile(str(path), path.name, "rollouts", None, None, False, root)
+    return named or StepFile(entry.location, path.name, "rollouts", None, None, False)
 
 
 def _named(entry: FolderEntry, name: str, step: int | None, *, is_at_top: bool) -> StepFile | None:
@@ -133,7 +132,7 @@ def _named(entry: FolderEntry, name: str, step: int | None, *, is_at_top: bool) 
     kind = SUFFIXES[match["suffix"]] if match else "rollouts"
     step = step if number is None else number
     is_lost = is_at_top and step is None and kind != "rollouts"  # a log of no step
-    return None if is_lost else StepFile(entry.path, name, kind, split, step, number is not None, entry.root)
+    return None if is_lost else StepFile(entry.location, name, kind, split, step, number is not None)
 
 
 def prefixes(folder: str, link_root: str) -> list[str]:
@@ -143,7 +142,7 @@ def prefixes(folder: str, link_root: str) -> list[str]:
 
 def described(folder: str, link_root: str, prefix: str) -> list[tuple[str, str, str]]:
     """List the files of a run's folder: path, name, and description. With a prefix, only files with that prefix."""
-    by_path = {} if prefix else {named.path: named for named in find(folder, link_root)}
+    by_path = {} if prefix else {named.location.path: named for named in find(folder, link_root)}
     listed = [
         (e.path, e.name, e.name.removeprefix(prefix))
         for e in files(folder, link_root, ("",))
@@ -210,7 +209,7 @@ class TinkerFiles:
         for named in _logs(run).get((split, step), ()):
             if named.kind not in contents:
                 with contextlib.suppress(OSError, Unusable):
-                    contents[named.kind] = logtree.content(Location(named.path, named.root))
+                    contents[named.kind] = logtree.content(named.location)
         return contents
 
     def conversations(self, run: RunInfo, split: str, step: int) -> list[LoggedTranscript]:
@@ -275,7 +274,7 @@ def _read(logs: list[StepFile]) -> tuple[str, LogNode]:
     for named in logs:
         try:
             read = logtree.read_tree if named.kind == "tree" else logtree.read_page
-            return named.path, read(Location(named.path, named.root))
+            return named.location.path, read(named.location)
         except (OSError, Unusable) as error:
             reasons.append(LogNode(kind="text", text=f"{named.name} could not be read: {error}"))
     return "", LogNode(kind="root", children=reasons)
@@ -294,7 +293,7 @@ def _search(
         is_tree = named.kind == "tree"
         try:
             limit = MAX_SEARCHED_BYTES if is_tree else logtree.MAX_PAGE_BYTES
-            data = logtree.content(Location(named.path, named.root), limit)
+            data = logtree.content(named.location, limit)
             query.check()
             if is_tree and query.word and logtree.lacks(data, query.word):
                 return []
@@ -309,7 +308,7 @@ def _search(
         if not matching:
             return texts
         places = {".".join(map(str, logged.at)) for logged in matching}
-        records = trajectories_beside(run, named.path) if is_tree else []
+        records = trajectories_beside(run, named.location.path) if is_tree else []
         whole = join(root, records, split, step, query.check)
         return [*(logged for logged in whole.loose if logged.at in places), *texts]
     raise UnreadablePath("; ".join(reasons))
