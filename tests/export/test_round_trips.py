@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from rolloupe.formats import by_name, discover
 from rolloupe.formats.reading.files import alone
-from rolloupe.formats.reading.stream import read_bytes
+from rolloupe.formats.reading.trainer_files import read_bytes
 from rolloupe.model import Reading, Sample, SampleRow
 from rolloupe.record.writers.base import WRITERS, writer_of
 from tests.export.oracle import differences, named
@@ -126,7 +126,7 @@ def test_metrics_that_a_layout_makes_of_series_are_said(tmp_path: Path) -> None:
 def lines(folder: Path) -> list[dict[str, Any]]:
     """All rows of a folder, as the files hold them."""
     places = [alone(path) for path in sorted(folder.rglob("*.jsonl*"))]
-    return [json.loads(line) for place in places for line in read_bytes(place, 2**24).splitlines()]
+    return [json.loads(line) for place in places for line in read_bytes(place).splitlines()]
 
 
 @pytest.mark.parametrize("middle", ["native", "relax"])

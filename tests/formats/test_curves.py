@@ -175,13 +175,13 @@ def test_discovery_lists_a_folder_once(tmp_path: Path, monkeypatch: pytest.Monke
     for place in ("a", "b/c", "d"):
         folder(tmp_path / place, metrics_csv=TABLE, notes_txt="x")
     listed: list[str] = []
-    own = files._entries
+    own = files.list_entries
 
     def list_one(path: str, *how: Any) -> list[files.FolderEntry]:
         listed.append(path)
         return own(path, *how)
 
-    monkeypatch.setattr(files, "_entries", list_one)
+    monkeypatch.setattr(files, "list_entries", list_one)
     assert len(discover([tmp_path]).runs) == 3
     looked_into = [path for path in listed if Path(path).is_dir()]
     assert len(looked_into) == len(set(looked_into)) == 5

@@ -382,13 +382,13 @@ def test_notes_of_what_was_not_looked_at_are_never_left_out(tmp_path: Path) -> N
 
 def test_a_walk_lists_each_folder_once_for_all_formats(demo_runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listed: list[str] = []
-    entries_of = files._entries
+    entries_of = files.list_entries
 
     def counted(folder: str, *how: Any) -> list[files.FolderEntry]:
         listed.append(folder)
         return entries_of(folder, *how)
 
-    monkeypatch.setattr(files, "_entries", counted)
+    monkeypatch.setattr(files, "list_entries", counted)
     for run in ("tiny_grpo", "relax", "verl_math"):
         listed.clear()
         assert discover([demo_runs / run]).runs

@@ -12,7 +12,7 @@ import pytest
 from backports import zstd
 
 from rolloupe.formats import by_name, discover
-from rolloupe.formats.reading import json_documents
+from rolloupe.formats.reading import documents
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.reading.tables import zip_archives
 from rolloupe.formats.reading.trainer_files import read_bytes
@@ -180,8 +180,8 @@ def test_a_document_is_recognised_by_what_comes_before_its_samples(
         most.append(limit)
         return read_bytes(place, limit)
 
-    monkeypatch.setattr(json_documents, "read_bytes", reads)
-    monkeypatch.setattr(json_documents, "ListDocument", None)
+    monkeypatch.setattr(documents, "read_bytes", reads)
+    monkeypatch.setattr(documents, "ListDocument", None)
     run = only_run(tmp_path)
     reader = by_name("inspect")
     assert (run.name, most) == ("me/quiz model", [2**16, 2**20])

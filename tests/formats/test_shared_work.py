@@ -215,7 +215,7 @@ def test_samples_of_one_line_are_given_the_same_bytes(tmp_path: Path) -> None:
     places = [Locator(source="", start=0, length=8, part=str(part)) for part in range(3)]
     places += [Locator(source="", start=9, length=9, part=str(part)) for part in range(2)]
     with path.open("rb") as file:
-        read = list(jsonl._lines_of(file, places))
+        read = list(jsonl.lines_of_samples(file, places))
     assert read == [lines[0]] * 3 + [lines[1]] * 2 and len({id(one) for one in read}) == 2
 
 

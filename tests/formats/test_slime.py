@@ -17,7 +17,8 @@ import rolloupe
 from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name, discover
 from rolloupe.formats.reading.files import FolderEntry, files
-from rolloupe.formats.reading.pickles import ValueBudget, json_values
+from rolloupe.formats.reading.pickles import json_values
+from rolloupe.formats.reading.pickles.json_values import ValueBudget
 from rolloupe.formats.slime import format as slime_format
 from rolloupe.formats.slime import samples as slime_samples
 from rolloupe.formats.slime.samples import Shard, offsets, uid_of, whole_response

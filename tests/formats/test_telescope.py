@@ -416,15 +416,25 @@ def test_members_that_share_bytes_are_charged_when_they_fail(tmp_path: Path, mon
     tables = zipped.Tables(Location(str(path), str(tmp_path)))
     for name in names:
         assert tables.table(name.removesuffix(".parquet")) is None
-    spent = sum(tables._unpacked_bytes.values())
+    spent = sum(tables.unpacked_bytes.values())
     assert spent <= 2**22 + 2**20 * len(names) // 8, "what fails counts"
 
 
-def test_values_that_a_dictionary_repeats_are_decoded_by_few(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_that_a_dictionary_repeats_are_decoded_by_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(zipped, "LARGE_BYTES", 2**16)
-    data = io.BytesIO()
+    data, batch_rows = io.BytesIO(), list[int]()
     pq.write_table(pa.table({"a": ["x" * 2**17] * 500}), data)
-    assert zipped._batch_rows(pq.ParquetFile(data).metadata) == zipped.FEW_ROWS
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("some.parquet", data.getvalue())
+    batches = pq.ParquetFile.iter_batches
+
+    def seen(file: pq.ParquetFile, batch_size: int, **options: Any) -> Any:
+        batch_rows.append(batch_size)
+        return batches(file, batch_size, **options)
+
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", seen)
+    table = zipped.Tables(Location(str(tmp_path / "a.zip"), str(tmp_path))).table("some")
+    assert table is not None and table.num_rows == 500 and batch_rows == [zipped.FEW_ROWS]
 
 
 def test_a_large_table_lies_on_the_disk(

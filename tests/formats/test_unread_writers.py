@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rolloupe.formats import discover
-from rolloupe.formats.trackers.tables_and_traces import samples_of_table
+from rolloupe.formats.trackers.samples import samples_of_table
 from rolloupe.model import Reading
 from tests.formats.support import rows, samples, write
 

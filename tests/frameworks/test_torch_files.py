@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rolloupe.formats.reading.pickles import Tensor, torch_file
+from rolloupe.formats.reading.pickles.torch_files import torch_file
+from rolloupe.formats.reading.pickles.values import Tensor
 from rolloupe.model import Location
 from tests.frameworks.support import ROOT, needs
 from tests.thoroughness import amount

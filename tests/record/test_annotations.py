@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rolloupe.formats.reading import line_search
+from rolloupe.formats.reading import trainer_files
 from tests.record.support import opened, recorder, series
 
 
@@ -36,7 +36,7 @@ def test_a_sample_is_read_with_its_own_annotations_alone(tmp_path: Path, monkeyp
             record.annotate(uid, tags={"own": uid}, metrics={"clip": 0.5})
     run = opened(tmp_path / "run")
     assert len(list(run.samples())) == 3
-    monkeypatch.setattr(line_search, "records_about", lambda *_: pytest.fail("the file was searched"))
+    monkeypatch.setattr(trainer_files, "records_about", lambda *_: pytest.fail("the file was searched"))
     for sample in [*(run.sample(f"train/0/g/{index}") for index in range(3)), *run.whole(0)]:
         assert sample.row.tags == {"own": sample.row.uid}
 

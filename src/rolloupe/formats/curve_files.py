@@ -10,6 +10,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from operator import itemgetter
 from string import digits
 from typing import Any, NamedTuple
@@ -29,19 +30,34 @@ from rolloupe.formats.reading.files import (
 )
 from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.stream import open_binary
-from rolloupe.formats.reading.trackers import framed_log, tables, tensorboard
-from rolloupe.formats.reading.trackers.curves import MAX_BYTES, TRAINER_STEPS, LoggedRow, LoggedRun, is_step
-from rolloupe.formats.reading.trackers.databases import (
+from rolloupe.formats.reading.trackers import tensorboard
+from rolloupe.formats.reading.trackers.curves import (
+    MAX_BYTES,
+    TRAINER_STEPS,
+    JsonLines,
+    Log,
+    LoggedRow,
+    LoggedRun,
+    LogReader,
+    is_step,
+    read_csv,
+    read_trainer_state,
+    rows_of,
+)
+from rolloupe.formats.reading.trackers.framed_log import FramedLog, SwanLabLog, WandbLog
+from rolloupe.formats.reading.trackers.sqlite import (
+    ENDINGS,
+    SIDE_FILES,
+    BadDatabase,
     database_configs,
     database_kind,
+    is_database,
     project_runs,
     read_mlflow,
     read_trackio,
+    side_file,
 )
-from rolloupe.formats.reading.trackers.framed_log import FramedLog, SwanLabLog, WandbLog
-from rolloupe.formats.reading.trackers.sqlite import ENDINGS, SIDE_FILES, BadDatabase, is_database, side_file
-from rolloupe.formats.reading.trackers.tables import JsonLines, read_csv, read_trainer_state
-from rolloupe.formats.reading.trackers.tensorboard import EventFiles, is_event_file
+from rolloupe.formats.reading.trackers.tensorboard import EventLog, is_event_file
 from rolloupe.formats.registry import by_name
 from rolloupe.lru import Lru
 from rolloupe.model import Location, RunInfo
@@ -52,17 +68,13 @@ FOLDERS = frozenset((
     "tensorboard_log", "tensorboard_logs", "trackio", "wandb",
 ))  # fmt: skip
 """Folders of trackers in that of a run, or beside it."""
-
 ASIDE = frozenset(("media", "latest-run"))
 """Folders of trackers without curves of their own."""
-
 MAX_DEPTH = 4
 MAX_FOLDERS = 500
 """Number of folders to look into for one run."""
-
 KEPT_VALUES = 5_000_000
-"""How many numbers of such files stay in memory."""
-
+"""Numbers of such files that stay in memory."""
 KINDS: dict[str, Callable[[str], bool]] = {
     "TensorBoard": is_event_file,
     "Weights & Biases": lambda name: name.startswith("run-") and name.endswith(".wandb"),
@@ -74,28 +86,20 @@ KINDS: dict[str, Callable[[str], bool]] = {
 }
 BY_THEMSELVES = frozenset(("TensorBoard", "Weights & Biases", "SwanLab", "trackio", "MLflow"))
 """Kinds that nobody need name, as their files hold nothing else."""
-
 DATABASES = ("trackio", "MLflow")
 """Kinds that are databases, which tables tell from each other."""
-
 OFFLINE = ("Weights & Biases", "SwanLab")
 """Kinds that keep a run in each file, with its name."""
-
 USUAL_NAMES = frozenset(("metrics.csv", "progress.csv", "trainer_state.json"))
 PLAIN_NAMES = USUAL_NAMES | {"metrics.jsonl"}
 """Names of tables with curves; some formats read a `metrics.jsonl` of their own."""
-
 _BESIDE_SAMPLES = SILENT_WORDS | {"debug", "details"}
-
 EMPTY = "it is empty so far"
 """Why a file is not read whose writer has not begun."""
-
 ALONE = "curves"
 """The format of runs that hold nothing but curves."""
-
-
 OF_TRACKERS = frozenset((ALONE, "trackio", "wandb", "tensorboard", "swanlab", "mlflow"))
-"""The formats of runs that are what a tracker holds."""
+"""The formats of runs that trackers hold."""
 
 
 class CurveFile(NamedTuple):
@@ -122,13 +126,14 @@ def curve_files(run: RunInfo) -> list[CurveFile]:
         return [*(file for part in run.parts for file in _alone(part.path, links_of(run))), *named]
     if not is_folder(run.root):
         return named
-    names = PLAIN_NAMES if _reads_no_table(run) else USUAL_NAMES
+    table = os.path.join(run.root, "metrics.jsonl")
+    is_left = is_file(table) and all(source.path != table for source in by_name(run.format).trainer_files(run))
+    names = PLAIN_NAMES if is_left else USUAL_NAMES  # the format may read that table itself
     listed = _entries(run.root, links_of(run))
-    found = [*_files(run.root, [entry for entry in listed if not entry.is_folder], names=names)]
-    found += _of_trackers(listed, links_of(run))
+    own = [*_files(run.root, listed, names=names), *_of_trackers(listed, links_of(run))]
     home = home_of(run.root)
     if home != run.root:
-        found += _alone(home, home)
+        own += _alone(home, home)
     above = os.path.dirname(os.path.abspath(home))
     beside = [
         file._replace(is_beside=True)
@@ -139,7 +144,7 @@ def curve_files(run: RunInfo) -> list[CurveFile]:
         if file.kind != "TensorBoard" or os.path.basename(file.path) == run.name
     ]
     paths = {os.path.realpath(file.path) for file in named}
-    return [*(file for file in [*found, *beside] if not paths or os.path.realpath(file.path) not in paths), *named]
+    return [*(file for file in [*own, *beside] if not paths or os.path.realpath(file.path) not in paths), *named]
 
 
 def home_of(root: str) -> str:
@@ -154,12 +159,6 @@ def usual_tables(root: str) -> list[str]:
     return [os.path.join(folder, name) for folder in {root, home_of(root)} for name in PLAIN_NAMES]
 
 
-def _reads_no_table(run: RunInfo) -> bool:
-    """Return whether the format of a run leaves the table with its curves to this module."""
-    table = os.path.join(run.root, "metrics.jsonl")
-    return is_file(table) and all(source.path != table for source in by_name(run.format).trainer_files(run))
-
-
 def without_curves(run: RunInfo) -> list[str]:
     """List the paths where a person says that curves are, and none are."""
     return [path for path in run.reading.metrics if next(_named(path), None) is None]
@@ -169,20 +168,19 @@ def curve_locations(run: RunInfo) -> Iterator[tuple[str, str, str]]:
     """Yield the files with the curves of a run: path, name in the folder of the run, and what wrote them."""
     folder = run.root if is_folder(run.root) else os.path.dirname(run.root)
     files = [(location, file.kind) for file in curve_files(run) for location in file.locations]
-    found = [(location.path, kind) for location, kind in files]
-    found += [(side_file(location, "-wal").path, kind) for location, kind in files if kind in DATABASES]
-    return ((path, os.path.relpath(path, folder), kind) for path, kind in found)
+    files += [(side_file(location, "-wal"), kind) for location, kind in files if kind in DATABASES]
+    return ((place.path, os.path.relpath(place.path, folder), kind) for place, kind in files)
 
 
 def config_of(run: RunInfo) -> dict[str, Any]:
     """Return the configuration that trackers hold of a run."""
-    found: dict[str, Any] = {}
+    config: dict[str, Any] = {}
     for file in curve_files(run):
         with contextlib.suppress(ValueError):
             for logged in current_curves(file):
                 if run.within in ("", logged.id):
-                    found |= logged.config
-    return found
+                    config |= logged.config
+    return config
 
 
 def first_looks(run: RunInfo) -> list[LoggedRun]:
@@ -190,19 +188,19 @@ def first_looks(run: RunInfo) -> list[LoggedRun]:
 
     Of a database with several runs, only one with the name of this run counts.
     """
-    found: list[tuple[str, str, LoggedRun]] = []
+    looks: list[tuple[str, str, LoggedRun]] = []
     for file in curve_files(run):
         if file.kind == "trackio":
             runs, configs = project_runs(file.locations[0]), database_configs(file.locations[0])
             only = runs if len(runs) == 1 and not file.is_beside else []
             named = [logged for logged in runs if logged.name == run.name] or only
-            found += [
+            looks += [
                 (file.kind, file.path, LoggedRun(logged.name, [], configs.get(logged.id, {}))) for logged in named[-1:]
             ]
         elif not file.is_beside or _is_of(file, run):
             when = os.path.basename if file.kind == "TensorBoard" else str
-            found += [(file.kind, when(location.path), begins_as(file.kind, location)) for location in file.locations]
-    return [logged for *_, logged in sorted(found, key=itemgetter(0, 1), reverse=True)]
+            looks += [(file.kind, when(location.path), begins_as(location, file.kind)) for location in file.locations]
+    return [logged for *_, logged in sorted(looks, key=itemgetter(0, 1), reverse=True)]
 
 
 def check_named(runs: Sequence[RunInfo]) -> None:
@@ -222,7 +220,7 @@ def _is_of(file: CurveFile, run: RunInfo) -> bool:
         return True
     if file.kind in DATABASES:
         return any(run.name == logged.name for logged in project_runs(file.locations[0]))
-    return file.kind in OFFLINE and begins_as(file.kind, file.locations[0]).name == run.name
+    return file.kind in OFFLINE and begins_as(file.locations[0], file.kind).name == run.name
 
 
 def path_names(file: CurveFile) -> list[str]:
@@ -238,13 +236,13 @@ def kind_of(name: str) -> str:
 
 def stamps_of(file: CurveFile) -> list[tuple[object, ...]]:
     """Return the states of all files of some curves; they change with any of the files."""
-    found: list[tuple[object, ...]] = []
+    stamps: list[tuple[object, ...]] = []
     for location in file.locations:
         beside = [side_file(location, ending) for ending in SIDE_FILES] if file.kind in DATABASES else []
         for place in (location, *beside):
             with contextlib.suppress(OSError):
-                found.append((place.path, *stamp_of_state(file_state(place))))
-    return found
+                stamps.append((place.path, *stamp_of_state(file_state(place))))
+    return stamps
 
 
 class _CurvesInMemory:
@@ -252,9 +250,9 @@ class _CurvesInMemory:
 
     def __init__(self, kind: str) -> None:
         self.lock = threading.Lock()
-        self.reader = _GROWING[kind]() if kind in _GROWING else None
+        self.reader = LogReader(_GROWING[kind]) if kind in _GROWING else None
         self.stamps: list[tuple[object, ...]] | None = None
-        self.found: list[LoggedRun] = []
+        self.runs: list[LoggedRun] = []
         self.trouble = ""
 
 
@@ -269,22 +267,22 @@ def current_curves(file: CurveFile) -> list[LoggedRun]:
         stamps = stamps_of(file)
         if kept.stamps != stamps:
             try:
-                kept.found, kept.trouble = read_curves(file, kept.reader), ""
+                kept.runs, kept.trouble = read_curves(file, kept.reader), ""
             except ValueError as error:
-                kept.found, kept.trouble = [], str(error)
+                kept.runs, kept.trouble = [], str(error)
             kept.stamps = stamps
-            _kept.put(name, kept, 1 + sum(len(row.values) for run in kept.found for row in run.rows))
+            _kept.put(name, kept, 1 + sum(len(row.values) for run in kept.runs for row in run.rows))
         if kept.trouble:
             raise ValueError(kept.trouble)
-        return kept.found
+        return kept.runs
 
 
-def read_curves(file: CurveFile, reader: EventFiles | JsonLines | FramedLog | None = None) -> list[LoggedRun]:
+def read_curves(file: CurveFile, reader: LogReader | None = None) -> list[LoggedRun]:
     """Read the runs of a file; a reader reads on from where it was. Raises `ValueError` with the reason."""
     first = file.locations[0]
     try:
         if file.kind in _GROWING:
-            runs = (reader or _GROWING[file.kind]()).read(file.locations)
+            runs = (reader or LogReader(_GROWING[file.kind])).read(file.locations)
             if not runs[0].rows and not runs[0].damage and not any(map(_size, file.locations)):
                 raise ValueError(EMPTY)
             return _noted(runs) if any(_size(location) > MAX_BYTES for location in file.locations) else runs
@@ -306,9 +304,8 @@ def read_curves(file: CurveFile, reader: EventFiles | JsonLines | FramedLog | No
         raise ValueError(str(error)) from None
 
 
-_GROWING: dict[str, type[EventFiles] | type[JsonLines] | type[FramedLog]] = {
-    "TensorBoard": EventFiles, "JSON lines": JsonLines, "Weights & Biases": WandbLog, "SwanLab": SwanLabLog,
-}  # fmt: skip
+_FRAMED: dict[str, type[FramedLog]] = {"Weights & Biases": WandbLog, "SwanLab": SwanLabLog}
+_GROWING: dict[str, Callable[[], Log]] = {"TensorBoard": EventLog, "JSON lines": JsonLines, **_FRAMED}
 _READERS = {"CSV": read_csv, "trainer state": read_trainer_state}
 
 
@@ -343,7 +340,7 @@ def _alone(path: str, link_root: str) -> Iterator[CurveFile]:
         yield file_named(path)
         return
     listed = _entries(path, link_root)
-    own = [*_files(path, [entry for entry in listed if not entry.is_folder], names=PLAIN_NAMES)]
+    own = [*_files(path, listed, names=PLAIN_NAMES)]
     yield from own
     below = _of_trackers(listed, link_root)
     counts = Counter(file.kind for file in [*own, *below])
@@ -362,7 +359,7 @@ def _below(
 ) -> Iterator[CurveFile]:
     left[0] -= 1
     listed = _entries(folder, link_root)
-    yield from _files(folder, [entry for entry in listed if not entry.is_folder], also)
+    yield from _files(folder, listed, also)
     for entry in listed:
         if entry.is_folder and depth < MAX_DEPTH and left[0] > 0 and entry.name not in ASIDE:
             yield from _below(entry.path, link_root, depth + 1, left, also)
@@ -371,17 +368,16 @@ def _below(
 def _files(
     folder: str, listed: list[FolderEntry], also: frozenset[str] = frozenset(), names: frozenset[str] = USUAL_NAMES
 ) -> Iterator[CurveFile]:
-    events = tuple(entry.location for entry in listed if is_event_file(entry.name))
-    if events:
+    files = [entry for entry in listed if not entry.is_folder]
+    if events := tuple(entry.location for entry in files if is_event_file(entry.name)):
         yield CurveFile("TensorBoard", folder, events)
-    for entry in listed:
+    for entry in files:
         kind = kind_of(entry.name)
         if kind == "TensorBoard" or not (kind in BY_THEMSELVES | also or entry.name in names):
             continue
-        if kind != "trackio":
+        if kind != "trackio" or is_database(entry.location):
+            kind = database_kind(entry.location) if kind == "trackio" else kind
             yield CurveFile(kind, entry.path, (entry.location,))
-        elif is_database(entry.location):
-            yield CurveFile(database_kind(entry.location), entry.path, (entry.location,))
 
 
 def _entries(folder: str, link_root: str) -> list[FolderEntry]:
@@ -394,33 +390,25 @@ def _entries(folder: str, link_root: str) -> list[FolderEntry]:
 HEAD_BYTES = 64 * 2**10
 LOOKED_ROWS = 8
 MOST_NAME_CHARS = 200
-
 EVENTS = b"brain.Event:"
 """The first event of TensorBoard says this, and its version."""
 EVENTS_BYTES = 64
 
 
 class Beginning(LoggedRun):
-    """What the beginning of a file shows. Without `fits`, the file is not what its name says."""
+    """The run that the beginning of a file shows. Without `fits`, its content does not match its name."""
 
     fits: bool = False
-
-
-def begins_as(kind: str, location: Location) -> Beginning:
-    """Look at the beginning of a file of some kind; a file that cannot be read fits nothing."""
-    try:
-        return _begins_as(location, kind)
-    except OSError:
-        return _NOTHING
 
 
 _NOTHING = Beginning("", [])
 
 
-@while_unchanged(1024)
-def _begins_as(location: Location, kind: str) -> Beginning:
+@while_unchanged(1024, errors=(OSError,), otherwise=_NOTHING)
+def begins_as(location: Location, kind: str) -> Beginning:
+    """Look at the beginning of a file of some kind; a file that cannot be read fits nothing."""
     if kind == "JSON lines":
-        return _of_rows(tables.rows_of(look(location).objects))
+        return _of_rows(rows_of(look(location).objects))
     with open_binary(location) as file:
         head = file.read(HEAD_BYTES)
         is_whole = not file.peek(1)
@@ -430,13 +418,13 @@ def _begins_as(location: Location, kind: str) -> Beginning:
     if kind == "CSV":
         whole = head if is_whole else head[: head.rfind(b"\n") + 1]
         try:
-            return _of_rows(tables.read_csv(whole).rows)
+            return _of_rows(read_csv(whole).rows)
         except ValueError:
             return _NOTHING
     if kind == "trainer state":
         return Beginning("", [], fits=b'"log_history"' in head and b'"global_step"' in head)
     try:
-        run = framed_log.read_wandb(head) if kind == "Weights & Biases" else framed_log.read_swanlab(head)
+        run = _FRAMED[kind].whole(head)
     except ValueError:
         return _NOTHING
     name = run.name if run.name.isprintable() and len(run.name) <= MOST_NAME_CHARS else ""
@@ -445,10 +433,9 @@ def _begins_as(location: Location, kind: str) -> Beginning:
 
 def _of_rows(rows: Iterable[LoggedRow]) -> Beginning:
     """Rows of a table are curves if each of the first has a step that is a whole number, and another number."""
-    first = [row for row, _ in zip(rows, range(LOOKED_ROWS), strict=False)]
-    return Beginning("", [], fits=bool(first) and all(map(_is_logged, first)))
-
-
-def _is_logged(row: LoggedRow) -> bool:
-    steps = [name for name in TRAINER_STEPS if is_step(row.values.get(name, 0.5))]
-    return len(row.values) > len(steps) and (row.step is not None or bool(steps))
+    first = [*islice(rows, LOOKED_ROWS)]
+    fits = bool(first)
+    for row in first:
+        steps = [name for name in TRAINER_STEPS if is_step(row.values.get(name, 0.5))]
+        fits = fits and len(row.values) > len(steps) and (row.step is not None or bool(steps))
+    return Beginning("", [], fits=fits)

@@ -15,6 +15,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from rolloupe.formats.base import Format, changed
 from rolloupe.formats.curve_files import (
     ALONE,
@@ -33,11 +35,10 @@ from rolloupe.formats.curve_files import (
 )
 from rolloupe.formats.reading.files import FolderEntry, entries, is_one_file, stem
 from rolloupe.formats.reading.peek import look
-from rolloupe.formats.reading.trackers.databases import database_kind, project_runs
-from rolloupe.formats.reading.trackers.sqlite import ENDINGS, why_unread
-from rolloupe.formats.reading.trainer_files import described_files
+from rolloupe.formats.reading.trackers.sqlite import ENDINGS, database_kind, project_runs, why_unread
+from rolloupe.formats.reading.trainer_files import described_files, json_sources
 from rolloupe.formats.registry import by_name
-from rolloupe.model import Location, Locator, RunFile, RunInfo, RunPart, Sample, SampleRow, Scanned, Source
+from rolloupe.model import Location, Locator, RunFile, RunInfo, Sample, SampleRow, Scanned, Source
 from rolloupe.storage import is_folder
 
 OF_CODE = frozenset((
@@ -45,9 +46,9 @@ OF_CODE = frozenset((
     "setup.py",
 ))  # fmt: skip
 """A folder with one of these holds source code: a table of numbers in it is no run."""
-
 _CHECKPOINT = re.compile(r"checkpoint-\d+")
 _VERL = {"step", "data"}
+"""The keys of all rows that verl's `file` logger writes."""
 
 
 class Curves(Format):
@@ -93,17 +94,25 @@ class Curves(Format):
         return self._of_folder(path, named, links) if named else []
 
     def _of_folder(self, folder: Path, named: list[tuple[str, FolderEntry]], links: str) -> list[RunInfo]:
-        offline = [entry for kind, entry in named if kind in OFFLINE and begins_as(kind, entry.location).fits]
-        found = dict.fromkeys(kind for kind, _ in _plain(folder, named, links))
-        if offline and (found or len(offline) == 1):
-            found |= dict.fromkeys(kind_of(entry.name) for entry in offline)
-        if found:
-            names = [begins_as(kind_of(entry.name), entry.location).name for entry in offline if len(offline) == 1]
+        offline = [entry for kind, entry in named if kind in OFFLINE and begins_as(entry.location, kind).fits]
+        kinds: dict[str, None] = {}
+        for kind, entry in named:  # event files, and tables under the names that trainers give them
+            is_saved = kind == "trainer state" and _CHECKPOINT.fullmatch(folder.name)
+            is_table = entry.name in PLAIN_NAMES and not is_saved
+            is_code = is_table and any(beside.name in OF_CODE for beside in entries(str(folder), links))
+            if (kind == "TensorBoard" or (is_table and not is_code)) and begins_as(entry.location, kind).fits:
+                kinds[kind] = None
+        if offline and (kinds or len(offline) == 1):
+            kinds |= dict.fromkeys(kind_of(entry.name) for entry in offline)
+        if kinds:
+            names = [begins_as(entry.location, kind_of(entry.name)).name for entry in offline if len(offline) == 1]
             name = next(filter(None, names), folder.name)
-            return [self._run(folder, name, f"curves of {', '.join(found)}, no samples", links)]
+            return [self._run(folder, name, f"curves of {', '.join(kinds)}, no samples", links)]
         runs = [run for entry in offline for run in self._of_file(kind_of(entry.name), Path(entry.path), links=links)]
         for kind, entry in named:
-            if kind == "trackio" or (kind == "JSON lines" and _is_of_verl(entry.location)):
+            rows = look(entry.location).objects if kind == "JSON lines" else ()
+            is_of_verl = bool(rows) and all(row.keys() == _VERL and isinstance(row["data"], dict) for row in rows)
+            if kind == "trackio" or is_of_verl:
                 runs += self._of_file(kind, Path(entry.path), links=links)
         return runs
 
@@ -115,26 +124,18 @@ class Curves(Format):
                 return []
             reason = f"a run of a database of {database_kind(location)}, no samples"
             return [self._run(path, run.name, reason, links, run.id) for run in project_runs(location)]
-        seen = begins_as(kind, location)
+        seen = begins_as(location, kind)
         if not (seen.fits or (forced and kind != "JSON lines")):
             return []
-        return [self._run(path, seen.name or _stem(path), f"curves of {kind}, one file, no samples", links)]
+        bare = stem(path.name) if kind_of(path.name) in ("", "JSON lines", "TensorBoard") else path.stem
+        return [self._run(path, seen.name or bare, f"curves of {kind}, one file, no samples", links)]
 
     def _run(self, root: Path, name: str, reason: str, links: str, within: str = "") -> RunInfo:
-        parts = (RunPart(str(root)),)
-        return RunInfo(
-            name=name or root.name, root=str(root), format=self.name, reason=reason, parts=parts, link_root=links,
-            within=within,
-        )  # fmt: skip
+        return replace(self._run_at(root, reason, links, name), within=within)
 
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`. Files with curves alone, which the run follows: a scan of them yields nothing."""
-        folder = run.root if is_folder(run.root) else os.path.dirname(run.root)
-        return [
-            Source(path=location.path, name=os.path.relpath(location.path, folder), root=location.root)
-            for file in curve_files(run)
-            for location in file.locations
-        ]
+        return json_sources(run.root, (location for file in curve_files(run) for location in file.locations))
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:  # noqa: ARG002
         return iter(())
@@ -149,32 +150,10 @@ class Curves(Format):
         return described_files(curve_locations(run))
 
 
-def _plain(folder: Path, named: list[tuple[str, FolderEntry]], links: str) -> Iterator[tuple[str, FolderEntry]]:
-    """Event files, and tables under the names that trainers give them."""
-    for kind, entry in named:
-        is_table = entry.name in PLAIN_NAMES and not (kind == "trainer state" and _CHECKPOINT.fullmatch(folder.name))
-        may_be = kind == "TensorBoard" or (
-            is_table and not any(beside.name in OF_CODE for beside in entries(str(folder), links))
-        )
-        if may_be and begins_as(kind, entry.location).fits:
-            yield kind, entry
-
-
-def _is_of_verl(location: Location) -> bool:
-    """Tell whether all rows are as verl's `file` logger writes them."""
-    objects = look(location).objects
-    return bool(objects) and all(record.keys() == _VERL and isinstance(record["data"], dict) for record in objects)
-
-
-def _stem(path: Path) -> str:
-    return stem(path.name) if kind_of(path.name) in ("", "JSON lines", "TensorBoard") else path.stem
-
-
 LOOKED_SOURCES = 64
 LOOKED_ROWS = 256
 LOOKED_BYTES = 2**20
-"""How much of a source is looked at for the splits of its samples, where it can be read in parts."""
-
+"""The bytes of a source that are searched for splits, if it can be read in parts."""
 UNSEEN = (
     "its samples are of splits that the run {name} has, so that it is no run of its own but the curves of that. Next: "
     "name it to open it"

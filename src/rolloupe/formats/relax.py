@@ -16,11 +16,11 @@ from msgspec.structs import replace
 from rolloupe.formats.base import Format
 from rolloupe.formats.generic.keys import Roles, candidates, keep_by_keys, roles_of
 from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.documents import ByEnding
 from rolloupe.formats.reading.files import alone, files, is_one_file, links_of, plain_name, stem, telling_name
 from rolloupe.formats.reading.jsonl import JsonlFormat
-from rolloupe.formats.reading.numbered_samples import ByEnding
 from rolloupe.formats.reading.peek import Peek, first_looks, look
-from rolloupe.formats.reading.pickles import UnreadablePickle
+from rolloupe.formats.reading.pickles.values import UnreadablePickle
 from rolloupe.formats.reading.records import Record, References, Unusable, step_of
 from rolloupe.formats.slime.format import RELAX, DumpFile, Slime, dump_of, dumps_in, kind_of, state_of
 from rolloupe.formats.slime.samples import PART, Dump, row_of, sample_of

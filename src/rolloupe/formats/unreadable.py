@@ -10,8 +10,8 @@ from rolloupe.formats.generic.hints import why_unread as why_no_sample
 from rolloupe.formats.generic.keys import has_sample, has_text, roles_of
 from rolloupe.formats.generic.mapped_samples import samples_in
 from rolloupe.formats.generic.tables import TABLES, first_rows
+from rolloupe.formats.reading.documents import beginning
 from rolloupe.formats.reading.files import JSONL, FolderEntry, is_passed_over, plain_name, why_shut
-from rolloupe.formats.reading.json_documents import beginning
 from rolloupe.formats.reading.line_reader import MAX_LFS_POINTER_BYTES, why_no_text
 from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.records import Record, Unusable

@@ -16,7 +16,7 @@ from rolloupe.formats import by_name, discover
 from rolloupe.formats.prime_rl import episodes
 from rolloupe.formats.prime_rl import traces as prime_rl_traces
 from rolloupe.formats.prime_rl.traces import PrimeRLTraces
-from rolloupe.formats.reading import line_search
+from rolloupe.formats.reading import trainer_files
 from rolloupe.model import Annotation, Locator, Problem, Sample, SampleRow
 from tests.formats.support import items, leaves, load, numbers, only_run, rows, samples, texts, values, write
 from tests.thoroughness import amount
@@ -384,7 +384,7 @@ def test_a_sample_that_was_not_trained_on_says_so(tmp_path: Path) -> None:
 
 
 def test_very_many_annotations_of_one_trace_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(line_search, "MAX_RECORDS", 3)
+    monkeypatch.setattr(trainer_files, "MAX_RECORDS", 3)
     annotate(tmp_path, "orch", *(note({"advantage": float(at)}) for at in range(9)))
     sample = one(tmp_path, trace(*chain()))
     assert sample.row.advantage == 8.0
@@ -399,8 +399,8 @@ def test_lines_are_found_by_what_stands_in_them(
     file.write_bytes(b"\n".join(some))
     wanted = [line for line in b"\n".join(some).split(b"\n") if b"\x00" in line]
     with pytest.MonkeyPatch.context() as patch, file.open("rb") as opened:
-        patch.setattr(line_search, "BLOCK_BYTES", block)
-        assert list(line_search.lines_with(opened, b"\x00")) == wanted
+        patch.setattr(trainer_files, "SEARCH_BLOCK_BYTES", block)
+        assert list(trainer_files.lines_with(opened, b"\x00")) == wanted
 
 
 def test_annotations_are_scanned_like_samples(prime: PrimeRLTraces, tmp_path: Path) -> None:

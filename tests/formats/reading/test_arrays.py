@@ -152,19 +152,19 @@ def test_an_array_whose_length_is_needed_is_checked_but_not_read(monkeypatch: py
     with pytest.raises(Unusable, match="not JSON"):
         Cutter(parse, any_key, any_key).parse(b'{"a": [1, 2.5.1, 4]}')
     cutter = Cutter(parse, any_key, "a".__eq__)
-    monkeypatch.setattr(cutter, "_read", lambda _: pytest.fail("it is read"))
+    monkeypatch.setattr(cutter, "read_numbers", lambda _: pytest.fail("it is read"))
     assert cutter.parse(b'{"a": [1, 2.5, null]}')["a"].shape == (3,)
 
 
 def test_an_array_of_one_value_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     cutter, read = Cutter(parse, any_key), list[int]()
-    plain = cutter._read
+    plain = cutter.read_numbers
 
     def reading(data: bytes) -> tokens.Floats:
         read.append(len(data))
         return plain(data)
 
-    monkeypatch.setattr(cutter, "_read", reading)
+    monkeypatch.setattr(cutter, "read_numbers", reading)
     record = cutter.parse(json.dumps({"a": [0.1] * 1_000, "b": [0] * 999 + [1], "c": [math.nan] * 5}).encode())
     assert [record[key].tolist() for key in "ab"] == [[0.1] * 1_000, [0.0] * 999 + [1.0]]
     assert np.isnan(record["c"]).tolist() == [True] * 5

@@ -14,6 +14,7 @@ import pytest
 import rolloupe
 from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name
+from rolloupe.formats.reading.files import alone
 from rolloupe.formats.reading.tables import parquet, parquet_files
 from rolloupe.formats.reading.tables.parquet import python_rows
 from rolloupe.formats.testing import FormatContract
@@ -245,12 +246,14 @@ def test_a_page_is_measured_by_its_own_header_not_by_the_footer(tmp_path: Path) 
     pq.write_table(pa.table({"a": ["x" * 2**20] * 3, "b": [1, 2, 3]}), path, compression="zstd")
     with path.open("rb") as file:
         (group,) = parquet_files.row_groups(file)
-        assert [one.column for one in group.chunks] == ["a", "b"]
-        assert parquet_files.dictionary_bytes(file, group.chunks) == 2**20 + 4, "a length, and the text"
-        assert 3 * 2**20 < parquet_files.page_bytes(file, group.chunks) < 3 * 2**20 + 2**12
-        assert 0 < parquet_files.page_bytes(file, group.chunks[1:]) < 2**10
-        with pytest.raises(ValueError, match="damaged"):
-            parquet_files.page_bytes(file, [group.chunks[0]._replace(start=0)])
+    assert [chunk.column for chunk in group.chunks] == ["a", "b"]
+    assert parquet_files.largest_dictionary(alone(path), 0) == 2**20 + 4, "a length, and the text"
+    assert 3 * 2**20 < parquet_files.page_bytes(alone(path), 0) < 3 * 2**20 + 2**12
+    assert 0 < parquet_files.page_bytes(alone(path), 0, ("b",)) < 2**10
+    data, start = path.read_bytes(), group.chunks[0].start
+    path.write_bytes(data[:start] + bytes(8) + data[start + 8 :])
+    with pytest.raises(ValueError, match="damaged"):
+        parquet_files.page_bytes(alone(path), 0)
 
 
 def test_a_locator_of_another_file_is_refused(plank: Path, tmp_path: Path) -> None:

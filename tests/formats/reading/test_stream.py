@@ -541,27 +541,6 @@ def test_other_compressed_files_are_named_with_what_they_are(tmp_path: Path, nam
     assert says in discover([tmp_path / name]).notes[0].reason
 
 
-@pytest.fixture(params=["plain", *ENDINGS])
-def readable(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, bytes]:
-    data = content(40, 600)
-    path = tmp_path / f"a.json{request.param if request.param != 'plain' else ''}"
-    path.write_bytes(data if request.param == "plain" else pack(data, request.param))
-    return path, data
-
-
-def test_a_whole_file_is_read_within_a_limit(readable: tuple[Path, bytes]) -> None:
-    path, data = readable
-    assert compressed.read_bytes(alone(path), len(data)) == data
-    with pytest.raises(OSError, match="holds more than"):
-        compressed.read_bytes(alone(path), len(data) - 1)
-    with pytest.raises(FileNotFoundError):
-        compressed.read_bytes(alone(f"{path}.missing"), 9)
-    if path.suffix != ".json":
-        path.write_bytes(path.read_bytes()[:-50])
-        with pytest.raises(OSError, match="cut off"):
-            compressed.read_bytes(alone(path), len(data))
-
-
 @by_ending
 @pytest.mark.parametrize("place", ["prime_rl/exports/v6_pr3189", "prime_rl/traces/run_wordle", "tinker/sync_run"])
 def test_runs_of_other_frameworks_may_be_compressed(place: str, ending: str, tmp_path: Path) -> None:

@@ -157,13 +157,13 @@ def test_spans_are_counted_once_and_the_newest_again(tmp_path: Path, monkeypatch
     monkeypatch.setattr(mlflow, "ROWS_AT_ONCE", 4)
     path = changed(tmp_path)
     counted: list[tuple[int, int]] = []
-    count = mlflow._ends
+    count = mlflow.span_ends
 
     def seen(database: apsw.Connection, first: int, stop: int) -> Any:
         counted.append((first, stop))
         return count(database, first, stop)
 
-    monkeypatch.setattr(mlflow, "_ends", seen)
+    monkeypatch.setattr(mlflow, "span_ends", seen)
     alone = Location(str(path), str(path))
     (whole,) = mlflow.traced_runs(alone)
     assert len(counted) > 3, "a piece at a time"
@@ -181,7 +181,7 @@ def test_spans_are_counted_once_and_the_newest_again(tmp_path: Path, monkeypatch
 
 def test_time_that_is_over_is_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mlflow, "LISTING_S", -1)
-    monkeypatch.setattr(sqlite, "_STEPS_BETWEEN_LOOKS", 1)
+    monkeypatch.setattr(sqlite, "STEPS_BETWEEN_LOOKS", 1)
     (note,) = discover([changed(tmp_path)]).notes
     assert "cannot be read: it takes more than -1 seconds" in note.reason
 

@@ -15,6 +15,7 @@ from rolloupe.formats import by_name, discover
 from rolloupe.formats import testing as contract
 from rolloupe.formats.reading.trackers import sqlite
 from rolloupe.formats.trackers import database_format
+from rolloupe.formats.trackers.trackio import Trackio
 from rolloupe.model import Problem, RunInfo, SampleRow
 from rolloupe.text import digest
 from tests.formats.support import items, limit_contract, rows, samples
@@ -291,14 +292,14 @@ def test_a_scan_holds_a_few_rows_at_once(project: Any, monkeypatch: pytest.Monke
     whole = rows(run)
     monkeypatch.setattr(database_format, "BATCH_BYTES", 1500)
     held: list[int] = []
-    place = database_format.DatabaseFormat._batch
+    samples = Trackio.samples
 
     def seen(*about: Any) -> Any:
-        found = place(*about)
-        held.append(len(found[0]))
-        return found
+        placed = [*samples(*about)]
+        held.append(len(placed))
+        return placed
 
-    monkeypatch.setattr(database_format.DatabaseFormat, "_batch", seen)
+    monkeypatch.setattr(Trackio, "samples", seen)
     assert rows(run) == whole and len(whole) == sum(held) == 6
     assert held[:4] == [2, 1, 2, 1]
 
@@ -310,7 +311,7 @@ def test_a_database_in_the_middle_of_a_transaction_keeps_its_sources(tmp_path: P
     reader = by_name("trackio")
     before = reader.sources(run)
     journal = tmp_path / "p.db-journal"
-    journal.write_bytes(sqlite._JOURNAL_MAGIC)
+    journal.write_bytes(sqlite.JOURNAL_MAGIC)
     assert reader.sources(run) == before != []
     found = discover([tmp_path])
     assert found.runs == [] and "p.db: cannot be read: its -journal holds" in found.notes[0].reason

@@ -12,7 +12,7 @@ import pytest
 from rolloupe.formats import by_name, discover
 from rolloupe.formats.reading.trackers.framed_log import CONFIG, HISTORY, ITEM, MAGIC, NESTED_KEY, VALUE
 from rolloupe.formats.trackers import table_files
-from rolloupe.formats.trackers.tables_and_traces import samples_of_table
+from rolloupe.formats.trackers.samples import samples_of_table
 from rolloupe.model import RunInfo
 from tests.formats.support import only_run, rows, samples
 from tests.formats.trackers.support import means

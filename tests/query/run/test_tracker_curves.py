@@ -16,8 +16,7 @@ from rolloupe.errors import NotFound, UnreadablePath
 from rolloupe.formats import curve_files
 from rolloupe.formats.curve_files import CurveFile, read_curves
 from rolloupe.formats.reading import files
-from rolloupe.formats.reading.trackers.curves import LoggedRun
-from rolloupe.formats.reading.trackers.tensorboard import EventFiles
+from rolloupe.formats.reading.trackers.curves import LoggedRun, LogReader
 from rolloupe.index import OpenRun
 from rolloupe.model import MetricRow
 from rolloupe.query import CurveQuery, CurveSource
@@ -249,9 +248,9 @@ def test_files_that_did_not_change_are_read_once_and_folders_listed_once_for_man
     shutil.copytree(TRACKERS / "tensorboard/openrlhf", run_folder / "tensorboard")
     read_files: list[CurveFile] = []
     listed: list[str] = []
-    own_read, own_list, asking = read_curves, files._entries, threading.get_ident()
+    own_read, own_list, asking = read_curves, files.list_entries, threading.get_ident()
 
-    def read_one(file: CurveFile, *reader: EventFiles) -> list[LoggedRun]:
+    def read_one(file: CurveFile, *reader: LogReader) -> list[LoggedRun]:
         read_files.append(file)
         return own_read(file, *reader)
 
@@ -261,7 +260,7 @@ def test_files_that_did_not_change_are_read_once_and_folders_listed_once_for_man
         return own_list(folder, *how)
 
     monkeypatch.setattr(curve_files, "read_curves", read_one)
-    monkeypatch.setattr(files, "_entries", list_one)
+    monkeypatch.setattr(files, "list_entries", list_one)
     with rolloupe.open(run_folder, index_dir=run_folder.parent / "index") as runs:
         assert runs[0].metric_rows() == runs[0].metric_rows() and len(read_files) == 1
         listed.clear()

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from rolloupe.formats.reading.files import alone
-from rolloupe.formats.reading.stream import read_bytes
+from rolloupe.formats.reading.trainer_files import read_bytes
 from rolloupe.record.writers.rl_logging_board import KEYS, save_rollout_jsonl
 from tests.formats.support import only_run, rows, samples
 
@@ -23,7 +23,7 @@ def lines(path: Path) -> list[dict[str, object]]:
 
 
 def test_the_poems_are_written_byte_for_byte(demo_runs: Path, tmp_path: Path) -> None:
-    theirs = read_bytes(alone(demo_runs / "rl_logging_board/eval_poem_task/data.jsonl.zst"), 2**20)
+    theirs = read_bytes(alone(demo_runs / "rl_logging_board/eval_poem_task/data.jsonl.zst"))
     made = [json.loads(line) for line in theirs.splitlines()]
     for step in dict.fromkeys(row["step"] for row in made):
         assert isinstance(step, int)

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.documents import NumberedFormat, beginning, list_document
 from rolloupe.formats.reading.fields import as_dict, dicts
 from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, folders, is_one_file, links_of, source_at
-from rolloupe.formats.reading.json_documents import beginning, list_document
-from rolloupe.formats.reading.numbered_samples import NumberedFormat
 from rolloupe.formats.reading.records import Record, References, Unusable
 from rolloupe.formats.reading.trainer_files import read_json
 from rolloupe.formats.trainers.nemo_gym import add_item_tokens, tokens_of

@@ -18,10 +18,9 @@ from typing import Any
 
 from rolloupe import text
 from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.documents import NumberedFormat, beginning, list_document, members_before, unpacked
 from rolloupe.formats.reading.files import files, is_one_file, links_of, plain_name, source_at, while_unchanged
-from rolloupe.formats.reading.json_documents import beginning, list_document, members_before, unpacked
 from rolloupe.formats.reading.line_reader import parse
-from rolloupe.formats.reading.numbered_samples import NumberedFormat
 from rolloupe.formats.reading.records import Record, References, Unusable
 from rolloupe.formats.reading.tables.zip_archives import Members
 from rolloupe.formats.reading.trainer_files import merged_metrics

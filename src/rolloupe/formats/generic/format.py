@@ -42,6 +42,7 @@ from rolloupe.formats.generic.tables import (
     rows_at_start,
 )
 from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.documents import ByEnding
 from rolloupe.formats.reading.field_map import ROLES, Fields
 from rolloupe.formats.reading.files import (
     EVAL_WORDS,
@@ -57,7 +58,6 @@ from rolloupe.formats.reading.files import (
     words_in,
 )
 from rolloupe.formats.reading.jsonl import JsonlFormat
-from rolloupe.formats.reading.numbered_samples import ByEnding
 from rolloupe.formats.reading.peek import MAX_FILES, first_looks, look, look_at
 from rolloupe.formats.reading.records import Record, RecordFormat, Unusable
 from rolloupe.formats.unreadable import is_foreign

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from rolloupe import text, tokens
 from rolloupe.errors import SourceChanged
-from rolloupe.formats.reading import fields, line_search
+from rolloupe.formats.reading import fields, trainer_files
 from rolloupe.formats.reading.files import files, links_of, stem, while_unchanged
 from rolloupe.formats.reading.line_reader import parse, strip_bom
 from rolloupe.formats.reading.records import Record, Unusable
@@ -92,7 +92,7 @@ def _searched(locations: dict[str, Location], uid: str) -> tuple[list[Annotation
     lines: list[AnnotationLine] = []
     notes: list[str] = []
     for name, where in locations.items():
-        about, problems = line_search.records_about(where, "uid", uid)
+        about, problems = trainer_files.records_about(where, "uid", uid)
         lines += [(name, record) for record in about]
         notes += problems
     return lines, notes

@@ -9,6 +9,7 @@ of the places of each trace's lines. A line has `info` for the trace, and for ea
 off the mask and for the first token. The newest line wins.
 """
 
+import contextlib
 from collections.abc import Iterable
 from itertools import chain, takewhile
 from typing import Any, Final, NamedTuple
@@ -19,10 +20,10 @@ from rolloupe import text, tokens
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.fields import as_dict, as_list
 from rolloupe.formats.reading.files import FolderEntry, files, folders, stem
-from rolloupe.formats.reading.line_reader import lines
-from rolloupe.formats.reading.line_search import newest_about, parsed_or_none
-from rolloupe.formats.reading.records import Record
+from rolloupe.formats.reading.line_reader import lines, parse
+from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.reading.stream import open_binary
+from rolloupe.formats.reading.trainer_files import newest_about
 from rolloupe.model import Location, Status, TokenSeries, Turn
 
 MAX_NODES: Final = 50_000
@@ -310,7 +311,8 @@ def _indexed(stream: Stream, listing: Location, trace_id: str, notes: list[str])
         if chunk is not None and offset is not None:
             with open_binary(chunk.location) as file:
                 line = next(lines(file, offset, offset + 1), None)
-            record = parsed_or_none(line.data or b"") if line else None
+            with contextlib.suppress(Unusable):
+                record = parse(line.data or b"") if line else None
         if record is None or record.get("trace_id") != trace_id:
             lost += 1
             record = {"trace_id": trace_id, "info": row.get("info")}

@@ -23,25 +23,18 @@ from rolloupe.tokens import Floats
 
 MIN_LINE_BYTES = 2**15
 """Shorter lines decode faster whole than by looking for arrays."""
-
 MAX_ARRAY_BYTES = 4 * 2**20
 """Longer arrays are decoded with their line: simdjson keeps the memory that it allocates."""
-
 MIN_ARRAY_BYTES = 2**10
 MAX_LOOKS = 2_000
 """Maximum number of brackets to examine in one line: a text may be full of them."""
-
 PATIENCE = 3
 """After this many long lines in a row without an array, a scan stops looking for arrays."""
-
 MAX_KEY_BYTES = 200
-
 _MARK = secrets.token_hex(16)
 """No file contains it, because it is newer than the file."""
-
 _FAILURES = (ValueError, TypeError, RuntimeError)
-"""What readers of numbers raise for anything else."""
-
+"""Exceptions of readers of numbers for anything else."""
 _FIRST = frozenset(b"-0123456789NntfI")
 _key = re.compile(rb'"([^"\\\x00-\x1f]+)"[ \t\r]*:[ \t\r]*\Z')
 _decode = msgspec.json.Decoder().decode
@@ -59,18 +52,13 @@ class Word(NamedTuple):
     value: float
 
 
-def _word(name: bytes, value: float, sign: bytes = b"-") -> Word:
-    """Give a word digits that no file holds.
-
-    A digit, sign or point next to them never yields another number: "1-9", "--9", "e3075" and "19e307" are invalid.
-    """
-    return Word(name, sign + b"9.%015de307" % secrets.randbelow(10**15), value)
-
-
-_WORDS = (
-    _word(b"null", math.nan), _word(b"NaN", math.nan), _word(b"true", 1.0), _word(b"false", 0.0),
-    _word(b"Infinity", math.inf, sign=b""),
-)  # fmt: skip
+_VALUES = {b"null": math.nan, b"NaN": math.nan, b"true": 1.0, b"false": 0.0, b"Infinity": math.inf}
+_WORDS = [
+    Word(name, (b"" if name == b"Infinity" else b"-") + b"9.%015de307" % secrets.randbelow(10**15), value)
+    for name, value in _VALUES.items()
+]
+"""Digits that no file holds. A digit, sign or point next to them never yields another number: "1-9", "--9", "e3075" and
+"19e307" are invalid."""
 
 
 class Cut(NamedTuple):
@@ -100,7 +88,7 @@ class Cutter:
         self._wordy: set[str] = set()
         """Keys of arrays with words among their numbers, so far."""
         self._misses = 0
-        self._read = _reader()
+        self.read_numbers = _reader()
 
     def parse(self, data: bytes) -> dict[str, Any]:
         """Decode a line; raises whatever decoding it whole raises."""
@@ -114,7 +102,11 @@ class Cutter:
     def _parsed(self, data: bytes, cuts: list[Cut]) -> dict[str, Any] | None:
         """Decode a line around its arrays; None in case of doubt."""
         try:
-            record = self._parse(_without(data, cuts))
+            pieces, at = [], 0
+            for number, cut in enumerate(cuts):  # a mark in place of each array
+                pieces += [data[at : cut.start], f'"{_MARK}{number}"'.encode()]
+                at = cut.stop
+            record = self._parse(b"".join([*pieces, data[at:]]))
         except Exception:  # decoding it whole raises the accurate error
             return None
         elsewhere = [cut.key for number, cut in enumerate(cuts) if record.get(cut.key) != f"{_MARK}{number}"]
@@ -150,28 +142,25 @@ class Cutter:
         """Read a flat array of a line: as float64, shape (T,), or as a list if it holds anything but such numbers."""
         if count := _repetitions(line, cut):
             first = line[cut.start : line.find(_COMMA, cut.start)] + b"]"
-            one = self._values(first, Cut(cut.key, 0, len(first)))
-            return np.repeat(one, count) if isinstance(one, np.ndarray) else one and one * count
+            element = self._values(first, Cut(cut.key, 0, len(first)))
+            return np.repeat(element, count) if isinstance(element, np.ndarray) else element and element * count
         if self._is_length(cut.key) and (count := _length(line, cut)):
             return np.ndarray((count,), buffer=_NAN, strides=(0,))
         if cut.key not in self._wordy:  # looking for words takes a tenth as long as reading
             with contextlib.suppress(*_FAILURES):
-                return self._read(memoryview(line)[cut.start : cut.stop])
+                return self.read_numbers(memoryview(line)[cut.start : cut.stop])
         data = line[cut.start : cut.stop]
+        words = [word for word in _WORDS if word.name[0] in data]
+        if words:
+            self._wordy.add(cut.key)
+        digits = data
+        for word in words:
+            digits = digits.replace(word.name, word.digits)
         try:
-            words = [word for word in _WORDS if word.name[0] in data]
-            if words:
-                self._wordy.add(cut.key)
-            return self._read_words(data, words)
+            values = self.read_numbers(digits).copy()
         except _FAILURES:
             return _elements(data)
-
-    def _read_words(self, data: bytes, words: list[Word]) -> Floats:
-        """Read an array with words among its numbers, with the result of `tokens.read_floats` on its list."""
-        for word in words:
-            data = data.replace(word.name, word.digits)
-        values = self._read(data).copy()
-        for word in words:
+        for word in words:  # with the result of `tokens.read_floats` on the list
             number = float(word.digits)
             values[values == number] = word.value
             values[values == -number] = -word.value
@@ -179,7 +168,7 @@ class Cutter:
 
 
 def _repetitions(line: bytes, cut: Cut) -> int:
-    """How often an array repeats its first element, if it holds nothing else, such as one advantage; 0 otherwise."""
+    """Return the length of an array whose elements are all equal, such as one advantage; 0 for any other."""
     comma = line.find(_COMMA, cut.start, cut.stop)
     if comma < 0:
         return 0
@@ -191,7 +180,7 @@ def _repetitions(line: bytes, cut: Cut) -> int:
 
 
 def _length(line: bytes, cut: Cut) -> int:
-    """The length of a flat array of numbers; 0 in case of doubt. It is checked, which takes less than reading it."""
+    """Return the length of a flat array of numbers; 0 in case of doubt. Checking is quicker than reading."""
     if line.find(b'"', cut.start, cut.stop) >= 0:
         return 0
     try:
@@ -219,24 +208,14 @@ def _reader() -> Callable[[bytes | memoryview], Floats]:
     return read
 
 
-def _without(data: bytes, cuts: list[Cut]) -> bytes:
-    """The line with a mark in place of each array."""
-    pieces, at = [], 0
-    for number, cut in enumerate(cuts):
-        pieces += [data[at : cut.start], f'"{_MARK}{number}"'.encode()]
-        at = cut.stop
-    return b"".join([*pieces, data[at:]])
-
-
 def _elements(data: bytes) -> list[Any] | None:
     """Read an array with integers too large for a float; None for an array with texts, or for anything else."""
     if b'"' in data:
         return None
-    found: list[Any]
-    for decode in (_decode, lambda data: json.loads(data.decode())):
-        try:
-            found = decode(data)
-        except (msgspec.DecodeError, ValueError, RecursionError):
-            continue
-        return found
-    return None
+    elements: list[Any] | None = None
+    with contextlib.suppress(msgspec.DecodeError, ValueError, RecursionError):
+        elements = _decode(data)
+    if elements is None:
+        with contextlib.suppress(ValueError, RecursionError):
+            elements = json.loads(data.decode())
+    return elements

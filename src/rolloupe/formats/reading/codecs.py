@@ -13,25 +13,22 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
+ZstdError = zstd.ZstdError
 CHUNK_BYTES = 2**16
 """Bytes per read. Reads end at its multiples, so that every pass over a file feeds the same chunks."""
-
 PIECE_BYTES = 2**17
 """Bytes per decoding step."""
-
 FREE_BYTES = 2**30
 MAX_RATIO = 250
 """A stream longer than `FREE_BYTES` that exceeds the size of its file by this factor is a bomb: reading stops.
 
 gzip reaches 1,032, zstd 32,768; rollouts, which repeat their prompts, have been seen at 5 to 30.
 """
-
 MAX_EMPTY = 1_000
 MAX_PADDING_BYTES = 2**20
 """Maximum number of empty members or frames in a row, or zeros after a member: both cost work for nothing, and a file
 of a trillion zeros takes no room on a disk. Writers leave one empty block or a few kB of zeros.
 """
-
 MAX_WINDOW_LOG = 27
 """Largest window of a zstd frame, 2^27 bytes, as `zstd --long` and `--ultra` use; larger ones are refused."""
 
@@ -134,8 +131,7 @@ class Decoder:
     def pull(self, file: BinaryIO) -> bytes:
         """Return the next piece, or nothing at the end of the file. Raises `DecodingStopped`, and OSError."""
         if self.text > FREE_BYTES and self.text > MAX_RATIO * max(1, self.place):
-            reason = f"expands more than {MAX_RATIO}-fold, to more than {self.text // 2**20} MiB"
-            raise DecodingStopped(Damage(self.place, f"{reason}: read no further"))
+            raise self._idle(f"expands more than {MAX_RATIO}-fold, to more than {self.text // 2**20} MiB")
         while True:
             if self._codec is None:
                 if not self._begins(file):
@@ -144,10 +140,19 @@ class Decoder:
                 self._codec = Gzip() if self._gzip else zstd_decompressor()
                 self._empty += 1
                 if self._empty > MAX_EMPTY:
-                    raise DecodingStopped(self._idle(f"more than {MAX_EMPTY:,} times no content at all"))
+                    raise self._idle(f"more than {MAX_EMPTY:,} times no content at all")
             hungry = self._codec.needs_input
-            data = self._take(file) if hungry else b""
-            out = self._decode(self._codec, data)
+            data = b""
+            if hungry and self._fill(file):
+                is_fine = self.fine_from is not None and self.chunk_start >= self.fine_from
+                data = self._input[self._at : self._at + 1] if is_fine else self._input[self._at :]
+                self._at += len(data)
+            try:
+                out = self._codec.decompress(data, PIECE_BYTES)
+            except (zlib.error, ZstdError) as error:
+                what = str(error).rpartition("data: ")[2].rstrip(".")
+                damage = Damage(max(0, self.place - len(data)), f"damaged ({what})")
+                raise DecodingStopped(damage, lossy=True) from None
             self.text += len(out)
             if self._codec.eof:
                 self._at -= len(self._codec.unused_data)
@@ -160,15 +165,8 @@ class Decoder:
                 self._empty = 0
                 return out
 
-    def _idle(self, what: str) -> Damage:
-        return Damage(self.place, f"{what}: read no further")
-
-    def _decode(self, codec: Gzip | zstd.ZstdDecompressor, data: bytes) -> bytes:
-        try:
-            return codec.decompress(data, PIECE_BYTES)
-        except (zlib.error, zstd.ZstdError) as error:
-            what = str(error).rpartition("data: ")[2].rstrip(".")
-            raise DecodingStopped(Damage(max(0, self.place - len(data)), f"damaged ({what})"), lossy=True) from None
+    def _idle(self, what: str) -> DecodingStopped:
+        return DecodingStopped(Damage(self.place, f"{what}: read no further"))
 
     def _begins(self, file: BinaryIO) -> bool:
         """Return whether another member or frame follows. gzip members may end in zeros. Raises `DecodingStopped`."""
@@ -180,18 +178,10 @@ class Decoder:
                 self._at += zeros
                 padding += zeros
                 if padding > MAX_PADDING_BYTES:
-                    raise DecodingStopped(self._idle(f"more than {MAX_PADDING_BYTES // 2**20} MiB of zeros"))
+                    raise self._idle(f"more than {MAX_PADDING_BYTES // 2**20} MiB of zeros")
             if self._at < len(self._input):
                 return True
         return False
-
-    def _take(self, file: BinaryIO) -> bytes:
-        if not self._fill(file):
-            return b""
-        fine = self.fine_from is not None and self.chunk_start >= self.fine_from
-        data = self._input[self._at : self._at + 1] if fine else self._input[self._at :]
-        self._at += len(data)
-        return data
 
     def _fill(self, file: BinaryIO) -> bool:
         if self._at >= len(self._input):

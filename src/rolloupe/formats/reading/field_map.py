@@ -23,7 +23,6 @@ from rolloupe.storage import open_named
 
 Record = dict[str, Any]
 Fields = tuple[tuple[str, str], ...]
-
 ROLES: Final[Mapping[str, str]] = {
     "prompt": "prompt", "response": "response", "messages": "messages", "reward": "reward", "step": "step",
     "group": "group", "advantage": "advantage", "uid": "uid", "label": "ground_truth", "env": "env_name",
@@ -31,11 +30,9 @@ ROLES: Final[Mapping[str, str]] = {
     "total_tokens": "total_length",
 }  # fmt: skip
 """A role, and the usual name that its field gets in a row."""
-
 MAX_BYTES = 2**20
 MAX_LABEL_CHARS = 64
 MISSING = object()
-
 _NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.[0-9]{1,9})?")
 _LABELS = re.compile(r"[0-9]{1,9}|[A-Za-z]+")
 
@@ -84,11 +81,11 @@ def renamed(record: Record, fields: Fields) -> Record:
     """The row with mapped fields under the usual names of their roles; a missing key leaves the role empty."""
     names = {ROLES[role] for role, _ in fields}
     mapped_keys = {name for _, key in fields for name in ([key] if key in record else key.split("+"))}
-    found = {ROLES[role]: value for role, key in fields if (value := mapped_value(record, key)) is not MISSING}
+    mapped = {ROLES[role]: value for role, key in fields if (value := mapped_value(record, key)) is not MISSING}
     texts = next((key for role, key in fields if role in ("response", "messages")), "")
-    if "reward" in found and "+" in texts and texts not in record and not isinstance(found["reward"], list):
-        found["reward"] = choice(found["reward"], [label_of(key) for key in texts.split("+")])
-    return {key: value for key, value in record.items() if key not in names and key not in mapped_keys} | found
+    if "reward" in mapped and "+" in texts and texts not in record and not isinstance(mapped["reward"], list):
+        mapped["reward"] = choice(mapped["reward"], [label_of(key) for key in texts.split("+")])
+    return {key: value for key, value in record.items() if key not in names and key not in mapped_keys} | mapped
 
 
 def has_mapped(record: Record, keys: Iterable[str]) -> bool:
@@ -97,7 +94,7 @@ def has_mapped(record: Record, keys: Iterable[str]) -> bool:
 
 
 def mapped_value(record: Record, key: str) -> Any:
-    """Return what a key of a field map names in a row, `MISSING` without one; of several with a plus a list."""
+    """Return the value that a key of a field map names in a row, or `MISSING`; a list for keys with a plus between."""
     value = member(record, key)
     if value is not MISSING or "+" not in key:
         return value

@@ -8,26 +8,20 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
-from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 from rolloupe import text
 from rolloupe.model import Locator, Part, Sample, SampleRow, Status, Turn
 
 T = TypeVar("T")
-
 MAX_TAG_CHARS = 64
 """Longer texts are not tags: only the sample itself shows them."""
-
 MAX_NAME_CHARS = 200
 """Longer names of groups and samples are replaced by their hashes, to keep addresses short."""
-
 REWARDS = ("reward", "score", "rewards", "scores", "total_reward")
 """The usual names of a reward."""
-
 WHOLE = ("score", "reward", "total", "total_reward", "overall", "total_score", "final", "value")
 """The usual names of the whole reward among its parts, in lower case."""
-
 digest = text.digest
 
 
@@ -46,15 +40,11 @@ class MetricNames(dict[str, str]):
 MAX_DEPTH = 100
 FLAT = {float, int, str, bool, type(None)}
 TOO_DEEP = "(nested too deeply to be shown: see the raw record)"
-
 MAX_STEP = 2**53
-"""Beyond it a browser cannot tell a number from its neighbours."""
-
+"""The largest step: beyond it, a browser cannot tell an integer from its neighbours."""
 MAX_INT64 = 2**63 - 1
-
 _NUMBER = (int, float)
 _NAME = (str, int, float)
-
 _STEP = re.compile(
     r"(?:^|[^a-zA-Z])(?P<word>step|steps|iter|iteration|rollout|update|epoch|checkpoint|ckpt)[_\-.=]?(?P<step>[0-9]+)",
     re.IGNORECASE,
@@ -82,7 +72,6 @@ _AS_TEXT = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _DIGITS = re.compile(r"\s*[+-]?[0-9]{1,19}\s*", re.ASCII)
-
 _WORDS: dict[Status, str] = {
     "completed": "completed complete finished done stop stopped eos success succeeded ok end_turn stop_sequence",
     "truncated": (
@@ -145,8 +134,8 @@ def number_in(text: str) -> float | str:
 
 def score_in(text: str) -> float | None:
     """Read a score that is a text: a number, or a word for right or wrong; None for any other text."""
-    found = number_in(text) if len(text) <= MAX_TAG_CHARS else text
-    return _VERDICTS.get(found.strip().lower()) if isinstance(found, str) else found
+    score = number_in(text) if len(text) <= MAX_TAG_CHARS else text
+    return _VERDICTS.get(score.strip().lower()) if isinstance(score, str) else score
 
 
 def is_verdict(value: object) -> bool:
@@ -178,8 +167,8 @@ def is_too_large(value: object) -> bool:
 
 def count(value: object) -> int | None:
     """Read a count: a non-negative integer, stored as a number."""
-    found = integer(value) if type(value) is int or isinstance(value, float) else None
-    return found if found is not None and found >= 0 else None
+    whole = integer(value) if type(value) is int or isinstance(value, float) else None
+    return whole if whole is not None and whole >= 0 else None
 
 
 def name(value: object) -> str | None:
@@ -188,8 +177,8 @@ def name(value: object) -> str | None:
         if value is None or isinstance(value, bool) or not isinstance(value, _NAME):
             return None
         value = int(value) if isinstance(value, float) and value.is_integer() else value
-    found = str(value)
-    return (found if len(found) <= MAX_NAME_CHARS else text.digest(found)) or None
+    shown = str(value)
+    return (shown if len(shown) <= MAX_NAME_CHARS else text.digest(shown)) or None
 
 
 def tag(value: object) -> str | None:
@@ -204,19 +193,19 @@ def reward(value: object) -> Reward:
     """
     if not isinstance(value, dict):
         return Reward(score_in(value) if isinstance(value, str) else number(value), {}, {})
-    parts = {key: found for key, member in value.items() if (found := number(member)) is not None}
+    parts = {key: amount for key, member in value.items() if (amount := number(member)) is not None}
     tags = {key: short for key, member in value.items() if (short := tag(member)) is not None}
     only = next(iter(parts.values())) if len(parts) == 1 else None
-    texts = {key: found for key, short in tags.items() if (found := score_in(short)) is not None}
-    chosen = next((found for name in WHOLE for key, found in (parts | texts).items() if key.lower() == name), only)
+    texts = {key: amount for key, short in tags.items() if (amount := score_in(short)) is not None}
+    chosen = next((amount for name in WHOLE for key, amount in (parts | texts).items() if key.lower() == name), only)
     whole = len(parts) + len(tags) == len(value)
-    return Reward(chosen, {f"reward.{key}": found for key, found in parts.items()}, tags, whole)
+    return Reward(chosen, {f"reward.{key}": amount for key, amount in parts.items()}, tags, whole)
 
 
 def reward_texts(record: dict[str, Any]) -> dict[str, str]:
     """The usual names of a reward that have a text in place of a number, as tags: the start of a long text is kept."""
-    found = ((key, record[key]) for key in REWARDS if isinstance(record.get(key), str))
-    return {key: value[:MAX_TAG_CHARS] for key, value in found if value}
+    texts = ((key, record[key]) for key in REWARDS if isinstance(record.get(key), str))
+    return {key: value[:MAX_TAG_CHARS] for key, value in texts if value}
 
 
 def is_shown_reward(value: object) -> bool:
@@ -232,8 +221,8 @@ def step_in(name: str, numbered: Collection[str] = ()) -> int | None:
     A number after a word for a step counts, that of an epoch last. Any other last number may be a count or a version:
     it is a step only with leading zeros, if it is no date, or behind a beginning that `numbered_names` found.
     """
-    if found := [*_STEP.finditer(name)]:
-        return integer(max(found, key=lambda match: (_RANKS.get(match["word"].lower(), 1), match.start()))["step"])
+    if matches := [*_STEP.finditer(name)]:
+        return integer(max(matches, key=lambda match: (_RANKS.get(match["word"].lower(), 1), match.start()))["step"])
     if name.isdecimal() and len(name) < 10:
         return int(name)
     if match := _BEFORE_SPLIT.fullmatch(name):
@@ -272,11 +261,7 @@ def status(value: object) -> tuple[Status, str]:
     """Read a status or a stop reason; return the common word and the framework's own."""
     if not isinstance(value, str) or not value:
         return "unknown", ""
-    return _status(value[:MAX_TAG_CHARS])
-
-
-@lru_cache(maxsize=256)
-def _status(word: str) -> tuple[Status, str]:
+    word = value[:MAX_TAG_CHARS]
     return _STATUSES.get(word.rpartition(".")[2].strip().lower(), "unknown"), word
 
 
@@ -307,17 +292,17 @@ def dicts(value: object) -> list[dict[str, Any]]:
 
 def numbers(members: object) -> dict[str, float]:
     """Return the members of an object that are numbers; none of anything else."""
-    return {name: found for name, value in as_dict(members).items() if (found := number(value)) is not None}
+    return {name: amount for name, value in as_dict(members).items() if (amount := number(value)) is not None}
 
 
 def tags(members: object) -> dict[str, str]:
     """Return the members of an object that are short texts; none of anything else."""
-    return {name: found for name, value in as_dict(members).items() if (found := tag(value)) is not None}
+    return {name: short for name, value in as_dict(members).items() if (short := tag(value)) is not None}
 
 
 def first(record: dict[str, Any], names: Iterable[str], read: Callable[[object], T | None]) -> T | None:
     """Return what `read` makes of the first of some members that it accepts; None if it accepts none."""
-    return next((found for name in names if (found := read(record.get(name))) is not None), None)
+    return next((accepted for name in names if (accepted := read(record.get(name))) is not None), None)
 
 
 def texts(values: list[Any]) -> list[str]:
@@ -329,17 +314,15 @@ def showable(value: object) -> Any:
     """Return a value of a record unchanged, or a word in its place if it is nested too deeply."""
     level: list[object] = [value]
     for _ in range(MAX_DEPTH):
-        level = [member for entry in level if isinstance(entry, list | dict) for member in _members(entry)]
-        if not level:
+        below: list[object] = []
+        for entry in level:
+            members = entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else ()
+            if not set(map(type, members)) <= FLAT:  # long arrays of numbers are the usual case
+                below += [member for member in members if isinstance(member, list | dict)]
+        if not below:
             return value
+        level = below
     return TOO_DEEP
-
-
-def _members(value: list[object] | dict[str, object]) -> list[object]:
-    members = value.values() if isinstance(value, dict) else value
-    if set(map(type, members)) <= FLAT:  # long arrays of numbers are the usual case
-        return []
-    return [member for member in members if isinstance(member, list | dict)]
 
 
 def is_messages(value: object) -> bool:

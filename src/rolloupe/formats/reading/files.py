@@ -40,7 +40,7 @@ P = ParamSpec("P")
 
 
 class FolderView:
-    """What one look at a folder found, for all that ask about it."""
+    """The entries of a folder as they were when it was listed."""
 
     def __init__(self, entries: list[FolderEntry]) -> None:
         self.entries = entries
@@ -71,7 +71,7 @@ class FolderView:
 
 
 class _Known:
-    """What is known within `listing_once`."""
+    """The views and results that are shared within `listing_once`."""
 
     def __init__(self, on_list: Callable[[str], object], is_hidden: Callable[[str, str], bool]) -> None:
         self.on_list, self.is_hidden = on_list, is_hidden
@@ -88,13 +88,13 @@ def links_of(run: RunInfo) -> str:
     return run.link_root or run.root
 
 
-def _none(_folder: str, _name: str) -> bool:
+def _is_never_hidden(_folder: str, _name: str) -> bool:
     return False
 
 
 @contextmanager
 def listing_once(
-    on_list: Callable[[str], object] = str, is_hidden: Callable[[str, str], bool] = _none
+    on_list: Callable[[str], object] = str, is_hidden: Callable[[str, str], bool] = _is_never_hidden
 ) -> Iterator[None]:
     """List each folder once within this context, however many formats list it; and make once what `once` makes.
 
@@ -109,7 +109,7 @@ def listing_once(
 
 
 def once(key: Hashable, make: Callable[[], T]) -> T:
-    """Return what `make` returned for this key within `listing_once`; outside of it, what it returns now."""
+    """Call `make` once for this key within `listing_once`, and return its result; outside of it, call it each time."""
     known = _known.get()
     if known is None:
         return make()
@@ -127,7 +127,7 @@ def view_of(folder: str, link_root: str) -> FolderView:
     """Return the view of a folder, shared within `listing_once`. Raises OSError if the folder cannot be read."""
     known = _known.get()
     if known is None:
-        return FolderView(_entries(folder, link_root))
+        return FolderView(list_entries(folder, link_root))
     key = folder, link_root
     if key not in known.views:
         above, name = os.path.split(folder)
@@ -135,7 +135,7 @@ def view_of(folder: str, link_root: str) -> FolderView:
         if beside is not None and name not in beside.names:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
         known.on_list(folder)
-        known.views[key] = FolderView(_entries(folder, link_root, known.is_hidden))
+        known.views[key] = FolderView(list_entries(folder, link_root, known.is_hidden))
         known.folders.add(folder)
     return known.views[key]
 
@@ -161,8 +161,11 @@ def _view_or_nothing(folder: str, link_root: str) -> FolderView:
         return FolderView([])
 
 
-def _entries(folder: str, link_root: str, is_hidden: Callable[[str, str], bool] = _none) -> list[FolderEntry]:
-    found = []
+def list_entries(
+    folder: str, link_root: str, is_hidden: Callable[[str, str], bool] = _is_never_hidden
+) -> list[FolderEntry]:
+    """List a folder now, in the order of names: see `entries`, which lists it once within `listing_once`."""
+    listed = []
     with folder_entries(Location(folder, link_root)) as listing:
         for entry in (item for item in listing if not is_hidden(folder, item.name)):
             path = os.path.join(folder, entry.name)
@@ -171,11 +174,12 @@ def _entries(folder: str, link_root: str, is_hidden: Callable[[str, str], bool] 
             if not (refused or is_folder or entry.is_file()):
                 refused = "neither a file nor a folder but a pipe, a socket or a device"
             is_link = entry.is_symlink()
-            found.append(FolderEntry(entry.name, path, is_folder, entry.inode(), link_root, refused, is_link))
-    return sorted(found)
+            listed.append(FolderEntry(entry.name, path, is_folder, entry.inode(), link_root, refused, is_link))
+    return sorted(listed)
 
 
 def _refusal(entry: StorageEntry, path: str, link_root: str) -> str:
+    """Say why an entry must not be opened; empty if it may be."""
     if not is_utf8(entry.name):
         return "its name is not valid UTF-8. Next: rename it"
     if not entry.is_symlink():
@@ -184,9 +188,8 @@ def _refusal(entry: StorageEntry, path: str, link_root: str) -> str:
         target = os.path.realpath(path, strict=True)
     except OSError:
         return "a link that leads nowhere"
-    if is_below(target, link_root):
-        return ""
-    return f"a link out of the root, to {printable(target)}: not followed. Next: --follow-symlinks"
+    outside = f"a link out of the root, to {printable(target)}: not followed. Next: --follow-symlinks"
+    return "" if is_below(target, link_root) else outside
 
 
 def is_utf8(path: str) -> bool:
@@ -237,9 +240,16 @@ def stamp_of(location: Location) -> tuple[int, int, int]:
 
 
 def while_unchanged(
-    size: int, states: Callable[[Location], Iterable[int]] = stamp_of
+    size: int,
+    states: Callable[[Location], Iterable[int]] = stamp_of,
+    *,
+    errors: tuple[type[BaseException], ...] = (),
+    otherwise: Any = None,
 ) -> Callable[[Callable[Concatenate[Location, P], T]], Callable[Concatenate[Location, P], T]]:
-    """Keep what a function makes of a file until the file changes, for so many files. Raises OSError if one is gone."""
+    """Cache the result of a function of a file until the file changes, for `size` files. Raises OSError if one is gone.
+
+    Where one of the `errors` is raised, the function returns `otherwise`.
+    """
 
     def decorate(read: Callable[Concatenate[Location, P], T]) -> Callable[Concatenate[Location, P], T]:
         @lru_cache(maxsize=size)
@@ -248,7 +258,10 @@ def while_unchanged(
 
         @wraps(read)
         def current(location: Location, *args: Any, **kwargs: Any) -> T:
-            return kept(tuple(states(location)), location, *args, **kwargs)
+            try:
+                return kept(tuple(states(location)), location, *args, **kwargs)
+            except errors:
+                return cast("T", otherwise)
 
         return cast("Callable[Concatenate[Location, P], T]", current)
 
@@ -316,7 +329,6 @@ NEUTRAL_WORDS = SAMPLE_WORDS | {"data", "dir", "outputs", "result", "results"}
 """Words that tell neither a run nor a split from another."""
 SILENT_WORDS = NEUTRAL_WORDS | TRAIN_WORDS | EVAL_WORDS
 """Words that tell no run from another."""
-
 _WORD_BREAK = re.compile(r"[_\-.\s]+")
 
 

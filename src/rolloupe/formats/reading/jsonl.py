@@ -39,17 +39,27 @@ from rolloupe.tokens import SampleTokens
 RAW_BUFFER_BYTES = 2**13
 AFTER_BYTES = 2**16
 """A line that begins in a range usually ends within so many bytes after it."""
-NEAR_BYTES = 2**18
-"""Reading so many bytes takes about as long as going to another place in a file."""
 EDGES = (b"\n", b"\0")
-"""What is before a line and behind it: the end of a line, or a hole."""
+"""Bytes that may surround a line: the end of another line, or a hole."""
 OF_ARRAY = (b"[", b"]", b"],", b",")
 """Lines that may stand around the objects of an array."""
-Reader = Callable[[bytes], Record]
-Items = Callable[[Line], list[Scanned]]
 Annotate = Callable[[RunInfo, Record, Sample], None]
-
 T = TypeVar("T")
+
+
+class _Scan(NamedTuple):
+    """The run, the source and the functions that all lines of a scan share."""
+
+    run: RunInfo
+    source: Source
+    read: Callable[[bytes], Record]
+    complete: Completion
+
+    def record(self, line: Line, read: Callable[[bytes], Record]) -> Record:
+        """Read the object of a line. Raises `Unusable`."""
+        if line.data is None:
+            raise Unusable(line.reason)
+        return read(strip_bom(line.data, line.start))
 
 
 class JsonlFormat(RecordFormat):
@@ -78,69 +88,67 @@ class JsonlFormat(RecordFormat):
             is_cut = type(self).may_cut is not RecordFormat.may_cut and not run.reading.fields
             needs_length = (lambda _key: False) if run.reading.group_by else self.needs_length
             read = Cutter(parse, self.may_cut, needs_length).parse if is_cut else parse
-            items = partial(self._items, run, source, read, complete)
+            scan = _Scan(run, source, read, complete)
             for line in lines(file, start, stop):
                 if not decoded:
-                    yield from () if _is_blank(line) else items(line)
+                    yield from () if _is_blank(line) else self._items(scan, line)
                     continue
                 gaps = [gap for gap in gaps_of(file) if reported_to <= gap.start < stop]
                 yield from (_missing(source, gap) for gap in gaps if gap.start < line.start)
-                yield from self._items_of_line(source, file, line, items)
+                yield from self._items_at_damage(scan, file, line)
                 yield from (_missing(source, gap) for gap in gaps if line.start <= gap.start <= line.stop)
                 reported_to = line.stop + 1
             yield from (_missing(source, gap) for gap in gaps_of(file) if reported_to <= gap.start < stop)
 
-    def _items_of_line(self, source: Source, file: BinaryIO, line: Line, items: Items) -> Iterator[Scanned]:
-        """Yield the results of a line: nothing for a blank one; for a line cut by damage, the damage."""
+    def _items_at_damage(self, scan: _Scan, file: BinaryIO, line: Line) -> Iterator[Scanned]:
+        """Yield the results of a line of a compressed file: for one that is cut by damage, the damage."""
         cut = None if line.ended else damage_of(file)
         torn = cut or any(gap.start == line.stop or gap.stop == line.start for gap in gaps_of(file))
-        if not _is_blank(line):
-            for item in items(line):
-                if not (torn and isinstance(item, Problem)):
-                    yield item
+        for item in () if _is_blank(line) else self._items(scan, line):
+            if not (torn and isinstance(item, Problem)):
+                yield item
         if cut:
             reason = f"{cut.reason}, at byte {cut.offset} of the compressed file; no line behind it is read"
-            yield Problem(source=source.name, reason=reason, start=line.start, stop=line.stop, transient=True)
+            yield Problem(source=scan.source.name, reason=reason, start=line.start, stop=line.stop, transient=True)
 
-    def _items(self, run: RunInfo, source: Source, read: Reader, complete: Completion, line: Line) -> list[Scanned]:
+    def _items(self, scan: _Scan, line: Line) -> list[Scanned]:
+        run, source = scan.run, scan.source
         try:
             try:
-                record = self.prepared(run, _record(line, read))
-                found = self.rows_of(run, source, record, line.start, line.length)
+                record = self.prepared(run, scan.record(line, scan.read))
+                rows = self.rows_of(run, source, record, line.start, line.length)
             except Uncut:
-                record = self.prepared(run, _record(line, parse))
-                found = self.rows_of(run, source, record, line.start, line.length)
-            for row in found:
+                record = self.prepared(run, scan.record(line, parse))
+                rows = self.rows_of(run, source, record, line.start, line.length)
+            for row in rows:
                 if isinstance(row, SampleRow):
-                    complete(record, row)
+                    scan.complete(record, row)
         except Unusable as error:
             if isinstance(error, NoObject):
                 pieces = pieces_in(line.data or b"", is_ended=line.ended)
                 if pieces.objects or (line.data or b"").strip(BLANK) in OF_ARRAY:
-                    return self._pieces(run, source, complete, line, pieces, str(error))
+                    return self._pieces(scan, line, pieces, str(error))
             reason = str(error) if line.ended else f"the last line has no end yet ({error})"
-        except Exception as error:  # a defect of ours must not cost the lines after it
+        except Exception as error:  # a defect must not cost the lines after it
             reason = self.failure(error)
         else:
-            return found
+            return rows
         return [Problem(source=source.name, reason=reason, start=line.start, stop=line.stop, transient=not line.ended)]
 
-    def _pieces(
-        self, run: RunInfo, source: Source, complete: Completion, line: Line, pieces: LinePieces, reason: str
-    ) -> list[Scanned]:
+    def _pieces(self, scan: _Scan, line: Line, pieces: LinePieces, reason: str) -> list[Scanned]:
         """The results of the objects in a line, each with its own place, and a problem for the rest."""
-        found: list[Scanned] = []
+        items: list[Scanned] = []
+        whole = line.data or b""
         for start, stop in pieces.objects:
-            data = (line.data or b"")[start:stop]
-            is_last = not (line.data or b"")[stop:].strip(BLANK)
-            piece = Line(line.start + start, stop - start, data, line.ended or not is_last)
-            found += self._items(run, source, parse, complete, piece)
+            is_ended = line.ended or bool(whole[stop:].strip(BLANK))
+            piece = Line(line.start + start, stop - start, whole[start:stop], is_ended)
+            items += self._items(scan._replace(read=parse), piece)
         if pieces.torn:
             start, stop = (line.start + at for at in pieces.torn)
             what = f"{reason}; of this line, what other objects it holds is read, and bytes {start} to {stop} are not"
-            is_open = not line.ended
-            found.append(Problem(source=source.name, reason=what, start=line.start, stop=line.stop, transient=is_open))
-        return found
+            name, is_open = scan.source.name, not line.ended
+            items.append(Problem(source=name, reason=what, start=line.start, stop=line.stop, transient=is_open))
+        return items
 
     def token_arrays(
         self, run: RunInfo, source: Source, places: Sequence[Locator], annotations: Annotations = NO_ANNOTATIONS
@@ -152,7 +160,7 @@ class JsonlFormat(RecordFormat):
     def samples_in_order(
         self, run: RunInfo, source: Source, places: Sequence[Locator], annotate: Annotate
     ) -> Iterator[Sample | Problem]:
-        """`samples_at` for a format whose lines alone say what a sample is: reads the file once."""
+        """`samples_at` for a format whose samples are complete lines: reads the file once."""
 
         def read(data: bytes, place: Locator) -> Sample:
             return self._sample(run, source, data, place, annotate)
@@ -174,21 +182,19 @@ class JsonlFormat(RecordFormat):
     def lines_at(self, run: RunInfo, places: Iterable[Locator]) -> dict[Locator, bytes]:
         """Read lines of annotations; those that cannot be read are left out."""
         sources = {source.name: source for source in self.sources(run) if source.annotates}
-        found: dict[Locator, bytes] = {}
+        lines_by_place: dict[Locator, bytes] = {}
         by_source: dict[str, list[Locator]] = defaultdict(list)
         for place in sorted({*places}, key=lambda place: place.start):
             by_source[place.source].append(place)
         for name, some in by_source.items():
-            if name in sources:
-                with contextlib.suppress(OSError), open_binary(sources[name].location, RAW_BUFFER_BYTES) as file:
-                    expect(file, [(place.start - 1, place.start + place.length + 1) for place in some])
-                    for near in _neighbours(some):
-                        read = {line.start: line for line in lines(file, near[0].start, near[-1].start + 1)}
-                        for place in near:
-                            line = read.get(place.start)
-                            if line is not None and line.data is not None and line.length == place.length:
-                                found[place] = strip_bom(line.data, line.start)
-        return found
+            if name not in sources:
+                continue
+            with contextlib.suppress(OSError), open_binary(sources[name].location, RAW_BUFFER_BYTES) as file:
+                expect(file, [(place.start - 1, place.start + place.length + 1) for place in some])
+                for place in some:
+                    if (data := _line_of(file, place)) is not None:
+                        lines_by_place[place] = strip_bom(data, place.start)
+        return lines_by_place
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
         return self.loaded(run, source, locator, self.annotate)
@@ -240,18 +246,6 @@ def _is_object(data: bytes) -> bool:
     return data[:1] == b"{" and data[-1:] == b"}" and pieces_in(data).objects == [(0, len(data))]
 
 
-def _neighbours(places: Sequence[Locator]) -> Iterator[list[Locator]]:
-    """Ascending places in pieces, where reading on is quicker than going to the next place."""
-    near: list[Locator] = []
-    for place in places:
-        if near and place.start - near[-1].start - near[-1].length > NEAR_BYTES:
-            yield near
-            near = []
-        near.append(place)
-    if near:
-        yield near
-
-
 def _read_in_order(
     source: Source,
     places: Sequence[Locator],
@@ -263,8 +257,8 @@ def _read_in_order(
         return
     with open_binary(source.location, RAW_BUFFER_BYTES) as file:
         expect(file, [(place.start - 1, place.start + place.length + 1) for place in places])
-        found = _lines_in_order(file, places) if is_decoded(file) else _lines_of(file, places)
-        for place, data in zip(places, found, strict=True):
+        data_of_places = _lines_in_order(file, places) if is_decoded(file) else lines_of_samples(file, places)
+        for place, data in zip(places, data_of_places, strict=True):
             try:
                 yield read(_data_at(source, data, place), place)
             except Exception as error:  # must not cost the lines after it
@@ -287,10 +281,15 @@ def _lines_in_order(file: BufferedReader, places: Sequence[Locator]) -> Iterator
     for place in places:
         while line is not None and line.start < place.start and line.stop <= place.start:
             line = next(following, None)
-        yield _within(line, place) if line is not None else None
+        data = line.data if line is not None else None
+        if line is not None and data is not None and (line.start, line.length) != (place.start, place.length):
+            at = place.start - line.start  # of an object in the line
+            data = data[at : at + place.length] if at >= 0 else b""
+            data = data if len(data) == place.length and _is_object(data) else None
+        yield data
 
 
-def _lines_of(file: BufferedReader, places: Sequence[Locator]) -> Iterator[bytes | None]:
+def lines_of_samples(file: BufferedReader, places: Sequence[Locator]) -> Iterator[bytes | None]:
     """Yield the line at each place: one line for all samples that it holds."""
     before, data = (-1, -1), None
     for place in places:
@@ -308,25 +307,9 @@ def _line_of(file: BufferedReader, place: Locator) -> bytes | None:
     return data if len(data) == place.length and (is_line or _is_object(data)) else None
 
 
-def _within(line: Line, place: Locator) -> bytes | None:
-    """The bytes of a place in a line, which is all of it or an object in it; None if it is not there."""
-    if line.data is None or (line.start, line.length) == (place.start, place.length):
-        return line.data
-    at = place.start - line.start
-    data = line.data[at : at + place.length] if at >= 0 else b""
-    return data if len(data) == place.length and _is_object(data) else None
-
-
-def _record(line: Line, read: Reader) -> Record:
-    if line.data is None:
-        raise Unusable(line.reason)
-    return read(strip_bom(line.data, line.start))
-
-
 def _missing(source: Source, gap: Gap) -> Problem:
-    reason = (
-        f"{gap.damage.reason}, at byte {gap.damage.offset} of the compressed file; read on where the next frame begins"
-    )
+    place = f"at byte {gap.damage.offset} of the compressed file"
+    reason = f"{gap.damage.reason}, {place}; read on where the next frame begins"
     return Problem(source=source.name, reason=reason, start=gap.start, stop=gap.stop)
 
 
@@ -341,7 +324,7 @@ def _is_blank(line: Line) -> bool:
 # group, no further than to a line whose beginning is remembered.
 
 FIRST_BYTES = 2**17
-"""How far a look back goes at first; then four times as far at a time, up to `MOST_BYTES`."""
+"""Bytes to read backwards at first; then four times as many at a time, up to `MOST_BYTES`."""
 MOST_BYTES = 2**23
 MARK_BYTES = 2**16
 """From one line of a group that is remembered to the next."""
@@ -397,36 +380,29 @@ class PromptRuns(JsonlFormat):
     def _begin(self, run: RunInfo, source: Source, row: SampleRow) -> int:
         """Return where the lines with the prompt of this row begin."""
         inode = file_state(source.location).st_ino
-        begin = _known(source, inode, row.start, row.length, row.group)
-        if begin is None:
-            begin = self._looked_back(run, source, inode, row)
-            if row.start - begin >= MARK_BYTES:
-                _remember(source, inode, row, begin)
-        return begin
-
-    def _looked_back(self, run: RunInfo, source: Source, inode: int, row: SampleRow) -> int:
+        if (known := _known(source, inode, row.start, row.length, row.group)) is not None:
+            return known
         begin = row.start
         for line in _lines_before(source, row.start):
-            prompt = self._prompt(run, source, line)
-            if prompt == row.group:
-                known = _known(source, inode, line.start, line.length, prompt)
-                if known is not None:
-                    return known
-                begin = line.start
-            elif prompt is not None:
+            try:
+                prompt = self.group_in(run, source, strip_bom(line.data or b"", line.start), line.start)
+            except Exception:  # noqa: S112 - of a line that is no sample, or of a defect: its own scan says so
+                continue
+            if prompt is not None and prompt != row.group:
                 break
+            if prompt is not None:
+                known = _known(source, inode, line.start, line.length, prompt)
+                begin = line.start if known is None else known
+                if known is not None:
+                    break
+        if row.start - begin >= MARK_BYTES:
+            _remember(source, inode, row, begin)
         return begin
-
-    def _prompt(self, run: RunInfo, source: Source, line: Line) -> str | None:
-        try:
-            return self.group_in(run, source, strip_bom(line.data or b"", line.start), line.start)
-        except Exception:  # of a line that is no sample, or of a defect: its own scan says so
-            return None
 
     def group_in(self, run: RunInfo, source: Source, data: bytes, start: int) -> str | None:
         """Return the group of the sample in a line; None without a sample. May raise any exception."""
-        found = self.rows_of(run, source, self.prepared(run, parse(data)), start, len(data))
-        return next((row.group for row in found if isinstance(row, SampleRow)), None)
+        rows = self.rows_of(run, source, self.prepared(run, parse(data)), start, len(data))
+        return next((row.group for row in rows if isinstance(row, SampleRow)), None)
 
 
 def _lines_before(source: Source, stop: int) -> Iterator[Line]:
@@ -435,8 +411,8 @@ def _lines_before(source: Source, stop: int) -> Iterator[Line]:
     while stop:
         low = max(0, stop - width)
         with open_binary(source.location, RAW_BUFFER_BYTES) as file:
-            found = [*lines(file, low, stop)]
-        yield from reversed(found)
+            before = [*lines(file, low, stop)]
+        yield from reversed(before)
         stop, width = low, min(width * 4, MOST_BYTES)
 
 
@@ -445,6 +421,6 @@ def _remember(source: Source, inode: int, row: SampleRow, begin: int) -> None:
 
 
 def _known(source: Source, inode: int, start: int, length: int, prompt: str) -> int | None:
-    """Where the group of a line begins, if the line is remembered and has not changed."""
+    """Return the first byte of a line's group if the line is remembered and has not changed."""
     mark = _marks.get((source.location, inode, start))
     return mark.begin if mark and mark[:2] == (length, prompt) else None

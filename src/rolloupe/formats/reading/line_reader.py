@@ -4,6 +4,7 @@ Lines end at the byte `\n` and nowhere else. Memory is bounded: a line beyond `M
 """
 
 import ast
+import contextlib
 import json
 import math
 import os
@@ -15,7 +16,6 @@ from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.reading.stream import LFS_POINTER, damage_of, spent_bytes
@@ -23,7 +23,6 @@ from rolloupe.storage import next_data
 
 MAX_LINE_BYTES = 64 * 2**20
 """Longer lines are listed and can be read raw, but are not parsed."""
-
 BLOCK_BYTES = 2**18
 """Fits the cache of a core: larger blocks were slower."""
 FREE_LINES = 2**14
@@ -41,20 +40,17 @@ BOM = b"\xef\xbb\xbf"
 BLANK = b" \t\r"
 MAX_LFS_POINTER_BYTES = 1024
 """Git LFS never writes a pointer of 1,024 bytes or more."""
-
 MAX_PRINTED_CHARS, MAX_PRINTED_DEPTH = 2**20, 100
 """Longer or deeper objects as Python prints them are not read."""
 MOST_LOOKS = 8
-"""How often each byte of a torn line is parsed, at most, in search of an object behind the rest of another."""
+"""The most times that a byte of a torn line is parsed in search of whole objects."""
 FREE_LOOKS = 2**16
-"""As many bytes of a line, however short, may be parsed again."""
+"""So many bytes of any line may be parsed again."""
 BYTES_PER_LOOK = 256
 """A failed parse counts the lines of what precedes it: so many of these bytes take as long as parsing one."""
-
 HOLE = bytes(512)
 """So many NUL bytes together are no text: a crash or a full disk left them where lines were to be written."""
 _ZEROS = bytes(BLOCK_BYTES)
-
 TOO_LONG = f"longer than {MAX_LINE_BYTES // 2**20} MiB: not parsed"
 TOO_MANY_LINES = "more lines than the compressed file has bytes: the rest of this range is not read"
 IS_HOLE = (
@@ -172,8 +168,8 @@ def _hole_in(block: bytearray, count: int, zeros: int) -> int | None:
     if zeros and block[0] == 0 and zeros + count - len(block[:count].lstrip(b"\0")) >= len(HOLE):
         return -zeros
     first = block.find(0, 0, count)  # mostly not there; to look for one byte is quickest
-    found = -1 if first < 0 else block.find(HOLE, first, count)
-    return None if found < 0 else found
+    start = -1 if first < 0 else block.find(HOLE, first, count)
+    return None if start < 0 else start
 
 
 def _zeros_before(block: bytes | bytearray, stop: int) -> int:
@@ -211,21 +207,17 @@ def _behind_blank_lines(block: bytearray, at: int, count: int) -> int:
     end, width = at, _FIRST_WINDOW
     while end < count:
         window = data[end : end + width]
-        blank = _leading_blanks(window)
-        end += blank
-        if blank < len(window):
+        solid = window != _NEWLINE
+        if solid.any():
+            for blank in BLANK:
+                solid &= window != blank
+        first = int(solid.argmax())
+        if solid[first]:
+            end += first
             break
+        end += len(window)
         width *= _WINDOW_GROWTH
     return block.rfind(b"\n", at, end) + 1 or at
-
-
-def _leading_blanks(window: NDArray[np.uint8]) -> int:
-    solid = window != _NEWLINE
-    if solid.any():
-        for blank in BLANK:
-            solid &= window != blank
-    first = int(solid.argmax())
-    return first if solid[first] else len(window)
 
 
 def _line(start: int, length: int, begun: list[bytes], last: bytes | memoryview, *, ended: bool = True) -> Line:
@@ -278,7 +270,8 @@ def parse(data: bytes) -> Record:
     if isinstance(record, str) and record.lstrip()[:1] == "{":
         record = _parse_slowly(record.encode("utf-8", "replace"))
     if not isinstance(record, dict):
-        raise NoObject(f"not a JSON object but {_kind(record)}")
+        kinds = {list: "an array", str: "a text", bool: "true or false", type(None): "null"}
+        raise NoObject(f"not a JSON object but {kinds.get(type(record), 'a number')}")
     return record
 
 
@@ -286,48 +279,39 @@ def _parse_slowly(data: bytes) -> object:
     try:
         return decoded(data, lambda error: f"{error.msg.removesuffix(' at')} (character {error.pos} of the line)")
     except NoObject:
-        if data.lstrip()[:1] == b"{" and (found := _printed(data.decode("utf-8", "replace"))) is not None:
-            return found
-        raise
+        printed = _printed(data.decode("utf-8", "replace")) if data.lstrip()[:1] == b"{" else None
+        if printed is None:
+            raise
+        return printed
 
 
 def value_of(text: str) -> Any:
     """Return the JSON, or what Python prints, in a text; else the text itself."""
-    for decode in (_decode, _loaded, _printed):
-        try:
-            found = decode(text)
-        except (msgspec.DecodeError, ValueError, RecursionError):
-            continue
-        if found is not None:
-            return found
+    for decode in (_decode, lambda text: json.loads(replace_lone_surrogates(text)), _printed):
+        with contextlib.suppress(msgspec.DecodeError, ValueError, RecursionError):
+            if (value := decode(text)) is not None:
+                return value
     return text
-
-
-def _loaded(text: str) -> Any:
-    return json.loads(replace_lone_surrogates(text))
 
 
 def _printed(text: str) -> Any:
     """Read a dict or list as Python prints it; None for anything else."""
-    if len(text) > MAX_PRINTED_CHARS or _deepest(text) > MAX_PRINTED_DEPTH:
+    depth = deepest = 0
+    for bracket in _bracket.findall(text) if len(text) <= MAX_PRINTED_CHARS else ():
+        depth += 1 if bracket in "([{" else -1
+        deepest = max(deepest, depth)
+    if len(text) > MAX_PRINTED_CHARS or deepest > MAX_PRINTED_DEPTH:
         return None
     try:
-        found = ast.literal_eval(text.strip())
-        return _loaded(json.dumps(found)) if isinstance(found, dict | list) else None
+        value = ast.literal_eval(text.strip())
+        is_plain = isinstance(value, dict | list)
+        return json.loads(replace_lone_surrogates(json.dumps(value))) if is_plain else None
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None
 
 
-def _deepest(text: str) -> int:
-    depth = deepest = 0
-    for bracket in _bracket.findall(text):
-        depth += 1 if bracket in "([{" else -1
-        deepest = max(deepest, depth)
-    return deepest
-
-
 class LinePieces(NamedTuple):
-    """The places of objects in a line that is not one object, and of what is torn."""
+    """The places of the objects in a line that is not one object, and of its torn part."""
 
     objects: list[tuple[int, int]]
     torn: tuple[int, int] | None
@@ -356,19 +340,19 @@ def pieces_in(data: bytes, *, is_ended: bool = True) -> LinePieces:
 
 def _objects_from(text: str, at: int) -> tuple[list[tuple[int, int]], int, int]:
     """The objects that follow one another from here, where anything else begins, and up to where it was parsed."""
-    found: list[tuple[int, int]] = []
+    objects: list[tuple[int, int]] = []
     while True:
         match = _between.match(text, at)
         at = match.end() if match else at
         if text[at : at + 1] != "{":
-            return found, at, at
+            return objects, at, at
         try:
             stop = _decoder.raw_decode(text, at)[1]
         except json.JSONDecodeError as error:
-            return found, at, len(text) if error.msg.startswith("Unterminated") else error.pos
+            return objects, at, len(text) if error.msg.startswith("Unterminated") else error.pos
         except (ValueError, RecursionError):
-            return found, at, len(text)
-        found.append((at, stop))
+            return objects, at, len(text)
+        objects.append((at, stop))
         at = stop
 
 
@@ -376,14 +360,14 @@ def decoded(data: bytes, where: Callable[[json.JSONDecodeError], str]) -> object
     """Decode JSON as Python does, NaN included. Raises `Unusable` with the reason, and with `where` it occurs."""
     try:
         text = data.decode("utf-8", errors="replace")
-        found: object = json.loads(replace_lone_surrogates(text) if _surrogate.search(data) else text)
+        value: object = json.loads(replace_lone_surrogates(text) if _surrogate.search(data) else text)
     except json.JSONDecodeError as error:
         raise NoObject(f"not JSON: {where(error)}") from None
     except ValueError:
         raise Unusable("not readable: an integer of more digits than Python converts") from None
     except RecursionError:
         raise Unusable("not readable: nested too deeply") from None
-    return found
+    return value
 
 
 def replace_lone_surrogates(escaped: str) -> str:
@@ -405,13 +389,6 @@ def replacements(data: bytes) -> list[str]:
     if _surrogate.search(data) and replace_lone_surrogates(decoded) != decoded:
         return ["halves of surrogate pairs are shown as \ufffd"]
     return []
-
-
-def _kind(value: object) -> str:
-    if value is None:
-        return "null"
-    names = {list: "an array", str: "a text", bool: "true or false"}
-    return names.get(type(value), "a number")
 
 
 def strip_bom(data: bytes, start: int) -> bytes:

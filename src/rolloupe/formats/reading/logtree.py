@@ -1,4 +1,4 @@
-"""Logtrees of the Tinker cookbook, as JSON or as a page, read into a typed outline of plain text.
+"""Logtrees of the Tinker cookbook, as JSON or as a page of HTML, read into a typed outline of plain text.
 
 Nothing in them is trusted: text is unescaped, markup dropped, and depth and size are bounded. Source: the cookbook's
 `utils/logtree.py` and `utils/logtree_formatters.py`, up to release 0.6.1.
@@ -7,12 +7,13 @@ Nothing in them is trusted: text is unescaped, markup dropped, and depth and siz
 import html
 import json
 import re
+import time
 from collections.abc import Callable, Iterator, Sequence
+from html.parser import HTMLParser
 from typing import Any, NamedTuple
 
 from rolloupe import text
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.html import Element, children, first_below, parse_page, plain, tag_of, words
 from rolloupe.formats.reading.line_reader import MAX_LINE_BYTES, parse, strip_bom
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.reading.stream import open_binary
@@ -22,34 +23,26 @@ MAX_BYTES = MAX_LINE_BYTES
 MAX_PAGE_BYTES = 16 * 2**20
 MAX_NODES = 200_000
 """Maximum number of nodes of one outline, including table cells and messages of conversations."""
-
 MAX_DEPTH = 60
 """Deeper elements are shown as their text."""
-
 MAX_ATTRS = 20
 MAX_ATTR_CHARS = 200
 MAX_PATH_CHARS = 4096
 MAX_TAG_CHARS = 40
-
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _BLOCKS = {*_HEADINGS, "section", "div", "details", "table", "p", "pre"}
 _ESCAPED = {*_HEADINGS, "p", "pre", "summary", "th", "td"}
 """Tags with escaped text, never markup."""
-
 ESCAPED = "lt-escaped"
 """The mark of an exception whose summary is escaped like everything else."""
-
 _TAG = re.compile(r"<[a-zA-Z/!?][^<>]*>")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
-
-
 MESSAGES = 256
 """Number of messages to read between two calls of `check`."""
-
 _ESCAPED_LETTER = re.compile(rb"\\u00[2-7]")
 _MARKUP = b"lt-conversation"
 """A conversation stored as markup: a tag may cut a word in it."""
-
+Element = dict[str, Any]
 Check = Callable[[], None]
 """Called repeatedly while a file is read; it raises to end the reading."""
 
@@ -63,7 +56,7 @@ class TooLong(Unusable):
 
 
 class Logged(NamedTuple):
-    """A conversation of an outline, with its sections from the outermost inwards.
+    """A node of an outline, with its sections from the outermost inwards.
 
     `at` are the numbers of the children on the way from the root.
     """
@@ -114,28 +107,28 @@ def lacks(tree: bytes, word: bytes) -> bool:
     return is_plain and word not in tree.lower()
 
 
-def conversations(root: LogNode) -> Iterator[Logged]:
-    """Yield every conversation below a node, in document order."""
+def _nodes_of(root: LogNode) -> Iterator[Logged]:
+    """Yield every node of an outline, in document order."""
     waiting: list[Logged] = [Logged((), root)]
     while waiting:
         path, node, at = waiting.pop()
-        if node.kind == "conversation":
-            yield Logged(path, node, at)
-        below = [Logged((*path, node), child, (*at, number)) for number, child in enumerate(node.children)]
-        waiting += reversed(below)
+        yield Logged(path, node, at)
+        waiting += reversed([Logged((*path, node), child, (*at, n)) for n, child in enumerate(node.children)])
+
+
+def conversations(root: LogNode) -> Iterator[Logged]:
+    """Yield every conversation below a node, in document order."""
+    return (logged for logged in _nodes_of(root) if logged.node.kind == "conversation")
 
 
 def texts(root: LogNode) -> Iterator[tuple[Logged, str]]:
     """Yield every text below a node outside conversations, in document order; of tables, their cells."""
-    waiting: list[Logged] = [Logged((), root)]
-    while waiting:
-        path, node, at = waiting.pop()
-        if node.kind == "conversation":
-            continue
-        cells = map(" | ".join, [node.header, *node.rows])
-        if text := "\n".join([node.text, *cells]).strip():
-            yield Logged(path, node, at), text
-        waiting += reversed([Logged((*path, node), child, (*at, n)) for n, child in enumerate(node.children)])
+    for logged in _nodes_of(root):
+        node = logged.node
+        if node.kind != "conversation" and all(parent.kind != "conversation" for parent in logged.path):
+            cells = map(" | ".join, [node.header, *node.rows])
+            if text := "\n".join([node.text, *cells]).strip():
+                yield logged, text
 
 
 def table_of(node: LogNode) -> dict[str, str]:
@@ -157,7 +150,7 @@ def _string(value: object) -> str:
 
 
 class _Outline:
-    """Builds one outline. `escaped`: texts are HTML, as in the JSON, rather than text, as in a parsed page."""
+    """Builds an outline. `escaped`: texts are HTML, as in the JSON, rather than text, as in a parsed page."""
 
     def __init__(self, check: Check, *, escaped: bool) -> None:
         self._check = check
@@ -256,7 +249,11 @@ class _Outline:
 
     def _table(self, element: Element) -> LogNode:
         node = LogNode(kind="table", attrs=_attrs(element), tag="table")
-        for row in _rows_of(element):
+        rows: list[Element] = []
+        for child in children(element):
+            is_group = tag_of(child) in ("thead", "tbody", "tfoot")
+            rows += [row for row in (children(child) if is_group else [child]) if tag_of(row) == "tr"]
+        for row in rows:
             cells = [child for child in children(row) if tag_of(child) in ("th", "td")]
             self._left -= len(cells) + 1
             if self._left <= 0:
@@ -315,14 +312,6 @@ def _attrs(element: Element) -> dict[str, str]:
     return attrs
 
 
-def _rows_of(table: Element) -> Iterator[Element]:
-    for child in children(table):
-        if tag_of(child) == "tr":
-            yield child
-        elif tag_of(child) in ("thead", "tbody", "tfoot"):
-            yield from (row for row in children(child) if tag_of(row) == "tr")
-
-
 def turns_of(messages: list[Any]) -> list[Turn]:
     """Read messages in the cookbook's form; calls that it could not parse are calls with an error."""
     turns: list[Turn] = []
@@ -342,33 +331,160 @@ def _shown_turn(message: Element) -> Turn:
     role = next((w.removeprefix("lt-message-") for w in words(message) if w.startswith("lt-message-")), "unknown")
     role = text.clean(role)
     content = first_below(message, "lt-message-content")
-    found: list[Part] = []
+    parts: list[Part] = []
     for child in children(content):
         if isinstance(child, str):
-            found += text.parts(text.clean(child), role) if child.strip() else []
+            parts += text.parts(text.clean(child), role) if child.strip() else []
         elif isinstance(child, dict):
-            found += _shown_parts(child, role)
-    return Turn(role=role, parts=found)
-
-
-def _shown_call(element: Element, shown: str) -> Part:
-    """Read a call from a page written by Rolloupe: the name and the arguments, one element each."""
-    name = first_below(element, "lt-tool-call-name")
-    arguments = next((child for child in children(element) if tag_of(child) == "code"), None)
-    if name is None or arguments is None:
-        return Part(kind="text", text=shown)
-    call = ToolCall(name=text.clean(plain(name)), arguments=text.clean(plain(arguments)))
-    return Part(kind="tool_call", text=text.call_text(call), call=call)
+            parts += _shown_parts(child, role)
+    return Turn(role=role, parts=parts)
 
 
 def _shown_parts(element: Element, role: str) -> list[Part]:
     shown = text.clean(plain(element))
     kinds = words(element)
     if "lt-thinking-part" in kinds:
-        body = next((c for c in children(element) if tag_of(c) == "pre"), element)
+        body = next((child for child in children(element) if tag_of(child) == "pre"), element)
         return [Part(kind="think", text=text.clean(plain(body)))]
-    if "lt-tool-call-part" in kinds:
-        return [_shown_call(element, shown)]
+    if "lt-tool-call-part" in kinds:  # on a page of ours: the name and the arguments, one element each
+        name = first_below(element, "lt-tool-call-name")
+        arguments = next((child for child in children(element) if tag_of(child) == "code"), None)
+        if name is None or arguments is None:
+            return [Part(kind="text", text=shown)]
+        call = ToolCall(name=text.clean(plain(name)), arguments=text.clean(plain(arguments)))
+        return [Part(kind="tool_call", text=text.call_text(call), call=call)]
     if "lt-image-part" in kinds:
         return [Part(kind="image", text="image")]
     return text.parts(shown, role)
+
+
+# Pages of HTML as elements, `{"tag", "attrs", "children"}`, with unescaped texts. Depth and time are bounded for any
+# page: `html.parser` takes quadratic time on some malformed ones.
+
+MAX_OPEN = 400
+"""Maximum number of open elements; deeper ones become part of the innermost of them."""
+MAX_ELEMENTS = 300_000
+MAX_PENDING_CHARS = 2**20
+"""Maximum length of an unfinished tag or comment."""
+MAX_S = 10.0
+BLOCK_CHARS = 2**16
+_VOID = set("area base br col embed hr img input link meta param source track wbr".split())
+_DROPPED = {"head", "script", "style", "template", "title"}
+_END = object()
+
+
+def children(element: Element | None) -> list[Any]:
+    """Return the content of an element: elements and texts."""
+    content = element.get("children") if element else None
+    return content if isinstance(content, list) else []
+
+
+def tag_of(element: Any) -> str:
+    """Return the tag of an element, an empty text for anything else."""
+    tag = element.get("tag") if isinstance(element, dict) else None
+    return tag if isinstance(tag, str) else ""
+
+
+def words(element: Element) -> list[str]:
+    """Return the classes of an element."""
+    attrs = element.get("attrs")
+    value = attrs.get("class") if isinstance(attrs, dict) else None
+    return value.split() if isinstance(value, str) else []
+
+
+def plain(element: Element, read: Callable[[Element, str], str] = lambda _, content: content) -> str:
+    """Return all text in an element, at any depth; `read` converts a piece of it to text."""
+    pieces = []
+    waiting: list[Iterator[Any]] = [iter(children(element))]
+    parents = [element]
+    while waiting:
+        child = next(waiting[-1], _END)
+        if child is _END:
+            waiting.pop()
+            parents.pop()
+        elif isinstance(child, str):
+            pieces.append(read(parents[-1], child))
+        elif isinstance(child, dict):
+            waiting.append(iter(children(child)))
+            parents.append(child)
+    return "".join(pieces)
+
+
+def first_below(element: Element, word: str) -> Element | None:
+    """Return the first child of a class."""
+    return next((child for child in children(element) if isinstance(child, dict) and word in words(child)), None)
+
+
+def parse_page(page: str, check: Callable[[], None] = lambda: None) -> Element:
+    """Read a page; return its body, or all of it without one. Parts that take too long are left out.
+
+    The parser calls `check` repeatedly; `check` raises to end it.
+    """
+    builder = _PageBuilder()
+    try:
+        is_whole = builder.feed_all(page, check)
+    except AssertionError:  # some versions of `html.parser`, on a malformed declaration
+        is_whole = False
+    body = builder.body or builder.top
+    if not is_whole:
+        body["children"].append("(The rest of the page could not be read.)")
+    return body
+
+
+class _PageBuilder(HTMLParser):
+    """Collects elements without interpreting them."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.top: Element = {"tag": "body", "attrs": {}, "children": []}
+        self.body: Element | None = None
+        self._open: list[Element] = [self.top]
+        self._deeper = 0
+        self.count = 0
+
+    def feed_all(self, page: str, check: Check) -> bool:
+        """Feed a page; return False if it is too much, or takes too long."""
+        stop_s = time.monotonic() + MAX_S
+        for at in range(0, len(page), BLOCK_CHARS):
+            check()
+            self.feed(page[at : at + BLOCK_CHARS])
+            too_much = len(self.rawdata) > MAX_PENDING_CHARS or self.count > MAX_ELEMENTS
+            if too_much or time.monotonic() > stop_s:
+                return False
+        if len(self.rawdata) <= BLOCK_CHARS:
+            self.close()
+        return True
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in _VOID:
+            if tag == "br":
+                self.handle_data("\n")
+            return
+        if self._deeper or len(self._open) == MAX_OPEN:
+            self._deeper += 1
+            return
+        self.count += 1
+        element: Element = {"tag": tag, "attrs": {key: value or "" for key, value in attrs}, "children": []}
+        self._open[-1]["children"].append(element)
+        self._open.append(element)
+        if tag == "body" and self.body is None:
+            self.body = element
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._deeper:
+            self._deeper -= 1
+            return
+        for at in range(len(self._open) - 1, 0, -1):
+            if self._open[at]["tag"] == tag:
+                del self._open[at:]
+                return
+
+    def handle_data(self, data: str) -> None:
+        element = self._open[-1]
+        if element["tag"] in _DROPPED:
+            return
+        siblings = element["children"]
+        if siblings and isinstance(siblings[-1], str) and len(siblings[-1]) < BLOCK_CHARS:
+            siblings[-1] += data
+        else:
+            siblings.append(data)

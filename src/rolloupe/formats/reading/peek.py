@@ -8,7 +8,6 @@ import contextlib
 import json
 import re
 from collections.abc import Sequence
-from io import BufferedReader
 from typing import Any, NamedTuple
 
 from rolloupe.formats.reading.files import JSONL, plain_name, while_unchanged, why_shut
@@ -36,7 +35,6 @@ MAX_NULS = 64 * 2**20
 MAX_OBJECTS = 8
 MAX_FILES = 4
 """Number of files to look into for one folder, not counting empty ones."""
-
 _MAX_EMPTY = 256
 _KEPT_CHARS = 256
 _KEPT_ITEMS = 4
@@ -108,24 +106,19 @@ def look_at(location: Location) -> Peek:
             data += file.read(MAX_BYTES - len(data))
             seen = _objects(data, whole=not file.peek(1))
             if not seen.whole and plain_name(location.path).endswith(JSONL):
-                seen = _whole_line(data, file) or seen
+                data += file.readline(MAX_LINE_BYTES - len(data))
+                is_ended = data.endswith(b"\n") or not file.peek(1)
+                line = _objects(data, whole=True) if is_ended else seen
+                seen = line if line.objects else seen
         damage = damage_of(file)
     if damage and not (seen.objects or damage.cut):
         return Peek(trouble=f"{damage.reason}, at byte {damage.offset} of the compressed file")
     return seen
 
 
-def _whole_line(begun: bytes, file: BufferedReader) -> Peek | None:
-    """Read a line that has begun to its end; None if it is too long, or no object."""
-    data = begun + file.readline(MAX_LINE_BYTES - len(begun))
-    is_ended = data.endswith(b"\n") or not file.peek(1)
-    seen = _objects(data, whole=True) if is_ended else None
-    return seen if seen is not None and seen.objects else None
-
-
 def _objects(data: bytes, *, whole: bool) -> Peek:
     """Return the first objects among the lines of `data`, or the first keys of a line that is cut off."""
-    found: list[Record] = []
+    records: list[Record] = []
     trouble = ""
     data = strip_bom(data, 0)
     *ended, rest = data.split(b"\n")
@@ -133,26 +126,19 @@ def _objects(data: bytes, *, whole: bool) -> Peek:
         if not line.strip(BLANK):
             continue
         try:
-            found.append(_slim(parse(line)))
+            records.append(_slim(parse(line)))
         except Unusable as error:
             trouble = trouble or f"{error}. It begins with {line[:_SHOWN_BYTES].decode(errors='replace')!r}"
-            found += _in_pieces(line)
-        if len(found) >= MAX_OBJECTS:
+            for start, stop in pieces_in(line).objects[:MAX_OBJECTS]:
+                with contextlib.suppress(Unusable):
+                    records.append(_slim(parse(line[start:stop])))
+        if len(records) >= MAX_OBJECTS:
             break
-    if found or whole:
-        return Peek(tuple(found[:MAX_OBJECTS]), "" if found else trouble)
+    if records or whole:
+        return Peek(tuple(records[:MAX_OBJECTS]), "" if records else trouble)
     if begun := first_keys(rest):
         return Peek((_slim(begun),), whole=False)
     return Peek(trouble=trouble or "no JSON object in the first MiB")
-
-
-def _in_pieces(line: bytes) -> list[Record]:
-    """The first objects of a line that is not one object."""
-    found = []
-    for start, stop in pieces_in(line).objects[:MAX_OBJECTS]:
-        with contextlib.suppress(Unusable):
-            found.append(_slim(parse(line[start:stop])))
-    return found
 
 
 def first_keys(data: bytes) -> Record:

@@ -13,31 +13,11 @@ from rolloupe import text
 from rolloupe.formats.base import Format, changed
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.field_map import MISSING, member
-from rolloupe.formats.reading.files import (
-    alone,
-    file_count,
-    files,
-    is_one_file,
-    links_of,
-    plain_name,
-    source_at,
-    stem,
-)
-from rolloupe.model import (
-    Location,
-    Locator,
-    RunInfo,
-    Sample,
-    SampleRow,
-    Scanned,
-    Source,
-    Texts,
-    Turn,
-)
+from rolloupe.formats.reading.files import alone, file_count, files, is_one_file, links_of, plain_name, source_at, stem
+from rolloupe.model import Location, Locator, RunInfo, Sample, SampleRow, Scanned, Source, Texts, Turn
 from rolloupe.storage import is_file
 
 TOO_LARGE = "is beyond 2^53: a browser cannot tell such a number from its neighbours"
-
 Record = dict[str, Any]
 Completion = Callable[[Record, SampleRow], None]
 """Adds to a row the facts about its record that come from elsewhere."""
@@ -93,6 +73,10 @@ class RecordFormat(Format):
             extra={key: fields.showable(value) for key, value in record.items() if key not in self.placed},
         )
 
+    def _why_not(self, error: Exception) -> str:
+        """Return why a record is no sample: in the words of `Unusable`, of a defect in those of `failure`."""
+        return str(error) if isinstance(error, Unusable) else self.failure(error)
+
     def _record_and_row(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
         """Read the prepared record at a place, and the row of its sample. Raises `SourceChanged`.
 
@@ -138,7 +122,7 @@ class RecordFormat(Format):
         return None
 
     def own_record(self, record: Record, row: SampleRow) -> Record:  # noqa: ARG002
-        """Return what a record holds about one of its samples: all of it, unless it holds several."""
+        """Return the part of a record that belongs to a sample: the whole record, unless it holds several samples."""
         return record
 
     def prepared(self, run: RunInfo, record: Record) -> Record:  # noqa: ARG002
@@ -158,12 +142,13 @@ class RecordFormat(Format):
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`: all files with the suffixes. A number in a file's name is the step of its records."""
         links = links_of(run)
-        found: list[Location] = []
+        places: list[Location] = []
         for part in run.parts:
-            one_file = is_file(part.path)
-            listed = [] if one_file else [entry.location for entry in files(part.path, links, self.suffixes)]
-            found += [Location(part.path, links)] if one_file else listed
-        return [source_at(run, place, step=fields.step_in(self._stem(place.path))) for place in found]
+            if is_file(part.path):
+                places.append(Location(part.path, links))
+            else:
+                places += [entry.location for entry in files(part.path, links, self.suffixes)]
+        return [source_at(run, place, step=fields.step_in(self._stem(place.path))) for place in places]
 
     def _stem(self, path: str) -> str:
         name = plain_name(os.path.basename(path))
@@ -175,21 +160,27 @@ class RecordFormat(Format):
 
     def rows_of(self, run: RunInfo, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
         """Convert a record to rows, and apply the group and the reward that a person chose. Raises `Unusable`."""
-        found = self.rows(source, record, start, length)
-        for row in found:
+        rows = self.rows(source, record, start, length)
+        for row in rows:
             if not isinstance(row, SampleRow):
                 continue
             if fields.is_too_large(row.step):
                 raise Unusable(f"step {row.step} {TOO_LARGE}")
             if row.reward is None:
                 row.tags = fields.reward_texts(self.own_record(record, row)) | row.tags
-            if not all(map(_is_exact, row.metrics.values())):
-                _keep_exact(row, self.own_record(record, row))
+            inexact = [name for name, value in row.metrics.items() if not -fields.MAX_STEP < value < fields.MAX_STEP]
+            if inexact:  # integers that no float holds, such as ids, become tags: texts stay exact
+                own = self.own_record(record, row)
+                members = {**fields.as_dict(own.get("metrics")), **own}
+                for name in inexact:
+                    if type(number := members.get(name)) is int:
+                        del row.metrics[name]
+                        row.tags[name] = str(number)[: fields.MAX_TAG_CHARS]
             if run.reading.group_by:
                 row.group = _group_by(run.reading.group_by, self.own_record(record, row), row, source)
             if key := run.reading.reward_key:
                 row.reward = row.metrics.get(f"reward.{key}", row.metrics.get(key))
-        return found
+        return rows
 
     def texts_of(self, record: Record, row: SampleRow) -> Texts | None:
         """The texts of a sample without its turns; None if only `load` knows them."""
@@ -217,44 +208,26 @@ def step_of(value: object) -> int | None:
         return value
     if fields.is_too_large(value):
         raise Unusable(f"step {str(value)[:40]} {TOO_LARGE}")
-    found = fields.integer(value)
-    if found is None:
+    step = fields.integer(value)
+    if step is None:
         shown = repr(value[:40]) if isinstance(value, str) else fields.as_text(value)[:40]
         raise Unusable(f"step {shown} is no integer")
-    return found
+    return step
 
 
-def _is_exact(value: float) -> bool:
-    return -fields.MAX_STEP < value < fields.MAX_STEP
-
-
-def _keep_exact(row: SampleRow, record: Record) -> None:
-    """Turn metrics that no float holds exactly, such as ids, into tags: texts stay exact."""
-    inner = record.get("metrics")
-    members = {**inner, **record} if isinstance(inner, dict) else record
-    for name in [name for name, value in row.metrics.items() if not _is_exact(value)]:
-        if type(number := members.get(name)) is int:
-            del row.metrics[name]
-            row.tags[name] = str(number)[: fields.MAX_TAG_CHARS]
-
-
-def _group_by(key: str, record: Record, row: SampleRow, source: Source) -> str:
+def _group_by(keys: str, record: Record, row: SampleRow, source: Source) -> str:
     """The group that columns name, whatever the type of their values; without any of them, the group as it is.
 
-    `key` is one column, or several with commas between. `prompt` and `file` need no column.
+    `keys` are one column, or several with commas between. `prompt` and `file` need no column.
     """
-    keys = [key] if "," not in key or member(record, key) is not MISSING else key.split(",")
-    found = [value for name in keys if (value := _value_of(name.strip(), record, row, source)) is not MISSING]
-    names = [fields.name(value) or fields.digest(fields.as_text(value)) for value in found]
+    names = []
+    for key in [keys] if "," not in keys or member(record, keys) is not MISSING else keys.split(","):
+        key = key.strip()  # noqa: PLW2901
+        value = member(record, key)
+        if value is MISSING:
+            value = row.tags.get(key, row.metrics.get(key, MISSING))
+        if value is MISSING and key in ("prompt", "file"):
+            value = fields.digest(row.prompt) if key == "prompt" else os.path.basename(stem(source.name))
+        if value is not MISSING:
+            names.append(fields.name(value) or fields.digest(fields.as_text(value)))
     return (fields.name("/".join(names)) or fields.digest("")) if names else row.group
-
-
-def _value_of(key: str, record: Record, row: SampleRow, source: Source) -> Any:
-    value = member(record, key)
-    if value is MISSING:
-        value = row.tags.get(key, row.metrics.get(key, MISSING))
-    if value is MISSING and key == "prompt":
-        return fields.digest(row.prompt)
-    if value is MISSING and key == "file":
-        return os.path.basename(stem(source.name))
-    return value

@@ -5,39 +5,26 @@ Frameworks name their settings differently; a setting that is missing has the fr
 `trainer/rl/loss.py`, the arguments and `ppo_utils.py` of slime and miles.
 """
 
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
 from rolloupe.formats.reading import fields
 from rolloupe.model import Aggregation, RunLoss
 
 MAX_PLACES = 10_000
 """Objects of a configuration that are looked at."""
-
 Settings = dict[str, Any]
-
 OF_TRL: dict[str, Aggregation] = {
     "grpo": "sequence_mean", "bnpo": "token_mean", "dr_grpo": "token_mean", "dapo": "token_mean", "cispo": "token_mean",
 }  # fmt: skip
-"""How TRL's `loss_type` weighs tokens."""
-
+"""The weights of tokens for each `loss_type` of TRL."""
 OF_VERL: dict[str, Aggregation] = {
     "token-mean": "token_mean", "seq-mean-token-sum": "token_mean", "seq-mean-token-sum-norm": "token_mean",
     "seq-mean-token-mean": "sequence_mean",
 }  # fmt: skip
-"""How verl's `loss_agg_mode` weighs them."""
-
+"""The weights of tokens for each `loss_agg_mode` of verl."""
 K3 = ("k3", "low_var_kl", "k3+", "low_var_kl+")
 """The names of the penalty k3 in verl, slime and miles."""
-
-
-class _Penalty(NamedTuple):
-    """The KL penalty of a loss: see `RunLoss`."""
-
-    weight: float = 0.0
-    setting: str = ""
-    left_out: Mapping[str, float] = MappingProxyType({})
 
 
 def run_loss_of(config: Settings) -> RunLoss | None:
@@ -52,14 +39,13 @@ def run_loss_of(config: Settings) -> RunLoss | None:
 def _objects(config: Settings) -> Iterator[Settings]:
     """Yield every object of a configuration, outer ones first."""
     waiting: list[Any] = [config]
-    for number, found in enumerate(waiting):
+    for number, value in enumerate(waiting):
         if number == MAX_PLACES:
             return
-        if isinstance(found, dict):
-            yield found
-            waiting += [value for value in found.values() if isinstance(value, dict | list)]
-        elif isinstance(found, list):
-            waiting += [value for value in found if isinstance(value, dict | list)]
+        if isinstance(value, dict):
+            yield value
+        members = value.values() if isinstance(value, dict) else value
+        waiting += [member for member in members if isinstance(member, dict | list)]
 
 
 def _number(settings: Settings, name: str, default: float) -> float:
@@ -86,10 +72,10 @@ def _verl(settings: Settings) -> RunLoss | None:
     return _loss("ppo" if low == high else "dapo", thresholds, kl, aggregation, read_from)
 
 
-def _penalty(settings: Settings, kind: object, setting: str) -> _Penalty:
+def _penalty(settings: Settings, kind: object, setting: str) -> Settings:
     """Return the KL penalty of verl, slime and miles. That of another type than k3 is left out."""
     weight = _number(settings, "kl_loss_coef", 0.0) if settings.get("use_kl_loss") is True else 0.0
-    return _Penalty(weight, setting) if kind in K3 else _Penalty(left_out={setting: weight})
+    return _k3(weight, setting) if kind in K3 else {"left_out": {setting: weight}}
 
 
 def _trl(settings: Settings) -> RunLoss | None:
@@ -97,7 +83,7 @@ def _trl(settings: Settings) -> RunLoss | None:
     if not isinstance(kind, str) or "epsilon" not in settings:
         return None
     low = _number(settings, "epsilon", 0.2)
-    high, kl = _number(settings, "epsilon_high", low), _Penalty(_number(settings, "beta", 0.0), "beta")
+    high, kl = _number(settings, "epsilon_high", low), _k3(_number(settings, "beta", 0.0), "beta")
     if kind not in OF_TRL:
         return None
     if kind == "cispo":
@@ -121,14 +107,14 @@ def _tinker(settings: Settings) -> RunLoss | None:
     }  # fmt: skip
     if name not in thresholds:
         return None
-    return _loss(name, thresholds[name], _Penalty(), "token_mean", "loss_fn, loss_fn_config")
+    return _loss(name, thresholds[name], {}, "token_mean", "loss_fn, loss_fn_config")
 
 
 def _prime_rl(settings: Settings) -> RunLoss | None:
     own = settings.get("loss")
     if not isinstance(own, dict):
         return None
-    kl = _Penalty(left_out={"loss.kl_tau": _number(own, "kl_tau", 0.0)})
+    kl = {"left_out": {"loss.kl_tau": _number(own, "kl_tau", 0.0)}}
     if own.get("type") == "default" and "dppo_mask_low" in own:
         thresholds = {"low": _number(own, "dppo_mask_low", 0.2), "high": _number(own, "dppo_mask_high", 0.2)}
         return _loss("dppo", thresholds, kl, "token_mean", "loss.dppo_mask_low, loss.dppo_mask_high")
@@ -165,19 +151,16 @@ def _plain(settings: Settings) -> RunLoss | None:
     if low is None or high is None or settings.get("use_ppo_clip") is False:
         return None
     rule = "ppo" if low == high else "dapo"
-    kl = _Penalty(_number(settings, "kl_weight", 0.0), "kl_weight")
+    kl = _k3(_number(settings, "kl_weight", 0.0), "kl_weight")
     return _loss(rule, {"low": low, "high": high}, kl, None, "clip_low, clip_high")
 
 
+def _k3(weight: float, setting: str) -> Settings:
+    return {"kl_weight": weight, "kl_setting": setting if weight else ""}
+
+
 def _loss(
-    rule: str, thresholds: dict[str, float], kl: _Penalty, aggregation: Aggregation | None, read_from: str
+    rule: str, thresholds: dict[str, float], kl: Settings, aggregation: Aggregation | None, read_from: str
 ) -> RunLoss:
-    return RunLoss(
-        rule=rule,
-        thresholds=thresholds,
-        kl_weight=kl.weight,
-        kl_setting=kl.setting if kl.weight else "",
-        left_out=dict(kl.left_out),
-        aggregation=aggregation,
-        read_from=read_from,
-    )
+    """Return a loss; `kl` has what `RunLoss` says about its penalty."""
+    return RunLoss(rule=rule, thresholds=thresholds, aggregation=aggregation, read_from=read_from, **kl)

@@ -9,7 +9,6 @@ A cut-off or damaged stream reads as one that ends there; `damage_of` tells the 
 next frame, the gap between them reads as blank lines, so that all offsets stay valid; `gaps_of` lists it.
 """
 
-import errno
 import io
 import os
 import struct
@@ -38,11 +37,9 @@ BLOCK_BYTES = 2**20
 CACHED_BLOCKS = 64
 KEPT_STATES = 128
 """Decoder states of one gzip file, 40 KiB each. When the list is full, every second one is dropped."""
-
 KEPT_STARTS = 16_384
 STATE_SPACING = 4 * 2**20
 START_SPACING = 2**20
-
 _SEEK_FOOTER = struct.Struct("<IBI")
 _SEEK_FOOTER_MAGIC = 0x8F92EAB1
 _SEEK_TABLE_MAGIC = 0x184D2A5E
@@ -73,13 +70,6 @@ class Gap(NamedTuple):
     damage: Damage
 
 
-class FileStamp(NamedTuple):
-    """A file at one moment: its size, its time, and its identity."""
-
-    size: int
-    mtime_ns: int
-
-
 class Contents:
     """Knowledge about one file's contents: access points, a decoder at some position, the end once seen."""
 
@@ -90,14 +80,15 @@ class Contents:
         self._gzip = gzip
         self.ahead_bytes = 0 if gzip else CHUNK_BYTES
         """Maximum lead of `Block.file_stop` over the block: a zstd frame is fed in chunks."""
-        self._state = FileStamp(-1, 0)
+        self._size, self._mtime_ns = -1, 0
         self._forget()
 
     def _forget(self) -> None:
         self._number = next(self._numbers)
         self._points = [Point(0, 0)]
         self._spacing = STATE_SPACING if self._gzip else START_SPACING
-        self._table_text: int | None = None
+        self.table_text: int | None = None
+        """The length of the stream, if a seek table states it."""
         self._limit = 0
         """The number of the next point on the decoder's way, according to a seek table."""
         self._decoder: Decoder | _Filler | None = None
@@ -109,27 +100,25 @@ class Contents:
         self._head = b""
         self._furthest = (0, b"")
 
-    def refresh(self, file: BinaryIO, state: FileStamp) -> None:
+    def refresh(self, file: BinaryIO, size: int, mtime_ns: int) -> None:
         """Update the file's identity: keep earlier knowledge if the file only grew."""
-        if state == self._state:
+        if (size, mtime_ns) == (self._size, self._mtime_ns):
             return
-        if state.size <= self._state.size or self._table_text is not None or not self._still_holds(file):
-            self._forget()
-        self._state = state
-        self._end = None
-        if not self._gzip and (table := _read_seek_table(file, state.size)):
-            self._points, self._table_text = table
-
-    def _still_holds(self, file: BinaryIO) -> bool:
         stop, tail = self._furthest
-        return read_at(file, 0, len(self._head)) == self._head and read_at(file, stop - len(tail), len(tail)) == tail
-
-    @property
-    def length(self) -> int | None:
-        """The length of the stream, if a seek table states it."""
-        return self._table_text
+        if (
+            size <= self._size
+            or self.table_text is not None
+            or read_at(file, 0, len(self._head)) != self._head
+            or read_at(file, stop - len(tail), len(tail)) != tail
+        ):
+            self._forget()
+        self._size, self._mtime_ns = size, mtime_ns
+        self._end = None
+        if not self._gzip and (table := _read_seek_table(file, size)):
+            self._points, self.table_text = table
 
     def extent(self, file: BinaryIO, stop: int) -> StreamExtent:
+        """Return how far the stream reaches, up to `stop`."""
         index = max(0, stop - 1) // BLOCK_BYTES
         with self.lock:
             block = self.block(file, index)
@@ -144,9 +133,9 @@ class Contents:
                 return cached
             if self._end is None or index < self._end[0]:
                 self._approach(index)
-                found = self._decode(file, index)
-                if found is not None:
-                    return found
+                block = self._decode(file, index)
+                if block is not None:
+                    return block
             assert self._end is not None
             last, block = self._end
             return block if index == last else Block(b"", block.file_stop, block.damage)
@@ -181,24 +170,24 @@ class Contents:
                 piece, damage = b"", stopped.damage
                 if stopped.lossy and isinstance(decoder, Decoder):
                     piece, damage = self._last_piece(file, decoder, damage)
-            if self._table_text is not None and isinstance(decoder, Decoder):
+            if self.table_text is not None and isinstance(decoder, Decoder):
                 piece, damage = self._held_to_table(decoder, piece, damage)
             if piece and not damage:
                 self._note(file, decoder)
             self._buffer += piece
-            found = self._cut_blocks(decoder, index)
+            wanted = self._cut_blocks(decoder, index)
             goes_on = bool(piece and not damage) or self._goes_on(decoder, damage)
-            if found or not goes_on:
-                return found
+            if wanted or not goes_on:
+                return wanted
 
     def _last_piece(self, file: BinaryIO, decoder: Decoder, damage: Damage) -> tuple[bytes, Damage]:
         """Decode again, in small steps, the output that an error in the same call discarded."""
-        start = self._nearest(decoder.text) if self._table_text is None else self._points[self._limit - 1]
+        start = self._nearest(decoder.text) if self.table_text is None else self._points[self._limit - 1]
         again = Decoder(self._gzip, start, fine_from=decoder.chunk_start)
         piece = b""
         try:
-            while len(piece) < PIECE_BYTES and (found := again.pull(file)):
-                piece += found[-(again.text - decoder.text) :] if again.text > decoder.text else b""
+            while len(piece) < PIECE_BYTES and (more := again.pull(file)):
+                piece += more[-(again.text - decoder.text) :] if again.text > decoder.text else b""
         except DecodingStopped as stopped:
             damage = stopped.damage
         decoder.text += len(piece)
@@ -209,7 +198,7 @@ class Contents:
         if isinstance(decoder, _Filler):
             self._begin(decoder.behind)
             return True
-        if damage and self._table_text is not None and self._limit < len(self._points):
+        if damage and self.table_text is not None and self._limit < len(self._points):
             behind = self._points[self._limit]
             self.gaps[decoder.text] = Gap(decoder.text, behind.text, damage)
             self._decoder = _Filler(decoder, behind)
@@ -264,7 +253,7 @@ class Contents:
             length = min(_PROBE_BYTES, decoder.place)
             self._furthest = (decoder.place, read_at(file, decoder.place - length, length))
             self._head = self._head or read_at(file, 0, length)
-        if self._table_text is not None or decoder.text - self._points[-1].text < self._spacing:
+        if self.table_text is not None or decoder.text - self._points[-1].text < self._spacing:
             return
         if (point := decoder.point()) is None:
             return
@@ -292,7 +281,7 @@ class _Filler:
 
 
 _blocks: Lru[tuple[int, int], Block] = Lru(CACHED_BLOCKS)
-"""Of all files together."""
+"""The cached blocks of all files together."""
 
 
 def _read_seek_table(file: BinaryIO, size: int) -> tuple[list[Point], int] | None:
@@ -331,17 +320,7 @@ def read_at(file: BinaryIO, start: int, length: int) -> bytes:
 
 KEPT_FILES = 8
 LFS_POINTER = b"version https://git-lfs.github.com/spec/v1"
-
 _known: Lru[tuple[int, int, bool], Contents] = Lru(KEPT_FILES)
-
-
-def _contents(file: BinaryIO, gzip: bool) -> Contents:
-    """Return the state of an open file, up to date."""
-    state = open_state(file)
-    contents = _known.setdefault((state.st_dev, state.st_ino, gzip), Contents(gzip))
-    with contents.lock:
-        contents.refresh(file, FileStamp(state.st_size, state.st_mtime_ns))
-    return contents
 
 
 class _Raw(io.RawIOBase):
@@ -367,7 +346,7 @@ class _Raw(io.RawIOBase):
         return open_state(self.file)
 
     def expect(self, spans: Iterable[tuple[int, int]]) -> None:
-        """Where in the file these ranges of the stream lie is not known in advance."""
+        """Do nothing: the places of these ranges in the compressed file are not known in advance."""
 
     def tell(self) -> int:
         return self._at
@@ -406,7 +385,11 @@ def open_binary(location: Location, buffer_bytes: int = BLOCK_BYTES) -> io.Buffe
         if read_at(file, 0, len(LFS_POINTER)) == LFS_POINTER:
             file.close()
             return _open_plain(location, buffer_bytes)
-        return io.BufferedReader(_Raw(file, _contents(file, kind == ".gz")), buffer_bytes)
+        state = open_state(file)
+        contents = _known.setdefault((state.st_dev, state.st_ino, kind == ".gz"), Contents(kind == ".gz"))
+        with contents.lock:
+            contents.refresh(file, state.st_size, state.st_mtime_ns)
+        return io.BufferedReader(_Raw(file, contents), buffer_bytes)
     except BaseException:
         file.close()
         raise
@@ -453,7 +436,7 @@ def extent(location: Location, stop: int) -> StreamExtent:
 def known_length(location: Location) -> int | None:
     """Return the length of a stream if it is known without decoding. Raises OSError."""
     with open_binary(location) as file:
-        return raw.contents.length if isinstance(raw := file.raw, _Raw) else open_state(file).st_size
+        return raw.contents.table_text if isinstance(raw := file.raw, _Raw) else open_state(file).st_size
 
 
 def read_fully(file: BinaryIO, size: int) -> bytes:
@@ -463,14 +446,3 @@ def read_fully(file: BinaryIO, size: int) -> bytes:
         blocks.append(data)
         size -= len(data)
     return blocks[0] if len(blocks) == 1 else b"".join(blocks)
-
-
-def read_bytes(location: Location, limit: int) -> bytes:
-    """Return the whole content of a file, uncompressed. Raises OSError, also beyond `limit` bytes and for damage."""
-    with open_binary(location) as file:
-        data = file.read(limit + 1)
-        if len(data) > limit:
-            raise OSError(errno.EFBIG, f"holds more than {limit} bytes")
-        if damage := damage_of(file):
-            raise OSError(errno.EIO, f"{damage.reason}, at byte {damage.offset} of the compressed file")
-        return data

@@ -7,18 +7,19 @@ lists them. An unfinished last line is still being written, so it is not damage.
 import contextlib
 import io
 import os
+import re
 import threading
+from collections import deque
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.files import JSONL, plain_name
+from rolloupe.formats.reading.files import JSONL, plain_name, while_unchanged
 from rolloupe.formats.reading.jsonl import JsonlFormat
-from rolloupe.formats.reading.line_reader import BLANK, BOM, Line, decoded, lines, parse, strip_bom, why_no_text
+from rolloupe.formats.reading.line_reader import BLANK, BOM, decoded, lines, parse, strip_bom, why_no_text
 from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.formats.reading.stream import is_decoded, open_binary, read_at
 from rolloupe.lru import Lru
@@ -28,9 +29,8 @@ from rolloupe.storage import expect, file_state, is_folder, open_state, path_sta
 MAX_BYTES = 256 * 2**20
 SMALL_BYTES = 64 * 2**10
 """Read at first: Python sets as much memory aside as a read may return at most."""
-
 KEPT_VALUES = 1_000_000
-"""How many values of files with the records of a step stay in memory."""
+"""Values of files with the records of a step that stay in memory."""
 
 
 def read_bytes(location: Location | None, limit: int = MAX_BYTES) -> bytes:
@@ -39,8 +39,8 @@ def read_bytes(location: Location | None, limit: int = MAX_BYTES) -> bytes:
         return b""
     try:
         with open_binary(location) as file:
-            found = file.read(min(limit, SMALL_BYTES))
-            return found if len(found) < SMALL_BYTES else found + file.read(limit - SMALL_BYTES)
+            data = file.read(min(limit, SMALL_BYTES))
+            return data if len(data) < SMALL_BYTES else data + file.read(limit - SMALL_BYTES)
     except OSError:
         return b""
 
@@ -60,8 +60,8 @@ def read_json(location: Location | None) -> Any:
 
 def document(data: bytes) -> Any:
     """Decode a JSON document as Python does, NaN included. Raises `Unusable`."""
-    found = decoded(data.removeprefix(BOM), lambda error: f"{error.msg} (line {error.lineno}, column {error.colno})")
-    return fields.showable(found)
+    value = decoded(data.removeprefix(BOM), lambda error: f"{error.msg} (line {error.lineno}, column {error.colno})")
+    return fields.showable(value)
 
 
 def records(location: Location | None) -> Iterator[Record]:
@@ -85,7 +85,7 @@ def kept_records(location: Location | None) -> list[Record]:
         key = location, *stamp_of_state(file_state(location))
     except OSError:
         return []
-    return _kept.get_or_make(key, lambda: [*records(location)], lambda found: 1 + sum(map(len, found)))
+    return _kept.get_or_make(key, lambda: [*records(location)], lambda kept: 1 + sum(map(len, kept)))
 
 
 def lines_of(location: Location | None) -> Iterator[bytes]:
@@ -186,12 +186,9 @@ def json_sources(root: str, some: Iterable[Location | None]) -> list[Source]:
 
 
 KEPT_LINE_VALUES = 3_000_000
-"""How many numbers of such files stay in memory."""
-
+"""Numbers of such files that stay in memory."""
 COMPARED_BYTES = 1024
-"""How many of the first bytes, and of those that were read last, are compared: with others it is another file."""
-
-
+"""The first bytes, and the bytes read last, that are compared to see whether a file was replaced."""
 NONE = (-1, -1)
 
 
@@ -225,25 +222,26 @@ class MetricLines:
         with self._lock:
             try:
                 with open_binary(location) as file:
-                    if not self._grew(file):
-                        self._begin()
                     self._read_on(file)
             except OSError:
                 self._begin()
             return LinesSoFar(self._merged.rows(), [*self.apart.values()])
 
-    def _grew(self, file: io.BufferedReader) -> bool:
-        return (
-            _inode(file) == self._inode
-            and read_at(file, 0, len(self._first)) == self._first
-            and read_at(file, self._stop - len(self._last), len(self._last)) == self._last
-        )
-
     def _read_on(self, file: io.BufferedReader) -> None:
+        if (
+            _inode(file) != self._inode
+            or read_at(file, 0, len(self._first)) != self._first
+            or read_at(file, self._stop - len(self._last), len(self._last)) != self._last
+        ):
+            self._begin()
         is_done = True
         expect(file, [(self._stop, open_state(file).st_size)])
         for line in lines(file, self._stop, MAX_BYTES):
-            is_taken = self._took(line)
+            is_taken = False
+            if line.data is not None and (data := strip_bom(line.data, line.start)).strip(BLANK):
+                with contextlib.suppress(Unusable):
+                    self.take(parse(data))
+                    is_taken = True
             if line.ended:
                 self._stop = line.stop + 1
             else:  # it may become another line
@@ -252,15 +250,6 @@ class MetricLines:
         if is_done:
             part = min(self._stop, COMPARED_BYTES)
             self._first, self._last = read_at(file, 0, part), read_at(file, self._stop - part, part)
-
-    def _took(self, line: Line) -> bool:
-        if line.data is None or not (data := strip_bom(line.data, line.start)).strip(BLANK):
-            return False
-        try:
-            self.take(parse(data))
-        except Unusable:
-            return False
-        return True
 
 
 def _inode(file: io.BufferedReader) -> tuple[int, int]:
@@ -276,11 +265,11 @@ def lines_so_far(location: Location, kind: type[MetricLines] = MetricLines) -> L
     """Return the metrics of a file. Where it was read before, its rows stay in memory from now on."""
     key = kind, location.path
     reader = _kept_lines.get(key) or kind()
-    found = reader.read(location)
+    so_far = reader.read(location)
     if _lines_seen.get(key):
         _kept_lines.put(key, reader, reader.values + 1)
     _lines_seen.put(key, True)
-    return found
+    return so_far
 
 
 def metrics_of(location: Location | None) -> list[MetricRow]:
@@ -290,7 +279,6 @@ def metrics_of(location: Location | None) -> list[MetricRow]:
 
 MAX_LISTED = 100
 """Maximum number of problems to list for one file."""
-
 KEPT_FILES = 1000
 
 
@@ -309,7 +297,7 @@ _NO_RUN = RunInfo(name="", root="", format="", reason="", parts=())
 def damage(source: Source) -> list[Problem]:
     """List the damage in a file of JSON lines, or in a JSON document. A missing file has none."""
     try:
-        return list(_damage(source, *stamp_of_state(path_state(source.path))))
+        return list(_damage(source.location, source))
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -321,10 +309,19 @@ def read(source: Source, start: int, length: int) -> bytes:
     return _LINES.read(source, start, length)
 
 
-@lru_cache(maxsize=KEPT_FILES)
-def _damage(source: Source, _inode: int, _size: int, _changed_ns: int) -> tuple[Problem, ...]:
-    found = _of_lines(source) if plain_name(source.path).endswith(JSONL) else _of_document(source)
-    listed = [msgspec.structs.replace(problem, transient=True) for problem in islice(found, MAX_LISTED + 1)]
+@while_unchanged(KEPT_FILES)
+def _damage(location: Location, source: Source) -> tuple[Problem, ...]:
+    problems: Iterable[Problem] = ()
+    if plain_name(source.path).endswith(JSONL):
+        problems = _of_lines(source)
+    else:
+        data = read_bytes(location)
+        try:
+            document(data)
+        except Unusable as error:
+            reason = why_no_text(data, len(data)) or str(error)
+            problems = [Problem(source=source.name, reason=reason, start=0, stop=len(data))]
+    listed = [msgspec.structs.replace(problem, transient=True) for problem in islice(problems, MAX_LISTED + 1)]
     if len(listed) > MAX_LISTED:
         reason = f"more than {MAX_LISTED} problems in this file: the others are not listed"
         listed[MAX_LISTED:] = [Problem(source=source.name, reason=reason, transient=True)]
@@ -344,10 +341,55 @@ def _of_lines(source: Source) -> Iterator[Problem]:
         yield Problem(source=source.name, reason=reason, start=MAX_BYTES)
 
 
-def _of_document(source: Source) -> Iterator[Problem]:
-    data = read_bytes(source.location)
+# Records about one thing in files of JSON lines, by the value of a key.
+
+SEARCH_BLOCK_BYTES = 2**20
+MAX_SEARCH_BYTES: Final = 2**30
+"""Number of bytes of a file to search."""
+MAX_RECORDS: Final = 256
+"""Number of records about one thing, the newest, to read from a file."""
+
+
+def records_about(location: Location, key: str, value: str) -> tuple[list[Record], list[str]]:
+    """Return the records of a file whose `key` is `value`, oldest first, and the problems on the way."""
+    notes: list[str] = []
+    name = os.path.basename(location.path)
     try:
-        document(data)
-    except Unusable as error:
-        reason = why_no_text(data, len(data)) or str(error)
-        yield Problem(source=source.name, reason=reason, start=0, stop=len(data))
+        return newest_about(location, key, value, name, notes), notes
+    except OSError as error:
+        return [], [f"{name} could not be read: {error.strerror}"]
+
+
+def newest_about(location: Location, key: str, value: str, producer: str, notes: list[str]) -> list[Record]:
+    """Return the newest of these records: a file about nothing else must not fill the memory. Raises OSError."""
+    newest: deque[Record] = deque(maxlen=MAX_RECORDS)
+    plain = max(re.split(r"[^A-Za-z0-9 _.:-]", value), key=len)  # in every line with it, whether or not JSON escapes it
+    with open_binary(location) as file:
+        for line in lines_with(file, plain.encode() or b'"'):
+            with contextlib.suppress(Unusable):
+                if fields.name((record := parse(line)).get(key)) == value:
+                    newest.append(record)
+        if file.tell() >= MAX_SEARCH_BYTES:
+            name = os.path.basename(location.path)
+            notes.append(f"annotations of {producer}: only the first GiB of {name} was searched")
+    if len(newest) == MAX_RECORDS:
+        notes.append(f"annotations of {producer}: of very many the last {MAX_RECORDS} count")
+    return list(newest)
+
+
+def lines_with(file: Any, needle: bytes) -> Iterator[bytes]:
+    """Yield the lines that contain some bytes, in one pass over a file. Lines beyond 16 MiB are skipped."""
+    rest, read, is_done = b"", 0, False
+    while not is_done:
+        block = file.read(SEARCH_BLOCK_BYTES) if read < MAX_SEARCH_BYTES else b""
+        read += len(block)
+        is_done = not block
+        data = rest + block
+        cut = len(data) if is_done else data.rfind(b"\n") + 1
+        at = data.find(needle, 0, cut)
+        while at >= 0:
+            stop = data.find(b"\n", at, cut)
+            stop = cut if stop < 0 else stop
+            yield data[data.rfind(b"\n", 0, at) + 1 : stop]
+            at = data.find(needle, stop, cut)
+        rest = data[cut:] if len(data) - cut <= 16 * SEARCH_BLOCK_BYTES else b""

@@ -13,34 +13,32 @@ import yaml
 
 MAX_DEPTH = 64
 """Lists and mappings within each other: libyaml's time grows with the square of the depth."""
-
 MAX_VALUES = 10**6
 """Values in a document whose aliases are written out."""
-
 _Base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _PLAIN = [f"tag:yaml.org,2002:{kind}" for kind in ("null", "bool", "int", "float", "str", "seq")]
 _FLOAT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]+")
 
 
 def yaml_value(text: str) -> Any:
-    """Return what a document of YAML says; raise `ValueError` where it says nothing that can be read."""
+    """Return the value of a YAML document. Raises `ValueError` for an unreadable one."""
     try:
         _check_depth(text)
-        found = yaml.load(text, _Loader)  # noqa: S506  # it is the safe loader with less
+        value = yaml.load(text, _Loader)  # noqa: S506  # it is the safe loader with less
     except (yaml.YAMLError, RecursionError) as error:
         raise ValueError(f"This is no readable YAML: {error}") from error
-    if _size(found, {}) > MAX_VALUES:
+    if _size(value, {}) > MAX_VALUES:
         raise ValueError(f"This YAML has more than {MAX_VALUES:,} values when its aliases are written out.")
-    return found
+    return value
 
 
 def yaml_settings(text: str) -> dict[str, Any]:
     """Return the settings in a text; a text that is not a mapping has none."""
     try:
-        found = yaml_value(text)
+        value = yaml_value(text)
     except ValueError:
         return {}
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _check_depth(text: str) -> None:

@@ -32,17 +32,10 @@ from rolloupe.formats.reading.files import (
     telling_name,
     while_unchanged,
 )
-from rolloupe.formats.reading.pickles import (
-    Repetitive,
-    TorchFile,
-    UnreadablePickle,
-    ValueBudget,
-    Window,
-    as_json,
-    beginning,
-    torch_file,
-)
-from rolloupe.formats.reading.pickles.torch_files import LEGACY, ZIP
+from rolloupe.formats.reading.pickles.json_values import Repetitive, ValueBudget, as_json
+from rolloupe.formats.reading.pickles.machine import beginning
+from rolloupe.formats.reading.pickles.torch_files import LEGACY, ZIP, TorchFile, torch_file
+from rolloupe.formats.reading.pickles.values import UnreadablePickle, Window
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.reading.tables.parquet_files import why_no_torch
 from rolloupe.formats.reading.trainer_files import described_files

@@ -30,11 +30,11 @@ from rolloupe.formats.reading.files import (
     stem,
 )
 from rolloupe.formats.reading.jsonl import JsonlFormat
-from rolloupe.formats.reading.line_search import records_about
 from rolloupe.formats.reading.peek import first_records
-from rolloupe.formats.reading.pickles import simple
+from rolloupe.formats.reading.pickles.values import simple
 from rolloupe.formats.reading.records import Record, References, Unusable
 from rolloupe.formats.reading.tables.parquet import ParquetFormat
+from rolloupe.formats.reading.trainer_files import records_about
 from rolloupe.formats.slime.format import EVAL, MILES, Slime, state_of
 from rolloupe.formats.slime.samples import Dump, first_answer, first_of, turns_from, uid_of
 from rolloupe.formats.token_texts import add_texts, ids_of, note_of, series_of, shown, strings_of, turns_of

@@ -19,18 +19,9 @@ import numpy as np
 
 from rolloupe import text, tokens
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.pickles import (
-    ArrayValue,
-    NumberList,
-    Tensor,
-    ValueBudget,
-    as_json,
-    floats_of,
-    simple,
-    torch_file,
-)
-from rolloupe.formats.reading.pickles.json_values import CHARACTERS, MANY
-from rolloupe.formats.reading.pickles.values import MAX_VALUES, Blob
+from rolloupe.formats.reading.pickles.json_values import CHARACTERS, MANY, ValueBudget, as_json
+from rolloupe.formats.reading.pickles.torch_files import torch_file
+from rolloupe.formats.reading.pickles.values import MAX_VALUES, ArrayValue, Blob, NumberList, Tensor, floats_of, simple
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.token_texts import ids_of, series_of
 from rolloupe.model import Location, Locator, Sample, SampleRow, Turn

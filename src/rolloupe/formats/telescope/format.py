@@ -17,8 +17,8 @@ from rolloupe.errors import SourceChanged, defect
 from rolloupe.formats.base import Format
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading import trainer_files as trainer
+from rolloupe.formats.reading.documents import unpacked
 from rolloupe.formats.reading.files import alone, file_of, is_one_file, links_of
-from rolloupe.formats.reading.json_documents import unpacked
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.reading.tables.zip_archives import Unreadable, integers, taken
 from rolloupe.formats.telescope.archives import (

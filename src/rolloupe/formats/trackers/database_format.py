@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import apsw
 import msgspec
@@ -19,16 +19,14 @@ from msgspec import Struct
 from rolloupe.formats.base import changed
 from rolloupe.formats.reading.files import entries, is_one_file, links_of
 from rolloupe.formats.reading.trackers.sqlite import BadDatabase, read_database
-from rolloupe.formats.trackers.logged_samples import Placed, TrackerSamples
+from rolloupe.formats.trackers.samples import Placed, TrackerSamples
 from rolloupe.lru import Lru
 from rolloupe.model import Location, Locator, Problem, RowStream, RunInfo, Scanned, Source
 
 WIDTHS = (2**12, 2**14, 2**16, 2**18, 2**20)
 """The sizes that a row may have in the stream of its table: the next one above the average of the first rows."""
-
-
 BATCH_BYTES = 32 * 2**20
-"""How much of a table is in memory at once, or one row that is larger."""
+"""The bytes of a table in memory at once; a single row may be larger."""
 
 
 class RowsOfTable(Struct, frozen=True):
@@ -51,12 +49,22 @@ class RowsOfTable(Struct, frozen=True):
         return (number - self.first) * self.width
 
 
+class TableExtent(NamedTuple):
+    """The place of a run's rows in a table."""
+
+    rows: RowsOfTable
+    last: int
+    """The number of its last row."""
+    changed_ns: int
+    """When that was written."""
+
+
 def width_for(size_bytes: float | None) -> int:
     """Return the width for rows of this average size."""
     return next((width for width in WIDTHS if width >= (size_bytes or 0)), WIDTHS[-1])
 
 
-_tables: Lru[tuple[str, str, str], Sequence[tuple[RowsOfTable, int, int]]] = Lru(entries=10_000)
+_tables: Lru[tuple[str, str, str], Sequence[TableExtent]] = Lru(entries=10_000)
 """The places of runs' rows when their databases were last read."""
 
 
@@ -80,19 +88,15 @@ class DatabaseFormat(TrackerSamples):
             return self.runs_in(Location(str(path), link_root or str(path)), link_root)
         links = link_root or str(path.resolve())
         try:
-            listed = [entry for entry in entries(str(path), links) if entry.name.endswith(self.endings)]
+            listed = [entry for entry in entries(str(path), links) if not (entry.is_folder or entry.refused)]
         except OSError:
             return []
-        return [
-            run
-            for entry in listed
-            if not (entry.is_folder or entry.refused)
-            for run in self.runs_in(entry.location, links)
-        ]
+        databases = [entry.location for entry in listed if entry.name.endswith(self.endings)]
+        return [run for location in databases for run in self.runs_in(location, links)]
 
     @abstractmethod
-    def tables(self, run: RunInfo) -> Sequence[tuple[RowsOfTable, int, int]]:
-        """List where rows of the run lie, each with the number of its last row and the time of that in nanoseconds.
+    def tables(self, run: RunInfo) -> Sequence[TableExtent]:
+        """List the places of the run's rows.
 
         Must be cheap while the database does not change. Raises `BadDatabase` and OSError.
         """
@@ -102,69 +106,54 @@ class DatabaseFormat(TrackerSamples):
         """Yield the samples in the rows from number `first` to before `stop`, in their order."""
 
     def sources(self, run: RunInfo) -> list[Source]:
-        name = os.path.basename(run.root)
+        key = (self.name, run.root, run.within)
         try:
-            tables = self._known_tables(run)
+            with contextlib.suppress(BadDatabase):  # then its tables are those of the last time
+                _tables.put(key, self.tables(run))
         except OSError:
             return []
-        return [
-            Source(
-                path=run.root,
-                name=f"{name}/{rows.table}",
-                root=links_of(run),
-                stream=RowStream(
-                    msgspec.json.encode(rows).decode(), rows.place_of(last + 1), changed_ns
-                ),
-            )
-            for rows, last, changed_ns in tables
-        ]  # fmt: skip
-
-    def _known_tables(self, run: RunInfo) -> Sequence[tuple[RowsOfTable, int, int]]:
-        """The tables of a run; those of the last time while its database cannot be read. Raises OSError."""
-        key = (self.name, run.root, run.within)
-        with contextlib.suppress(BadDatabase):
-            _tables.put(key, self.tables(run))
-        return _tables.get(key) or ()
+        sources = []
+        for rows, last, changed_ns in _tables.get(key) or ():
+            stream = RowStream(msgspec.json.encode(rows).decode(), rows.place_of(last + 1), changed_ns)
+            name = f"{os.path.basename(run.root)}/{rows.table}"
+            sources.append(Source(path=run.root, name=name, root=links_of(run), stream=stream))
+        return sources
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
         rows = _rows_of(source)
         first, end = rows.number_at(start), rows.number_at(stop)
         while first < end:
             try:
-                found, after = read_database(source.location, partial(self._batch, rows, first, end))
+                batch, after = read_database(source.location, partial(self._batch, rows, first, end))
             except (BadDatabase, OSError) as error:
                 yield Problem(source=source.name, reason=str(error), start=rows.place_of(first), transient=True)
                 return
-            for placed in found:
-                yield from self.placed_rows(run, source, placed)
+            for placed in batch:
+                yield self.placed_item(run, source, placed)
             first = after
 
     def placed_at(self, source: Source, locator: Locator) -> Placed:
         rows = _rows_of(source)
         number = rows.number_at(locator.start)
         try:
-            found, _ = read_database(source.location, partial(self._batch, rows, number, number + 1))
+            batch, _ = read_database(source.location, partial(self._batch, rows, number, number + 1))
         except (BadDatabase, OSError) as error:
             raise changed(source, locator.start, str(error)) from None
-        for placed in found:
+        for placed in batch:
             if placed.part == locator.part:
                 return placed
         raise changed(source, locator.start, f"its row {number} is gone")
 
     def _batch(self, rows: RowsOfTable, first: int, stop: int, database: apsw.Connection) -> tuple[list[Placed], int]:
         """Return the samples in the first rows that fit into memory, and the number of the row behind these."""
-        after = _stop_of_batch(database, rows.table, self.sizes[rows.table], first, stop)
+        size, left, after = self.sizes[rows.table], BATCH_BYTES, stop
+        sizes = f"SELECT rowid, {size} FROM {rows.table} WHERE rowid >= ? AND rowid < ? ORDER BY rowid"
+        for number, size_bytes in database.execute(sizes, (first, stop)):
+            left -= size_bytes or 0
+            if left <= 0:
+                after = int(number if number > first and left < 0 else number + 1)
+                break
         return [*self.samples(database, rows, first, after)], after
-
-
-def _stop_of_batch(database: apsw.Connection, table: str, size: str, first: int, stop: int) -> int:
-    wanted = f"SELECT rowid, {size} FROM {table} WHERE rowid >= ? AND rowid < ? ORDER BY rowid"
-    left = BATCH_BYTES
-    for number, size_bytes in database.execute(wanted, (first, stop)):
-        left -= size_bytes or 0
-        if left <= 0:
-            return int(number if number > first and left < 0 else number + 1)
-    return stop
 
 
 def _rows_of(source: Source) -> RowsOfTable:

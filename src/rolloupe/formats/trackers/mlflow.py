@@ -5,8 +5,8 @@ assessments, spans), and verl's `rollout_trace_attr`, whose tags hold step, samp
 experiment_name as texts.
 """
 
+import contextlib
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -18,30 +18,37 @@ from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import links_of, while_unchanged
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.trackers.curves import metric_rows, parsed
-from rolloupe.formats.reading.trackers.databases import logged_row, runs_with_metrics
 from rolloupe.formats.reading.trackers.sqlite import (
     ENDINGS,
     TOO_LARGE,
     BadDatabase,
     is_database,
+    logged_row,
     read_database,
+    runs_with_metrics,
     size_of,
     states_of,
     stored_columns,
     table_rows,
 )
 from rolloupe.formats.reading.trainer_files import described_files
-from rolloupe.formats.trackers.database_format import DatabaseFormat, RowsOfTable, width_for
-from rolloupe.formats.trackers.logged_samples import LoggedSample, Placed, name_of, split_named, with_numbers
-from rolloupe.formats.trackers.tables_and_traces import is_call, sample_of_call
+from rolloupe.formats.trackers.database_format import DatabaseFormat, RowsOfTable, TableExtent, width_for
+from rolloupe.formats.trackers.samples import (
+    LoggedSample,
+    Placed,
+    is_call,
+    name_of,
+    sample_of_call,
+    split_named,
+    with_numbers,
+)
+from rolloupe.lru import Lru
 from rolloupe.model import Location, MetricRow, RunFile, RunInfo
 from rolloupe.storage import path_state
 
 MOST_METRICS = 5_000_000
-
 OF_RUN = "experiment_id = ? AND ? IN (name, run_uuid)"
 INPUTS, OUTPUTS = "mlflow.spanInputs", "mlflow.spanOutputs"
-
 SPANS = "spans"
 NEEDED = {
     SPANS: {"trace_id", "experiment_id", "parent_span_id", "name", "status", "content"},
@@ -53,19 +60,15 @@ LISTING_S = 10
 MOST_RUNS = 10_000
 FIRST_ROWS = 64
 """The rows of a run whose average size is measured."""
-
 NEW_ROWS = 10_000
 """The last spans, which may still get their tags."""
-
 ROWS_AT_ONCE = 100_000
 """After how many spans the count is kept, whatever happens to the rest."""
-
 OF_VERL = "SELECT 1 FROM trace_tags WHERE request_id = trace_id AND key IN ('rollout_n', 'validate')"
 IS_SAMPLE = f"(name LIKE '%.run' OR parent_span_id IS NULL AND NOT EXISTS ({OF_VERL}))"
 NAMED = "SELECT value FROM trace_tags WHERE request_id = trace_id AND key = 'experiment_name'"
 WITHIN = "SELECT value FROM trace_request_metadata WHERE request_id = trace_id AND key = 'mlflow.sourceRun'"
 """The run of MLflow in which a trace was logged."""
-
 ENDS = f"""
 FROM (
   SELECT experiment_id, {{run}} AS run, min(rowid) AS first, max(rowid) AS last, max(end_time_unix_nano) AS changed_ns
@@ -90,11 +93,6 @@ class TracedRun(NamedTuple):
     def has_traces(self) -> bool:
         """False for a run beside others that has metrics alone."""
         return self.first <= self.last
-
-    @property
-    def reason(self) -> str:
-        """Why it is a run, for a person."""
-        return f"a run in MLflow's database {'with' if self.has_traces else 'without'} traces"
 
     @property
     def id(self) -> str:
@@ -140,22 +138,21 @@ class MLflow(DatabaseFormat):
     )
 
     def runs_in(self, location: Location, links: str) -> list[RunInfo]:
-        return [
-            replace(self._run_at(Path(location.path), run.reason, links, run.title), within=run.id)
-            for run in _traced(location)
-        ]
+        path, runs = Path(location.path), []
+        with contextlib.suppress(BadDatabase, OSError):
+            for run in traced_runs(location):
+                reason = f"a run in MLflow's database {'with' if run.has_traces else 'without'} traces"
+                runs.append(replace(self._run_at(path, reason, links, run.title), within=run.id))
+        return runs
 
-    def tables(self, run: RunInfo) -> Sequence[tuple[RowsOfTable, int, int]]:
-        location = Location(run.root, links_of(run))
-        found = [traced for traced in _current(location) if traced.id == run.within and traced.has_traces]
-        return [
-            (
-                RowsOfTable(SPANS, (str(traced.experiment), traced.name), traced.first, width_for(traced.size_bytes)),
-                traced.last,
-                traced.changed_ns,
-            )
-            for traced in found
-        ]
+    def tables(self, run: RunInfo) -> list[TableExtent]:
+        tables = []
+        for traced in traced_runs(Location(run.root, links_of(run))):
+            if traced.id == run.within and traced.has_traces:
+                ids, width = (str(traced.experiment), traced.name), width_for(traced.size_bytes)
+                rows = RowsOfTable(SPANS, ids, traced.first, width)
+                tables.append(TableExtent(rows, traced.last, traced.changed_ns))
+        return tables
 
     def samples(self, database: apsw.Connection, rows: RowsOfTable, first: int, stop: int) -> Iterator[Placed]:
         experiment, name = rows.ids
@@ -167,13 +164,20 @@ class MLflow(DatabaseFormat):
                 number = row["rowid"]
                 yield Placed(rows.place_of(number), rows.width, "", str(number), row[TOO_LARGE])
                 continue
-            trace = row["trace_id"]
-            yield from _placed(rows, row, _tags(database, trace), _feedback(database, trace) if has_feedback else {})
+            of_trace = (row["trace_id"],)
+            tag_rows = table_rows(database, ("key", "value"), "FROM trace_tags WHERE request_id = ?", of_trace)
+            tags = {str(tag["key"]): tag["value"] for tag in tag_rows}
+            feedback = {}  # assessments by people, judges and code
+            if has_feedback:
+                valid = "FROM assessments WHERE trace_id = ? AND ifnull(valid, 1) ORDER BY created_timestamp"
+                assessments = table_rows(database, ("name", "value"), valid, of_trace)
+                feedback = {str(assessed["name"]): parsed(assessed["value"] or "") for assessed in assessments}
+            yield from _placed(rows, row, tags, feedback)
 
     def config(self, run: RunInfo) -> dict[str, Any]:
         wanted = f"FROM params JOIN runs USING (run_uuid) WHERE {OF_RUN} ORDER BY start_time"
-        found = self._of_run(run, "params", ("params.key", "params.value"), wanted)
-        return {str(row["key"]): row["value"] for row in found}
+        rows = self._of_run(run, "params", ("params.key", "params.value"), wanted)
+        return {str(row["key"]): row["value"] for row in rows}
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
         wanted = f"FROM metrics JOIN runs USING (run_uuid) WHERE {OF_RUN} ORDER BY timestamp LIMIT {MOST_METRICS}"
@@ -198,34 +202,12 @@ class MLflow(DatabaseFormat):
         return described_files((f"{run.root}{end}", f"{name}{end}", "MLflow") for end in ("", "-wal"))
 
 
-def _traced(location: Location) -> tuple[TracedRun, ...]:
-    try:
-        return _current(location)
-    except (BadDatabase, OSError):
-        return ()
-
-
-@while_unchanged(128, states_of)
-def _current(location: Location) -> tuple[TracedRun, ...]:
-    return tuple(traced_runs(location))
-
-
-def _tags(database: apsw.Connection, trace: str) -> dict[str, Any]:
-    found = table_rows(database, ("key", "value"), "FROM trace_tags WHERE request_id = ?", (trace,))
-    return {str(row["key"]): row["value"] for row in found}
-
-
-def _feedback(database: apsw.Connection, trace: str) -> dict[str, Any]:
-    """Return the assessments of a trace by people, judges and code, by name."""
-    wanted = "FROM assessments WHERE trace_id = ? AND ifnull(valid, 1) ORDER BY created_timestamp"
-    found = table_rows(database, ("name", "value"), wanted, (trace,))
-    return {str(row["name"]): parsed(row["value"] or "") for row in found}
-
-
 def _placed(rows: RowsOfTable, row: dict[str, Any], tags: dict[str, Any], feedback: dict[str, Any]) -> Iterator[Placed]:
     content = parsed(row["content"] or "")
     known = fields.as_dict(fields.as_dict(content).get("attributes"))
-    inputs, output = (_value(known.get(name)) for name in (INPUTS, OUTPUTS))
+    stored = (known.get(INPUTS), known.get(OUTPUTS))
+    inputs, output = (parsed(value) if isinstance(value, str) else value for value in stored)
+    inputs, output = (with_numbers(value) if isinstance(value, dict) else value for value in (inputs, output))
     numbers = {name: fields.integer(tags[name]) for name in ("sample_index", "rollout_n", "step") if name in tags}
     about = numbers | {"op": row["name"], "inputs": inputs, "output": output, "validate": tags.get("validate")}
     about["status"] = "error" if row["status"] == "ERROR" else "success"
@@ -243,9 +225,12 @@ def _placed(rows: RowsOfTable, row: dict[str, Any], tags: dict[str, Any], feedba
 
 
 def _sample_of_trace(inputs: Any, output: Any, tags: Record, feedback: Record) -> LoggedSample:
-    """The sample of a trace of somebody's own code: what it was given, what it returned, what others said of it."""
+    """Return the sample of a trace of somebody's own code, from its inputs, its output, its tags and its feedback."""
     asked = inputs if isinstance(inputs, dict) else {"prompt": inputs}
-    given = _answer(output) if isinstance(output, dict) else {"response": output}
+    given = output if isinstance(output, dict) else {"response": output}
+    choices = fields.as_list(given.get("choices"))
+    if isinstance(message := fields.as_dict(choices[0]).get("message") if choices else None, dict):
+        given = {"response": [message]}  # of a completion in OpenAI's form
     own = {name: value for name, value in tags.items() if not name.startswith("mlflow.")}
     record = own | asked | given | feedback
     roles = roles_of(record)
@@ -265,23 +250,10 @@ def _sample_of_trace(inputs: Any, output: Any, tags: Record, feedback: Record) -
     return LoggedSample(others | ({"group": group} if group else {}), split)
 
 
-def _answer(output: dict[str, Any]) -> dict[str, Any]:
-    """Return the output of a trace; for a completion in OpenAI's form, its message."""
-    choices = fields.as_list(output.get("choices"))
-    message = fields.as_dict(choices[0]).get("message") if choices else None
-    return {"response": [message]} if isinstance(message, dict) else output
-
-
 def _only_text(value: Any) -> Any:
     """The only text in an object without usual names, else all of it."""
     texts = [member for member in value.values() if isinstance(member, str)] if isinstance(value, dict) else []
     return texts[0] if len(texts) == 1 else fields.as_text(value) if value is not None else ""
-
-
-def _value(text: Any) -> Any:
-    """Read an attribute, which is a text of JSON."""
-    value = parsed(text) if isinstance(text, str) else text
-    return with_numbers(value) if isinstance(value, dict) else value
 
 
 class _Ends(NamedTuple):
@@ -303,10 +275,8 @@ class _Counted(NamedTuple):
     runs: _Runs = {}  # noqa: RUF012 - each count makes one of its own
 
 
-class _Spans:
-    """The count of the spans of a database."""
-
-    counted = _Counted()
+_counts: Lru[tuple[Location, int], _Counted] = Lru(entries=128)
+"""The counts of the spans of databases, by their inodes as well."""
 
 
 def of_run(database: apsw.Connection) -> str:
@@ -319,28 +289,30 @@ def _run_of_trace(database: apsw.Connection) -> str:
     return f"coalesce(({NAMED}), {f'({WITHIN}), ' if is_stored else ''}'')"
 
 
-def traced_runs(location: Location) -> Iterator[TracedRun]:
+@while_unchanged(128, states_of)
+def traced_runs(location: Location) -> tuple[TracedRun, ...]:
     """List the runs in a database. Raises `BadDatabase` and OSError."""
-    if is_database(location):
-        known = _known(location, path_state(location.path).st_ino)
-        yield from read_database(location, lambda database: [*_listed(database, known)], LISTING_S)
+    if not is_database(location):
+        return ()
+    key = location, path_state(location.path).st_ino
+    return tuple(read_database(location, lambda database: [*_listed(database, key)], LISTING_S))
 
 
-@lru_cache(maxsize=128)
-def _known(_location: Location, _inode: int) -> _Spans:
-    return _Spans()
-
-
-def _listed(database: apsw.Connection, known: _Spans) -> Iterator[TracedRun]:
+def _listed(database: apsw.Connection, key: tuple[Location, int]) -> Iterator[TracedRun]:
     if any(not needed <= stored_columns(database, table) for table, needed in NEEDED.items()):
         return
-    found = table_rows(database, ("experiment_id", "name"), "FROM experiments")
-    names = {row["experiment_id"]: row["name"] for row in found}
-    titles = _titles(database)
-    runs = _runs(database, known)
+    experiments = table_rows(database, ("experiment_id", "name"), "FROM experiments")
+    names = {row["experiment_id"]: row["name"] for row in experiments}
+    titles: dict[object, str] = {}
+    if {"run_uuid", "name"} <= stored_columns(database, "runs"):
+        titled = table_rows(database, ("run_uuid", "name"), f"FROM runs LIMIT {MOST_RUNS}")
+        titles = {row["run_uuid"]: row["name"] or "" for row in titled}
+    runs = _runs(database, key)
+    average = f"SELECT avg(octet_length(content)) FROM spans WHERE rowid >= ? AND rowid < ? AND {of_run(database)}"
     for (experiment, name), ends in sorted(runs.items()):
         if experiment in names:
-            size_bytes = _size_bytes(database, experiment, name, ends.first)
+            first_rows = database.execute(average, (ends.first, ends.first + FIRST_ROWS, experiment, name))
+            size_bytes = next((size or 0 for (size,) in first_rows), 0)
             title = titles.get(name, name) or names[experiment]
             yield TracedRun(experiment, title, name, ends.first, ends.last, size_bytes, ends.changed_ns)
     taken = {name for _, name in runs}
@@ -350,24 +322,17 @@ def _listed(database: apsw.Connection, known: _Spans) -> Iterator[TracedRun]:
             yield TracedRun(row["experiment_id"], row["name"] or row["run_uuid"], row["run_uuid"], 0, -1, 0, 0)
 
 
-def _titles(database: apsw.Connection) -> dict[object, str]:
-    """The names of MLflow's runs."""
-    columns = ("run_uuid", "name")
-    is_stored = {*columns} <= stored_columns(database, "runs")
-    rows = table_rows(database, columns, f"FROM runs LIMIT {MOST_RUNS}") if is_stored else ()
-    return {row["run_uuid"]: row["name"] or "" for row in rows}
-
-
-def _runs(database: apsw.Connection, known: _Spans) -> _Runs:
+def _runs(database: apsw.Connection, key: tuple[Location, int]) -> _Runs:
     last = next((number or 0 for (number,) in database.execute("SELECT max(rowid) FROM spans")), 0)
-    counted = known.counted
+    counted = _counts.get(key) or _Counted()
     if counted.stop > last or counted.trace != _trace(database, counted.stop - 1):
         counted = _Counted()
     while counted.stop < last - NEW_ROWS:
         stop = min(counted.stop + ROWS_AT_ONCE, last - NEW_ROWS)
-        runs = _joined(counted.runs, _ends(database, counted.stop, stop))
-        counted = known.counted = _Counted(stop, _trace(database, stop - 1), runs)
-    return _joined(counted.runs, _ends(database, counted.stop, last + 1))
+        runs = _joined(counted.runs, span_ends(database, counted.stop, stop))
+        counted = _Counted(stop, _trace(database, stop - 1), runs)
+        _counts.put(key, counted)
+    return _joined(counted.runs, span_ends(database, counted.stop, last + 1))
 
 
 def _trace(database: apsw.Connection, number: int) -> object:
@@ -375,7 +340,8 @@ def _trace(database: apsw.Connection, number: int) -> object:
     return next((trace for (trace,) in database.execute(wanted, (number,))), None)
 
 
-def _ends(database: apsw.Connection, first: int, stop: int) -> _Runs:
+def span_ends(database: apsw.Connection, first: int, stop: int) -> _Runs:
+    """Return the first and the last span of each run among some spans."""
     names = ("experiment_id", "run", "first", "last", "changed_ns")
     return {
         (row["experiment_id"], row["run"]): _Ends(row["first"], row["last"], fields.integer(row["changed_ns"]) or 0)
@@ -389,9 +355,3 @@ def _joined(runs: _Runs, later: _Runs) -> _Runs:
         before = runs.get(key, ends)
         joined[key] = _Ends(before.first, ends.last, max(before.changed_ns, ends.changed_ns))
     return joined
-
-
-def _size_bytes(database: apsw.Connection, experiment: int, name: str, first: int) -> float:
-    wanted = f"SELECT avg(octet_length(content)) FROM spans WHERE rowid >= ? AND rowid < ? AND {of_run(database)}"
-    values = (first, first + FIRST_ROWS, experiment, name)
-    return next((size or 0 for (size,) in database.execute(wanted, values)), 0)

@@ -8,7 +8,7 @@ import os
 import re
 from typing import Any
 
-from rolloupe.formats.reading.files import FolderEntry, entries, file_of, links_of
+from rolloupe.formats.reading.files import entries, file_of, links_of
 from rolloupe.formats.reading.trackers.curves import LoggedTable
 from rolloupe.formats.reading.trainer_files import read_text
 from rolloupe.formats.trackers.table_files import TableFile, TableFiles
@@ -16,7 +16,6 @@ from rolloupe.model import RunInfo
 
 MEDIA, TABLES = "media", "echarts"
 MAX_CONFIG_BYTES = 2**20
-
 _TABLE = re.compile(r"(?:echarts-step)?(?P<step>[0-9]{1,15})-[0-9a-f]{6,64}\.json")
 
 
@@ -46,17 +45,22 @@ class SwanLab(TableFiles):
     limits = "NaN is null in a table. Until a run of 0.10 ends, its tables have no keys and no metrics beside them."
 
     def tables(self, run: RunInfo) -> list[TableFile]:
-        logged = self.logged(run).tables
-        found = []
-        for entry in _in_media(run.root, links_of(run)):
-            match = _TABLE.fullmatch(entry.name)
-            if match:
+        logged, links = self.logged(run).tables, links_of(run)
+        try:
+            folders = [entry for entry in entries(os.path.join(run.root, MEDIA), links) if entry.is_folder]
+            own = [folder for folder in folders if folder.name == TABLES] or folders  # to those of 0.10 others link
+            files = [file for folder in own for file in entries(folder.path, links)]
+        except OSError:
+            return []
+        tables = []
+        for entry in files:
+            if not (entry.is_folder or entry.refused) and (match := _TABLE.fullmatch(entry.name)):
                 step = int(match["step"])
-                folder = os.path.basename(os.path.dirname(entry.path))
-                known = logged.get(entry.name, LoggedTable(folder, step))
-                is_named = entry.name in logged or folder != TABLES
-                found.append(TableFile(entry, known.key, step, known.step, is_named=is_named))
-        return found
+                folder_name = os.path.basename(os.path.dirname(entry.path))
+                known = logged.get(entry.name, LoggedTable(folder_name, step))
+                is_named = entry.name in logged or folder_name != TABLES
+                tables.append(TableFile(entry, known.key, step, known.step, is_named=is_named))
+        return tables
 
     def table_rows(self, document: Any) -> list[Any]:
         rows = document.get("rowData") if document.get("_swanLab") == "table" else None
@@ -66,19 +70,6 @@ class SwanLab(TableFiles):
         from rolloupe.formats.reading.yaml_values import yaml_settings
 
         folder = os.path.join(run.root, "files")
-        found = yaml_settings(read_text(file_of(folder, "config.yaml", links_of(run)), MAX_CONFIG_BYTES))
-        return {
-            key: setting["value"] for key, setting in found.items() if isinstance(setting, dict) and "value" in setting
-        }
-
-
-def _in_media(root: str, links: str) -> list[FolderEntry]:
-    """The files in the folders of media; of 0.10 only those themselves, to which other folders link."""
-    try:
-        folders = [entry for entry in entries(os.path.join(root, MEDIA), links) if entry.is_folder]
-        own = [folder for folder in folders if folder.name == TABLES] or folders
-        return [
-            entry for place in own for entry in entries(place.path, links) if not (entry.is_folder or entry.refused)
-        ]
-    except OSError:
-        return []
+        settings = yaml_settings(read_text(file_of(folder, "config.yaml", links_of(run)), MAX_CONFIG_BYTES))
+        stated = {key: setting for key, setting in settings.items() if isinstance(setting, dict)}
+        return {key: setting["value"] for key, setting in stated.items() if "value" in setting}

@@ -8,8 +8,7 @@ import contextlib
 import os
 import re
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -18,37 +17,29 @@ from msgspec.structs import replace
 
 from rolloupe.formats.base import changed
 from rolloupe.formats.curve_files import begins_as, current_curves, curve_files, kind_of
-from rolloupe.formats.reading.files import FolderEntry, cause_of, entries, source_at
+from rolloupe.formats.reading.files import FolderEntry, cause_of, entries, source_at, stamp_of, while_unchanged
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.formats.reading.trackers.curves import LoggedRun, parsed
 from rolloupe.formats.reading.trainer_files import described_files
-from rolloupe.formats.trackers.logged_samples import Placed, TrackerSamples
-from rolloupe.formats.trackers.tables_and_traces import samples_of_table
+from rolloupe.formats.trackers.samples import Placed, TrackerSamples, samples_of_table
 from rolloupe.formats.trainers.trl import RewardFunctions
 from rolloupe.lru import Lru
 from rolloupe.model import Location, Locator, Problem, RunFile, RunInfo, Scanned, Source
-from rolloupe.storage import is_folder, open_file, path_state, stamp_of_state
+from rolloupe.storage import is_folder, open_file
 
 MAX_BYTES = 256 * 2**20
 """The largest table that is read; W&B cuts tables at 10,000 rows."""
-
 KEPT_BYTES = 64 * 2**20
 """The memory for tables kept as documents, and again for tables kept as samples."""
-
 COMPARED_BYTES = 4096
 LAST_BYTES = 64
-"""How much of the end of a table may follow its last row."""
-
+"""The most bytes of a table after its last row."""
 FIRST_ROWS = 8
 """The first rows, which decide whether a table holds samples."""
-
 REPEATED = "final-"
-"""How the key of a table begins that has all rows of another one again."""
-
+"""The prefix of the key of a table that has all rows of another table again."""
 EVAL = "eval/eval"
 PART = "sample"
-
-
 Stamp = tuple[int, int, int]
 """The state of a file; the second number is its size."""
 
@@ -59,7 +50,7 @@ class TableFile(NamedTuple):
     entry: FolderEntry
     key: str
     order: int
-    """As the tracker counts."""
+    """The step by the tracker's own count."""
     step: int | None
     split: str = ""
     is_named: bool = True
@@ -79,24 +70,19 @@ class TableFiles(TrackerSamples):
         if not is_folder(str(path.joinpath(*self.media))):
             return []
         links = link_root or str(path.resolve())
-        run = self._run_at(path, f"a run of {self.title} with tables of samples", links, self._name(path, links))
+        files = [entry for entry in entries(str(path), links) if not entry.is_folder]
+        logs = [entry.location for entry in files if kind_of(entry.name) == self.title]
+        match = self.folder.fullmatch(path.name)
+        names = (begins_as(log, self.title).name for log in logs)
+        name = next(filter(None, names), match["id"] if match else path.name)
+        run = self._run_at(path, f"a run of {self.title} with tables of samples", links, name)
         tables = self.sample_tables(run)
         keys = ", ".join(dict.fromkeys(table.key for table in tables if table.is_named))
         return [replace(run, reason=f"{run.reason} ({keys})" if keys else run.reason)] if tables else []
 
-    def _name(self, folder: Path, links: str) -> str:
-        """The name in the log, else what tells the folder from others."""
-        logs = [
-            entry for entry in entries(str(folder), links) if kind_of(entry.name) == self.title and not entry.is_folder
-        ]
-        match = self.folder.fullmatch(folder.name)
-        names = (begins_as(self.title, log.location).name for log in logs)
-        return next(filter(None, names), match["id"] if match else folder.name)
-
     def run_around(self, path: Path) -> Path | None:
-        return next(
-            (folder for folder in path.parents if self.folder.fullmatch(folder.name) and self.detect(folder)), None
-        )
+        folders = (folder for folder in path.parents if self.folder.fullmatch(folder.name))
+        return next((folder for folder in folders if self.detect(folder)), None)
 
     def logged(self, run: RunInfo) -> LoggedRun:
         """Return what the log of a run holds; nothing of one that cannot be read."""
@@ -123,45 +109,31 @@ class TableFiles(TrackerSamples):
         by_key: dict[str, list[TableFile]] = {}
         for table in sorted(self.tables(run), key=lambda table: table.order):
             by_key.setdefault(table.key, []).append(table)
-        return [
-            table
-            for key, tables in by_key.items()
-            if not _repeats(key, by_key)
-            for table in _newest(self._of_samples(tables))
-        ]
-
-    def _of_samples(self, tables: list[TableFile]) -> list[TableFile]:
-        """The tables of a key if the first that is whole and has rows has samples; without a name each for itself."""
-        if not tables[0].is_named:
-            return [table for table in tables if self._has_samples(table)]
-        known = (self._has_samples(table) for table in tables)
-        return tables if next((has_samples for has_samples in known if has_samples is not None), False) else []
-
-    def _has_samples(self, table: TableFile) -> bool | None:
-        """Tell whether a table has samples; None if it has no rows, or is not whole."""
-        try:
-            return _has_samples(self, table.key, table.entry.location, *_stamp(table.entry.location))
-        except (ValueError, OSError):
-            return None
+        sampled: list[TableFile] = []
+        for key, tables in by_key.items():
+            folder, name = os.path.split(key)
+            if name.startswith(REPEATED) and os.path.join(folder, name.removeprefix(REPEATED)) in by_key:
+                continue
+            known = ((table, _has_samples(table.entry.location, self, key)) for table in tables)
+            if not tables[0].is_named:
+                sampled += _newest([table for table, has_samples in known if has_samples])
+            elif next((has_samples for _, has_samples in known if has_samples is not None), False):
+                sampled += _newest(tables)  # the first that is whole and has rows has samples
+        return sampled
 
     def sources(self, run: RunInfo) -> list[Source]:
         tables = self.sample_tables(run)
         functions = self.reward_functions(run) if tables else None
-        return [
-            source_at(
-                run,
-                table.entry.location,
-                split=table.split or None,
-                step=table.step,
-                depends=msgspec.json.encode([table.key, table.step, table.split, functions]).decode(),
-            )
-            for table in tables
-        ]
+        sources = []
+        for table in tables:
+            depends = msgspec.json.encode([table.key, table.step, table.split, functions]).decode()
+            place, split = table.entry.location, table.split or None
+            sources.append(source_at(run, place, split=split, step=table.step, depends=depends))
+        return sources
 
     def files(self, run: RunInfo) -> list[RunFile]:
-        tables = (
-            (table.entry.path, os.path.relpath(table.entry.path, run.root), "table") for table in self.tables(run)
-        )
+        paths = [table.entry.path for table in self.tables(run)]
+        tables = ((path, os.path.relpath(path, run.root), "table") for path in paths)
         return [*super().files(run), *described_files(tables)]
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
@@ -169,89 +141,78 @@ class TableFiles(TrackerSamples):
         if start or stop <= start:
             return
         try:
-            found = self._placed(source)
+            samples = self._placed(source)
         except (ValueError, OSError) as error:
             yield Problem(source=source.name, reason=cause_of(error), start=0, transient=True)
             return
-        for placed in found:
-            yield from self.placed_rows(run, source, placed)
+        for placed in samples:
+            yield self.placed_item(run, source, placed)
 
     def placed_at(self, source: Source, locator: Locator) -> Placed:
         try:
-            found = self._placed(source)
+            samples = self._placed(source)
         except (ValueError, OSError) as error:
             raise changed(source, locator.start, cause_of(error)) from None
-        if locator.start >= len(found):
+        if locator.start >= len(samples):
             raise changed(source, locator.start, "it has fewer rows")
-        return found[locator.start]
+        return samples[locator.start]
 
     def _placed(self, source: Source) -> list[Placed]:
         """Return the samples of a table, made once while they are in use. Raises `ValueError` and OSError."""
-        stamp = _stamp(source.location)
-        key = (self.name, source.location, source.depends, *stamp)
-        found = _samples.get(key)
-        if found is None:
-            found = self._made(source, stamp)
-            _samples.put(key, found, stamp[1])
-        return found
-
-    def _made(self, source: Source, stamp: Stamp) -> list[Placed]:
-        rows = self.table_rows(_document(source.location, *stamp))
-        name = os.path.splitext(os.path.basename(source.path))[0].removesuffix(".table")
-        key, step, split, functions = msgspec.json.decode(source.depends)
-        logged = samples_of_table(key, rows, step, split, RewardFunctions(*functions))
-        return [Placed(n, 0, PART, f"{name}.{n}", sample, sample.record) for n, sample in enumerate(logged)]
+        stamp = stamp_of(source.location)
+        cache_key = (self.name, source.location, source.depends, *stamp)
+        placed = _samples.get(cache_key)
+        if placed is None:
+            rows = self.table_rows(_document(source.location))
+            name = os.path.splitext(os.path.basename(source.path))[0].removesuffix(".table")
+            key, step, split, functions = msgspec.json.decode(source.depends)
+            logged = samples_of_table(key, rows, step, split, RewardFunctions(*functions))
+            placed = [Placed(n, 0, PART, f"{name}.{n}", sample, sample.record) for n, sample in enumerate(logged)]
+            _samples.put(cache_key, placed, stamp[1])
+        return placed
 
 
 _samples: Lru[tuple[object, ...], list[Placed]] = Lru(total=KEPT_BYTES, least=1)
 _documents: Lru[tuple[object, ...], Any] = Lru(total=KEPT_BYTES)
 
 
-@lru_cache(maxsize=100_000)
-def _has_samples(reader: TableFiles, key: str, location: Location, *stamp: int) -> bool | None:
-    rows = reader.table_rows(_document(location, *stamp))
+@while_unchanged(100_000, errors=(ValueError, OSError))
+def _has_samples(location: Location, reader: TableFiles, key: str) -> bool | None:
+    """Tell whether a table has samples; None if it has no rows, or is not whole."""
+    rows = reader.table_rows(_document(location))
     return bool(samples_of_table(key, rows[:FIRST_ROWS], None)) if rows else None
-
-
-def _repeats(key: str, keys: Sequence[str] | dict[str, Any]) -> bool:
-    folder, name = os.path.split(key)
-    return name.startswith(REPEATED) and os.path.join(folder, name.removeprefix(REPEATED)) in keys
 
 
 def _newest(tables: list[TableFile]) -> list[TableFile]:
     """Leave out the tables whose rows the next table begins with, and of equal ones those that follow the first."""
-    found: list[TableFile] = []
+    newest: list[TableFile] = []
     for table in tables:
-        more = _bytes_beyond(table, found[-1]) if found else None
+        more = None
+        if newest:
+            earlier = newest[-1].entry.location
+            with contextlib.suppress(OSError):
+                more = _bytes_beyond(table.entry.location, earlier, stamp_of(earlier))
         if more == 0:
             continue
         if more:
-            found.pop()
-        found.append(table)
-    return found
+            newest.pop()
+        newest.append(table)
+    return newest
 
 
-def _bytes_beyond(later: TableFile, earlier: TableFile) -> int | None:
+@while_unchanged(100_000)
+def _bytes_beyond(later: Location, earlier: Location, _stamp: Stamp) -> int | None:
     """Return how many bytes longer a table is than an earlier one whose rows it repeats; None if it repeats no rows.
 
     A few reads show it.
     """
-    try:
-        places = later.entry.location, earlier.entry.location
-        return _beyond(*places, *_stamp(places[0]), *_stamp(places[1]))
-    except OSError:
-        return None
-
-
-@lru_cache(maxsize=100_000)
-def _beyond(later: Location, earlier: Location, *_stamps: int) -> int | None:
     with open_file(later) as new, open_file(earlier) as old:
         size = old.seek(0, os.SEEK_END)
-        old.seek(max(0, size - LAST_BYTES))
-        stop = size - len(old.read()) + _end_of_rows(old, size)
         more = new.seek(0, os.SEEK_END) - size
         if more < 0:
             return None
+        begin = old.seek(max(0, size - LAST_BYTES))
+        stop = begin + len(old.read().rstrip(b" \n}]"))  # before the brackets that close the table
         for start in (0, max(0, stop - COMPARED_BYTES)):
             length = min(COMPARED_BYTES, stop - start)
             old.seek(start)
@@ -261,27 +222,17 @@ def _beyond(later: Location, earlier: Location, *_stamps: int) -> int | None:
     return more
 
 
-def _end_of_rows(file: Any, size: int) -> int:
-    """Return where the last row ends within the last bytes of a file: before the brackets that close the table."""
-    file.seek(max(0, size - LAST_BYTES))
-    last = file.read()
-    return len(last.rstrip(b" \n}]")) if last else 0
+def _document(location: Location) -> Any:
+    stamp = stamp_of(location)
 
+    def read() -> dict[str, Any]:
+        with open_binary(location) as file:
+            data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            raise ValueError(f"it has more than {MAX_BYTES >> 20} MiB")
+        document = parsed(data)
+        if isinstance(document, dict):
+            return document
+        raise ValueError("it is no table, or not whole yet")
 
-def _stamp(location: Location) -> Stamp:
-    return stamp_of_state(path_state(location.path))
-
-
-def _document(location: Location, *stamp: int) -> Any:
-    return _documents.get_or_make((location, *stamp), lambda: _read(location), lambda _: stamp[1])
-
-
-def _read(location: Location) -> Any:
-    with open_binary(location) as file:
-        data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise ValueError(f"it has more than {MAX_BYTES >> 20} MiB")
-    document = parsed(data)
-    if isinstance(document, dict):
-        return document
-    raise ValueError("it is no table, or not whole yet")
+    return _documents.get_or_make((location, *stamp), read, lambda _: stamp[1])

@@ -3,33 +3,27 @@
 import os
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from pathlib import Path
 
 from rolloupe.formats.base import changed
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.files import alone, cause_of, entries, is_one_file, links_of, source_at
-from rolloupe.formats.reading.records import Record
+from rolloupe.formats.reading.files import alone, cause_of, entries, is_one_file, links_of, source_at, while_unchanged
 from rolloupe.formats.reading.trackers.tensorboard import EventText, TaggedValue, event_texts, is_event_file, texts_at
-from rolloupe.formats.trackers.logged_samples import LoggedSample, Placed, TrackerSamples, split_named
+from rolloupe.formats.trackers.samples import LoggedSample, Placed, TrackerSamples, split_named
 from rolloupe.model import Location, Locator, Problem, RunInfo, Scanned, Source
 from rolloupe.storage import open_file, path_state
 
 LOOKED_BYTES = 4 * 2**20
-"""How far each file is searched for a first sample."""
-
+"""The bytes of each file that are searched for a first sample."""
 HEAD_BYTES = 4096
-"""How far into its record a sample begins at most: its tag is before it."""
-
+"""The most bytes of a record before a sample begins, such as its tag."""
 LOOKED_FILES = 16
-
 FIRST_WORDS = (
     b"Sample:", b"**Generation Results - Step ", *(
         form % word for word in (b"Prompt", b"Question") for form in (b"%s:", b"**%s**", b"# %s")
     ),
 )  # fmt: skip
 """One of them is at the beginning of each text with samples."""
-
 _ONE = re.compile(r"Sample:(?:\\n|\n)(?P<text>.*?)(?:\\n|\n){2}Reward: *(?P<reward>[-+.\w()]+)\s*", re.DOTALL)
 _MANY = re.compile(r"\*\*Generation Results - Step [-0-9]+\*\*\s")
 _BEGIN = re.compile(r"^### Sample (?P<number>[0-9]+)\n\*\*Input:\*\* ", re.MULTILINE)
@@ -87,7 +81,7 @@ class TensorBoard(TrackerSamples):
                 if event.damage:
                     yield Problem(source=source.name, reason=event.damage, start=event.start, stop=event.stop)
                 for placed in _placed(source, event):
-                    yield from self.placed_rows(run, source, placed)
+                    yield self.placed_item(run, source, placed)
         except OSError as error:
             yield Problem(source=source.name, reason=cause_of(error), start=start, transient=True)
 
@@ -113,28 +107,20 @@ def _event_files(path: Path, links: str) -> list[Location]:
     return [entry.location for entry in listed if is_event_file(entry.name) and not (entry.is_folder or entry.refused)]
 
 
+def _beginning_state(location: Location) -> tuple[int, int]:
+    state = path_state(location.path)
+    return state.st_ino, min(state.st_size, LOOKED_BYTES)
+
+
+@while_unchanged(1024, _beginning_state, errors=(OSError,), otherwise=False)
 def _has_samples(location: Location) -> bool:
-    try:
-        state = path_state(location.path)
-        return _known_samples(location, state.st_ino, min(state.st_size, LOOKED_BYTES))
-    except OSError:
-        return False
-
-
-@lru_cache(maxsize=1024)
-def _known_samples(location: Location, _inode: int, size: int) -> bool:
-    """Look at the beginning of a file, whose first bytes stay as they are."""
-    if not _may_have_samples(location, size):
-        return False
-    found = event_texts(location, 0, size)
-    return any(isinstance(sample, LoggedSample) for event in found for _, sample in _samples(event.texts))
-
-
-def _may_have_samples(location: Location, size: int) -> bool:
-    """Tell whether the bytes of a file have the first words of a sample: most files have numbers alone."""
+    """Tell whether there are samples at the beginning of a file, whose first bytes stay as they are."""
     with open_file(location) as file:
-        data = file.read(size + HEAD_BYTES)
-    return any(word in data for word in FIRST_WORDS)
+        data = file.read(LOOKED_BYTES + HEAD_BYTES)
+    if not any(word in data for word in FIRST_WORDS):  # most files have numbers alone
+        return False
+    events = event_texts(location, 0, LOOKED_BYTES)
+    return any(isinstance(sample, LoggedSample) for event in events for _, sample in _samples(event.texts))
 
 
 def _samples(texts: list[TaggedValue]) -> Iterator[tuple[TaggedValue, LoggedSample | str]]:
@@ -161,37 +147,28 @@ _REWARD = re.compile(rf"\n{_label('Reward|Score')}\s*(?P<reward>[-+.\w()]+)$")
 
 def samples_of_text(tag: str, step: int, text: str) -> Iterator[LoggedSample | str]:
     """Yield the samples in a text, or why a part of it cannot be read; nothing of another text."""
-    if one := _ONE.fullmatch(text):
-        record = {"response": one["text"], "reward": _number(one["reward"]), "step": step}
-        yield LoggedSample(record, split_named(tag), fields.digest(one["text"]))
-    elif record := _labelled(text):
-        yield LoggedSample(record | {"step": step}, split_named(tag))
-    elif _MANY.match(text):
-        begins = [*_BEGIN.finditer(text)]
-        for begin, end in zip(begins, [*(begin.start() for begin in begins[1:]), len(text)], strict=True):
-            yield _of_part(begin["number"], text[begin.end() : end], step, split_named(tag))
-
-
-def _labelled(text: str) -> Record:
-    """The parts of a text with a label before each; nothing of another text."""
-    whole = text.rstrip()
+    split, whole = split_named(tag), text.rstrip()
+    if match := _ONE.fullmatch(text):
+        record = {"response": match["text"], "reward": _number(match["reward"]), "step": step}
+        yield LoggedSample(record, split, fields.digest(match["text"]))
+        return
     prompt = _PROMPT.match(whole)
     response = _RESPONSE.search(whole, prompt.end()) if prompt else None
     reward = _REWARD.search(whole, max(response.end(), len(whole) - LAST_CHARS)) if response else None
-    if not (prompt and response and reward):
-        return {}
-    texts = whole[prompt.end() : response.start()].strip(), whole[response.end() : reward.start()].strip()
-    return {"prompt": texts[0], "response": texts[1], "reward": _number(reward["reward"])}
-
-
-def _of_part(number: str, text: str, step: int, split: str) -> LoggedSample | str:
-    prompt, output, rest = text.partition(_OUTPUT)
-    response, score, last = rest.rpartition(_SCORE)
-    end = _END.fullmatch(last)
-    if not (output and score and end):
-        return f"sample {number} has no output or no score"
-    record = {"prompt": prompt, "response": response, "reward": _number(end["score"]), "step": step}
-    return LoggedSample(record, split, number)
+    if prompt and response and reward:
+        texts = whole[prompt.end() : response.start()].strip(), whole[response.end() : reward.start()].strip()
+        labelled = {"prompt": texts[0], "response": texts[1], "reward": _number(reward["reward"]), "step": step}
+        yield LoggedSample(labelled, split)
+    elif _MANY.match(text):
+        begins = [*_BEGIN.finditer(text)]
+        for begin, stop in zip(begins, [*(begin.start() for begin in begins[1:]), len(text)], strict=True):
+            asked, output, rest = text[begin.end() : stop].partition(_OUTPUT)
+            answer, score, last = rest.rpartition(_SCORE)
+            if output and score and (end := _END.fullmatch(last)):
+                record = {"prompt": asked, "response": answer, "reward": _number(end["score"]), "step": step}
+                yield LoggedSample(record, split, begin["number"])
+            else:
+                yield f"sample {begin['number']} has no output or no score"
 
 
 def _number(text: str) -> float | None:

@@ -4,7 +4,7 @@ Source: trackio 0.43.0 (`sqlite_storage.py`), and files of versions from 0.24 on
 has copies of its traces for coding agents, which are no further samples.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,9 +14,11 @@ from msgspec.structs import replace
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import links_of, while_unchanged
 from rolloupe.formats.reading.trackers.curves import TRAINER_STEPS, parsed, seconds_of
-from rolloupe.formats.reading.trackers.databases import LISTING_S, MOST_RUNS, DatabaseTexts
 from rolloupe.formats.reading.trackers.sqlite import (
+    LISTING_S,
+    MOST_RUNS,
     BadDatabase,
+    DatabaseTexts,
     bounded,
     is_database,
     read_database,
@@ -25,33 +27,26 @@ from rolloupe.formats.reading.trackers.sqlite import (
     stored_columns,
     why_too_large,
 )
-from rolloupe.formats.trackers.database_format import DatabaseFormat, RowsOfTable, width_for
-from rolloupe.formats.trackers.logged_samples import LoggedSample, Placed
-from rolloupe.formats.trackers.tables_and_traces import is_call, sample_of_trace, samples_of_table
+from rolloupe.formats.trackers.database_format import DatabaseFormat, RowsOfTable, TableExtent, width_for
+from rolloupe.formats.trackers.samples import LoggedSample, Placed, is_call, sample_of_trace, samples_of_table
 from rolloupe.formats.trainers.trl import RewardFunctions, reward_functions
 from rolloupe.model import Location, RunInfo
 from rolloupe.storage import is_file
 
 REWARDS = b"rewards/"
-
 _MARKED = f"(metrics NOT NULL AND {bounded('metrics')} IS NULL OR instr({bounded('metrics')}, ?))"
 """The condition for rows of metrics that may have samples: any that are too large."""
-
 METRICS, TRACES = "metrics", "traces"
 OF_TRACES = ("step", "key", "messages", "metadata")
 FIRST_ROWS = 64
 """The rows of a run whose average size is measured."""
-
 LOOKED_ROWS = 300
 """The first and the last rows of metrics that are searched for tables, this many each."""
-
 MARK = b'"trackio.t'
 """Bytes that occur in every row of metrics with a table or a trace."""
-
 TABLE, TRACE = "trackio.table", "trackio.trace"
 OF_EVAL = "eval/"
 EVAL = "eval/eval"
-
 Sampled = tuple[str, LoggedSample | str, Any]
 """The part of a row that is a sample, the sample or why it cannot be read, and what the row holds of it."""
 
@@ -79,15 +74,8 @@ class ProjectId(NamedTuple):
     """True if it has traces of verl's calls and no metrics."""
 
 
-class LoggedIds(NamedTuple):
-    """A run, under one or more ids: the first is that of its metrics, if it has some."""
-
-    ids: tuple[ProjectId, ...]
-
-    @property
-    def has_samples(self) -> bool:
-        """True if there may be samples."""
-        return any(logged.traces or logged.tables for logged in self.ids)
+LoggedIds = tuple[ProjectId, ...]
+"""A run, under one or more ids: the first is that of its metrics, if it has some."""
 
 
 class Trackio(DatabaseFormat):
@@ -134,26 +122,33 @@ class Trackio(DatabaseFormat):
     )
 
     def runs_in(self, location: Location, links: str) -> list[RunInfo]:
-        found = _project(location)
-        if not any(run.has_samples for run in found):
+        try:
+            logged_runs = _logged_runs(location) if is_file(location.path) else ()
+        except (BadDatabase, OSError):
             return []
-        return [
-            replace(
-                self._run_at(Path(location.path), _reason(run), links, run.ids[0].name or run.ids[0].id),
-                within=run.ids[0].id,
-            )
-            for run in found
-        ]
+        runs = []
+        for logged in logged_runs:
+            what = [name for name in ("traces", "tables") if any(getattr(own, name) for own in logged)]
+            merged = f", logged under {len(logged)} ids" if len(logged) > 1 else ""
+            content = f" with {' and '.join(what)} of samples{merged}" if what else ", without samples"
+            first = logged[0]
+            reason = f"a run of a trackio database{content}"
+            run = self._run_at(Path(location.path), reason, links, first.name or first.id)
+            runs.append(replace(run, within=first.id))
+        return runs if any(own.traces or own.tables for logged in logged_runs for own in logged) else []
 
-    def tables(self, run: RunInfo) -> Sequence[tuple[RowsOfTable, int, int]]:
+    def tables(self, run: RunInfo) -> list[TableExtent]:
         location = Location(run.root, links_of(run))
-        found = next((run_ids for run_ids in _current(location) if run_ids.ids[0].id == run.within), None)
-        ids = found.ids if found else ()
-        by_table = {
-            TRACES: [(logged, logged.traces) for logged in ids if logged.traces],
-            METRICS: [(logged, logged.tables) for logged in ids if logged.tables],
-        }
-        return [_rows(table, extents) for table, extents in by_table.items() if extents]
+        ids = next((logged for logged in _logged_runs(location) if logged[0].id == run.within), ())
+        tables = []
+        for table, extents in ((TRACES, [own.traces for own in ids]), (METRICS, [own.tables for own in ids])):
+            own = [(logged.id, extent) for logged, extent in zip(ids, extents, strict=True) if extent]
+            if own:
+                first = min(extent.first for _, extent in own)
+                rows = RowsOfTable(table, tuple(own_id for own_id, _ in own), first, width_for(own[0][1].size_bytes))
+                last, changed_ns = max(extent.last for _, extent in own), max(extent.changed_ns for _, extent in own)
+                tables.append(TableExtent(rows, last, changed_ns))
+        return tables
 
     def samples(self, database: apsw.Connection, rows: RowsOfTable, first: int, stop: int) -> Iterator[Placed]:
         columns = stored_columns(database, rows.table)
@@ -161,35 +156,22 @@ class Trackio(DatabaseFormat):
         yield from (_traces if rows.table == TRACES else _metrics)(database, rows, key, (first, stop))
 
 
-def _reason(run: LoggedIds) -> str:
-    what = [name for name, own in (("traces", "traces"), ("tables", "tables")) if any(getattr(i, own) for i in run.ids)]
-    if not what:
-        return "a run of a trackio database, without samples"
-    merged = f", logged under {len(run.ids)} ids" if len(run.ids) > 1 else ""
-    return f"a run of a trackio database with {' and '.join(what)} of samples{merged}"
-
-
-def _project(location: Location) -> list[LoggedIds]:
-    try:
-        return list(_current(location)) if is_file(location.path) else []
-    except (BadDatabase, OSError):
-        return []
-
-
 @while_unchanged(128, states_of)
-def _current(location: Location) -> tuple[LoggedIds, ...]:
-    return tuple(runs_of(location)) if is_database(location) else ()
+def _logged_runs(location: Location) -> tuple[LoggedIds, ...]:
+    """List the runs of a project. Raises `BadDatabase`.
 
-
-def _rows(table: str, extents: Sequence[tuple[ProjectId, Extent]]) -> tuple[RowsOfTable, int, int]:
-    own = [extent for _, extent in extents]
-    rows = RowsOfTable(
-        table,
-        tuple(logged.id for logged, _ in extents),
-        min(extent.first for extent in own),
-        width_for(own[0].size_bytes),
-    )
-    return rows, max(extent.last for extent in own), max(extent.changed_ns for extent in own)
+    verl's workers belong to the last run of their name that began before their last trace, or else to the first.
+    """
+    if not is_database(location):
+        return ()
+    ids = read_database(location, lambda database: [*_ids(database)], LISTING_S)
+    runs = [[logged] for logged in ids if not logged.is_of_worker]
+    alone: dict[str, list[ProjectId]] = {}
+    for worker in [logged for logged in ids if logged.is_of_worker]:
+        hosts = [run for run in runs if run[0].name == worker.name] or [alone.setdefault(worker.name, [])]
+        last_ns = worker.traces.changed_ns if worker.traces else 0
+        next((run for run in reversed(hosts) if run and run[0].began_ns <= last_ns), hosts[0]).append(worker)
+    return tuple(tuple(run) for run in (*runs, *alone.values()))
 
 
 def _functions(database: apsw.Connection, rows: RowsOfTable) -> RewardFunctions:
@@ -198,16 +180,12 @@ def _functions(database: apsw.Connection, rows: RowsOfTable) -> RewardFunctions:
     key = "run_id" if "run_id" in columns else "run_name"
     if not {key, "config"} <= {*columns}:
         return RewardFunctions()
-    own_id = rows.ids[0].encode()
+    own_id, metrics = rows.ids[0].encode(), bounded("metrics")
     wanted = f"SELECT {bounded('config')} FROM configs WHERE {key} = CAST(? AS TEXT)"
     (config,) = database.execute(wanted, (own_id,)).fetchone() or (None,)
-    return reward_functions(parsed(config or b""), _metrics_of_rewards(database, key, own_id))
-
-
-def _metrics_of_rewards(database: apsw.Connection, key: str, own_id: bytes) -> Iterator[Any]:
-    metrics = bounded("metrics")
     wanted = f"SELECT {metrics} FROM metrics WHERE +{key} = CAST(? AS TEXT) AND instr({metrics}, ?) ORDER BY rowid"
-    yield from (parsed(one) for (one,) in database.execute(wanted, (own_id, REWARDS)))
+    logged = database.execute(wanted, (own_id, REWARDS))
+    return reward_functions(parsed(config or b""), (parsed(values) for (values,) in logged))
 
 
 def _own(key: str, rows: RowsOfTable) -> str:
@@ -222,8 +200,8 @@ def _traces(database: apsw.Connection, rows: RowsOfTable, key: str, span: tuple[
     names = ", ".join((size_of(taken), *map(bounded, taken)))
     wanted = f"rowid >= ? AND rowid < ? AND +{_own(key, rows)} ORDER BY rowid"
     ids = [run_id.encode() for run_id in rows.ids]
-    found = database.execute(f"SELECT rowid, step, {names} FROM traces WHERE {wanted}", (*span, *ids))
-    for number, step, size_bytes, trace_key, messages, metadata, *rest in found:
+    logged = database.execute(f"SELECT rowid, step, {names} FROM traces WHERE {wanted}", (*span, *ids))
+    for number, step, size_bytes, trace_key, messages, metadata, *rest in logged:
         if too_large := why_too_large(size_bytes):
             yield Placed(rows.place_of(number), rows.width, "", str(number), too_large)
             continue
@@ -243,33 +221,16 @@ def _metrics(database: apsw.Connection, rows: RowsOfTable, key: str, span: tuple
     wanted = f"rowid >= ? AND rowid < ? AND +{_own(key, rows)} AND {_MARKED} ORDER BY rowid"
     names = f"rowid, step, CAST({key} AS BLOB), {size_of(('metrics',))}, {bounded('metrics')}"
     ids = [run_id.encode() for run_id in rows.ids]
-    found = database.execute(f"SELECT {names} FROM metrics WHERE {wanted}", (*span, *ids, MARK))
-    for number, step, own_id, size_bytes, metrics in found:
+    logged = database.execute(f"SELECT {names} FROM metrics WHERE {wanted}", (*span, *ids, MARK))
+    for number, step, own_id, size_bytes, metrics in logged:
         if too_large := why_too_large(size_bytes):
             yield Placed(rows.place_of(number), rows.width, "", str(number), too_large)
             continue
         run = (key, own_id, rows.first)
         last, table = (row_before(database, run, number, marked=marked) for marked in (False, True))
-        split = EVAL if is_of_eval(last) else ""
+        split = EVAL if any(name.startswith(OF_EVAL) for name in _object(last)) else ""
         for part, sample, about in samples_in(metrics, fields.integer(step), split, functions, table):
             yield Placed(rows.place_of(number), rows.width, part, f"{number}.{part}", sample, about)
-
-
-def runs_of(location: Location) -> list[LoggedIds]:
-    """List the runs of a project. Raises `BadDatabase`."""
-    return _merged(read_database(location, lambda database: [*_ids(database)], LISTING_S))
-
-
-def _merged(ids: Iterable[ProjectId]) -> list[LoggedIds]:
-    """Join verl's workers to the last run of their name that began before their last trace, or else to the first."""
-    listed = list(ids)
-    runs = [[logged] for logged in listed if not logged.is_of_worker]
-    alone: dict[str, list[ProjectId]] = {}
-    for worker in [logged for logged in listed if logged.is_of_worker]:
-        hosts = [run for run in runs if run[0].name == worker.name] or [alone.setdefault(worker.name, [])]
-        last_ns = worker.traces.changed_ns if worker.traces else 0
-        next((run for run in reversed(hosts) if run and run[0].began_ns <= last_ns), hosts[0]).append(worker)
-    return [LoggedIds(tuple(run)) for run in (*runs, *alone.values())]
 
 
 class _RunTable:
@@ -295,8 +256,8 @@ class _RunTable:
             f"SELECT CAST({self.key} AS BLOB), min(rowid), max(rowid) FROM {self.name} "
             f"GROUP BY {self.key} ORDER BY min(rowid) LIMIT {MOST_RUNS}"
         )
-        found = self._database.execute(spans) if self.is_there else ()
-        return {run_id: (first, last) for run_id, first, last in found}
+        ends = self._database.execute(spans) if self.is_there else ()
+        return {run_id: (first, last) for run_id, first, last in ends}
 
     def value(self, column: str, number: int) -> bytes:
         """Return a value of a row."""
@@ -338,23 +299,21 @@ def _ids(database: apsw.Connection) -> Iterator[ProjectId]:
     for table, spans in ((metrics, logged), (traces, traced)):
         names |= {run_id: table.value("run_name", first) for run_id, (first, _) in spans.items() if run_id not in names}
     for run_id, name in names.items():
-        if run_id in logged or run_id in traced:
-            some_metrics = metrics.rows(run_id, "metrics", "", "length(value_) > 2") if run_id in logged else iter(())
-            has_metrics = any(True for _ in some_metrics)
-            table, first = (metrics, logged[run_id][0]) if run_id in logged else (traces, traced[run_id][0])
-            yield ProjectId(
-                texts.name(run_id),
-                texts.name(name),
-                traces.extent(run_id, traced[run_id]) if run_id in traced else None,
-                metrics.extent(run_id, logged[run_id]) if run_id in logged and _has_samples(metrics, run_id) else None,
-                table.time_ns(first),
-                run_id in traced and not has_metrics and _is_call(traces.value("metadata", traced[run_id][0])),
-            )
-
-
-def _is_call(metadata: bytes) -> bool:
-    """Tell whether the metadata of a trace are those of a call that verl's workers log."""
-    return is_call(fields.as_dict(parsed(metadata)))
+        if run_id not in logged and run_id not in traced:
+            continue
+        has_metrics = run_id in logged and any(True for _ in metrics.rows(run_id, "metrics", "", "length(value_) > 2"))
+        table, first = (metrics, logged[run_id][0]) if run_id in logged else (traces, traced[run_id][0])
+        is_of_worker = False
+        if run_id in traced and not has_metrics:
+            is_of_worker = is_call(fields.as_dict(parsed(traces.value("metadata", traced[run_id][0]))))
+        yield ProjectId(
+            texts.name(run_id),
+            texts.name(name),
+            traces.extent(run_id, traced[run_id]) if run_id in traced else None,
+            metrics.extent(run_id, logged[run_id]) if run_id in logged and _has_samples(metrics, run_id) else None,
+            table.time_ns(first),
+            is_of_worker,
+        )
 
 
 def _has_samples(metrics: _RunTable, run_id: bytes) -> bool:
@@ -376,15 +335,16 @@ def samples_in(
     before: bytes | None = None,
 ) -> Iterator[Sampled]:
     """Yield the samples in a row of metrics; those of a table that the row `before` has as well are left out."""
-    found, earlier = _object(metrics), _object(before)
-    own_step = fields.first(found, TRAINER_STEPS, fields.integer)
+    logged_values, earlier = _object(metrics), _object(before)
+    own_step = fields.first(logged_values, TRAINER_STEPS, fields.integer)
     own = step if own_step is None else own_step
-    for key, value in found.items():
+    for key, value in logged_values.items():
         if _type(value) == TABLE and value != earlier.get(key):
             rows = fields.as_list(value.get("_value"))
             logged = samples_of_table(key, rows, own, split, functions)
-            for n, (one, row) in enumerate(zip(logged, _spread(rows, logged), strict=True)):
-                yield f"{key}.{n}", one, row
+            each = max(1, len(logged) // max(1, len(rows)))  # a wide row holds several
+            for n, logged_sample in enumerate(logged):
+                yield f"{key}.{n}", logged_sample, rows[min(len(rows) - 1, n // each)]
         listed = value if isinstance(value, list) else [value]
         for n, trace in enumerate(listed):
             if _type(trace) == TRACE:
@@ -393,30 +353,19 @@ def samples_in(
                     yield f"{key}.{n}", sample, trace
 
 
-def _spread(rows: list[Any], logged: list[LoggedSample]) -> list[Any]:
-    """The row of each sample: a wide one holds several."""
-    each = max(1, len(logged) // max(1, len(rows)))
-    return [rows[min(len(rows) - 1, n // each)] for n in range(len(logged))]
-
-
-def is_of_eval(metrics: bytes | None) -> bool:
-    """Tell whether a row has metrics of an evaluation."""
-    return any(name.startswith(OF_EVAL) for name in _object(metrics))
-
-
 def row_before(database: apsw.Connection, rows: tuple[str, bytes, int], number: int, *, marked: bool) -> bytes | None:
     """Return the metrics that a run logged before a row, of those with tables if `marked`.
 
     `rows` are the column of the run's id, the id, and the first row of the run.
     """
-    key, one, first = rows
+    key, run_id, first = rows
     fits = f"instr({bounded('metrics')}, ?)" if marked else "octet_length(metrics) > 2 OR ? IS NULL"
     before = (
         f"SELECT {bounded('metrics')} FROM metrics WHERE +{key} = CAST(? AS TEXT) AND rowid < ? AND rowid >= ? "
         f"AND ({fits}) ORDER BY rowid DESC LIMIT 1"
     )
-    found = database.execute(before, (one, number, first, MARK)).fetchone()
-    return found[0] if found else None
+    row = database.execute(before, (run_id, number, first, MARK)).fetchone()
+    return row[0] if row else None
 
 
 def _object(metrics: bytes | None) -> dict[str, Any]:

@@ -4,6 +4,7 @@ Source: wandb 0.31.0. A table is `files/media/table/{key}_{step}_{hash}.table.js
 key; `run-{id}.wandb` says what was logged beside it, once a block of 32 KiB is full.
 """
 
+import contextlib
 import os
 import re
 from typing import Any
@@ -15,9 +16,7 @@ from rolloupe.model import RunInfo
 
 MAX_DEPTH = 8
 """The deepest folder: each slash in a key makes one."""
-
 MOST_FILES = 100_000
-
 _TABLE = re.compile(r"(?P<key>.+)_(?P<step>[0-9]{1,15})_(?P<hash>[0-9a-f]{8,64})\.table\.json")
 
 
@@ -61,16 +60,24 @@ class WeightsAndBiases(TableFiles):
     def tables(self, run: RunInfo) -> list[TableFile]:
         folder = os.path.join(run.root, *self.media)
         logged = self.logged(run).tables
-        found = []
-        for entry in _tables_below(folder, links_of(run)):
-            match = _TABLE.fullmatch(os.path.relpath(entry.path, folder))
-            if match:
-                known = logged.get("/".join((*self.media[1:], os.path.relpath(entry.path, folder))))
+        files: list[FolderEntry] = []
+        waiting = [(folder, 0)]
+        while waiting and len(files) < MOST_FILES:
+            place, depth = waiting.pop()
+            with contextlib.suppress(OSError):
+                listed = [entry for entry in entries(place, links_of(run)) if not entry.refused]
+                files += [entry for entry in listed if not entry.is_folder]
+                waiting += [(entry.path, depth + 1) for entry in listed if entry.is_folder and depth < MAX_DEPTH]
+        tables = []
+        for entry in files:
+            name = os.path.relpath(entry.path, folder)
+            if match := _TABLE.fullmatch(name):
+                known = logged.get("/".join((*self.media[1:], name)))
                 order = int(match["step"])
                 step = order if known is None or known.step is None else known.step
                 split = EVAL if known and known.follows_eval else ""
-                found.append(TableFile(entry, match["key"], order, step, split))
-        return found
+                tables.append(TableFile(entry, match["key"], order, step, split))
+        return tables
 
     def table_rows(self, document: Any) -> list[Any]:
         columns, data = document.get("columns"), document.get("data")
@@ -81,17 +88,3 @@ class WeightsAndBiases(TableFiles):
     def reward_functions(self, run: RunInfo) -> RewardFunctions:
         logged = self.logged(run)
         return reward_functions(logged.config, (row.values for row in logged.rows))
-
-
-def _tables_below(folder: str, link_root: str) -> list[FolderEntry]:
-    found: list[FolderEntry] = []
-    waiting = [(folder, 0)]
-    while waiting and len(found) < MOST_FILES:
-        place, depth = waiting.pop()
-        try:
-            listed = [entry for entry in entries(place, link_root) if not entry.refused]
-        except OSError:
-            continue
-        found += [entry for entry in listed if not entry.is_folder]
-        waiting += [(entry.path, depth + 1) for entry in listed if entry.is_folder and depth < MAX_DEPTH]
-    return found

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from rolloupe.formats.generic.keys import Roles
 from rolloupe.formats.generic.rows import NamedRows
 from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.documents import ByEnding, NumberedFormat, unpacked
 from rolloupe.formats.reading.files import (
     EVAL_WORDS,
     FolderEntry,
@@ -27,9 +28,7 @@ from rolloupe.formats.reading.files import (
     stem,
     while_unchanged,
 )
-from rolloupe.formats.reading.json_documents import unpacked
 from rolloupe.formats.reading.jsonl import JsonlFormat
-from rolloupe.formats.reading.numbered_samples import ByEnding, NumberedFormat
 from rolloupe.formats.reading.peek import MAX_BYTES, look
 from rolloupe.formats.reading.records import Record, RecordFormat, Unusable
 from rolloupe.formats.reading.tables.parquet import ParquetFormat

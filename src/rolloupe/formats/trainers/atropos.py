@@ -11,8 +11,8 @@ import numpy as np
 from rolloupe import text, tokens
 from rolloupe.formats.generic.keys import candidates
 from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.documents import sample_count
 from rolloupe.formats.reading.files import stem
-from rolloupe.formats.reading.json_documents import sample_count
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.token_texts import add_tokens, ids_of, own_tokenizer, series_of, texts_of

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.documents import columns_at, sample_count
 from rolloupe.formats.reading.files import file_of, folder_of, is_one_file, plain_name
-from rolloupe.formats.reading.json_documents import row_at, sample_count
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.formats.reading.trainer_files import read_json
@@ -126,7 +126,7 @@ def _with_step(record: Record) -> Record:
 def _row_at(record: Record, number: int) -> Record:
     """Return the values at one place of all lists, and all other members; lists of other lengths are left out."""
     count = len(record["completion"])
-    row = row_at(record, number, count)
+    row = columns_at(record, number, count)
     named = (*STEPS, *TEXTS)
     row |= {key: value[number] for key in named if isinstance(value := record.get(key), list) and number < len(value)}
     row = _with_step({"advantage" if key == "advantages" else key: value for key, value in row.items()})

@@ -13,10 +13,10 @@ from msgspec.structs import replace
 
 from rolloupe import text, tokens
 from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.documents import ByEnding
 from rolloupe.formats.reading.files import alone, file_of, is_one_file, plain_name, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat, PromptRuns
 from rolloupe.formats.reading.line_reader import parse
-from rolloupe.formats.reading.numbered_samples import ByEnding
 from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.token_texts import add_tokens, ids_of, own_tokenizer, series_of, texts_of

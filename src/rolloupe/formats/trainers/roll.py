@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from rolloupe.formats.generic.rows import OwnNames
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.json_documents import row_at, sample_count, unpacked
+from rolloupe.formats.reading.documents import columns_at, sample_count, unpacked
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.model import Locator, Sample, SampleRow, Scanned, Source
@@ -91,7 +91,7 @@ def _column(record: Record) -> str:
 def _sample_at(record: Record, number: int) -> Record:
     """The values of a sample; empty for a row that ROLL left empty."""
     column = _column(record)
-    sample = row_at(record, number, sample_count(record, column))
+    sample = columns_at(record, number, sample_count(record, column))
     return _of_trajectory(sample) if column == TRAJECTORY else {"prompt": "", **sample}
 
 

@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 import apsw
 
 from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.documents import NumberedFormat, unpacked
 from rolloupe.formats.reading.files import files as files_in
 from rolloupe.formats.reading.files import is_one_file, links_of, source_at, while_unchanged
-from rolloupe.formats.reading.json_documents import unpacked
-from rolloupe.formats.reading.numbered_samples import NumberedFormat
 from rolloupe.formats.reading.records import Record, References, Unusable
 from rolloupe.formats.reading.trackers.sqlite import (
     TOO_LARGE,

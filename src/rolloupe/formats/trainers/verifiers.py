@@ -15,10 +15,10 @@ from rolloupe.formats.generic.rows import OwnNames
 from rolloupe.formats.prime_rl.episodes import is_episode
 from rolloupe.formats.prime_rl.traces import PrimeRLTraces
 from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.documents import ByEnding
 from rolloupe.formats.reading.fields import as_dict
 from rolloupe.formats.reading.files import file_of, folder_of, is_one_file, links_of
 from rolloupe.formats.reading.jsonl import JsonlFormat
-from rolloupe.formats.reading.numbered_samples import ByEnding
 from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.trainer_files import read_json

@@ -21,9 +21,8 @@ from rolloupe.formats.curve_files import (
     without_curves,
 )
 from rolloupe.formats.reading.files import once
-from rolloupe.formats.reading.trackers.curves import LoggedRun, is_step, trainer_step_of
+from rolloupe.formats.reading.trackers.curves import EARLIEST_S, TIMES, LoggedRun, is_step, trainer_step_of
 from rolloupe.formats.reading.trackers.curves import metric_rows as rows_by_step
-from rolloupe.formats.reading.trackers.tables import EARLIEST_S, TIMES
 from rolloupe.index import OpenRun
 from rolloupe.index.metric_columns import MetricColumn, MetricColumns, read_columns, write_columns
 from rolloupe.lru import Lru

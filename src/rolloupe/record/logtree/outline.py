@@ -79,7 +79,7 @@ def _row(cells: Iterable[object], tag: str) -> OutlineNode:
 
 def from_html(source: str) -> OutlineNode:
     """Parse a formatter's HTML into nodes: known tags without attributes, and text; nothing else."""
-    from rolloupe.formats.reading.html import parse_page
+    from rolloupe.formats.reading.logtree import parse_page
 
     return OutlineNode("div", {}, _rebuilt(parse_page(source), 0))
 

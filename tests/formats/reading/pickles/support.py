@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rolloupe.formats.reading.pickles import TorchFile, UnreadablePickle, Window, interpret, torch_file
+from rolloupe.formats.reading.pickles.machine import interpret
+from rolloupe.formats.reading.pickles.torch_files import TorchFile, torch_file
+from rolloupe.formats.reading.pickles.values import UnreadablePickle, Window
 from rolloupe.model import Location
 
 EVENTS = (

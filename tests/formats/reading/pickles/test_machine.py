@@ -17,18 +17,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolloupe.formats.reading import pickles
-from rolloupe.formats.reading.pickles import (
+from rolloupe.formats.reading.pickles import constructors, json_values, machine
+from rolloupe.formats.reading.pickles.json_values import as_json
+from rolloupe.formats.reading.pickles.values import (
     ArrayValue,
     Blob,
     Name,
     NumberList,
     Opaque,
     UnreadablePickle,
-    as_json,
-    constructors,
     floats_of,
-    json_values,
-    machine,
     simple,
 )
 from tests.formats.reading.pickles.support import Call, dumps, nothing_runs, outcome, raised, read

@@ -14,8 +14,10 @@ import numpy as np
 import pytest
 
 from rolloupe.formats.reading import stream
-from rolloupe.formats.reading.pickles import Opaque, Tensor, UnreadablePickle, as_json, floats_of, torch_files
+from rolloupe.formats.reading.pickles import torch_files
+from rolloupe.formats.reading.pickles.json_values import as_json
 from rolloupe.formats.reading.pickles.torch_files import LEGACY, MAGIC
+from rolloupe.formats.reading.pickles.values import Opaque, Tensor, UnreadablePickle, floats_of
 from tests.formats.reading.pickles.support import (
     Call,
     StorageKey,

@@ -9,10 +9,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from rolloupe.formats.reading.trackers import databases, sqlite
+from rolloupe.formats.reading.trackers import sqlite
 from rolloupe.formats.reading.trackers.curves import metric_rows, trainer_step_of
-from rolloupe.formats.reading.trackers.databases import project_runs, read_trackio
-from rolloupe.formats.reading.trackers.sqlite import BadDatabase, is_database, read_database
+from rolloupe.formats.reading.trackers.sqlite import BadDatabase, is_database, project_runs, read_database, read_trackio
 from rolloupe.model import Location
 
 SCHEMA = """
@@ -63,7 +62,7 @@ def test_the_runs_of_a_project_and_the_trainers_own_step(tmp_path: Path) -> None
 def test_rows_beyond_the_most_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project(tmp_path / "p.db").close()
     for most, damage in ((4, ""), (3, "only the first 3 rows of its database are read")):
-        monkeypatch.setattr(databases, "MOST_ROWS", most)
+        monkeypatch.setattr(sqlite, "MOST_ROWS", most)
         runs = read_trackio(location(tmp_path / "p.db"))
         assert {one.damage for one in runs.values()} == {damage} and len(runs["a"].rows) == most - 2
 
@@ -99,10 +98,10 @@ def test_of_the_log_of_a_writer_only_what_counts_is_copied(tmp_path: Path) -> No
         with wal.open("ab") as file:
             file.truncate(2**29)
         assert len(read_trackio(location(path))["a"].rows) == 102
-        with closing(sqlite._copied(location(wal))) as copy:
+        with closing(sqlite.copied_log(location(wal))) as copy:
             assert copy.seek(0, 2) <= used + 2**16
         wal.write_bytes(b"\0" * 2**20)
-        with closing(sqlite._copied(location(wal))) as copy:
+        with closing(sqlite.copied_log(location(wal))) as copy:
             assert copy.seek(0, 2) == 0
 
 

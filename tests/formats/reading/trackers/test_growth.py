@@ -11,14 +11,13 @@ import pytest
 
 from rolloupe.formats import curve_files
 from rolloupe.formats.curve_files import file_named, read_curves
-from rolloupe.formats.reading.trackers import curves, framed_log, tables
-from rolloupe.formats.reading.trackers.curves import LoggedRun
-from rolloupe.formats.reading.trackers.framed_log import MAGIC, FramedLog, SwanLabLog, WandbLog, read_wandb
-from rolloupe.formats.reading.trackers.tables import JsonLines
-from rolloupe.formats.reading.trackers.tensorboard import EventFiles, read_tensorboard
+from rolloupe.formats.reading.trackers import curves, framed_log
+from rolloupe.formats.reading.trackers.curves import JsonLines, LoggedRun, LogReader
+from rolloupe.formats.reading.trackers.framed_log import MAGIC, FramedLog, SwanLabLog, WandbLog
+from rolloupe.formats.reading.trackers.tensorboard import EventLog
 from rolloupe.model import Location
 from rolloupe.storage import open_file
-from tests.formats.reading.trackers.test_trackers import DATA, framed, point, scalar, shown
+from tests.formats.reading.trackers.test_trackers import DATA, framed, point, read_tensorboard, scalar, shown
 
 READ_BYTES: list[int] = []
 
@@ -70,7 +69,7 @@ def append(path: Path, data: bytes) -> None:
 def test_event_files_are_read_on_and_half_a_record_waits(tmp_path: Path) -> None:
     path, other = tmp_path / "events.out.tfevents.1", tmp_path / "events.out.tfevents.2"
     path.write_bytes(b"".join(scalar("r", step, step, step) for step in range(100)))
-    reader = EventFiles()
+    reader = LogReader(EventLog)
     (run,) = reader.read(places(path))
     assert len(run.rows) == 100 and read_bytes() == path.stat().st_size
     late = scalar("r", 100, 0.5, 100) + scalar("k", 3, 7, 101)
@@ -94,7 +93,7 @@ def test_event_files_are_read_on_and_half_a_record_waits(tmp_path: Path) -> None
 def test_another_file_in_its_place_is_read_from_its_beginning(tmp_path: Path, how: str) -> None:
     path = tmp_path / "events.out.tfevents.1"
     path.write_bytes(scalar("r", 1, 1, 1) + scalar("r", 2, 2, 2))
-    reader = EventFiles()
+    reader = LogReader(EventLog)
     reader.read(places(path))
     data = scalar("r", 1, 5, 9) * (1 if how == "shrank" else 3)
     if how == "replaced":
@@ -109,7 +108,7 @@ def test_another_file_in_its_place_is_read_from_its_beginning(tmp_path: Path, ho
 def test_damage_stays_where_it_is_in_the_file(tmp_path: Path) -> None:
     path = tmp_path / "events.out.tfevents.1"
     path.write_bytes(scalar("r", 1, 1, 1))
-    reader = EventFiles()
+    reader = LogReader(EventLog)
     reader.read(places(path))
     begin = path.stat().st_size
     append(path, b"\xff" * 300)
@@ -124,7 +123,7 @@ def test_lines_are_read_on_and_half_a_line_waits(tmp_path: Path, monkeypatch: py
     path = tmp_path / "metrics.jsonl"
     rows = [json.dumps({"step": step, "loss": step / 2}) + "\n" for step in range(200)]
     path.write_text("".join(rows[:198]) + rows[198][:9])
-    reader = JsonLines()
+    reader = LogReader(JsonLines)
 
     def read() -> LoggedRun:
         (run,) = reader.read(places(path))
@@ -140,7 +139,7 @@ def test_lines_are_read_on_and_half_a_line_waits(tmp_path: Path, monkeypatch: py
     append(path, b"\n\n[]\n" + b'{"step": 200, "huge": ' + b"9" * 5000 + b"}\n")
     assert read().rows[-1].values == {"huge": float("inf")}
     assert read().damage == "lines left out because they are no JSON objects: 2"
-    monkeypatch.setattr(tables, "MAX_ROWS", 203)
+    monkeypatch.setattr(curves, "MAX_ROWS", 203)
     append(path, b"{}\n" * 9)
     assert read().damage == "only its first 203 lines are read"
     path.write_text(rows[7])
@@ -169,10 +168,10 @@ def test_logs_of_clients_are_read_on_and_half_a_record_waits(
 ) -> None:
     monkeypatch.setattr(curves, "BLOCK_BYTES", block)
     whole = (DATA / log).read_bytes()
-    read = kind.kind.whole
+    read = kind.whole
     expected = read(whole)
     path = tmp_path / "log"
-    reader = kind()
+    reader = LogReader(kind)
     seen = [0]
     for stop in (3, 7, 100, len(whole) // 2, len(whole) // 2 + 1, len(whole) - 1, len(whole)):
         append(path, whole[path.stat().st_size if path.exists() else 0 : stop])
@@ -186,7 +185,7 @@ def test_logs_of_clients_are_read_on_and_half_a_record_waits(
     assert reader.read(places(path))[0].rows == []
     path.write_bytes(b"no log of it at all")
     for _ in range(2):
-        with pytest.raises(ValueError, match=f"no run of {kind.kind.tracker}"):
+        with pytest.raises(ValueError, match=f"no run of {kind.tracker}"):
             reader.read(places(path))
 
 
@@ -211,12 +210,12 @@ def test_a_damaged_block_of_wandb_costs_what_is_in_it_and_is_named_once(tmp_path
     data[9000] ^= 1
     path = tmp_path / "run-a.wandb"
     path.write_bytes(data[:20_000])
-    reader = WandbLog()
+    reader = LogReader(WandbLog)
     reader.read(places(path))
     for stop in (40_000, len(data)):
         append(path, bytes(data[path.stat().st_size : stop]))
         (run,) = reader.read(places(path))
-        assert run == read_wandb(bytes(data[:stop])) and run.damage.startswith("at byte 8,") and run.rows
+        assert run == WandbLog.whole(bytes(data[:stop])) and run.damage.startswith("at byte 8,") and run.rows
     assert len(run.rows) > 60
 
 

@@ -6,6 +6,7 @@ import random
 import struct
 import time
 import zlib
+from collections.abc import Iterable
 from itertools import accumulate
 from pathlib import Path
 
@@ -13,14 +14,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, metric_rows, trainer_step_of
-from rolloupe.formats.reading.trackers.framed_log import read_swanlab, read_wandb
-from rolloupe.formats.reading.trackers.tables import read_csv
-from rolloupe.formats.reading.trackers.tensorboard import TaggedValue, events, masked_checksums, read_tensorboard
+from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, metric_rows, read_csv, trainer_step_of
+from rolloupe.formats.reading.trackers.framed_log import SwanLabLog, WandbLog
+from rolloupe.formats.reading.trackers.tensorboard import EventLog, TaggedValue, events, masked_checksums
 from rolloupe.protobuf import BadMessage, fields
 
 DATA = Path(__file__).parents[3] / "data/trackers"
 NAN = "NaN"
+
+
+def read_tensorboard(files: Iterable[tuple[str, bytes]]) -> LoggedRun:
+    """Return the scalars of a run from its event files, given by name and content."""
+    log = EventLog()
+    for name, data in files:
+        log.take(name, data)
+    log.merge()
+    return log.run()
 
 
 def shown(run: LoggedRun, step_name: str = "") -> dict[int | None, dict[str, float | str]]:
@@ -121,7 +130,7 @@ def test_a_file_of_events_that_breaks_off_or_is_damaged_keeps_what_came_before()
 
 
 def test_offline_runs_of_wandb() -> None:
-    trl = read_wandb((DATA / "wandb/run-trldemo1.wandb").read_bytes())
+    trl = WandbLog.whole((DATA / "wandb/run-trldemo1.wandb").read_bytes())
     assert (trl.name, trl.config["learning_rate"], trl.config["model"]) == (
         "grpo-trl", 1e-6, {"hidden": 128, "dtype": "bf16"},
     )  # fmt: skip
@@ -130,17 +139,17 @@ def test_offline_runs_of_wandb() -> None:
     assert [*values] == [1, 2, 3] and values[2]["train/grad_norm"] == NAN
     assert [values[step]["train/reward"] for step in values] == [0.25, 0.5, 0.75]
     assert not any("completions" in name for row in values.values() for name in row)  # a table
-    older = read_wandb((DATA / "wandb/run-primedm1.wandb").read_bytes())
+    older = WandbLog.whole((DATA / "wandb/run-primedm1.wandb").read_bytes())
     assert trainer_step_of(older.rows) == "step" and shown(older, "step")[2]["reward/mean"] == 0.5
     for name in ("verldemo", "ordemo01"):
-        run = read_wandb((DATA / f"wandb/run-{name}.wandb").read_bytes())
+        run = WandbLog.whole((DATA / f"wandb/run-{name}.wandb").read_bytes())
         assert run.rows and run.config and not run.damage
         assert not any("generat" in name for row in run.rows for name in row.values)
 
 
 @pytest.mark.parametrize("name", ["backup.swanlab", "run-0.10.swanlab"])
 def test_runs_of_swanlab_of_both_versions(name: str) -> None:
-    run = read_swanlab((DATA / "swanlab" / name).read_bytes())
+    run = SwanLabLog.whole((DATA / "swanlab" / name).read_bytes())
     assert run.name == "grpo-verl" and not run.damage
     assert shown(run) == {
         1: {"critic/score/mean": 0.25, "actor/pg_loss": -0.01, "actor/grad_norm": 0.5},
@@ -174,27 +183,27 @@ def point(step: int, filler: int = 0) -> bytes:
 def test_records_over_many_blocks_and_what_a_damaged_block_costs() -> None:
     sizes = [0, 40_000, 32_640, 32_650, 10, 100_000, 5]
     log = framed(*(point(step, size) for step, size in enumerate(sizes)))
-    assert [row.step for row in read_swanlab(log).rows] == [*range(len(sizes))]
+    assert [row.step for row in SwanLabLog.whole(log).rows] == [*range(len(sizes))]
     torn = bytearray(log)
     torn[60_000] ^= 1  # within the second record or the third
-    damaged = read_swanlab(bytes(torn))
+    damaged = SwanLabLog.whole(bytes(torn))
     kept = [row.step for row in damaged.rows]
     assert damaged.damage == "at byte 40,212 it is damaged, and records after it are missing"
     assert kept[0] == 0 and kept[-3:] == [4, 5, 6] and len(kept) < len(sizes)
     for cut in range(0, len(log), 997):
-        unfinished = read_swanlab(log[: max(8, cut)])
+        unfinished = SwanLabLog.whole(log[: max(8, cut)])
         assert len(unfinished.rows) <= len(sizes) and not unfinished.damage
     odd = framed(b'{"data": {}}', b'{"data": {"key": 1}, "model_type": ["Scalar"]}', b"no object", point(3))
-    assert [row.step for row in read_swanlab(odd).rows] == [3]
+    assert [row.step for row in SwanLabLog.whole(odd).rows] == [3]
 
 
 def test_other_files_are_refused_and_hostile_ones_end() -> None:
-    for read in (read_wandb, read_swanlab):
+    for read in (WandbLog.whole, SwanLabLog.whole):
         for data in (b"", b":W&B", b"PK\x03\x04" * 100):
             with pytest.raises(ValueError, match="it is no run"):
                 read(data)
     for path in (DATA / "wandb/run-trldemo1.wandb", DATA / "swanlab/run-0.10.swanlab"):
-        read = read_wandb if path.suffix == ".wandb" else read_swanlab
+        read = WandbLog.whole if path.suffix == ".wandb" else SwanLabLog.whole
         torn = bytearray(path.read_bytes())
         for at in range(7, len(torn), 211):
             torn[at] ^= 0x55

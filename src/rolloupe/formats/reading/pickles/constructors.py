@@ -1,9 +1,9 @@
-"""What the calls in a pickle mean, for the few names whose meaning is known. Nothing here calls what a pickle names.
+"""Values of the calls in a pickle, for a few known names. No function that a pickle names is ever called.
 
-A constructor gets the arguments of a call and returns plain data or one of our own values. Whatever is odd about the
-arguments raises `TypeError` or `ValueError`: the call then becomes a marker.
+A call becomes plain data or one of our own values; where anything about its arguments is odd, a marker.
 """
 
+import contextlib
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -30,27 +30,29 @@ MAX_KEY_PARTS = 64
 MAX_SECONDS_OF_KEYS = 10.0
 FREE_KEYS = 256
 PLAIN_TYPE = re.compile(r"[biufc][0-9]{1,2}|[SU][0-9]{1,5}")
-
+MODULES = {
+    "__builtin__": "builtins", "copy_reg": "copyreg", "numpy._core.multiarray": "numpy.core.multiarray",
+    "numpy._core.numeric": "numpy.core.numeric",
+}  # fmt: skip
+"""Other names of modules, in older and newer versions."""
+TENSORS = [f"torch._utils._rebuild_tensor{version}" for version in ("", "_v2", "_v3")]
 T = TypeVar("T")
-Constructor = Callable[..., Any]
 
 
 def call(callee: Any, arguments: Any) -> Any:
-    """Return what a call means: plain data for a known name, a marker for every other."""
+    """Return the value of a call: plain data for a known name, a marker for every other."""
     given = tuple(arguments) if isinstance(arguments, tuple | list | NumberList) else (arguments,)
     name = callee.name if isinstance(callee, Name) else f"a call of {type(callee).__name__}"
-    if (make := CONSTRUCTORS.get(name)) is not None:
-        try:
-            return make(*given)
-        except (TypeError, ValueError, LookupError, OverflowError, UnicodeError):
-            pass
+    module, _, attribute = name.rpartition(".")
+    with contextlib.suppress(TypeError, ValueError, LookupError, OverflowError, UnicodeError):
+        return _constructed(f"{MODULES.get(module, module)}.{attribute}", given)
     return Opaque(name, given)
 
 
 def as_key(value: Any) -> Any:
     """Return a value that can be a key or a member of a set: a simple one as it is, any other behind a marker.
 
-    Hashing what a hostile pickle nests could take for ever, or end the process.
+    Hashing the nested values of a hostile pickle could take for ever, or end the process.
     """
     if value is None or isinstance(value, str | bytes | int | float | Name):
         return value
@@ -71,123 +73,110 @@ def paced(items: Iterable[T]) -> Iterator[T]:
         yield item
 
 
-def _dict(pairs: Any = ()) -> dict[Any, Any]:
+def _constructed(name: str, given: tuple[Any, ...]) -> Any:
+    """Return the value of a call of a known name. Raises LookupError for any other name, or for odd arguments."""
+    match name, given:
+        case "builtins.list", (values,):
+            return list(_iterable(values))
+        case "builtins.tuple" | "torch.Size", (values,):
+            return tuple(_iterable(values))
+        case "builtins.set", (values,):
+            return _set(values)
+        case "builtins.frozenset", (values,):
+            return frozenset(_set(values))
+        case "collections.OrderedDict" | "collections.Counter" | "builtins.dict", (pairs,):
+            return _dict(pairs)
+        case "collections.defaultdict", (_, *pairs) if len(pairs) < 2:
+            return _dict(*pairs or ((),))
+        case "builtins.bytearray", (bytes(data), *encoding) if len(encoding) < 2:
+            return bytearray(data)
+        case "builtins.bytearray", (str(text), *encoding) if len(encoding) < 2:
+            return bytearray(_latin(text, *encoding))
+        case "_codecs.encode", (Blob(recoded="") as blob, *encoding) if encoding in ([], ["latin-1"], ["latin1"]):
+            return Blob(blob.read, blob.start, blob.length, blob.encoding, "latin-1")
+        case "_codecs.encode", (str(text), *encoding) if len(encoding) < 2:  # bytes in the older protocols
+            return _latin(text, *encoding)
+        case "builtins.complex", (float() | int() as real, float() | int() as imaginary):
+            return complex(real, imaginary)
+        case "builtins.getattr", (Name(name=owner), str(attribute)):  # a nested name in the older protocols
+            return Name(f"{owner}.{attribute}")
+        case "copyreg._reconstructor", (Name(name=kind), _, value):  # an object in the older protocols
+            return Opaque(kind, () if value is None else (value,))
+        case "torch.device", (str(device), *number) if number in ([], [None]):
+            return device
+        case "torch.device", (str(device), int(number)):
+            return f"{device}:{number}"
+        case "torch._utils._rebuild_parameter" | "torch._utils._rebuild_parameter_with_state", (Tensor() as tensor, *_):
+            return tensor
+        case "torch._tensor._rebuild_from_type_v2", (Name(name=make), _, arguments, *more) if not any(more):
+            return _tensor(make, *arguments)  # with attributes of its own, or of a class of its own
+        case "numpy.dtype", (str(text), *_) if PLAIN_TYPE.fullmatch(text):  # a later step may give its order of bytes
+            return NumpyType(np.dtype(text).newbyteorder("=").str.lstrip("<>=|"))
+        case "numpy.core.multiarray._reconstruct", _:
+            return ArrayValue()
+        case "numpy.core.multiarray.scalar", (kind, data):
+            data = data.encode("latin-1") if isinstance(data, str) else data
+            return np.frombuffer(data, np.dtype(_text_of(kind)), 1)[0].item()
+        case "numpy.core.numeric._frombuffer", (bytes() | bytearray() | Blob() as data, kind, shape, order):
+            return ArrayValue(_lengths(shape), _text_of(kind), order == "F", data)
+        case name, () if name in EMPTY:
+            return EMPTY[name]()
+    return _tensor(name, *given)
+
+
+EMPTY: Final[dict[str, Callable[[], Any]]] = {
+    **{f"builtins.{kind.__name__}": kind for kind in (list, tuple, set, frozenset, dict, bytes, bytearray)},
+    **dict.fromkeys(("collections.OrderedDict", "collections.Counter", "collections.defaultdict"), dict),
+    "torch.Size": tuple,
+}
+"""The types of the values of calls without arguments."""
+
+
+def _iterable(values: Any) -> Any:
+    if not isinstance(values, list | tuple | set | frozenset | NumberList):
+        raise TypeError
+    return values
+
+
+def _dict(pairs: Any) -> dict[Any, Any]:
     if isinstance(pairs, dict):
         return dict(pairs)
     return {as_key(key): value for key, value in paced(_iterable(pairs))}
 
 
-def _list(values: Any = ()) -> list[Any]:
-    return list(_iterable(values))
-
-
-def _tuple(values: Any = ()) -> tuple[Any, ...]:
-    return tuple(_iterable(values))
-
-
-def _set(values: Any = ()) -> set[Any]:
+def _set(values: Any) -> set[Any]:
     return {as_key(item) for item in paced(_iterable(values))}
 
 
-def _frozenset(values: Any = ()) -> frozenset[Any]:
-    return frozenset(_set(values))
-
-
-def _iterable(values: Any) -> Any:
-    if isinstance(values, list | tuple | set | frozenset | NumberList):
-        return values
-    raise TypeError
-
-
-def _bytearray(data: Any = b"", encoding: str = "latin-1") -> bytearray:
-    if not isinstance(data, str | bytes):
-        raise TypeError
-    return bytearray(_latin(data, encoding) if isinstance(data, str) else data)
-
-
-def _encode(text: Any, encoding: str = "latin-1") -> Any:
-    """Bytes in the older protocols: a text of 256 letters."""
-    if isinstance(text, Blob) and not text.recoded and encoding in ("latin-1", "latin1"):
-        return Blob(text.read, text.start, text.length, text.encoding, "latin-1")
-    return _latin(text, encoding)
-
-
-def _latin(text: Any, encoding: Any) -> bytes:
-    if not isinstance(text, str) or encoding not in ("latin-1", "latin1", "ascii", "utf-8", "utf8"):
+def _latin(text: str, encoding: Any = "latin-1") -> bytes:
+    if encoding not in ("latin-1", "latin1", "ascii", "utf-8", "utf8"):
         raise TypeError
     return text.encode(encoding)
 
 
-def _complex(real: Any, imaginary: Any = 0.0) -> complex:
-    if not (isinstance(real, float | int) and isinstance(imaginary, float | int)):
-        raise TypeError
-    return complex(real, imaginary)
+def _tensor(make: str, storage: Any, offset: Any, shape: Any, strides: Any, *more: Any) -> Tensor:
+    """Return a tensor; in the newest form its storage holds bytes, and its type is beside it.
 
-
-def _text_of_one(value: Any, index: Any = None) -> str:
-    """A device: `cuda` with its number."""
-    if not isinstance(value, str) or type(index) not in (int, type(None)):
-        raise TypeError
-    return value if index is None else f"{value}:{index}"
-
-
-def _attribute(owner: Any, attribute: Any) -> Name:
-    """A nested name in the older protocols."""
-    if not (isinstance(owner, Name) and isinstance(attribute, str)):
-        raise TypeError
-    return Name(f"{owner.name}.{attribute}")
-
-
-def _reconstructed(kind: Any, _: Any, value: Any) -> Opaque:
-    """An object in the older protocols; `value` is what it holds if its class is a list, a dict, a text, ..."""
-    if not isinstance(kind, Name):
-        raise TypeError
-    return Opaque(kind.name, () if value is None else (value,))
-
-
-def _tensor(storage: Any, offset: Any, shape: Any, strides: Any, *more: Any, kind: str = "") -> Tensor:
-    """`more`: whether it needs a gradient, hooks, and metadata such as a conjugate bit, which nobody reads."""
-    if not isinstance(storage, StorageRef) or (len(more) > 2 and more[2]):
-        raise TypeError
+    `more`: whether it needs a gradient, hooks, the type, and metadata such as a conjugate bit, which nobody reads.
+    """
+    if make not in TENSORS or not isinstance(storage, StorageRef):
+        raise LookupError
+    kind = storage.kind
+    if make == TENSORS[-1]:
+        kind = more[2].name.removeprefix("torch.") if len(more) > 2 and isinstance(more[2], Name) else ""
+        more = (*more[:2], *more[3:])
     shape, strides = _lengths(shape), _lengths(strides)
-    if len(shape) != len(strides) or len(shape) > MAX_DIMENSIONS or type(offset) is not int or offset < 0:
+    is_view = len(shape) == len(strides) <= MAX_DIMENSIONS and type(offset) is int and offset >= 0
+    if kind not in STORED_AS or (len(more) > 2 and more[2]) or not is_view:
         raise TypeError
-    return Tensor(storage, kind or storage.kind, offset, shape, strides)
-
-
-def _tensor_with_type(storage: Any, offset: Any, shape: Any, strides: Any, *more: Any) -> Tensor:
-    """The newer types: a storage of bytes, and the type beside it."""
-    kind = more[2].name.removeprefix("torch.") if len(more) > 2 and isinstance(more[2], Name) else ""
-    if kind not in STORED_AS:
-        raise TypeError
-    return _tensor(storage, offset, shape, strides, *more[:2], *more[3:], kind=kind)
+    return Tensor(storage, kind, offset, shape, strides)
 
 
 def _lengths(values: Any) -> tuple[int, ...]:
-    found = tuple(values)
-    if any(type(length) is not int or not 0 <= length < 2**40 for length in found):
+    lengths = tuple(values)
+    if not all(type(length) is int and 0 <= length < 2**40 for length in lengths):
         raise TypeError
-    return found
-
-
-def _parameter(data: Any, *_: Any) -> Any:
-    if not isinstance(data, Tensor):
-        raise TypeError
-    return data
-
-
-def _subclass(make: Any, _: Any, arguments: Any, *more: Any) -> Tensor:
-    """A tensor with attributes of its own, or of a class of its own."""
-    if not isinstance(make, Name) or make.name not in TENSORS or any(more):
-        raise TypeError
-    return TENSORS[make.name](*arguments)
-
-
-def _numpy_type(text: Any, *_: Any) -> NumpyType:
-    """A NumPy type; a later step may give its order of bytes. Only types of plain numbers and texts are known."""
-    if not isinstance(text, str) or not PLAIN_TYPE.fullmatch(text):
-        raise TypeError
-    return NumpyType(np.dtype(text).newbyteorder("=").str.lstrip("<>=|"))
+    return lengths
 
 
 def _text_of(kind: Any) -> str:
@@ -195,55 +184,6 @@ def _text_of(kind: Any) -> str:
     if not isinstance(kind, NumpyType) or not kind.order:
         raise TypeError
     return f"{kind.order}{kind.text}"
-
-
-def _numpy_array(*_: Any) -> ArrayValue:
-    return ArrayValue()
-
-
-def _numpy_buffer(data: Any, kind: Any, shape: Any, order: Any) -> ArrayValue:
-    """An array in protocol 5."""
-    if not isinstance(data, bytes | bytearray | Blob):
-        raise TypeError
-    return ArrayValue(_lengths(shape), _text_of(kind), order == "F", data)
-
-
-def _numpy_scalar(kind: Any, data: Any) -> Any:
-    if isinstance(data, str):
-        data = data.encode("latin-1")
-    return np.frombuffer(data, np.dtype(_text_of(kind)), 1)[0].item()
-
-
-OF_PYTHON: Final[dict[str, Constructor]] = {
-    "list": _list, "tuple": _tuple, "set": _set, "frozenset": _frozenset, "bytearray": _bytearray,
-    "complex": _complex, "getattr": _attribute, "bytes": lambda: b"",
-}  # fmt: skip
-
-OF_NUMPY: Final[dict[str, Constructor]] = {
-    "multiarray._reconstruct": _numpy_array, "multiarray.scalar": _numpy_scalar, "numeric._frombuffer": _numpy_buffer,
-}  # fmt: skip
-
-TENSORS: Final[dict[str, Callable[..., Tensor]]] = {
-    "torch._utils._rebuild_tensor": _tensor,
-    "torch._utils._rebuild_tensor_v2": _tensor,
-    "torch._utils._rebuild_tensor_v3": _tensor_with_type,
-}
-
-CONSTRUCTORS: Final[dict[str, Constructor]] = {
-    **dict.fromkeys(("collections.OrderedDict", "builtins.dict", "__builtin__.dict"), _dict),
-    "collections.defaultdict": lambda _=None, pairs=(): _dict(pairs),
-    "collections.Counter": _dict,
-    **{f"{module}.{name}": make for module in ("builtins", "__builtin__") for name, make in OF_PYTHON.items()},
-    "_codecs.encode": _encode,
-    **dict.fromkeys(("copyreg._reconstructor", "copy_reg._reconstructor"), _reconstructed),
-    "torch.Size": _tuple,
-    "torch.device": _text_of_one,
-    **TENSORS,
-    **dict.fromkeys(("torch._utils._rebuild_parameter", "torch._utils._rebuild_parameter_with_state"), _parameter),
-    "torch._tensor._rebuild_from_type_v2": _subclass,
-    "numpy.dtype": _numpy_type,
-    **{f"numpy.{core}.{name}": make for core in ("core", "_core") for name, make in OF_NUMPY.items()},
-}  # fmt: skip
 
 
 def storage_type(value: Any) -> str:
@@ -259,29 +199,19 @@ def fill(target: Any, state: Any) -> None:
 
     A marker keeps the state. The attributes of an `OrderedDict` or a tensor, of which PyTorch adds some, are left out.
     """
-    if isinstance(target, ArrayValue):
-        _fill_array(target, state)
-    elif isinstance(target, NumpyType):
-        target.order = _order_of(state)
+    if isinstance(target, NumpyType):  # its order of bytes; empty if the state says more than that
+        is_order = isinstance(state, tuple) and len(state) > 4 and state[2:5] == (None,) * 3
+        orders = {"<": "<", ">": ">", "|": "<", "=": "<"}
+        target.order = orders.get(state[1], "") if is_order and isinstance(state[1], str) else ""
     elif isinstance(target, Opaque):
         target.state = state
-
-
-def _fill_array(array: ArrayValue, state: Any) -> None:
-    """Give an array its shape, type and bytes; one of other things, such as objects, keeps its state as it is."""
-    try:
-        _, shape, kind, is_fortran, data = state
-        lengths, type_text = _lengths(shape), _text_of(kind)
-    except (TypeError, ValueError):
-        data = None
-    if isinstance(data, bytes | str | Blob):
-        array.shape, array.type_text, array.is_fortran, array.data = lengths, type_text, bool(is_fortran), data
-    else:
-        array.state = state
-
-
-def _order_of(state: Any) -> str:
-    """The order of bytes that a state of a NumPy type gives; empty if the state says more than that."""
-    if isinstance(state, tuple) and len(state) > 4 and state[1] in ("<", ">", "|", "=") and state[2:5] == (None,) * 3:
-        return "<" if state[1] in "|=" else str(state[1])
-    return ""
+    elif isinstance(target, ArrayValue):
+        try:
+            _, shape, kind, is_fortran, data = state
+            lengths, type_text = _lengths(shape), _text_of(kind)
+        except (TypeError, ValueError):
+            data = None
+        if isinstance(data, bytes | str | Blob):
+            target.shape, target.type_text, target.is_fortran, target.data = lengths, type_text, bool(is_fortran), data
+        else:  # an array of other things, such as objects
+            target.state = state

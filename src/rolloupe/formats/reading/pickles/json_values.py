@@ -23,22 +23,16 @@ from rolloupe.formats.reading.pickles.values import (
 
 MAX_VALUES = 2**20
 """Most values in one record: a pickle may repeat an object without writing it again."""
-
 COST = 8
-"""As so many a value counts, unless all are wanted: a sample is shown part by part, and each may repeat the same."""
-
+"""The cost of a value, unless all values are wanted: a sample is shown in parts, which may repeat the same values."""
 CHARACTERS = 64
 """A text counts as one value more for each so many characters."""
-
 FREE_VALUES = 2**21
 VALUES_PER_BYTE = 4
-
 MANY = 2**12
 """Longer arrays are named by their type and shape, unless all values are wanted."""
-
 NOT_CALLED = "not called"
 """The key of a marker's name."""
-
 TOO_MANY = "(more values than are shown: see the file)"
 
 
@@ -53,7 +47,7 @@ class ValueBudget:
         self._left = FREE_VALUES + VALUES_PER_BYTE * size_bytes
 
     def spend(self, values: int) -> None:
-        """Take values from what is left. Raises `UnreadablePickle` if too little is."""
+        """Spend some of the budget. Raises `UnreadablePickle` if too little is left."""
         self._left -= values
         if self._left < 0:
             raise Repetitive("the file repeats its values too often: read no further")
@@ -74,7 +68,7 @@ class _Converter:
         self._most = most
         self.left = MAX_VALUES
         self._cost = 1 if most > MANY else COST
-        """Of each value."""
+        """The cost of each value."""
 
     def of(self, value: Any, depth: int) -> Any:
         self.left -= self._cost + (len(value) // CHARACTERS if isinstance(value, str | bytes | bytearray) else 0)
@@ -114,29 +108,25 @@ class _Converter:
         count = len(value) if isinstance(value, NumberList) else value.size
         self.left -= count if count <= self._most else 0
         try:
-            found = value.array() if count <= self._most and self.left >= 0 else None
+            array = value.array() if count <= self._most and self.left >= 0 else None
         except UnreadablePickle as error:
             return f"({error})"
-        if found is None:
-            return f"({_type_of(value)}: {count:,} values)"
-        return self.of(found.tolist(), depth) if found.dtype.kind in "cSU" else found.tolist()
+        if array is not None:
+            return self.of(array.tolist(), depth) if array.dtype.kind in "cSU" else array.tolist()
+        if isinstance(value, NumberList):
+            return f"(list: {count:,} values)"
+        kind = value.kind if isinstance(value, Tensor) else value.type_text
+        return f"({kind}[{', '.join(map(str, value.shape))}]: {count:,} values)"
 
     def _marker(self, value: Any, depth: int) -> dict[str, Any]:
         if isinstance(value, ArrayValue):
             value = Opaque("numpy.ndarray", (), value.state)
         assert isinstance(value, Opaque)
-        found: dict[str, Any] = {NOT_CALLED: _text_of(value.name)}
+        shown: dict[str, Any] = {NOT_CALLED: _text_of(value.name)}
         for key, part in (("arguments", value.arguments), ("state", value.state), ("items", value.items)):
             if part not in ((), None, []):
-                found[key] = self.of(part, depth + 1)
-        return found
-
-
-def _type_of(value: NumberList | Tensor | ArrayValue) -> str:
-    if isinstance(value, NumberList):
-        return "list"
-    kind = value.kind if isinstance(value, Tensor) else value.type_text
-    return f"{kind}[{', '.join(map(str, value.shape))}]"
+                shown[key] = self.of(part, depth + 1)
+        return shown
 
 
 def _text_of(value: Any) -> str:

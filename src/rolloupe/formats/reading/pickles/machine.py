@@ -26,38 +26,30 @@ from rolloupe.formats.reading.pickles.values import (
 
 MAX_STEPS = 2**23
 """Most opcodes of a pickle, not counting numbers in lists."""
-
 MAX_SECONDS = 60.0
 STEPS_BETWEEN_LOOKS = 2**12
+SHORT_BYTES = 2**10
 LONG_BYTES = 2**20
 """Longer texts are read when asked for."""
-
 KEPT_BYTES = 2**26
 """Once texts take this much, all but short ones are read when asked for."""
-
 MAX_COPIED = 2**24
 """Values, or bytes, that the calls of a pickle may copy, such as a list of another list."""
-
-SHORT_BYTES = 2**10
 MAX_INTEGER_BYTES = 2**10
 MAX_DIGITS = 2_400
 STOP = ord(".")
-
 _DAMAGE = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, struct.error)
-"""What damaged opcodes cause."""
-
+"""Exceptions that damaged opcodes cause."""
 _ESCAPE = re.compile(r"\\(x([0-9a-fA-F]{2})|.)", re.DOTALL)
 _LETTERS = {"n": "\n", "r": "\r", "t": "\t"}
-
 Persistent = Callable[[Any], Any]
-"""Returns what a persistent id stands for. Raises TypeError for an unknown kind."""
+"""Returns the value of a persistent id. Raises TypeError for an unknown kind."""
 
 
 def interpret(window: Window, persistent: Persistent | None = None) -> Any:
     """Return what the pickle at a window's place describes. Raises `UnreadablePickle`, and nothing else."""
-    machine = Machine(window, persistent)
     try:
-        return machine.run()
+        return Machine(window, persistent).run(MAX_STEPS)
     except UnreadablePickle:
         raise
     except MemoryError:
@@ -68,7 +60,7 @@ def interpret(window: Window, persistent: Persistent | None = None) -> Any:
 
 
 def beginning(window: Window, most: int = 2**17) -> list[Any]:
-    """Return the values that a pickle has described before its bytes, or so many steps, end: what it begins with.
+    """Return the values that a pickle describes before its bytes, or so many steps, end.
 
     Of a whole pickle these are the one value that it describes.
     """
@@ -90,155 +82,93 @@ class Machine:
         self._persistent = persistent
         self._kept_bytes = 0
         self._copied = 0
-        self._ends_s = time.monotonic() + MAX_SECONDS
 
-    def run(self, most: int | None = None) -> Any:
+    def run(self, most: int) -> Any:
         """Follow the opcodes to the last one, and return the value on top of the stack."""
-        window, most = self.window, MAX_STEPS if most is None else most
+        window, stack = self.window, self.stack
+        ends_s = time.monotonic() + MAX_SECONDS
         for step in range(most):
-            if not step % STEPS_BETWEEN_LOOKS:
-                self.look_at_clock()
+            if not step % STEPS_BETWEEN_LOOKS and time.monotonic() > ends_s:
+                raise UnreadablePickle(f"it takes more than {MAX_SECONDS:.0f} seconds: not read")
             code = window.byte()
-            if code == STOP:
-                return self.stack.pop()
-            action = ACTIONS.get(code)
-            if action is None:
+            if (make := VALUES.get(code)) is not None:
+                stack.append(make(self))
+            elif (action := ACTIONS.get(code)) is not None:
+                action(self)
+            elif code == STOP:
+                return stack.pop()
+            else:
                 raise UnreadablePickle(f"not a pickle, or damaged: no opcode at byte {window.place - 1:,}")
-            action(self)
         raise UnreadablePickle(f"more than {most:,} steps: not read")
 
-    def look_at_clock(self) -> None:
-        """Raise `UnreadablePickle` if the time is over."""
-        if time.monotonic() > self._ends_s:
-            raise UnreadablePickle(f"it takes more than {MAX_SECONDS:.0f} seconds: not read")
-
-    def push(self, value: Any) -> None:
-        """Put a value onto the stack."""
-        self.stack.append(value)
-
-    def top(self) -> Any:
-        """Return the value on top of the stack."""
-        return self.stack[-1]
+    def pop(self, count: int) -> list[Any]:
+        """Take the values on top of the stack, the topmost last."""
+        if count > len(self.stack):
+            raise IndexError("too few values on the stack")
+        values = self.stack[-count:]
+        del self.stack[-count:]
+        return values
 
     def items(self) -> list[Any]:
         """Take everything above the last mark, and the mark."""
         first = self.marks.pop()
-        found = self.stack[first:]
+        items = self.stack[first:]
         del self.stack[first:]
-        return found
+        return items
 
     def number(self, form: str) -> Any:
         """Read a number, as `struct` calls it."""
         return struct.unpack(form, self.window.take(struct.calcsize(form)))[0]
 
-    def text(self, length: int, encoding: str) -> Any:
-        """Read a text, or bytes if the encoding is empty; a long one is left where it is."""
+    def decimal(self, line: bytes) -> int:
+        """Return the integer in a line of digits."""
+        if len(line) > MAX_DIGITS:
+            raise UnreadablePickle(f"an integer of {len(line):,} digits: not read")
+        return int(line)
+
+    def integer(self, length: int) -> int:
+        """Read an integer of so many bytes."""
+        if not 0 <= length <= MAX_INTEGER_BYTES:
+            raise UnreadablePickle(f"an integer of {length:,} bytes: not read")
+        return int.from_bytes(self.window.take(length), "little", signed=True)
+
+    def text(self, form: str, encoding: str) -> Any:
+        """Read a text after its length, or bytes if the encoding is empty; a long one is left where it is."""
+        length = self.number(form)
         if length > LONG_BYTES or (length > SHORT_BYTES and self._kept_bytes > KEPT_BYTES):
             return Blob(self.window.read, self.window.skip(length), length, encoding)
         self._kept_bytes += length
         data = self.window.take(length)
         return data.decode(encoding, "surrogatepass") if encoding else data
 
-    def name(self, module: str, attribute: str) -> None:
-        """Put a name onto the stack."""
-        self.push(Name(f"{module}.{attribute}"))
+    def name(self) -> Name:
+        """Read a module and a name in it, a line each."""
+        return Name(".".join(self.window.line().decode("utf-8") for _ in range(2)))
 
-    def call(self, callee: Any, arguments: Any) -> None:
-        """Put onto the stack what a call means."""
-        found = call(callee, arguments)
-        self._copied += len(found) if isinstance(found, Sized) else 0
+    def call(self, callee: Any, arguments: Any) -> Any:
+        """Return the value of a call."""
+        result = call(callee, arguments)
+        self._copied += len(result) if isinstance(result, Sized) else 0
         if self._copied > MAX_COPIED:
             raise UnreadablePickle(f"its calls copy more than {MAX_COPIED:,} values: not read")
-        self.push(found)
+        return result
 
-    def persistent(self, key: Any) -> None:
-        """Put onto the stack what a persistent id stands for."""
+    def persistent(self, key: Any) -> Any:
+        """Return the value of a persistent id."""
         try:
-            self.push(self._persistent(key) if self._persistent else Opaque("persistent id", (key,)))
+            return self._persistent(key) if self._persistent else Opaque("persistent id", (key,))
         except (TypeError, ValueError):
-            self.push(Opaque("persistent id", (key,)))
+            return Opaque("persistent id", (key,))
 
 
-Action = Callable[[Machine], None]
-ACTIONS: Final[dict[int, Action]] = {}
+def _flag_or_decimal(machine: Machine) -> int:
+    line = machine.window.line()
+    return line == b"01" if line in (b"00", b"01") else machine.decimal(line)
 
 
-def _on(code: bytes) -> Callable[[Action], Action]:
-    def register(action: Action) -> Action:
-        ACTIONS[ord(code)] = action
-        return action
-
-    return register
-
-
-def _pushes(code: bytes, make: Callable[[Machine], Any]) -> None:
-    """Register an opcode that puts one value onto the stack."""
-    ACTIONS[ord(code)] = lambda machine: machine.push(make(machine))
-
-
-# Values.
-
-
-def _constant(value: Any) -> Callable[[Machine], Any]:
-    return lambda _: value
-
-
-def _number(form: str) -> Callable[[Machine], Any]:
-    return lambda machine: machine.number(form)
-
-
-def _text(form: str, encoding: str) -> Callable[[Machine], Any]:
-    """A text, or bytes, after its length."""
-    return lambda machine: machine.text(machine.number(form), encoding)
-
-
-for _code, _value in ((b"N", None), (b"\x88", True), (b"\x89", False), (b")", ())):
-    _pushes(_code, _constant(_value))
-for _code, _form in ((b"K", "<B"), (b"M", "<H"), (b"J", "<i"), (b"G", ">d")):
-    _pushes(_code, _number(_form))
-for _code, _form, _encoding in (
-    (b"X", "<I", "utf-8"), (b"\x8c", "<B", "utf-8"), (b"\x8d", "<Q", "utf-8"),
-    (b"U", "<B", "latin-1"), (b"T", "<i", "latin-1"),
-    (b"B", "<I", ""), (b"C", "<B", ""), (b"\x8e", "<Q", ""),
-):  # fmt: skip
-    _pushes(_code, _text(_form, _encoding))
-_pushes(b"\x8a", lambda machine: _integer(machine, machine.number("<B")))
-_pushes(b"\x8b", lambda machine: _integer(machine, machine.number("<i")))
-_pushes(b"I", lambda machine: _decimal_or_flag(machine.window.line()))
-_pushes(b"L", lambda machine: _decimal(machine.window.line().rstrip(b"L")))
-_pushes(b"F", lambda machine: float(machine.window.line()))
-_pushes(b"S", lambda machine: _quoted(machine.window.line()))
-_pushes(b"V", lambda machine: codecs.raw_unicode_escape_decode(machine.window.line())[0])
-_pushes(b"}", lambda _: {})
-_pushes(b"\x8f", lambda _: set())
-
-
-def _integer(machine: Machine, length: int) -> int:
-    if not 0 <= length <= MAX_INTEGER_BYTES:
-        raise UnreadablePickle(f"an integer of {length:,} bytes: not read")
-    return int.from_bytes(machine.window.take(length), "little", signed=True)
-
-
-def _byte_array(machine: Machine) -> Any:
-    found = machine.text(machine.number("<Q"), "")
-    return found if isinstance(found, Blob) else bytearray(found)
-
-
-_pushes(b"\x96", _byte_array)
-
-
-def _decimal_or_flag(line: bytes) -> int:
-    return line == b"01" if line in (b"00", b"01") else _decimal(line)
-
-
-def _decimal(line: bytes) -> int:
-    if len(line) > MAX_DIGITS:
-        raise UnreadablePickle(f"an integer of {len(line):,} digits: not read")
-    return int(line)
-
-
-def _quoted(line: bytes) -> str:
-    """A text of Python 2, as its `repr` wrote it."""
+def _quoted(machine: Machine) -> str:
+    """Read a text of Python 2, as its `repr` wrote it."""
+    line = machine.window.line()
     if len(line) < 2 or line[:1] != line[-1:] or line[:1] not in (b"'", b'"'):
         raise ValueError("no text in quotes")
     return _ESCAPE.sub(
@@ -247,17 +177,96 @@ def _quoted(line: bytes) -> str:
     )
 
 
-@_on(b"]")
-def _empty_list(machine: Machine) -> None:
+def _list(machine: Machine) -> Any:
     machine.window.look(MAX_RUN_BYTES)
     is_numbers = LIST_OF_NUMBERS.match(machine.window.data, machine.window.at)
-    machine.push(NumberList(machine.window.read) if is_numbers else [])
+    return NumberList(machine.window.read) if is_numbers else []
 
 
-# Containers.
+def _filled(target: Any, items: list[Any]) -> Any:
+    """Put keys and values, which alternate, into a dict or a marker, and return that."""
+    pairs = zip(items[::2], items[1::2], strict=True)
+    if isinstance(target, Opaque):
+        target.items.extend(pairs)
+        return target
+    if not isinstance(target, dict):
+        raise TypeError("items for something that is no dict")
+    for key, value in paced(pairs):
+        target[as_key(key)] = value
+    return target
 
 
-@_on(b"(")
+def _name_on_stack(machine: Machine) -> Name:
+    module, attribute = machine.pop(2)
+    if not (isinstance(attribute, str) and isinstance(module, str)):
+        raise TypeError("a name that is no text")
+    return Name(f"{module}.{attribute}")
+
+
+def _new_object_with_names(machine: Machine) -> Any:
+    kind, arguments, names = machine.pop(3)
+    return machine.call(kind, (*arguments, names) if names else arguments)
+
+
+VALUES: Final[dict[int, Callable[[Machine], Any]]] = {
+    ord("N"): lambda _: None,
+    0x88: lambda _: True,
+    0x89: lambda _: False,
+    ord("K"): lambda machine: machine.number("<B"),
+    ord("M"): lambda machine: machine.number("<H"),
+    ord("J"): lambda machine: machine.number("<i"),
+    ord("G"): lambda machine: machine.number(">d"),
+    0x8A: lambda machine: machine.integer(machine.number("<B")),
+    0x8B: lambda machine: machine.integer(machine.number("<i")),
+    ord("I"): _flag_or_decimal,
+    ord("L"): lambda machine: machine.decimal(machine.window.line().rstrip(b"L")),
+    ord("F"): lambda machine: float(machine.window.line()),
+    ord("S"): _quoted,
+    ord("V"): lambda machine: codecs.raw_unicode_escape_decode(machine.window.line())[0],
+    ord("X"): lambda machine: machine.text("<I", "utf-8"),
+    0x8C: lambda machine: machine.text("<B", "utf-8"),
+    0x8D: lambda machine: machine.text("<Q", "utf-8"),
+    ord("U"): lambda machine: machine.text("<B", "latin-1"),
+    ord("T"): lambda machine: machine.text("<i", "latin-1"),
+    ord("B"): lambda machine: machine.text("<I", ""),
+    ord("C"): lambda machine: machine.text("<B", ""),
+    0x8E: lambda machine: machine.text("<Q", ""),
+    0x96: lambda machine: data if isinstance(data := machine.text("<Q", ""), Blob) else bytearray(data),
+    # Containers.
+    ord("]"): _list,
+    ord("}"): lambda _: {},
+    ord(")"): lambda _: (),
+    0x8F: lambda _: set(),
+    ord("l"): lambda machine: machine.items(),
+    ord("t"): lambda machine: tuple(machine.items()),
+    ord("d"): lambda machine: _filled({}, machine.items()),
+    0x91: lambda machine: frozenset(map(as_key, paced(machine.items()))),
+    0x85: lambda machine: tuple(machine.pop(1)),
+    0x86: lambda machine: tuple(machine.pop(2)),
+    0x87: lambda machine: tuple(machine.pop(3)),
+    # The stack and the memo.
+    ord("2"): lambda machine: machine.stack[-1],
+    ord("g"): lambda machine: machine.memo[machine.decimal(machine.window.line())],
+    ord("h"): lambda machine: machine.memo[machine.number("<B")],
+    ord("j"): lambda machine: machine.memo[machine.number("<I")],
+    # What other machines would import, call and build.
+    ord("c"): lambda machine: machine.name(),
+    0x93: _name_on_stack,
+    ord("R"): lambda machine: machine.call(*machine.pop(2)),
+    0x81: lambda machine: machine.call(*machine.pop(2)),
+    0x92: _new_object_with_names,
+    ord("i"): lambda machine: machine.call(machine.name(), tuple(machine.items())),
+    ord("o"): lambda machine: machine.call((items := machine.items())[0], tuple(items[1:])),
+    ord("P"): lambda machine: machine.persistent(machine.window.line().decode("utf-8")),
+    ord("Q"): lambda machine: machine.persistent(machine.stack.pop()),
+    # Names by their numbers in a registry of the process that wrote them.
+    0x82: lambda machine: Name(f"copyreg extension {machine.number('<B')}"),
+    0x83: lambda machine: Name(f"copyreg extension {machine.number('<H')}"),
+    0x84: lambda machine: Name(f"copyreg extension {machine.number('<i')}"),
+}
+"""The opcodes that put a value onto the stack: each returns it."""
+
+
 def _mark(machine: Machine) -> None:
     """Begin a row of items. If all are numbers for the list below, only their place is noted."""
     window, stack = machine.window, machine.stack
@@ -273,50 +282,12 @@ def _mark(machine: Machine) -> None:
     machine.marks.append(len(stack))
 
 
-@_on(b"a")
-def _append(machine: Machine) -> None:
-    value = machine.stack.pop()
-    machine.top().extend([value])
+def _extend(machine: Machine, items: list[Any]) -> None:
+    machine.stack[-1].extend(items)
 
 
-@_on(b"e")
-def _appends(machine: Machine) -> None:
-    items = machine.items()
-    machine.top().extend(items)
-
-
-@_on(b"s")
-def _set_item(machine: Machine) -> None:
-    value, key = machine.stack.pop(), machine.stack.pop()
-    _put(machine, [key, value])
-
-
-@_on(b"u")
-def _set_items(machine: Machine) -> None:
-    _put(machine, machine.items())
-
-
-@_on(b"d")
-def _dict(machine: Machine) -> None:
-    items = machine.items()
-    machine.push({})
-    _put(machine, items)
-
-
-def _put(machine: Machine, items: list[Any]) -> None:
-    target = machine.top()
-    if isinstance(target, Opaque):
-        target.extend(list(zip(items[::2], items[1::2], strict=True)))
-        return
-    if not isinstance(target, dict):
-        raise TypeError("items for something that is no dict")
-    for key, value in paced(zip(items[::2], items[1::2], strict=True)):
-        target[as_key(key)] = value
-
-
-@_on(b"\x90")
 def _add_items(machine: Machine) -> None:
-    items, target = machine.items(), machine.top()
+    items, target = machine.items(), machine.stack[-1]
     if isinstance(target, Opaque):
         target.extend(items)
         return
@@ -324,28 +295,10 @@ def _add_items(machine: Machine) -> None:
         target.add(as_key(item))
 
 
-_pushes(b"l", lambda machine: machine.items())
-_pushes(b"t", lambda machine: tuple(machine.items()))
-_pushes(b"\x91", lambda machine: frozenset(map(as_key, paced(machine.items()))))
+def _put(machine: Machine, items: list[Any]) -> None:
+    _filled(machine.stack[-1], items)
 
 
-def _tuple_of(count: int) -> Action:
-    def action(machine: Machine) -> None:
-        found = tuple(machine.stack[-count:])
-        if len(found) < count:
-            raise IndexError("too few values on the stack")
-        machine.stack[-count:] = [found]
-
-    return action
-
-
-ACTIONS.update({ord(code): _tuple_of(count) for code, count in ((b"\x85", 1), (b"\x86", 2), (b"\x87", 3))})
-
-
-# The stack and the memo.
-
-
-@_on(b"0")
 def _pop(machine: Machine) -> None:
     if machine.marks and machine.marks[-1] == len(machine.stack):
         machine.marks.pop()
@@ -353,119 +306,36 @@ def _pop(machine: Machine) -> None:
         machine.stack.pop()
 
 
-@_on(b"1")
-def _pop_mark(machine: Machine) -> None:
-    machine.items()
+def _memoize(machine: Machine, key: int) -> None:
+    machine.memo[key] = machine.stack[-1]
 
 
-_pushes(b"2", lambda machine: machine.top())
-_pushes(b"g", lambda machine: machine.memo[_decimal(machine.window.line())])
-_pushes(b"h", lambda machine: machine.memo[machine.number("<B")])
-_pushes(b"j", lambda machine: machine.memo[machine.number("<I")])
-
-
-def _puts(code: bytes, key: Callable[[Machine], int]) -> None:
-    """Register an opcode that notes the top of the stack in the memo."""
-    ACTIONS[ord(code)] = lambda machine: machine.memo.__setitem__(key(machine), machine.top())
-
-
-_puts(b"p", lambda machine: _decimal(machine.window.line()))
-_puts(b"q", lambda machine: machine.number("<B"))
-_puts(b"r", lambda machine: machine.number("<I"))
-_puts(b"\x94", lambda machine: len(machine.memo))
-
-
-# What other machines would import, call and build.
-
-
-@_on(b"c")
-def _global(machine: Machine) -> None:
-    module, attribute = (machine.window.line().decode("utf-8") for _ in range(2))
-    machine.name(module, attribute)
-
-
-@_on(b"\x93")
-def _stack_global(machine: Machine) -> None:
-    attribute, module = machine.stack.pop(), machine.stack.pop()
-    if not (isinstance(attribute, str) and isinstance(module, str)):
-        raise TypeError("a name that is no text")
-    machine.name(module, attribute)
-
-
-@_on(b"R")
-def _reduce(machine: Machine) -> None:
-    arguments, callee = machine.stack.pop(), machine.stack.pop()
-    machine.call(callee, arguments)
-
-
-@_on(b"\x81")
-def _new_object(machine: Machine) -> None:
-    arguments, kind = machine.stack.pop(), machine.stack.pop()
-    machine.call(kind, arguments)
-
-
-@_on(b"\x92")
-def _new_object_with_names(machine: Machine) -> None:
-    names, arguments, kind = (machine.stack.pop() for _ in range(3))
-    machine.call(kind, (*arguments, names) if names else arguments)
-
-
-@_on(b"i")
-def _instance(machine: Machine) -> None:
-    module, attribute = (machine.window.line().decode("utf-8") for _ in range(2))
-    machine.call(Name(f"{module}.{attribute}"), tuple(machine.items()))
-
-
-@_on(b"o")
-def _object(machine: Machine) -> None:
-    kind, *arguments = machine.items()
-    machine.call(kind, tuple(arguments))
-
-
-@_on(b"b")
-def _build(machine: Machine) -> None:
-    state = machine.stack.pop()
-    fill(machine.top(), state)
-
-
-@_on(b"P")
-def _persistent_id(machine: Machine) -> None:
-    machine.persistent(machine.window.line().decode("utf-8"))
-
-
-@_on(b"Q")
-def _binary_persistent_id(machine: Machine) -> None:
-    machine.persistent(machine.stack.pop())
-
-
-def _extension(form: str) -> Callable[[Machine], Any]:
-    """A name by its number in a registry of the process that wrote it."""
-    return lambda machine: Name(f"copyreg extension {machine.number(form)}")
-
-
-for _code, _form in ((b"\x82", "<B"), (b"\x83", "<H"), (b"\x84", "<i")):
-    _pushes(_code, _extension(_form))
-
-
-# Around the values.
-
-
-@_on(b"\x80")
 def _protocol(machine: Machine) -> None:
     if (version := machine.number("<B")) > 5:
         raise UnreadablePickle(f"a pickle of protocol {version}, and 5 is the last one known here")
 
 
-@_on(b"\x95")
-def _frame(machine: Machine) -> None:
-    machine.number("<Q")
-
-
-@_on(b"\x97")
 def _next_buffer(_: Machine) -> None:
     raise UnreadablePickle("its values lie outside of the pickle, which no file has")
 
 
-@_on(b"\x98")
-def _readonly_buffer(machine: Machine) -> None:
-    machine.top()
+ACTIONS: Final[dict[int, Callable[[Machine], object]]] = {
+    ord("("): _mark,
+    ord("a"): lambda machine: _extend(machine, machine.pop(1)),
+    ord("e"): lambda machine: _extend(machine, machine.items()),
+    ord("s"): lambda machine: _put(machine, machine.pop(2)),
+    ord("u"): lambda machine: _put(machine, machine.items()),
+    0x90: _add_items,
+    ord("0"): _pop,
+    ord("1"): lambda machine: machine.items(),
+    ord("p"): lambda machine: _memoize(machine, machine.decimal(machine.window.line())),
+    ord("q"): lambda machine: _memoize(machine, machine.number("<B")),
+    ord("r"): lambda machine: _memoize(machine, machine.number("<I")),
+    0x94: lambda machine: _memoize(machine, len(machine.memo)),
+    ord("b"): lambda machine: fill(machine.stack[-2], machine.stack.pop()),
+    0x80: _protocol,
+    0x95: lambda machine: machine.number("<Q"),  # the length of a frame
+    0x97: _next_buffer,
+    0x98: lambda machine: machine.stack[-1],  # a buffer that cannot be written
+}
+"""The opcodes that change values on the stack, or the memo."""

@@ -8,7 +8,7 @@ import encodings.cp437  # noqa: F401 - or zipfile imports it while it reads a na
 import struct
 import zipfile
 from functools import partial
-from typing import Any, BinaryIO, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from rolloupe.formats.reading.pickles.constructors import storage_type
 from rolloupe.formats.reading.pickles.machine import interpret
@@ -24,32 +24,28 @@ MAX_DIRECTORY_BYTES = 2**25
 KEPT_FILES = 64
 KEPT_BYTES = 2**26
 """Memory for files that were read, by an estimate from their members and the sizes of their pickles."""
-
 BYTES_OF_MEMBER = 2**10
 TREE_SHARE = 4
 MAGIC = 0x1950A86A20F9469CFC6C
 LEGACY: Final = b"\x80\x02\x8a\x0a" + MAGIC.to_bytes(10, "little")
 ZIP: Final = b"PK\x03\x04"
 FIRST_BYTES = 2**12
-
 _LOCAL = struct.Struct("<26x2H")
-"""Of the header before a member: the lengths of its name and its extra field."""
-
+"""Two lengths in the header before a member: of its name and of its extra field."""
 _BAD_ARCHIVE = (
     zipfile.BadZipFile, ValueError, LookupError, ArithmeticError, RuntimeError, struct.error, EOFError,
 )  # fmt: skip
-
 Stamp = tuple[int, int, int]
 
 
 class TorchFile(NamedTuple):
-    """What a file held when it was read."""
+    """A file as it was when it was read."""
 
     root: Any
-    """What it describes: plain data, and the values of `values`."""
+    """Plain data, and the values of `values`."""
     stamp: Stamp
     derived: dict[str, Any]
-    """What its readers derived from it, by names of theirs."""
+    """Values that readers derived from the file, by names that they choose."""
 
     @property
     def size_bytes(self) -> int:
@@ -68,7 +64,7 @@ _files: Lru[Location, TorchFile] = Lru(KEPT_FILES, KEPT_BYTES, least=1)
 def torch_file(location: Location) -> TorchFile:
     """Read a `.pt` file, of which some stay in memory. Raises OSError and `UnreadablePickle`."""
     with open_file(location) as file:
-        stamp = stamp_of(file)
+        stamp = stamp_of_state(open_state(file))
         known = _files.get(location)
         if known is not None and known.stamp == stamp:
             return known
@@ -80,14 +76,9 @@ def torch_file(location: Location) -> TorchFile:
             root, kept_bytes = _from_sequence(reader), stamp[1] // TREE_SHARE
         else:
             raise UnreadablePickle("neither an archive of PyTorch nor its older form")
-    found = TorchFile(root, stamp, {})
-    _files.put(location, found, min(KEPT_BYTES, kept_bytes))
-    return found
-
-
-def stamp_of(file: BinaryIO) -> Stamp:
-    """Return what changes when a file is written."""
-    return stamp_of_state(open_state(file))
+    torch = TorchFile(root, stamp, {})
+    _files.put(location, torch, min(KEPT_BYTES, kept_bytes))
+    return torch
 
 
 class _FileReader:
@@ -100,7 +91,7 @@ class _FileReader:
     def read(self, start: int, count: int) -> bytes:
         try:
             with open_file(self._location, 0) as file:
-                if stamp_of(file) != self._stamp:
+                if stamp_of_state(open_state(file)) != self._stamp:
                     raise UnreadablePickle("the file has changed since it was opened")
                 file.seek(start)
                 return read_fully(file, min(count, self.size - start))
@@ -113,20 +104,19 @@ class _FileReader:
 
 
 def _from_archive(location: Location, reader: _FileReader) -> tuple[Any, int]:
-    """What an archive describes, and the memory that this takes, about. Raises `UnreadablePickle`."""
+    """Return the contents of an archive, and the memory that they take, roughly. Raises `UnreadablePickle`."""
     members = _members(location)
     pickle = next((name for name in members if name == "data.pkl" or name.endswith("/data.pkl")), None)
     if pickle is None:
         raise UnreadablePickle("an archive without data.pkl, so not one that PyTorch wrote")
     folder = pickle.removesuffix("data.pkl")
-    byteorder = members.get(f"{folder}byteorder")
-    is_big = (
-        byteorder is not None and reader.read(_start_of(reader, byteorder), min(byteorder.size, FIRST_BYTES)) == b"big"
-    )
-    order: Order = ">" if is_big else "<"
+    order: Order = "<"
+    if (member := members.get(f"{folder}byteorder")) is not None:
+        word = reader.read(_start_of(reader, member), min(member.size, FIRST_BYTES))
+        order = ">" if word == b"big" else "<"
 
     def storage(key: Any) -> StorageRef:
-        kind, name, _, count = _described(key)
+        kind, name, count = _described(key)
         member = members.get(f"{folder}data/{name}")
         if member is None or count * width_of(kind) > member.size:
             raise TypeError
@@ -165,14 +155,14 @@ def _start_of(reader: _FileReader, member: _Member) -> int:
     return member.header + _LOCAL.size + int(sum(_LOCAL.unpack(header)))
 
 
-def _described(key: Any) -> tuple[str, str, str, int]:
-    """The type, the name, the device and the number of values of a storage. Raises TypeError."""
+def _described(key: Any) -> tuple[str, str, int]:
+    """The type, the name and the number of values of a storage. Raises TypeError."""
     if not isinstance(key, tuple) or len(key) < 5 or key[0] != "storage":
         raise TypeError
-    _, kind, name, device, count = key[:5]
+    _, kind, name, _device, count = key[:5]
     if not isinstance(name, str) or type(count) is not int or count < 0:
         raise TypeError
-    return storage_type(kind), name, str(device), count
+    return storage_type(kind), name, count
 
 
 def _from_sequence(reader: _FileReader) -> Any:
@@ -190,7 +180,7 @@ def _from_sequence(reader: _FileReader) -> Any:
         return reader.below(start, waiting[name].size_bytes, at, count)
 
     def storage(key: Any) -> StorageRef:
-        kind, name, _, count = _described(key)
+        kind, name, count = _described(key)
         if len(key) > 5 and key[5] is not None:  # a view of another storage
             raise TypeError
         kinds[name] = kind

@@ -5,6 +5,8 @@ an opcode and its bytes for each number, and `e`: one expression finds the end o
 of a dump is such lists. NumPy lacks three kinds of floats: they become float32, which holds each of their values.
 """
 
+import contextlib
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Literal
@@ -16,7 +18,6 @@ from numpy.typing import NDArray
 WINDOW_BYTES = 2**20
 MAX_LINE_BYTES = 2**16
 """Longest argument of an opcode of text, such as a name."""
-
 Read = Callable[[int, int], bytes]
 """Returns so many bytes from a place on, fewer at the end. Raises `UnreadablePickle`."""
 
@@ -33,13 +34,13 @@ class Window:
         self.size = size
         self.data = b""
         self.base = start
-        """Where in the pickle `data` begins."""
+        """The place in the pickle at which `data` begins."""
         self.at = 0
         """The place in `data`."""
 
     @classmethod
     def of(cls, data: bytes) -> "Window":
-        """A window over bytes in memory."""
+        """Return a window over bytes in memory."""
         return cls(lambda start, count: data[start : start + count], len(data))
 
     @property
@@ -67,11 +68,11 @@ class Window:
         if not 0 <= count <= self.size - self.place:
             raise UnreadablePickle(f"it ends at byte {self.size:,}, in the middle of a value")
         self.look(count)
-        found = self.data[self.at : self.at + count]
-        if len(found) < count:
-            raise UnreadablePickle(f"it ends at byte {self.place + len(found):,}, in the middle of a value")
+        data = self.data[self.at : self.at + count]
+        if len(data) < count:
+            raise UnreadablePickle(f"it ends at byte {self.place + len(data):,}, in the middle of a value")
         self.at += count
-        return found
+        return data
 
     def skip(self, count: int) -> int:
         """Pass over so many bytes, and return where they began. Raises `UnreadablePickle` if there are fewer."""
@@ -87,31 +88,25 @@ class Window:
         stop = self.data.find(b"\n", self.at, self.at + MAX_LINE_BYTES)
         if stop < 0:
             raise UnreadablePickle(f"a line at byte {self.place:,} has no end")
-        found = self.data[self.at : stop]
+        line = self.data[self.at : stop]
         self.at = stop + 1
-        return found
+        return line
 
 
 MAX_RUN_BYTES = 2**14
 """Python's own writers put 1,000 numbers of at most 9 bytes into one run."""
-
 BLOCK_BYTES = 2**12
 """Bytes whose opcodes are looked for at once."""
-
 _RUN = rb"\((?:(?:K.|M..|J.{4})++|(?:G.{8})++)e"
 RUN = re.compile(_RUN, re.DOTALL)
 """A mark, small integers or floats alone, and `e`."""
-
 LIST_OF_NUMBERS = re.compile(rb"(?:q.|r.{4}|\x94)?" + _RUN, re.DOTALL)
-"""What follows the opcode of an empty list if numbers are put into it: perhaps its number in the memo, and a run."""
-
+"""The bytes after an empty list that gets numbers: perhaps its number in the memo, and a run."""
 _FLOAT = ord("G")
 _FLOATS = np.dtype([("opcode", "u1"), ("value", ">f8")])
 _WIDTHS = np.ones(256, dtype=np.int64)
 for _opcode, _width in ((b"K", 2), (b"M", 3), (b"J", 5)):
     _WIDTHS[ord(_opcode)] = _width
-
-Integers = NDArray[np.int64]
 
 
 def values_of(run: bytes) -> NDArray[np.int64] | NDArray[np.float64]:
@@ -122,11 +117,11 @@ def values_of(run: bytes) -> NDArray[np.int64] | NDArray[np.float64]:
     starts = _starts(codes)
     padded = np.concatenate((codes, np.zeros(4, np.uint8))).astype(np.int64)
     widths = _WIDTHS[codes[starts]]
-    found = padded[starts + 1]
-    found += (padded[starts + 2] << 8) * (widths > 2)
+    values = padded[starts + 1]
+    values += (padded[starts + 2] << 8) * (widths > 2)
     high = padded[starts + 4]
-    found += ((padded[starts + 3] << 16) + ((high - ((high & 128) << 1)) << 24)) * (widths > 3)
-    return found
+    values += ((padded[starts + 3] << 16) + ((high - ((high & 128) << 1)) << 24)) * (widths > 3)
+    return values
 
 
 def count_of(run: bytes) -> int:
@@ -134,33 +129,28 @@ def count_of(run: bytes) -> int:
     return len(run) // 9 if run[0] == _FLOAT else len(_starts(np.frombuffer(run, np.uint8)))
 
 
-def _starts(codes: NDArray[np.uint8]) -> Integers:
+def _starts(codes: NDArray[np.uint8]) -> NDArray[np.int64]:
     """The places of the opcodes in a run of integers, whose bytes may look like opcodes as well."""
     width = int(_WIDTHS[codes[0]])
     if len(codes) % width == 0 and (codes[::width] == codes[0]).all():
         return np.arange(0, len(codes), width)
-    widths, found, start = _WIDTHS[codes], [], 0
+    widths, places, start = _WIDTHS[codes], [], 0
     while start < len(codes):
         block = widths[start : start + BLOCK_BYTES]
-        starts = _starts_in(block)
-        found.append(starts + start)
-        start += int(starts[-1] + block[starts[-1]])
-    return np.concatenate(found)
-
-
-def _starts_in(widths: Integers) -> Integers:
-    """The places reached from 0 by steps of these widths. Each round doubles the number of steps in a jump."""
-    size = len(widths)
-    jump = np.append(np.minimum(np.arange(size) + widths, size), size)
-    places = np.zeros(1, np.int64)
-    while places[-1] < size:
-        places = np.concatenate((places, jump[places]))
-        jump = jump[jump]
-    return places[places < size]
+        # the places reached from 0 by steps of these widths: each round doubles the number of steps in a jump
+        size = len(block)
+        jump = np.append(np.minimum(np.arange(size) + block, size), size)
+        reached = np.zeros(1, np.int64)
+        while reached[-1] < size:
+            reached = np.concatenate((reached, jump[reached]))
+            jump = jump[jump]
+        reached = reached[reached < size]
+        places.append(reached + start)
+        start += int(reached[-1] + block[reached[-1]])
+    return np.concatenate(places)
 
 
 Order = Literal["<", ">"]
-
 MAX_VALUES = 2**21
 """Most values of one tensor that are read: a view may repeat those of its storage, and no sample has more tokens."""
 
@@ -200,16 +190,11 @@ def simple(value: Any) -> Any:
     if isinstance(value, Blob):
         return value.value()
     if isinstance(value, Tensor | ArrayValue):
-        return _number_in(value)
+        with contextlib.suppress(UnreadablePickle):
+            return value.array().item() if value.size == 1 else value
+        return value
     is_member = isinstance(value, Opaque) and len(value.arguments) == 1 and value.state is None and not value.items
     return value.arguments[0] if is_member and isinstance(value.arguments[0], str | int | float) else value
-
-
-def _number_in(value: "Tensor | ArrayValue") -> Any:
-    try:
-        return value.array().item() if value.size == 1 else value
-    except UnreadablePickle:
-        return value
 
 
 class Blob(Struct, frozen=True):
@@ -230,8 +215,8 @@ class Blob(Struct, frozen=True):
             raise UnreadablePickle("it ends in the middle of a text")
         if not self.encoding:
             return data
-        found = data.decode(self.encoding, "surrogatepass")
-        return found.encode(self.recoded) if self.recoded else found
+        text = data.decode(self.encoding, "surrogatepass")
+        return text.encode(self.recoded) if self.recoded else text
 
     def __eq__(self, other: object) -> bool:
         return bool(self.value() == (other.value() if isinstance(other, Blob) else other))
@@ -280,10 +265,10 @@ class NumberList(Sequence[Any]):
 
     def values(self) -> list[Any]:
         """Return the list. Raises `UnreadablePickle`."""
-        found: list[Any] = []
+        numbers: list[Any] = []
         for piece in self._pieces:
-            found += piece if isinstance(piece, list) else values_of(self._run(piece)).tolist()
-        return found
+            numbers += piece if isinstance(piece, list) else values_of(self._run(piece)).tolist()
+        return numbers
 
     def __len__(self) -> int:
         if self._count is None:
@@ -329,11 +314,32 @@ class Tensor(Struct, frozen=True, eq=False):
     @property
     def size(self) -> int:
         """The number of values."""
-        return count_in(self.shape)
+        return math.prod(self.shape)
 
     def array(self) -> NDArray[Any]:
-        """Return the values; those of narrow float types, which NumPy lacks, as float32. Raises `UnreadablePickle`."""
-        return read_view(self)
+        """Return the values; those of narrow float types, which NumPy lacks, as float32.
+
+        Reads none of the storage beyond them. Raises `UnreadablePickle`.
+        """
+        if self.size > MAX_VALUES:
+            raise UnreadablePickle(f"a tensor of {self.size:,} values: not read")
+        native = np.dtype(STORED_AS[self.kind])
+        width = native.itemsize
+        last = sum((length - 1) * stride for length, stride in zip(self.shape, self.strides, strict=True))
+        count = last + 1 if self.size else 0
+        start = self.offset * width
+        if start + count * width > self.storage.size_bytes or min((*self.strides, self.offset)) < 0:
+            raise UnreadablePickle("a tensor reaches beyond its storage")
+        data = self.storage.read(start, count * width) if count else b""
+        if len(data) < count * width:
+            raise UnreadablePickle("the file ends in the middle of a tensor")
+        flat = np.frombuffer(data, native.newbyteorder(self.storage.order)).astype(native, copy=False)
+        steps = [stride * width for stride in self.strides]
+        try:
+            view = np.lib.stride_tricks.as_strided(flat, self.shape, steps, writeable=False) if self.size else flat
+            return _widened(view.reshape(self.shape), self.kind)
+        except (ValueError, OverflowError) as error:
+            raise UnreadablePickle(f"a tensor that NumPy cannot hold: {error}") from None
 
 
 class NumpyType(Struct, eq=False):
@@ -352,12 +358,12 @@ class ArrayValue(Struct, eq=False):
     is_fortran: bool = False
     data: Any = b""
     state: Any = None
-    """What the second step says of an array of other things than plain numbers and texts."""
+    """The second step of an array that holds neither plain numbers nor texts."""
 
     @property
     def size(self) -> int:
         """The number of values."""
-        return count_in(self.shape)
+        return math.prod(self.shape)
 
     def array(self) -> NDArray[Any]:
         """Return the values. Raises `UnreadablePickle`."""
@@ -368,14 +374,6 @@ class ArrayValue(Struct, eq=False):
             return flat.reshape(self.shape, order="F" if self.is_fortran else "C")
         except (TypeError, ValueError, OverflowError) as error:
             raise UnreadablePickle(f"an array that cannot be read: {error}") from None
-
-
-def count_in(shape: Sequence[int]) -> int:
-    """Return the number of values of a shape."""
-    found = 1
-    for length in shape:
-        found *= length
-    return found
 
 
 def floats_of(value: Any) -> NDArray[np.float64] | None:
@@ -405,7 +403,6 @@ STORAGES: Final = {
     "ComplexDoubleStorage": "complex128", "UntypedStorage": "uint8",
 }  # fmt: skip
 """PyTorch's classes of storages, with the type of their values."""
-
 STORED_AS: Final = {
     **{kind: kind for kind in ("float32", "float64", "float16", "complex64", "complex128", "bool")},
     **{f"{sign}int{bits}": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
@@ -419,48 +416,16 @@ def width_of(kind: str) -> int:
     return np.dtype(STORED_AS[kind]).itemsize
 
 
-def read_view(tensor: Tensor) -> NDArray[Any]:
-    """Read the values of a tensor, and none of its storage beyond them. Raises `UnreadablePickle`."""
-    if tensor.size > MAX_VALUES:
-        raise UnreadablePickle(f"a tensor of {tensor.size:,} values: not read")
-    native = np.dtype(STORED_AS[tensor.kind])
-    stored = native.newbyteorder(tensor.storage.order)
-    last = sum((length - 1) * stride for length, stride in zip(tensor.shape, tensor.strides, strict=True))
-    count = last + 1 if tensor.size else 0
-    start = tensor.offset * stored.itemsize
-    if start + count * stored.itemsize > tensor.storage.size_bytes or min((*tensor.strides, tensor.offset)) < 0:
-        raise UnreadablePickle("a tensor reaches beyond its storage")
-    data = tensor.storage.read(start, count * stored.itemsize) if count else b""
-    if len(data) < count * stored.itemsize:
-        raise UnreadablePickle("the file ends in the middle of a tensor")
-    flat = np.frombuffer(data, stored).astype(native, copy=False)
-    steps = [stride * stored.itemsize for stride in tensor.strides]
-    try:
-        view = np.lib.stride_tricks.as_strided(flat, tensor.shape, steps, writeable=False) if tensor.size else flat
-        return _widened(view.reshape(tensor.shape), tensor.kind)
-    except (ValueError, OverflowError) as error:
-        raise UnreadablePickle(f"a tensor that NumPy cannot hold: {error}") from None
-
-
 def _widened(values: NDArray[Any], kind: str) -> NDArray[Any]:
     """Values of a type that NumPy lacks as float32; all others copied as they are."""
     if kind == "bfloat16":
         return (values.astype(np.uint32) << 16).view(np.float32)
     if kind == "float8_e5m2":  # the upper half of a float16
         return (values.astype(np.uint16) << 8).view(np.float16).astype(np.float32)
-    if kind == "float8_e4m3fn":
-        return np.asarray(_E4M3[values])
+    if kind == "float8_e4m3fn":  # 4 bits of exponent with bias 7, no infinity, one NaN of each sign
+        codes = values.astype(np.int16)
+        exponent, mantissa = (codes >> 3) & 15, codes & 7
+        wide = np.where(exponent == 0, np.ldexp(mantissa / 8, -6), np.ldexp(1 + mantissa / 8, exponent - 7))
+        wide = np.where((codes & 127) == 127, np.nan, wide)
+        return np.where(codes >= 128, -wide, wide).astype(np.float32)
     return values.copy()
-
-
-def _e4m3() -> NDArray[np.float32]:
-    """The 256 values of float8_e4m3fn: 4 bits of exponent with bias 7, no infinity, one NaN of each sign."""
-    codes = np.arange(256)
-    exponent, mantissa = (codes >> 3) & 15, codes & 7
-    small = np.ldexp(mantissa / 8, -6)
-    found = np.where(exponent == 0, small, np.ldexp(1 + mantissa / 8, exponent - 7))
-    found[(codes & 127) == 127] = np.nan
-    return np.where(codes >= 128, -found, found).astype(np.float32)
-
-
-_E4M3 = _e4m3()

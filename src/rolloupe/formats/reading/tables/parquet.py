@@ -4,7 +4,6 @@ A sample's place is its row group, in bytes, and as `part` its number within the
 `leading_texts` answer questions about whole columns; an unreadable file has no answer.
 """
 
-import contextlib
 import json
 import math
 from collections import Counter
@@ -56,11 +55,7 @@ class ParquetFormat(RecordFormat):
     endings = (".parquet",)
 
     def first_records(self, some: Sequence[Location]) -> list[Record]:
-        found: list[Record] = []
-        for location in some[:FIRST_FILES]:
-            with contextlib.suppress(*UNREADABLE):
-                found += _first_records(location)
-        return found
+        return [record for location in some[:FIRST_FILES] for record in _first_records(location)]
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
         try:
@@ -70,7 +65,10 @@ class ParquetFormat(RecordFormat):
                 if start <= group.facts.start < stop:
                     expanded += yield from self._scanned(run, source, group, stamp, limit - expanded)
         except UNREADABLE as error:
-            yield Problem(source=source.name, reason=_why(source.location, error), start=start, transient=True)
+            reason = why_no_table(source.location) or reason_of(error)
+            if "Next:" not in reason and not (isinstance(error, OSError) and error.errno):
+                reason = f"{reason}. {AGAIN}"
+            yield Problem(source=source.name, reason=reason, start=start, transient=True)
 
     def _scanned(
         self, run: RunInfo, source: Source, group: PlacedGroup, stamp: tuple[int, int, int], most_bytes: int
@@ -82,16 +80,16 @@ class ParquetFormat(RecordFormat):
                 yield batch
                 break
             expanded += batch.nbytes
-            found: list[Scanned] = []
+            items: list[Scanned] = []
             for record in python_rows(batch, self.may_cut):
                 expanded += sum(len(value) for value in record.values() if isinstance(value, str))
                 if expanded > most_bytes:
                     break
-                found += self._items(run, source, record, group, number)
+                items += self._items(run, source, record, group, number)
                 number += 1
             if stamp_of(source.location) != stamp:  # so the types that rows depend on may be others
                 raise ValueError("it changed while it was read")
-            yield from found
+            yield from items
             if expanded > most_bytes:
                 raise ValueError(f"rows from {group.first_row + number:,} on expand too much: not read")
         return expanded
@@ -99,23 +97,20 @@ class ParquetFormat(RecordFormat):
     def _items(self, run: RunInfo, source: Source, record: Record, group: PlacedGroup, number: int) -> list[Scanned]:
         try:
             return self._rows(run, source, self.prepared(run, record), group, number)
-        except Unusable as error:
-            reason = str(error)
         except Exception as error:  # a defect must not cost the rows after it
-            reason = self.failure(error)
-        reason = f"row {group.first_row + number}: {reason}"
-        return [Problem(source=source.name, reason=reason, start=group.facts.start, stop=group.facts.stop)]
+            reason = f"row {group.first_row + number}: {self._why_not(error)}"
+            return [Problem(source=source.name, reason=reason, start=group.facts.start, stop=group.facts.stop)]
 
     def _rows(self, run: RunInfo, source: Source, record: Record, group: PlacedGroup, number: int) -> list[Scanned]:
         """The rows of a prepared record, with the places of their samples. Raises `Unusable`."""
         start, stop = group.facts.start, group.facts.stop
-        found = self.rows_of(run, source, record, group.first_row + number, 0)
-        for row in found:
+        rows = self.rows_of(run, source, record, group.first_row + number, 0)
+        for row in rows:
             if not isinstance(row, Problem):
                 row.start, row.length = start, stop - start
             if isinstance(row, SampleRow):
                 row.part = f"{number}.{row.part}" if row.part else str(number)
-        return [replace(row, start=start, stop=stop) if isinstance(row, Problem) else row for row in found]
+        return [replace(row, start=start, stop=stop) if isinstance(row, Problem) else row for row in rows]
 
     def record_at(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow] | None:
         record, row = self._record_and_row(run, source, locator)
@@ -167,21 +162,16 @@ def _batch(location: Location, group: PlacedGroup, number: int) -> pa.RecordBatc
     return first_of(islice(batches_of(location, group), number, None))
 
 
-@while_unchanged(KEPT_FOOTERS)
+@while_unchanged(KEPT_FOOTERS, errors=UNREADABLE, otherwise=())
 def _first_records(location: Location) -> tuple[Record, ...]:
     groups = [group for group in groups_of(location) if group.facts.rows]
     if not groups:
         return ()
     try:
         first = first_batch(location, groups[0], min(FIRST_ROWS, batch_rows(location, groups[0])))
-    except LargePages:  # a scan says so; what it is, its columns tell
+    except LargePages:  # a scan reports it; the columns tell the layout
         return (dict.fromkeys(column_types(location)),)
     return tuple(fields.showable(record) for record in python_rows(first, lambda _: False))
-
-
-def _why(location: Location, error: BaseException) -> str:
-    reason = why_no_table(location) or reason_of(error)
-    return reason if "Next:" in reason or (isinstance(error, OSError) and error.errno) else f"{reason}. {AGAIN}"
 
 
 _PLAIN = frozenset({str, int, bool, type(None)})
@@ -195,10 +185,10 @@ def python_rows(batch: pa.RecordBatch, is_array: Callable[[str], bool]) -> Itera
 
     In a column with invalid UTF-8, U+FFFD replaces unreadable bytes.
     """
-    columns = {
-        name: _arrays(column) if is_array(name) and _is_numeric_list(column.type) else python_values(column)
-        for name, column in zip(batch.schema.names, batch.columns, strict=True)
-    }
+    columns = {}
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        is_numeric = is_array(name) and _is_any(column.type, _LISTS) and _is_any(column.type.value_type, _NUMBERS)
+        columns[name] = _arrays(column) if is_numeric else python_values(column)
     for values in zip(*columns.values(), strict=True):
         yield dict(zip(columns, values, strict=True))
 
@@ -227,12 +217,9 @@ def _readable(value: pa.Scalar) -> Any:
 
 
 def _arrays(column: pa.Array) -> list[Any]:
-    found: list[Any] = []
-    for value in column:
-        numbers = value.values
-        with np.errstate(all="ignore"):  # a signalling NaN
-            found.append(None if numbers is None else np.asarray(numbers.to_numpy(zero_copy_only=False), np.float64))
-    return found
+    lists = [value.values for value in column]
+    with np.errstate(all="ignore"):  # a signalling NaN
+        return [None if own is None else np.asarray(own.to_numpy(zero_copy_only=False), np.float64) for own in lists]
 
 
 def _as_json(value: Any) -> Any:
@@ -261,49 +248,30 @@ def _is_plain(kind: pa.DataType) -> bool:
     return _is_any(kind, (*_TEXTS, *_NUMBERS, pa.types.is_boolean, pa.types.is_null))
 
 
-def _is_numeric_list(kind: pa.DataType) -> bool:
-    return _is_any(kind, _LISTS) and _is_any(kind.value_type, _NUMBERS)
-
-
 def _is_any(kind: pa.DataType, tests: tuple[Callable[[pa.DataType], bool], ...]) -> bool:
     return any(test(kind) for test in tests)
 
 
 LEADING_ROWS = 64
-"""How many rows at the beginning of a file tell how large its groups are."""
-
+"""The first rows of a file, whose repeated texts show the size of its groups."""
 MANY_ROWS = 2**12
 MANY_BYTES = 4 * BATCH_BYTES
-"""Of a row group of at most this size so many rows are decoded at once, if each of their texts is in memory once."""
+"""A row group of at most this size is decoded `MANY_ROWS` at a time if its texts are in memory once each."""
 
 
+@while_unchanged(KEPT_FOOTERS, errors=UNREADABLE, otherwise={})
 def column_types(location: Location) -> dict[str, str]:
     """Return the types of a file's columns in their order, in the words of Arrow; nothing of an unreadable file."""
-    try:
-        return _column_types(location)
-    except UNREADABLE:
-        return {}
-
-
-@while_unchanged(KEPT_FOOTERS)
-def _column_types(location: Location) -> dict[str, str]:
     if not any(group.facts.rows for group in groups_of(location)):
         return {}
     with opened_table(location) as file:
         return {field.name: str(field.type) for field in file.schema_arrow}
 
 
+@while_unchanged(KEPT_FOOTERS, errors=UNREADABLE, otherwise=())
 def repeats(location: Location, column: str) -> tuple[int, ...]:
     """Return for each row how often its value in a column came up before the rows with it that lie together here."""
-    try:
-        return _repeats(location, column)
-    except UNREADABLE:
-        return ()
-
-
-@while_unchanged(KEPT_FOOTERS)
-def _repeats(location: Location, column: str) -> tuple[int, ...]:
-    found: list[int] = []
+    counts: list[int] = []
     times: Counter[str] = Counter()
     last = None
     for group in groups_of(location):
@@ -311,8 +279,8 @@ def _repeats(location: Location, column: str) -> tuple[int, ...]:
             for value, count in values:
                 times[value] += value != last
                 last = value
-                found += [times[value] - 1] * count
-    return tuple(found)
+                counts += [times[value] - 1] * count
+    return tuple(counts)
 
 
 def _digests(location: Location, group: PlacedGroup, column: str, rows: int) -> Iterator[list[tuple[str, int]]]:
@@ -320,7 +288,8 @@ def _digests(location: Location, group: PlacedGroup, column: str, rows: int) -> 
 
     A column of texts is read as numbers of different texts: however often one comes up, it is in memory once.
     """
-    texts = _texts(location, group, column)
+    is_small = group.facts.rows > 0 and group.facts.size_bytes <= MANY_BYTES
+    texts = [column] if is_small and column_types(location).get(column) in ("string", "large_string") else []
     for batch in batches_of(location, group, [column], rows if texts else 0, texts):
         values = batch.column(0)
         if not pa.types.is_dictionary(values.type):
@@ -331,38 +300,20 @@ def _digests(location: Location, group: PlacedGroup, column: str, rows: int) -> 
         starts = np.flatnonzero(np.diff(numbers, prepend=-2))
         lengths = np.diff(starts, append=len(numbers))
         used, places = np.unique(numbers[starts], return_inverse=True)
-        digests = [_digest(values.dictionary, number) for number in used.tolist()]
+        digests = []
+        for number in used.tolist():  # one text alone is copied: it may be large; a negative number is no text
+            text = python_values(values.dictionary.slice(number, 1))[0] if number >= 0 else None
+            digests.append(fields.digest(fields.joined(text)))
         yield [(digests[place], count) for place, count in zip(places.tolist(), lengths.tolist(), strict=True)]
 
 
-def _digest(texts: pa.Array, number: int) -> str:
-    """The hash of one text, which alone is copied: it may be large. A negative number is no text."""
-    return fields.digest(fields.joined(python_values(texts.slice(number, 1))[0] if number >= 0 else None))
-
-
-def _texts(location: Location, group: PlacedGroup, column: str) -> list[str]:
-    """The column itself if it holds texts, and the row group is not too large; else nothing."""
-    is_small = group.facts.rows > 0 and group.facts.size_bytes <= MANY_BYTES
-    kinds = _column_types(location) if is_small else {}
-    return [column] if kinds.get(column) in ("string", "large_string") else []
-
-
+@while_unchanged(1024, errors=UNREADABLE, otherwise=())
 def leading_texts(location: Location, column: str) -> tuple[str, ...]:
     """Return the hashes of the values of a column in the first rows of a file; nothing of an unreadable one."""
-    try:
-        return _leading_texts(location, column)
-    except UNREADABLE:
-        return ()
-
-
-@while_unchanged(1024)
-def _leading_texts(location: Location, column: str) -> tuple[str, ...]:
     groups = [group for group in groups_of(location) if group.facts.rows]
-    if not groups:
-        return ()
-    found: list[str] = []
-    for values in _digests(location, groups[0], column, LEADING_ROWS):
-        found += [value for value, count in values for _ in range(count)]
-        if len(found) >= LEADING_ROWS:
+    digests: list[str] = []
+    for values in _digests(location, groups[0], column, LEADING_ROWS) if groups else ():
+        digests += [value for value, count in values for _ in range(count)]
+        if len(digests) >= LEADING_ROWS:
             break
-    return tuple(found[:LEADING_ROWS])
+    return tuple(digests[:LEADING_ROWS])

@@ -10,7 +10,7 @@ Source: https://github.com/apache/parquet-format, and Thrift's thrift-compact-pr
 import contextlib
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
@@ -25,21 +25,15 @@ from rolloupe.storage import open_file
 MAGIC = b"PAR1"
 TAIL_BYTES = 8
 """The length of the footer, and the magic."""
-
 MAX_FOOTER_BYTES = 2**25
 """A footer holds the least and the largest text of each column in each row group, of up to 4 KB each."""
-
 MAX_VALUES = 2**20
 """The values of a footer take time and memory; the bytes of its texts take next to none."""
-
 MAX_DEPTH = 16
-
 MAX_PAGES = 2**17
-"""Of the columns of a row group."""
-
+"""The most pages of a row group."""
 HEADER_BYTES = (2**10, 2**16)
-"""How much is read for the header of a page, which may hold texts, at first and then."""
-
+"""Bytes to read for the header of a page, which may hold texts: at first, and if these do not suffice."""
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT, _UUID = range(1, 14)
 _FIXED = {_BYTE: 1, _DOUBLE: 8, _UUID: 16}
 _ROW_GROUPS, _COLUMNS, _BYTES, _ROWS, _META_DATA = 4, 1, 2, 3, 3
@@ -49,7 +43,7 @@ _PAGE_KIND, _PAGE_UNPACKED, _PAGE_PACKED, _DICTIONARY = 1, 2, 3, 2
 
 
 class Chunk(NamedTuple):
-    """Where the pages of a column of a row group lie; `column` is what its path begins with."""
+    """The place of the pages of a column in a row group; `column` is the first part of its path."""
 
     column: str
     start: int
@@ -61,7 +55,7 @@ class RowGroup(NamedTuple):
 
     rows: int
     size_bytes: int
-    """Of all its columns, uncompressed."""
+    """The size of all its columns, uncompressed."""
     values: int
     columns: int
     start: int
@@ -95,7 +89,7 @@ def _row_group(metadata: dict[int, Any]) -> RowGroup:
     facts = [column[_META_DATA] for column in columns]
     starts = [column.get(_DICTIONARY_AT) or column[_DATA_AT] for column in facts]
     stops = [start + column[_COMPRESSED] for start, column in zip(starts, facts, strict=True)]
-    found = RowGroup(
+    group = RowGroup(
         rows=metadata[_ROWS],
         size_bytes=metadata[_BYTES],
         values=sum(column[_VALUES] for column in facts),
@@ -104,44 +98,10 @@ def _row_group(metadata: dict[int, Any]) -> RowGroup:
         stop=max(stops, default=0),
         largest_dictionary=max((column[_UNCOMPRESSED] for column in facts if column.get(_DICTIONARY_AT)), default=0),
     )
-    if min(found[:-1]) < 0 or any(column[_VALUES] < 0 or column[_COMPRESSED] < 0 for column in facts):
+    if min(group[:-1]) < 0 or any(column[_VALUES] < 0 or column[_COMPRESSED] < 0 for column in facts):
         raise ValueError("its footer is damaged")
     names = (sys.intern(column[_PATH][0].decode("utf-8", "replace")) for column in facts)
-    return found._replace(chunks=tuple(map(Chunk, names, starts, stops)))
-
-
-def page_bytes(file: BinaryIO, chunks: Iterable[Chunk]) -> int:
-    """Return what decoding some columns at once takes: of each its dictionary, and its largest page, packed as well.
-
-    Of a dictionary, pyarrow holds the page and two copies of its texts.
-
-    Raises `ValueError` for damaged headers, and OSError.
-    """
-    total, pages = 0, 0
-    for chunk in chunks:
-        place, largest, dictionary = chunk.start, 0, 0
-        while place < chunk.stop:
-            pages += 1
-            header, length = _page_header(file, place)
-            unpacked, packed = header.get(_PAGE_UNPACKED), header.get(_PAGE_PACKED)
-            if not (isinstance(unpacked, int) and isinstance(packed, int)) or min(unpacked, packed) < 0:
-                raise ValueError("the header of a page is damaged")
-            if pages > MAX_PAGES:
-                raise ValueError("a row group of too many pages")
-            if header.get(_PAGE_KIND) == _DICTIONARY:
-                dictionary = max(dictionary, 3 * unpacked + packed)
-            else:
-                largest = max(largest, unpacked + packed)
-            place += length + packed
-        total += largest + dictionary
-    return total
-
-
-def dictionary_bytes(file: BinaryIO, chunks: Iterable[Chunk]) -> int:
-    """Return the size of the largest dictionary of some columns. Raises as `page_bytes`."""
-    headers = (_page_header(file, chunk.start)[0] for chunk in chunks)
-    found = (header.get(_PAGE_UNPACKED) for header in headers if header.get(_PAGE_KIND) == _DICTIONARY)
-    return max((size for size in found if isinstance(size, int)), default=0)
+    return group._replace(chunks=tuple(map(Chunk, names, starts, stops)))
 
 
 def _page_header(file: BinaryIO, place: int) -> tuple[dict[int, Any], int]:
@@ -163,14 +123,14 @@ class _Compact:
         self._values_left = MAX_VALUES
 
     def struct(self, depth: int) -> dict[int, Any]:
-        found: dict[int, Any] = {}
+        members: dict[int, Any] = {}
         field = 0
         while head := self._byte():
             self._count(1)
             kind, delta = head & 15, head >> 4
             field = field + delta if delta else self._integer()
-            found[field] = kind == _TRUE if kind in (_TRUE, _FALSE) else self._value(kind, depth)
-        return found
+            members[field] = kind == _TRUE if kind in (_TRUE, _FALSE) else self._value(kind, depth)
+        return members
 
     def _value(self, kind: int, depth: int) -> Any:
         if depth > MAX_DEPTH:
@@ -178,26 +138,23 @@ class _Compact:
         if kind in (_I16, _I32, _I64):
             return self._integer()
         if kind == _BINARY:
-            return self._bytes(self._varint())
+            size = self._varint()
+            self._skip(size)
+            return self._data[self.at - size : self.at]
         if kind == _STRUCT:
             return self.struct(depth + 1)
         if kind in (_LIST, _SET):
-            return self._list(depth + 1)
-        if kind == _MAP:
-            return self._map(depth + 1)
+            head = self._byte()
+            size = head >> 4 if head >> 4 < 15 else self._varint()
+            return [self._value(head & 15, depth + 1) for _ in range(self._count(size))]
+        if kind == _MAP:  # read, and left out
+            size = self._count(self._varint())
+            kinds = self._byte() if size else 0
+            for _ in range(size):
+                self._value(kinds >> 4, depth + 1)
+                self._value(kinds & 15, depth + 1)
+            return None
         return self._skip(_FIXED.get(kind, 1))  # true and false in a list take a byte each
-
-    def _list(self, depth: int) -> list[Any]:
-        head = self._byte()
-        size = head >> 4 if head >> 4 < 15 else self._varint()
-        return [self._value(head & 15, depth) for _ in range(self._count(size))]
-
-    def _map(self, depth: int) -> None:
-        size = self._count(self._varint())
-        kinds = self._byte() if size else 0
-        for _ in range(size):
-            self._value(kinds >> 4, depth)
-            self._value(kinds & 15, depth)
 
     def _count(self, values: int) -> int:
         """A number of values, each of which takes a byte or more."""
@@ -211,10 +168,6 @@ class _Compact:
             raise IndexError
         return size
 
-    def _bytes(self, size: int) -> bytes:
-        self._skip(size)
-        return self._data[self.at - size : self.at]
-
     def _skip(self, size: int) -> None:
         self.at += self._checked(size)
 
@@ -223,12 +176,12 @@ class _Compact:
         return self._data[self.at - 1]
 
     def _varint(self) -> int:
-        found = shift = 0
+        number = shift = 0
         while shift < 70:
             byte = self._byte()
-            found |= (byte & 127) << shift
+            number |= (byte & 127) << shift
             if byte < 128:
-                return found
+                return number
             shift += 7
         raise IndexError
 
@@ -240,23 +193,18 @@ class _Compact:
 MAX_COLUMNS = 4096
 FREE_ROWS = 2**14
 """A file must pay for its rows: it may have this many, and one more for each byte."""
-
 BATCH_ROWS = 256
 FEW_ROWS = 8
 BATCH_BYTES = 32 * 2**20
-"""How much a batch should hold at most: any row may be as large as its group, or repeat the largest of a dictionary."""
-
+"""The largest size of a batch: any row may be as large as its group, or repeat the largest text of a dictionary."""
 REPEATED_BYTES = 4 * BATCH_BYTES
-"""How much the rows of a batch may hold if each repeats a text as large as its dictionary; one row may hold more."""
-
+"""The largest size of a batch whose rows each repeat a text as large as the dictionary; a single row may be larger."""
 MAX_PAGE_BYTES = 192 * 2**20
 """pyarrow decodes a page at once: of all columns together, the largest pages and dictionaries take at most this."""
-
 BUFFER_BYTES = 2**20
 KEPT_FOOTERS = 64
-
 UNREADABLE = (OSError, pa.ArrowException, ValueError, MemoryError)
-"""What reading a damaged or changing file may raise."""
+"""Exceptions that reading a damaged or changing file may raise."""
 
 
 class PlacedGroup(NamedTuple):
@@ -284,36 +232,49 @@ def _footer(location: Location) -> list[RowGroup]:
 
 
 @while_unchanged(1024)
-def _page_bytes(location: Location, number: int, columns: tuple[str, ...] | None) -> int:
-    chunks = _footer(location)[number].chunks
+def page_bytes(location: Location, number: int, columns: tuple[str, ...] | None = None) -> int:
+    """Return what decoding columns of a row group at once takes: of each its dictionary and its largest page.
+
+    Of a dictionary, pyarrow holds the page and two copies of its texts; of other pages, the packed one as well. Raises
+    `ValueError` for damaged headers, and OSError.
+    """
+    chunks = [chunk for chunk in _footer(location)[number].chunks if columns is None or chunk.column in columns]
+    total = pages = 0
     with open_file(location) as file:
-        return page_bytes(file, (chunk for chunk in chunks if columns is None or chunk.column in columns))
-
-
-def check_pages(location: Location, group: PlacedGroup, columns: Sequence[str] | None = None) -> None:
-    """Raise `LargePages` if decoding columns of a row group takes too much memory, whatever the footer says."""
-    size = _page_bytes(location, group.number, None if columns is None else tuple(columns))
-    if size > MAX_PAGE_BYTES:
-        raise LargePages(
-            f"pages of {size >> 20:,} MiB, which would have to be in memory at once: up to {MAX_PAGE_BYTES >> 20} MiB "
-            "are read. Next: write the file again with smaller ones: in pyarrow, "
-            "write_batch_size=16, use_dictionary=False"
-        )
-
-
-def batch_rows(location: Location, group: PlacedGroup) -> int:
-    """Return how many rows of a row group to decode at a time. Raises as `check_pages`, but for `LargePages`."""
-    if group.most_rows * group.facts.largest_dictionary <= REPEATED_BYTES:
-        return group.most_rows
-    size = _dictionary_bytes(location, group.number)
-    return max(1, min(group.most_rows, REPEATED_BYTES // max(1, size)))
+        for chunk in chunks:
+            place, largest, dictionary = chunk.start, 0, 0
+            while place < chunk.stop:
+                pages += 1
+                header, length = _page_header(file, place)
+                unpacked, packed = header.get(_PAGE_UNPACKED), header.get(_PAGE_PACKED)
+                if not (isinstance(unpacked, int) and isinstance(packed, int)) or min(unpacked, packed) < 0:
+                    raise ValueError("the header of a page is damaged")
+                if pages > MAX_PAGES:
+                    raise ValueError("a row group of too many pages")
+                if header.get(_PAGE_KIND) == _DICTIONARY:
+                    dictionary = max(dictionary, 3 * unpacked + packed)
+                else:
+                    largest = max(largest, unpacked + packed)
+                place += length + packed
+            total += largest + dictionary
+    return total
 
 
 @while_unchanged(1024)
-def _dictionary_bytes(location: Location, number: int) -> int:
-    chunks = _footer(location)[number].chunks
+def largest_dictionary(location: Location, number: int) -> int:
+    """Return the size of the largest dictionary of a row group. Raises as `page_bytes`."""
     with open_file(location) as file:
-        return dictionary_bytes(file, chunks)
+        headers = [_page_header(file, chunk.start)[0] for chunk in _footer(location)[number].chunks]
+    sizes = [header.get(_PAGE_UNPACKED) for header in headers if header.get(_PAGE_KIND) == _DICTIONARY]
+    return max((size for size in sizes if isinstance(size, int)), default=0)
+
+
+def batch_rows(location: Location, group: PlacedGroup) -> int:
+    """Return how many rows of a row group to decode at a time. Raises as `page_bytes`."""
+    if group.most_rows * group.facts.largest_dictionary <= REPEATED_BYTES:
+        return group.most_rows
+    largest = max(1, largest_dictionary(location, group.number))
+    return max(1, min(group.most_rows, REPEATED_BYTES // largest))
 
 
 @while_unchanged(KEPT_FOOTERS)
@@ -322,9 +283,9 @@ def groups_of(location: Location) -> tuple[PlacedGroup, ...]:
     with open_file(location) as file:
         size_bytes = file.seek(0, os.SEEK_END)
     groups = [group._replace(chunks=()) for group in _footer(location)]
-    found, rows = [], 0
+    placed, rows = [], 0
     for number, group in enumerate(groups):
-        found.append(PlacedGroup(group, number, rows))
+        placed.append(PlacedGroup(group, number, rows))
         rows += group.rows
     if rows > FREE_ROWS + size_bytes:
         raise ValueError("more rows than the file has bytes: not read")
@@ -332,7 +293,7 @@ def groups_of(location: Location) -> tuple[PlacedGroup, ...]:
         raise ValueError(f"expands more than {MAX_RATIO}-fold: not read")
     if any(group.columns > MAX_COLUMNS for group in groups):
         raise ValueError(f"more than {MAX_COLUMNS:,} columns: not read")
-    return tuple(found)
+    return tuple(placed)
 
 
 @contextlib.contextmanager
@@ -356,7 +317,13 @@ def batches_of(
 
     Raises `LargePages`, beside what pyarrow raises.
     """
-    check_pages(location, group, columns)
+    size = page_bytes(location, group.number, None if columns is None else tuple(columns))
+    if size > MAX_PAGE_BYTES:
+        raise LargePages(
+            f"pages of {size >> 20:,} MiB, which would have to be in memory at once: up to {MAX_PAGE_BYTES >> 20} MiB "
+            "are read. Next: write the file again with smaller ones: in pyarrow, "
+            "write_batch_size=16, use_dictionary=False"
+        )
     with opened_table(location, read_dictionary=list(numbered)) as file:
         yield from file.iter_batches(rows or batch_rows(location, group), [group.number], columns, use_threads=False)
 
@@ -383,10 +350,8 @@ def reason_of(error: BaseException) -> str:
 
 
 LOOKED_AT = 2**12
-
 AGAIN = "Next: copy it again, or have its writer write it again"
 WAIT = "Next: wait until its writer is done; if nobody writes it any more, copy it again"
-
 _OTHERS: tuple[tuple[bytes, str, str], ...] = (
     (b"\x1f\x8b", "compressed by gzip", "Next: unpack it with gunzip"),
     (b"\x28\xb5\x2f\xfd", "compressed by zstd", "Next: unpack it with zstd -d"),
@@ -421,7 +386,7 @@ def _ends(location: Location) -> _FileEnds:
 
 
 def _common(ends: _FileEnds, own: bytes) -> str:
-    """Say what a file is that does not begin with `own`, or that is empty or zeroed; empty if nothing is odd."""
+    """Describe a file that is empty or zeroed, or does not begin with `own`; empty if nothing is odd."""
     if not ends.size:
         return f"empty: 0 bytes. {WAIT}"
     if not any(ends.head) and not any(ends.tail):
@@ -446,10 +411,8 @@ def why_no_table(location: Location) -> str:
         if b"PARE" in (head, tail):
             return "an encrypted Parquet file, for which Rolloupe has no key. Next: write it without encryption"
         if head != b"PAR1":
-            what = (
-                "damaged: its first bytes are not those of Parquet" if tail == b"PAR1" else "no Parquet file: garbled"
-            )
-            return f"{what}. {AGAIN}"
+            odd = "damaged: its first bytes are not those of Parquet"
+            return f"{odd if tail == b'PAR1' else 'no Parquet file: garbled'}. {AGAIN}"
         if tail != b"PAR1":
             return f"cut off, or still being written: its last bytes are no end of a Parquet file. {WAIT}"
         length = int.from_bytes(ends.tail[-8:-4], "little")

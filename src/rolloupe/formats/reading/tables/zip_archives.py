@@ -10,7 +10,6 @@ import contextlib
 import io
 import os
 import struct
-import sys
 import tempfile
 import threading
 import zipfile
@@ -22,26 +21,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rolloupe.formats.reading.codecs import FREE_BYTES, MAX_RATIO, zstd_decompressor
+from rolloupe.formats.reading.codecs import FREE_BYTES, MAX_RATIO, ZstdError, zstd_decompressor
 from rolloupe.formats.reading.files import while_unchanged
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.reading.tables.parquet_files import reason_of
 from rolloupe.model import Location
 from rolloupe.storage import open_file
 
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
-
 MAX_MEMBERS = 1000
 MAX_DIRECTORY_BYTES = 2**22
 """Maximum size of a directory with this many members: no table has longer names."""
-
 MAX_MEMBER_BYTES = 8 * 2**30
 IN_MEMORY_BYTES = 32 * 2**20
 """A larger table goes to a temporary file, from which rows are read as needed."""
-
 MAX_TABLE_BYTES = 16 * 2**30
 MAX_ROWS = 2**26
 FREE_ROWS = 2**20
@@ -51,18 +43,14 @@ ROWS_PER_BYTE = 64
 Rows that repeat each other take next to nothing once packed: a file of 7 kB can hold a hundred million of them. Readers
 of a table make arrays of its length. Telescope's own tables hold texts too, and none comes near the limit.
 """
-
 MAX_COLUMNS = 64
 BATCH_ROWS = 1024
 FEW_ROWS = 64
 LARGE_BYTES = 8 * 2**20
 """If a dictionary may hold values this large, batches are small: each row may repeat the largest."""
-
 T = TypeVar("T")
-
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """Others, which no trainer writes, take gigabytes of memory, or fail in ways of their own."""
-
 _END = struct.Struct("<4s4H2LH")
 _END_SIGNATURE = b"PK\x05\x06"
 _UNREADABLE = (
@@ -83,13 +71,13 @@ class Tables:
         """Read the directory of an archive. Raises `Unreadable`."""
         self.location = location
         self.state = state
-        """Of the file, just before its directory was read."""
+        """The state of the file just before its directory was read."""
         self.trouble: dict[str, str] = {}
         """Reasons for unreadable members."""
         self._held: dict[tuple[str, frozenset[str]], pa.Table | None] = {}
         self._rows = 0
-        self._unpacked_bytes: dict[str, int] = {}
-        """How many bytes of each member were unpacked at most, also where reading it failed."""
+        self.unpacked_bytes: dict[str, int] = {}
+        """The most bytes that were unpacked of each member, also if reading it failed."""
         self._lock = threading.Lock()
         self._derived: dict[str, Any] = {}
         self._deriving = threading.Lock()
@@ -123,9 +111,9 @@ class Tables:
         with self._lock:
             if key not in self._held:
                 limit = min(most, self._most_rows - self._rows)
-                found = self._read(name, without, None, limit) if self.has(name) else None
-                self._rows += found.num_rows if found is not None else 0
-                self._held[key] = found
+                table = self._read(name, without, None, limit) if self.has(name) else None
+                self._rows += table.num_rows if table is not None else 0
+                self._held[key] = table
             return self._held[key]
 
     def derived(self, name: str, make: Callable[[], T]) -> T:
@@ -133,8 +121,7 @@ class Tables:
         with self._deriving:
             if name not in self._derived:
                 self._derived[name] = make()
-            found: T = self._derived[name]
-            return found
+            return cast("T", self._derived[name])
 
     def columns(self, name: str, columns: frozenset[str], most: int = MAX_ROWS) -> pa.Table | None:
         """Some columns of a table, which are not cached."""
@@ -160,7 +147,7 @@ class Tables:
             info = archive.getinfo(member)
             if info.compress_type not in METHODS:
                 raise ValueError(f"packed by method {info.compress_type}, which is not read")
-            others = sum(size for name, size in self._unpacked_bytes.items() if name != member)
+            others = sum(size for name, size in self.unpacked_bytes.items() if name != member)
             limit = min(MAX_MEMBER_BYTES, max(FREE_BYTES, MAX_RATIO * info.compress_size), self._most_bytes - others)
             size = 0
             try:
@@ -170,7 +157,7 @@ class Tables:
                         raise ValueError(f"expands to more than {max(0, limit) >> 20} MiB, more than is read")
                     unpacked.write(data)
             finally:  # members may share their bytes
-                self._unpacked_bytes[member] = max(size, self._unpacked_bytes.get(member, 0))
+                self.unpacked_bytes[member] = max(size, self.unpacked_bytes.get(member, 0))
             unpacked.seek(0)
             yield unpacked
 
@@ -221,14 +208,20 @@ def _stored(file: pq.ParquetFile, without: frozenset[str], only: frozenset[str] 
     names = [
         field.name
         for field in file.schema_arrow
-        if _is_flat(field.type) and field.name not in without and (only is None or field.name in only)
+        if any(is_kind(field.type) for is_kind in _FLAT)
+        and field.name not in without
+        and (only is None or field.name in only)
     ]
     if len(names) > MAX_COLUMNS or len(set(names)) < len(names):
         raise ValueError(f"{len(names)} columns, or columns that share a name")
     metadata = file.metadata
     batches: list[pa.RecordBatch] = []
     batch_bytes = 0
-    iterator = _counted(file.iter_batches(batch_size=_batch_rows(metadata), columns=names, use_threads=False), most)
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    columns = [group.column(number) for group in groups for number in range(group.num_columns)]
+    largest = max((column.total_uncompressed_size for column in columns if column.has_dictionary_page), default=0)
+    rows = FEW_ROWS if largest > LARGE_BYTES else BATCH_ROWS  # as each row may repeat a large value of a dictionary
+    iterator = _counted(file.iter_batches(batch_size=rows, columns=names, use_threads=False), most)
     for batch in iterator:
         batches.append(batch)
         batch_bytes += batch.nbytes
@@ -272,28 +265,11 @@ def _on_disk(batches: list[pa.RecordBatch], rest: Iterator[pa.RecordBatch]) -> p
             os.unlink(path)
 
 
-def _batch_rows(metadata: pq.FileMetaData) -> int:
-    """Number of rows to decode at a time: few if a dictionary holds large values, which each row may repeat."""
-    largest = 0
-    for group in range(metadata.num_row_groups):
-        row_group = metadata.row_group(group)
-        for number in range(row_group.num_columns):
-            column = row_group.column(number)
-            if column.has_dictionary_page:
-                largest = max(largest, column.total_uncompressed_size)
-    return FEW_ROWS if largest > LARGE_BYTES else BATCH_ROWS
-
-
-def _is_flat(kind: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_integer(kind)
-        or pa.types.is_floating(kind)
-        or pa.types.is_boolean(kind)
-        or pa.types.is_string(kind)
-        or pa.types.is_large_string(kind)
-        or pa.types.is_binary(kind)
-        or pa.types.is_large_binary(kind)
-    )
+_FLAT = (
+    pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_string, pa.types.is_large_string,
+    pa.types.is_binary, pa.types.is_large_binary,
+)  # fmt: skip
+"""The types of columns that are read."""
 
 
 def integers(table: pa.Table, name: str, missing: int) -> np.ndarray:
@@ -308,14 +284,14 @@ def integers(table: pa.Table, name: str, missing: int) -> np.ndarray:
 def taken(table: pa.Table, rows: np.ndarray, without: frozenset[str] = frozenset()) -> list[dict[str, object]]:
     """Some rows of a table, ascending, as Python values."""
     names = [name for name in table.column_names if name not in without]
-    found: list[dict[str, object]] = []
+    values: list[dict[str, object]] = []
     start = 0
     for batch in table.select(names).to_batches():
         low, high = np.searchsorted(rows, (start, start + batch.num_rows))
         if low < high:
-            found += _as_python(batch.take(pa.array(rows[low:high] - start)))
+            values += _as_python(batch.take(pa.array(rows[low:high] - start)))
         start += batch.num_rows
-    return found
+    return values
 
 
 def _as_python(batch: pa.RecordBatch) -> list[dict[str, object]]:
@@ -323,39 +299,28 @@ def _as_python(batch: pa.RecordBatch) -> list[dict[str, object]]:
     try:
         rows: list[dict[str, object]] = batch.to_pylist()
     except UnicodeDecodeError:
-        kinds = [pa.large_binary() if _is_text(field.type) else field.type for field in batch.schema]
+        texts = {f.name for f in batch.schema if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)}
+        kinds = [pa.large_binary() if field.name in texts else field.type for field in batch.schema]
         columns = [column.cast(kind) for column, kind in zip(batch.columns, kinds, strict=True)]
         rows = pa.RecordBatch.from_arrays(columns, names=batch.schema.names).to_pylist()
-        text_names = [field.name for field in batch.schema if _is_text(field.type)]
         for row in rows:
-            for name in text_names:
+            for name in texts:
                 if isinstance(value := row[name], bytes):
                     row[name] = value.decode("utf-8", errors="replace")
     return rows
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 MAX_MEMBERS_DIRECTORY_BYTES = 64 * 2**20
 MAX_UNPACKED_BYTES = 256 * 2**20
 FREE_UNPACKED_BYTES = 64 * 2**20
 """All members that are read of one archive may take this much, or `MAX_RATIO` times its size."""
-
 STORED, DEFLATED, ZSTD = 0, 8, 93
 _HEADER = struct.Struct("<4s22xHH")
 _SIGNATURE = b"PK\x03\x04"
 _BLOCK_BYTES = 2**18
 _NOT_UNPACKED = (
-    zipfile.BadZipFile,
-    zlib.error,
-    zstd.ZstdError,
-    EOFError,
-    ValueError,
-    struct.error,
-    NotImplementedError,
-)
+    zipfile.BadZipFile, zlib.error, ZstdError, EOFError, ValueError, struct.error, NotImplementedError,
+)  # fmt: skip
 
 
 class Members:
@@ -401,16 +366,16 @@ class Members:
         if signature != _SIGNATURE:
             raise ValueError("no member where the directory says")
         self._file.seek(name_bytes + extra_bytes, 1)
-        began, found, count = self._file.tell(), [], 0
+        began, pieces, count = self._file.tell(), [], 0
         try:
             for piece in _pieces(self._file, info.compress_type, info.compress_size):
                 count += len(piece)
                 if count > limit:
                     raise Unusable(f"it expands to more than {limit >> 20} MiB: not read")
-                found.append(piece)
+                pieces.append(piece)
         finally:  # what cannot be unpacked takes time as well, and members may share their bytes
             self._left -= max(count, self._file.tell() - began)
-        return b"".join(found)
+        return b"".join(pieces)
 
 
 @while_unchanged(4)
@@ -430,25 +395,14 @@ def _pieces(file: BinaryIO, method: int, size: int) -> Iterator[bytes]:
     blocks = iter(lambda: file.read(min(_BLOCK_BYTES, max(0, stop - file.tell()))), b"")
     if method == STORED:
         yield from blocks
-    elif method == DEFLATED:
-        yield from _inflated(blocks)
-    else:
-        yield from _of_frames(blocks)
-
-
-def _inflated(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    codec = zlib.decompressobj(-zlib.MAX_WBITS)
+        return
+    is_zstd = method == ZSTD
+    codec: Any = zstd_decompressor() if is_zstd else zlib.decompressobj(-zlib.MAX_WBITS)
     for block in blocks:
-        while block and not codec.eof:
-            yield codec.decompress(block, _BLOCK_BYTES)
-            block = codec.unconsumed_tail  # noqa: PLW2901
-
-
-def _of_frames(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """Unpack zstd, one frame after another."""
-    codec = zstd_decompressor()
-    for block in blocks:
-        while block or not (codec.eof or codec.needs_input):
+        while is_zstd and (block or not (codec.eof or codec.needs_input)):  # one frame after another
             codec = zstd_decompressor() if codec.eof else codec
             yield codec.decompress(block, _BLOCK_BYTES)
             block = codec.unused_data if codec.eof else b""  # noqa: PLW2901
+        while not is_zstd and block and not codec.eof:
+            yield codec.decompress(block, _BLOCK_BYTES)
+            block = codec.unconsumed_tail  # noqa: PLW2901

@@ -1,1 +1,1 @@
-"""What experiment trackers keep on disk: TensorBoard, Weights & Biases, SwanLab, trackio and MLflow."""
+"""Readers of the files of trackers: TensorBoard, Weights & Biases, SwanLab, trackio and MLflow."""

@@ -1,70 +1,68 @@
-"""Databases of SQLite that a trainer may be writing, read where they are: nothing is written or locked beside them.
+"""Databases of SQLite that a trainer may be writing, read where they are; and the runs of trackio and MLflow in them.
 
-The `sqlite3` of Python can only leave files there (read-only, it makes `-wal` and `-shm`) or miss rows (`immutable=1`
-reads no `-wal`). So SQLite reads through a file system of ours (apsw): pages of the database come from its file, those
-of the `-wal` from a copy of that, which is small, and there are no other files. While a `-journal` says that a
-transaction is not finished, the database holds pages that may yet be undone, so it is not read.
+Nothing is written or locked beside a database. The `sqlite3` of Python can only leave files there (read-only, it makes
+`-wal` and `-shm`) or miss rows (`immutable=1` reads no `-wal`). SQLite reads through a file system of its own (apsw):
+pages of the database come from its file, those of the `-wal` from a copy of that, which is small, and there are no
+other files. While a `-journal` says that a transaction is not finished, the database holds pages that may yet be
+undone, so it is not read.
 """
 
 import contextlib
+import math
 import os
 import struct
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from tempfile import TemporaryFile
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import apsw
+from msgspec.structs import replace
 
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.files import while_unchanged
+from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, flat, parsed, seconds_of
 from rolloupe.lru import Lru
 from rolloupe.model import Location
 from rolloupe.storage import file_state, open_file, path_state, stamp_of_state
 
 MAGIC = b"SQLite format 3\0"
-
 MAX_WAL_BYTES = 2**30
-"""Of a `-wal`; writers move its rows into the database from 4 MB on."""
-
+"""The largest `-wal` that is read; writers move its rows into the database from 4 MB on."""
 TRIES = 3
-"""How often a database is read that changes meanwhile."""
-
+"""Attempts to read a database that changes meanwhile."""
 WAIT_S = 0.02
-"""How long to wait for the end of a transaction, which most often takes less."""
-
+"""Seconds to wait for the end of a transaction, which most often takes less."""
 READING_S = 120
 """The most time of a processor that a reading takes."""
-
 MAX_VALUE_BYTES = 64 * 2**20
-"""Of one text or one row."""
-
+"""The largest text or row."""
 MAX_PAGE_BYTES = 2**16
-
 ENDINGS = (".db", ".sqlite", ".sqlite3")
 SIDE_FILES = ("-wal", "-journal")
-"""What SQLite appends to the name of a database for the files that it keeps beside it."""
-
-_JOURNAL_MAGIC = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"
+"""The endings of the files that SQLite keeps beside a database."""
+JOURNAL_MAGIC = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"
 _WAL_MAGIC = (0x377F0682, 0x377F0683)
 _WAL_HEADER = struct.Struct(">L4xL4x8s8x")
-"""Of a `-wal`: its magic, the size of its pages and its salt, which each frame repeats."""
-
+"""The header of a `-wal`: its magic, the size of its pages and its salt, which each frame repeats."""
 _FRAME_BYTES = 24
 """The header of a frame."""
-
-_STEPS_BETWEEN_LOOKS = 10_000
+STEPS_BETWEEN_LOOKS = 10_000
 _MAIN, _LOG = "database", "database-wal"
 _IS_LOGGED = 18
 """The offset of the byte that is 2 if a database has a `-wal`."""
-
 T = TypeVar("T")
-
 _reasons: Lru[str, tuple[str, tuple[int, ...]]] = Lru(entries=1000)
 """Why databases could not be read last, each with its stamp of then."""
 
 
 class BadDatabase(Exception):
     """Raised for a database that cannot be read; its text is the reason."""
+
+
+UNREADABLE = (BadDatabase, OSError)
+"""Exceptions that reading a database may raise."""
 
 
 def is_database(location: Location) -> bool:
@@ -87,12 +85,12 @@ def side_file(location: Location, ending: str) -> Location:
 
 def states_of(location: Location) -> tuple[int, ...]:
     """Return what changes with a row of a database, also in the files beside it."""
-    found = [*stamp_of_state(path_state(location.path))]
+    states = [*stamp_of_state(path_state(location.path))]
     for ending in SIDE_FILES:
         with contextlib.suppress(OSError):
             beside = path_state(side_file(location, ending).path)
-            found += [beside.st_size, beside.st_mtime_ns]
-    return tuple(found)
+            states += [beside.st_size, beside.st_mtime_ns]
+    return tuple(states)
 
 
 def read_database(location: Location, read: Callable[[apsw.Connection], T], seconds: float = READING_S) -> T:
@@ -120,13 +118,15 @@ def _at_one_moment(location: Location, read: Callable[[apsw.Connection], T], sec
     try:
         for _ in range(TRIES):
             before = _stamp(location)
-            is_unfinished = _is_unfinished(location)
+            is_unfinished = False
+            with contextlib.suppress(FileNotFoundError), open_file(side_file(location, "-journal")) as journal:
+                is_unfinished = journal.read(len(JOURNAL_MAGIC)) == JOURNAL_MAGIC
             if is_unfinished:
                 time.sleep(WAIT_S)
                 continue
-            found = _read(location, read, seconds)
+            result = _read(location, read, seconds)
             if _stamp(location) == before:
-                return found
+                return result
     except apsw.InterruptError:
         raise BadDatabase(f"{name} cannot be read: it takes more than {seconds:g} seconds") from None
     except (apsw.Error, OSError, ValueError) as error:
@@ -139,16 +139,8 @@ def _at_one_moment(location: Location, read: Callable[[apsw.Connection], T], sec
     raise BadDatabase(f"{name} cannot be read: it changes all the time. Next: look again later")
 
 
-def _is_unfinished(location: Location) -> bool:
-    try:
-        with open_file(side_file(location, "-journal")) as journal:
-            return journal.read(len(_JOURNAL_MAGIC)) == _JOURNAL_MAGIC
-    except FileNotFoundError:
-        return False
-
-
 def _stamp(location: Location) -> tuple[int, int, int]:
-    """What changes when rows are moved into a database from its `-wal`, or written into one without it."""
+    """Return the state that changes when rows are moved into a database from its `-wal`, or written without one."""
     return stamp_of_state(file_state(location))
 
 
@@ -156,7 +148,7 @@ def _read(location: Location, read: Callable[[apsw.Connection], T], seconds: flo
     with open_file(location) as main:
         files = {_MAIN: main}
         if main.read(_IS_LOGGED + 1)[_IS_LOGGED:] == b"\2":
-            files[_LOG] = _copied(side_file(location, "-wal"))
+            files[_LOG] = copied_log(side_file(location, "-wal"))
         system = _FileSystem(files)
         try:
             with closing(apsw.Connection(_MAIN, flags=apsw.SQLITE_OPEN_READONLY, vfs=system.name)) as database:
@@ -166,37 +158,31 @@ def _read(location: Location, read: Callable[[apsw.Connection], T], seconds: flo
                 database.execute("PRAGMA temp_store = MEMORY")  # as there are no other files
                 database.limit(apsw.SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)
                 stop = time.thread_time() + seconds
-                database.set_progress_handler(lambda: time.thread_time() > stop, _STEPS_BETWEEN_LOOKS)
+                database.set_progress_handler(lambda: time.thread_time() > stop, STEPS_BETWEEN_LOOKS)
                 return read(database)
         finally:
             system.close()
 
 
-def _copied(location: Location) -> BinaryIO:
-    """Copy the part of a `-wal` that SQLite reads; the copy of none is empty. Rows written meanwhile may be missing."""
+def copied_log(location: Location) -> BinaryIO:
+    """Copy the part of a `-wal` that SQLite reads; the copy of none is empty. Rows written meanwhile may be missing.
+
+    These are its header, and its frames up to the first of an earlier use of the file: that has another salt.
+    """
     copy = TemporaryFile(prefix="rolloupe-")  # noqa: SIM115 - closed with the file system
-    try:
-        with open_file(location) as source:
-            if file_state(location).st_size > MAX_WAL_BYTES:
-                raise BadDatabase(f"{os.path.basename(location.path)} has more than {MAX_WAL_BYTES >> 30} GiB")
-            for block in _frames(source):
-                copy.write(block)
-    except FileNotFoundError:
-        pass
+    with contextlib.suppress(FileNotFoundError), open_file(location) as source:
+        if file_state(location).st_size > MAX_WAL_BYTES:
+            raise BadDatabase(f"{os.path.basename(location.path)} has more than {MAX_WAL_BYTES >> 30} GiB")
+        header = source.read(_WAL_HEADER.size)
+        if len(header) < _WAL_HEADER.size:
+            return copy
+        magic, page_bytes, salt = _WAL_HEADER.unpack(header)
+        if magic not in _WAL_MAGIC or page_bytes > MAX_PAGE_BYTES:
+            return copy
+        copy.write(header)
+        while (frame := source.read(_FRAME_BYTES + page_bytes)) and frame[8 : 8 + len(salt)] == salt:
+            copy.write(frame)
     return copy
-
-
-def _frames(source: BinaryIO) -> Iterator[bytes]:
-    """The header of a `-wal`, and its frames up to the first of an earlier use of the file: that has another salt."""
-    header = source.read(_WAL_HEADER.size)
-    if len(header) < _WAL_HEADER.size:
-        return
-    magic, page_bytes, salt = _WAL_HEADER.unpack(header)
-    if magic not in _WAL_MAGIC or page_bytes > MAX_PAGE_BYTES:
-        return
-    yield header
-    while (frame := source.read(_FRAME_BYTES + page_bytes)) and frame[8 : 8 + len(salt)] == salt:
-        yield frame
 
 
 class _FileSystem(apsw.VFS):
@@ -228,13 +214,13 @@ class _FileSystem(apsw.VFS):
 
 
 class _File:
-    """A file of the file system, as apsw calls it: what is not written needs no locks and no synchronisation."""
+    """A file of the file system, as apsw calls it. It is never written, so it needs no locks and no synchronisation."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self.xSync = self.xLock = self.xUnlock = self.xClose = _done
-        self.xFileControl = self.xCheckReservedLock = _no
-        self.xSectorSize = self.xDeviceCharacteristics = _zero
+        self.xSync = self.xLock = self.xUnlock = self.xClose = lambda *_: None
+        self.xFileControl = self.xCheckReservedLock = lambda *_: False
+        self.xSectorSize = self.xDeviceCharacteristics = lambda *_: 0
 
     def xRead(self, amount: int, offset: int) -> bytes:  # noqa: N802
         self._file.seek(offset)
@@ -250,29 +236,14 @@ class _File:
         raise apsw.ReadOnlyError("nothing is written")
 
 
-def _done(*_: object) -> None:
-    pass
-
-
-def _no(*_: object) -> bool:
-    return False
-
-
-def _zero(*_: object) -> int:
-    return 0
-
-
 MAX_ROW_BYTES = 32 * 2**20
-"""Of the texts of a row: parsed and indexed, they take about twelve times as much memory."""
-
+"""The largest size of the texts of a row: parsed and indexed, they take about twelve times as much memory."""
 OF_TRAINERS = ("traces", "metrics", "configs", "spans", "trace_tags", "trace_info", "rollouts", "trajectories", "runs")
 """The tables of trackio, MLflow and tviz."""
-
 VIEWS = (
     "a database in which a view takes the place of a table: {}. A view may compute without end, so only tables are "
     "read. Next: copy the view into a table of its name"
 )
-
 TOO_LARGE = "too large"
 """The key for why a row is not read, which then lacks some values."""
 
@@ -297,8 +268,8 @@ def why_too_large(size_bytes: int) -> str | None:
 def stored_columns(database: apsw.Connection, table: str) -> set[str]:
     """Return the columns that a table stores; of a view, which may compute without end, none."""
     stored = (
-        "SELECT info.name FROM sqlite_schema AS one, pragma_table_info(one.name) AS info "
-        "WHERE one.type = 'table' AND one.rootpage > 0 AND one.name = ?"
+        "SELECT info.name FROM sqlite_schema AS stored, pragma_table_info(stored.name) AS info "
+        "WHERE stored.type = 'table' AND stored.rootpage > 0 AND stored.name = ?"
     )
     return {str(row[0]) for row in database.execute(stored, (table,))}
 
@@ -313,8 +284,8 @@ def why_no_rows(location: Location) -> str:
 def about_views(database: apsw.Connection) -> str:
     """Say that tables of trainers are views in a database, empty if none is."""
     views = database.execute("SELECT name FROM sqlite_schema WHERE type = 'view' ORDER BY name")
-    found = [f"`{name}`" for (name,) in views if name in OF_TRAINERS]
-    return VIEWS.format(", ".join(found)) if found else ""
+    names = ", ".join(f"`{name}`" for (name,) in views if name in OF_TRAINERS)
+    return VIEWS.format(names) if names else ""
 
 
 def table_rows(
@@ -328,9 +299,180 @@ def table_rows(
     names = [name.rpartition(".")[2] for name in columns]
     taken = ", ".join(f"iif(typeof({name}) IN ('text', 'blob'), {bounded(name)}, {name})" for name in columns)
     for size_bytes, *row in database.execute(f"SELECT {size_of(columns)}, {taken} {rest}", values):
-        found = {
-            name: value.decode(encoding, "replace") if isinstance(value, bytes) else value
-            for name, value in zip(names, row, strict=True)
-        }
+        texts = [value.decode(encoding, "replace") if isinstance(value, bytes) else value for value in row]
+        values_by_name = dict(zip(names, texts, strict=True))
         reason = why_too_large(size_bytes)
-        yield found | {TOO_LARGE: reason} if reason else found
+        yield values_by_name | {TOO_LARGE: reason} if reason else values_by_name
+
+
+# Runs of trackio and MLflow, with their metrics and configurations.
+#
+# Sources: trackio 0.43.0, whose projects are a database each, `{project}.db`, and MLflow 3.17
+# (`mlflow/store/tracking/dbmodels/models.py`). For values that JSON lacks, trackio has texts such as `"NaN"`, MLflow a
+# column. A metric of trackio may be an object, such as a table, which is no number. Older databases of trackio have no
+# `run_id`: there a run is its name.
+
+MOST_ROWS = 5_000_000
+MOST_RUNS = 10_000
+LISTING_S = 10
+"""The most time of a processor that listing the runs takes."""
+_USED = {"run_name", "step", "timestamp", "metrics"}
+
+
+class ProjectRun(NamedTuple):
+    """A run of a project that has metrics."""
+
+    id: str
+    name: str
+
+
+def _runs_of_project(database: apsw.Connection) -> list[ProjectRun]:
+    metrics = stored_columns(database, "metrics")
+    if not {*metrics} >= _USED:
+        return []
+    texts = DatabaseTexts(database)
+    key = "run_id" if "run_id" in metrics else "run_name"
+    table = "configs" if key in stored_columns(database, "configs") else "metrics"
+    logged = f"SELECT 1 FROM metrics AS row WHERE row.{key} = run.{key} AND octet_length(row.metrics) > 2"  # noqa: S608 - names of ours
+    runs = f"SELECT DISTINCT CAST({key} AS BLOB), CAST(run_name AS BLOB) FROM {table} AS run WHERE EXISTS ({logged})"  # noqa: S608 - the same
+    rows = database.execute(f"{runs} ORDER BY rowid LIMIT {MOST_RUNS}")
+    return [ProjectRun(texts.name(run_id), texts.name(name)) for run_id, name in rows]
+
+
+def read_trackio(location: Location) -> dict[str, LoggedRun]:
+    """Read the metrics of every run of a project, by its id, in the order of its rows. Raises `BadDatabase`."""
+    return read_database(location, _runs_of_trackio)
+
+
+def _runs_of_trackio(database: apsw.Connection) -> dict[str, LoggedRun]:
+    runs: dict[str, LoggedRun] = {}
+    columns, texts = stored_columns(database, "metrics"), DatabaseTexts(database)
+    if not {*columns} >= _USED:
+        raise ValueError("it is no database of trackio")
+    key = "run_id" if "run_id" in columns else "run_name"
+    taken = ", ".join(bounded(name) for name in (key, "run_name", "timestamp", "metrics"))
+    damage = about_views(database)
+    rows = database.execute(
+        f"SELECT {taken}, iif(typeof(step) = 'integer', step, NULL) FROM metrics ORDER BY rowid LIMIT {MOST_ROWS + 1}"  # noqa: S608 - names of ours
+    )
+    for number, (run_id, name, timestamp, metrics, step) in enumerate(rows):
+        if number == MOST_ROWS:
+            damage = f"only the first {MOST_ROWS:,} rows of its database are read"
+            break
+        values: dict[str, float] = {}
+        for metric, value in fields.as_dict(parsed(metrics or b"")).items():
+            if not (isinstance(value, dict) and "_type" in value):  # a table, a histogram, a picture
+                values.update(flat(value, metric))
+        row = LoggedRow(step, values, seconds_of(texts.of(timestamp)))
+        own_id = texts.name(run_id)
+        run = runs.setdefault(own_id, LoggedRun(texts.name(name), [], {}, own_id))
+        if values:
+            run.rows.append(row)
+    for own_id, config in _configs(database):
+        if own_id in runs:
+            runs[own_id].config.update(config)
+    return {own_id: replace(run, damage=damage) for own_id, run in runs.items()}
+
+
+def _configs(database: apsw.Connection) -> Iterator[tuple[str, dict[str, Any]]]:
+    columns, texts = stored_columns(database, "configs"), DatabaseTexts(database)
+    key = "run_id" if "run_id" in columns else "run_name"
+    if {key, "config"} <= {*columns}:
+        configs = f"SELECT CAST({key} AS BLOB), {bounded('config')} FROM configs LIMIT {MOST_RUNS}"  # noqa: S608 - names of ours
+        for run_id, config in database.execute(configs):
+            if isinstance(settings := parsed(config or b""), dict):
+                yield texts.name(run_id), {name: value for name, value in settings.items() if not name.startswith("_")}
+
+
+class DatabaseTexts:
+    """Texts of a database as its bytes: SQLite fails for all rows where one is not in its encoding."""
+
+    def __init__(self, database: apsw.Connection) -> None:
+        self._encoding = str(database.pragma("encoding"))
+
+    def of(self, value: bytes | None) -> str:
+        """A text."""
+        return str(value) if value is None else value.decode(self._encoding, "replace")
+
+    def name(self, value: bytes | None) -> str:
+        """A name; a long one becomes its hash."""
+        return fields.name(self.of(value)) or ""
+
+
+NEEDED = {
+    "runs": {"run_uuid", "name", "lifecycle_stage", "experiment_id"},
+    "metrics": {"run_uuid", "key", "value", "step", "timestamp", "is_nan"},
+    "params": {"run_uuid", "key", "value"},
+}
+
+
+def runs_with_metrics(database: apsw.Connection) -> list[dict[str, Any]] | None:
+    """Return the rows of such runs; None of another database."""
+    if any(not needed <= stored_columns(database, table) for table, needed in NEEDED.items()):
+        return None
+    has_metrics = "EXISTS (SELECT 1 FROM metrics WHERE metrics.run_uuid = runs.run_uuid)"
+    wanted = f"FROM runs WHERE lifecycle_stage = 'active' AND {has_metrics} ORDER BY start_time LIMIT {MOST_RUNS}"
+    return [*table_rows(database, ("run_uuid", "name", "experiment_id"), wanted)]
+
+
+def _logged_runs(database: apsw.Connection) -> list[ProjectRun] | None:
+    rows = runs_with_metrics(database)
+    if rows is None:
+        return None
+    return [ProjectRun(str(row["run_uuid"]), fields.name(row["name"]) or str(row["run_uuid"])) for row in rows]
+
+
+def read_mlflow(location: Location) -> list[LoggedRun]:
+    """Read the metrics and parameters of every run with metrics. Raises `BadDatabase`."""
+    return read_database(location, _runs_of_mlflow)
+
+
+def _runs_of_mlflow(database: apsw.Connection) -> list[LoggedRun]:
+    runs = {run.id: LoggedRun(run.name, [], {}, run.id) for run in _logged_runs(database) or ()}
+    damage = about_views(database)
+    columns = ("run_uuid", "key", "value", "step", "timestamp", "is_nan")
+    for number, row in enumerate(table_rows(database, columns, f"FROM metrics ORDER BY rowid LIMIT {MOST_ROWS + 1}")):
+        if number == MOST_ROWS:
+            damage = f"only the first {MOST_ROWS:,} rows of its database are read"
+        elif run := runs.get(str(row["run_uuid"])):
+            new, last = logged_row(row), run.rows[-1] if run.rows else None
+            is_of_call = last is not None and (last.step, last.time_s) == (new.step, new.time_s)
+            if last is not None and is_of_call and not last.values.keys() & new.values.keys():
+                last.values.update(new.values)
+            else:
+                run.rows.append(new)
+    for row in table_rows(database, ("run_uuid", "key", "value"), "FROM params"):
+        if run := runs.get(str(row["run_uuid"])):
+            run.config[str(row["key"])] = row["value"]
+    return [replace(run, damage=damage) for run in runs.values()]
+
+
+def logged_row(row: dict[str, Any]) -> LoggedRow:
+    """Return a row of the table `metrics`, which has one number."""
+    value = math.nan if row["is_nan"] else fields.number(row["value"])
+    time_ms = fields.number(row["timestamp"])
+    values = {} if value is None else {str(row["key"]): value}
+    return LoggedRow(fields.integer(row["step"]), values, None if time_ms is None else time_ms / 1000)
+
+
+def project_runs(location: Location) -> list[ProjectRun]:
+    """List the runs with metrics of a database of trackio or MLflow; none of another file."""
+    return _kind_and_runs(location)[1]
+
+
+def database_kind(location: Location) -> str:
+    """Return whose database a file is; that of trackio may have no runs yet."""
+    return _kind_and_runs(location)[0]
+
+
+@while_unchanged(512, states_of, errors=UNREADABLE, otherwise=("trackio", []))
+def _kind_and_runs(location: Location) -> tuple[str, list[ProjectRun]]:
+    if (logged := read_database(location, _logged_runs, LISTING_S)) is not None:
+        return "MLflow", logged
+    return "trackio", read_database(location, _runs_of_project, LISTING_S)
+
+
+@while_unchanged(512, states_of, errors=UNREADABLE, otherwise={})
+def database_configs(location: Location) -> dict[str, dict[str, Any]]:
+    """Return the configurations of the runs of a database of trackio, by their ids; none of another file."""
+    return read_database(location, lambda database: dict(_configs(database)), LISTING_S)

@@ -6,24 +6,22 @@ checksum does not fit, or a record that is no message, ends the reading of its f
 """
 
 import contextlib
-import os
 import re
 import struct
 import threading
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from operator import attrgetter
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, ReadSoFar, parsed
+from rolloupe.formats.reading.trackers.curves import Log, LoggedRow, LoggedRun, parsed
 from rolloupe.lru import Lru
 from rolloupe.model import Location
-from rolloupe.protobuf import BadMessage, fields
+from rolloupe.protobuf import BadMessage, fields, signed, varint
 from rolloupe.storage import file_state, open_file
 
 HEAD = struct.Struct("<QI")
@@ -31,13 +29,11 @@ HEAD = struct.Struct("<QI")
 LENGTH_BYTES = 8
 CHECKSUM = struct.Struct("<I")
 MAX_RECORD_BYTES = 64 * 2**20
-MOST_FIELDS = 1_000_000
-
-WALL_TIME, STEP, FILE_VERSION, SUMMARY = 1, 2, 3, 5
+WALL_TIME, STEP, SUMMARY = 1, 2, 5
 """Fields of an event."""
 SUMMARY_VALUE = 1
-TAG, SIMPLE_VALUE, TENSOR, METADATA = 1, 2, 8, 9
-"""Fields of a value; its metadata have a plugin (1) with a name (1)."""
+TAG, SIMPLE_VALUE, TENSOR = 1, 2, 8
+"""Fields of a value."""
 CONTENT, FLOATS, DOUBLES, STRINGS = 4, 5, 6, 8
 """Fields of a tensor."""
 _PLAIN = re.compile(
@@ -45,15 +41,13 @@ _PLAIN = re.compile(
     re.DOTALL,
 )
 """An event with one scalar of a short tag, as most are: its time, step, sizes, the size of its tag, tag and number."""
-
 _NUMBERS = struct.Struct("<df")
-
 HPARAMS = "_hparams_/"
 TEXT_SUMMARY = "/text_summary"
 ARGS = "args"
 """The tag of the settings that trainers of Hugging Face models write before anything else, as JSON."""
 ARGS_BYTES = 64 * 2**10
-"""Where they end at most."""
+"""The most bytes of a file up to their end."""
 
 
 class TaggedValue(NamedTuple):
@@ -80,61 +74,24 @@ def events(data: bytes) -> Iterator[TaggedValue]:
         yield from values or ()
 
 
-def read_tensorboard(files: Iterable[tuple[str, bytes]]) -> LoggedRun:
-    """Read the scalars of a run from its event files, given by name and content.
-
-    Where steps repeat, as after a restart, the value that was written last wins.
-    """
-    scalars = _Scalars()
-    for name, data in files:
-        scalars.take(name, data)
-    scalars.merge()
-    return scalars.run()
-
-
-class EventFiles:
-    """The event files of a run, which are read on where they grow."""
-
-    def __init__(self) -> None:
-        self._begin()
-
-    def read(self, locations: Sequence[Location]) -> list[LoggedRun]:
-        """Read what was written since. Raises OSError."""
-        if not self._read_on(locations):
-            self._begin()
-            self._read_on(locations)
-        return [self._scalars.run()]
-
-    def _begin(self) -> None:
-        self._scalars = _Scalars()
-        self._files: dict[str, ReadSoFar] = {}
-
-    def _read_on(self, locations: Sequence[Location]) -> bool:
-        """Return False if all has to be read again."""
-        if not {location.path for location in locations} >= self._files.keys():
-            return False
-        for location in locations:
-            take = partial(self._scalars.take, os.path.basename(location.path))
-            if not self._files.setdefault(location.path, ReadSoFar()).read_on(location, take):
-                return False
-        return self._scalars.merge()
-
-
 def read_beginning(head: bytes) -> LoggedRun:
     """Read the settings and the first scalars of an event file; neither where no trainer wrote settings."""
     config: dict[str, Any] = {}
     rows: dict[int, LoggedRow] = {}
     with contextlib.suppress(BadMessage):
         for value in events(head) if (ARGS + TEXT_SUMMARY).encode() in head else ():
-            if value.tag == ARGS and value.texts and isinstance(found := parsed(value.texts[0]), dict):
-                config |= found
+            if value.tag == ARGS and value.texts and isinstance(settings := parsed(value.texts[0]), dict):
+                config |= settings
             elif value.number is not None:
                 rows.setdefault(value.step, LoggedRow(value.step, {}, value.time_s)).values[value.tag] = value.number
     return LoggedRun("", [*rows.values()], config)
 
 
-class _Scalars:
-    """The scalars of event files by step. Dicts that `run` gave away never change."""
+class EventLog(Log):
+    """The scalars of event files by step. Dicts that `run` gave away never change.
+
+    Where steps repeat, as after a restart, the value that was written last wins.
+    """
 
     def __init__(self) -> None:
         self._config: dict[str, Any] = {}
@@ -147,7 +104,7 @@ class _Scalars:
         self._left_out: Counter[str] = Counter()
 
     def take(self, name: str, data: bytes) -> int:
-        """Take the whole records at the beginning of `data`, which follows what was taken of that file."""
+        """See `Log`."""
         if name in self._damage:
             return len(data)
         if name not in self._taken:
@@ -168,11 +125,7 @@ class _Scalars:
         return done
 
     def merge(self) -> bool:
-        """Place what was taken since: of two values of a tag and a step, the one written last wins.
-
-        Returns False where only all values together tell: a file brings an old value of a step that another went on
-        with.
-        """
+        """See `Log`: a file may bring an old value of a step that another went on with."""
         fresh, self._fresh = sorted(self._fresh, key=attrgetter("time_s")), []
         is_first = not self._by_step
         own: set[int] = set()
@@ -188,12 +141,10 @@ class _Scalars:
         return True
 
     def run(self) -> LoggedRun:
-        """The run so far."""
+        """See `Log`."""
         rows = [LoggedRow(step, self._by_step[step], self._times[step]) for step in sorted(self._by_step)]
-        notes = [
-            f"{name}: records left out because their checksums do not fit: {count:,}"
-            for name, count in self._left_out.items()
-        ]
+        lost = "records left out because their checksums do not fit"
+        notes = [f"{name}: {lost}: {count:,}" for name, count in self._left_out.items()]
         return LoggedRun("", rows, dict(self._config), damage="; ".join([*self._damage.values(), *notes]))
 
 
@@ -233,28 +184,22 @@ def _values(event: bytes) -> Iterable[TaggedValue]:
     if plain is not None:
         time, step, sizes, size, tag, number = plain.groups()
         if len(tag) == size[0] and sizes == bytes((len(tag) + 9, 0x0A, len(tag) + 7)):
-            return (TaggedValue(tag.decode("utf-8", "replace"), _step(step), *_NUMBERS.unpack(time + number)),)
+            own = signed(varint(step, 0)[0]) if step else 0
+            return (TaggedValue(tag.decode("utf-8", "replace"), own, *_NUMBERS.unpack(time + number)),)
     return _event(event)
-
-
-def _step(varint: bytes | None) -> int:
-    if varint is None or len(varint) == 1:
-        return varint[0] if varint else 0
-    found = sum((byte & 0x7F) << 7 * place for place, byte in enumerate(varint or b""))
-    return found - 2**64 if found >= 2**63 else found
 
 
 def _event(message: bytes) -> Iterator[TaggedValue]:
     time_s, step, summaries = 0.0, 0, []
-    for field, value in fields(message, MOST_FIELDS):
+    for field, value in fields(message):
         if field == WALL_TIME and isinstance(value, bytes) and len(value) == 8:
             (time_s,) = struct.unpack("<d", value)
         elif field == STEP and isinstance(value, int):
-            step = value - 2**64 if value >= 2**63 else value
+            step = signed(value)
         elif field == SUMMARY and isinstance(value, bytes):
             summaries.append(value)
     for summary in summaries:
-        for field, value in fields(summary, MOST_FIELDS):
+        for field, value in fields(summary):
             if field == SUMMARY_VALUE and isinstance(value, bytes):
                 yield from _value(value, step, time_s)
 
@@ -263,7 +208,7 @@ def _value(message: bytes, step: int, time_s: float) -> Iterator[TaggedValue]:
     tag = ""
     number: float | None = None
     texts: tuple[str, ...] = ()
-    for field, value in fields(message, MOST_FIELDS):
+    for field, value in fields(message):
         if field == TAG and isinstance(value, bytes):
             tag = value.decode("utf-8", "replace")
         elif field == SIMPLE_VALUE and isinstance(value, bytes) and len(value) == 4:
@@ -278,7 +223,7 @@ def _tensor(message: bytes) -> tuple[float | None, tuple[str, ...]]:
     """Return the number of a tensor that has one alone, and its texts."""
     numbers: list[float] = []
     texts = []
-    for field, value in fields(message, MOST_FIELDS):
+    for field, value in fields(message):
         if not isinstance(value, bytes):
             continue
         if field == STRINGS:
@@ -295,7 +240,6 @@ def _tensor(message: bytes) -> tuple[float | None, tuple[str, ...]]:
 # together, and the sums of neighbours joined: the sum before moves on by the zeros that the other has in its place.
 
 Sums = NDArray[np.uint32]
-
 POLYNOMIAL = 0x82F63B78
 """Castagnoli's, with its bits reversed."""
 MASK = 0xA282EAD8
@@ -303,17 +247,21 @@ ROW_BYTES = 64
 START = bytes.fromhex("54641f64")
 """A sum starts from all ones, which is what these bytes make of zero."""
 CELLS = 2**20
-"""How many bytes are summed together."""
+"""Bytes that are summed together."""
 
 
-def _table() -> Sums:
-    sums: Sums = np.arange(256, dtype=np.uint32)
+def _tables() -> tuple[Sums, Sums]:
+    """Return the sums of single bytes, and the sums that a row of zeros makes of each value of each byte of a sum."""
+    table: Sums = np.arange(256, dtype=np.uint32)
     for _ in range(8):
-        sums = (sums >> np.uint32(1)) ^ np.uint32(POLYNOMIAL) * (sums & np.uint32(1))
-    return sums
+        table = (table >> np.uint32(1)) ^ np.uint32(POLYNOMIAL) * (table & np.uint32(1))
+    sums: Sums = np.stack([np.arange(256, dtype=np.uint32) << np.uint32(8 * place) for place in range(4)])
+    for _ in range(ROW_BYTES):
+        sums = table[sums & 0xFF] ^ (sums >> 8)
+    return table, sums
 
 
-TABLE = _table()
+TABLE, AFTER_A_ROW = _tables()
 
 
 def _moved(tables: Sums, sums: Sums) -> Sums:
@@ -324,20 +272,10 @@ def _moved(tables: Sums, sums: Sums) -> Sums:
     return moved
 
 
-def _after_a_row() -> Sums:
-    sums: Sums = np.stack([np.arange(256, dtype=np.uint32) << np.uint32(8 * place) for place in range(4)])
-    for _ in range(ROW_BYTES):
-        sums = TABLE[sums & 0xFF] ^ (sums >> 8)
-    return sums
-
-
-AFTER_A_ROW = _after_a_row()
-
-
 def masked_checksums(data: bytes, starts: Sequence[int], stops: Sequence[int]) -> Sums:
     """Return the masked checksum of each piece of the data."""
     first, last = np.array(starts, np.int64), np.array(stops, np.int64)
-    found = np.empty(len(first), np.uint32)
+    sums = np.empty(len(first), np.uint32)
     rows = -(-(last - first + len(START)) // ROW_BYTES)
     doublings = np.ceil(np.log2(rows)).astype(np.int64)
     for times in np.unique(doublings):
@@ -345,8 +283,8 @@ def masked_checksums(data: bytes, starts: Sequence[int], stops: Sequence[int]) -
         size = max(1, CELLS // (ROW_BYTES << int(times)))
         for at in range(0, len(places), size):
             some = places[at : at + size]
-            found[some] = _sums(_cells(data, first[some], last[some], ROW_BYTES << int(times)))
-    masked: Sums = ((found >> np.uint32(15)) | (found << np.uint32(17))) + np.uint32(MASK)
+            sums[some] = _sums(_cells(data, first[some], last[some], ROW_BYTES << int(times)))
+    masked: Sums = ((sums >> np.uint32(15)) | (sums << np.uint32(17))) + np.uint32(MASK)
     return masked
 
 
@@ -397,7 +335,7 @@ class EventText(NamedTuple):
 
 
 class _Begins:
-    """Where some of the records of a file begin, in their order."""
+    """Places at which records of a file begin, in their order."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -435,8 +373,8 @@ def texts_at(location: Location, start: int, length: int) -> list[TaggedValue]:
     """Return the texts of the record at a place; none if there is no such record. Raises OSError."""
     with open_file(location) as file:
         file.seek(start)
-        found = [*_texts(file.read(length), start)]
-    return found[0].texts if len(found) == 1 and found[0].stop == start + length else []
+        records = [*_texts(file.read(length), start)]
+    return records[0].texts if len(records) == 1 and records[0].stop == start + length else []
 
 
 def _texts(data: bytes, at: int) -> Iterator[EventText]:
@@ -460,7 +398,7 @@ def _block(file: BinaryIO, at: int) -> bytes:
 
 
 def _first(file: BinaryIO, begins: _Begins, place: int) -> int:
-    """Where the first record begins at a place or behind it, or what precedes it in a damaged file."""
+    """Return the start of the first record at a place or behind it; in a damaged file, of a record before it."""
     at = begins.known[bisect_right(begins.known, place) - 1]
     while at < place:
         data = _block(file, at)

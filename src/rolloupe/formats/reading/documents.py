@@ -1,0 +1,245 @@
+"""Documents, whose samples are known by number: how JSON documents are read, and formats of such files.
+
+A document of JSON or YAML, the members of an archive, a database: such a file is scanned whole, and a sample's place
+is its number. `ByEnding` is for formats whose runs hold files of several kinds.
+"""
+
+import json
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from itertools import islice, takewhile
+from typing import Any
+
+import msgspec
+
+from rolloupe.formats.base import NO_ANNOTATIONS, Annotations, Format, changed
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.files import cause_of, while_unchanged
+from rolloupe.formats.reading.line_reader import BOM, parse
+from rolloupe.formats.reading.peek import first_keys
+from rolloupe.formats.reading.records import Record, RecordFormat, Unusable, row_at
+from rolloupe.formats.reading.stream import open_binary
+from rolloupe.formats.reading.trainer_files import document, read_bytes
+from rolloupe.lru import Lru
+from rolloupe.model import Location, Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source, Texts
+from rolloupe.storage import file_state, stamp_of_state
+from rolloupe.tokens import SampleTokens
+
+MAX_BYTES = 256 * 2**20
+HEAD_BYTES = 2**11
+LIMITS = (2**16, 2**20, 2**24)
+"""Bytes of a document to read, one size after the other until the wanted member begins."""
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+@while_unchanged(4096, errors=(OSError,), otherwise={})
+def beginning(location: Location, *, is_list: bool = False) -> Record:
+    """Return the first members of a document, or of the first object in its list; nothing of another file.
+
+    Of the last of them, the value has only the right type.
+    """
+    with open_binary(location) as file:
+        head = file.read(HEAD_BYTES).removeprefix(BOM).lstrip(b" \t\r\n")
+    return first_keys(head.removeprefix(b"[") if is_list else head)
+
+
+def members_before(location: Location, key: str) -> Record:
+    """Return the members of a document before one, from its first megabytes; nothing if that does not come there."""
+    for limit in LIMITS:
+        data = read_bytes(location, limit)
+        members = first_keys(data.removeprefix(BOM))
+        if key in members:
+            return {name: members[name] for name in takewhile(key.__ne__, members)}
+        if len(data) < limit:
+            break
+    return {}
+
+
+class ListDocument:
+    """A document with a list of objects under one key, and its other members."""
+
+    def __init__(self, data: bytes, key: str) -> None:
+        """Decode a document. Raises `Unusable`."""
+        self.size_bytes = len(data)
+        try:
+            raw = _members(data.removeprefix(BOM))
+            self._listed: list[Any] = _elements(raw.pop(key)) if key in raw else []
+            self.rest: Record = parse(msgspec.json.encode(raw))
+        except (msgspec.DecodeError, ValueError, RecursionError, Unusable):
+            whole = document(data)  # with NaN
+            if not isinstance(whole, dict):
+                raise Unusable("not a JSON object") from None
+            listed = whole.pop(key, None)
+            self._listed = listed if isinstance(listed, list) else []
+            self.rest = whole
+
+    def __len__(self) -> int:
+        return len(self._listed)
+
+    def element(self, number: int) -> Record:
+        """Return an object of the list. Raises `Unusable`."""
+        element = self._listed[number]
+        if isinstance(element, msgspec.Raw):
+            return parse(bytes(element))
+        if not isinstance(element, dict):
+            raise Unusable("no JSON object")
+        return element
+
+
+_documents: Lru[tuple[Location, str, int, int, int], ListDocument] = Lru(entries=2, total=MAX_BYTES)
+
+
+def list_document(location: Location, key: str) -> ListDocument:
+    """Return a document, decoded once until it changes. Raises `Unusable` and OSError."""
+
+    def read() -> ListDocument:
+        with open_binary(location) as file:
+            data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            raise Unusable(f"a document of more than {MAX_BYTES >> 20} MiB: not read")
+        return ListDocument(data, key)
+
+    stamp = stamp_of_state(file_state(location))
+    return _documents.get_or_make((location, key, *stamp), read, lambda document: document.size_bytes)
+
+
+MAX_SAMPLES = 100_000
+"""Samples of one record."""
+
+
+def sample_count(record: Record, column: str) -> int:
+    """Return how many samples a column holds. Raises `Unusable`."""
+    values = record.get(column)
+    if not isinstance(values, list):
+        raise Unusable(f"an object without a list under {column!r} holds no columns of samples")
+    if len(values) > MAX_SAMPLES:
+        raise Unusable(f"more than {MAX_SAMPLES:,} samples in a line: not read")
+    return len(values)
+
+
+def columns_at(record: Record, number: int, count: int) -> Record:
+    """Return the values of all lists of `count` members at one place; other values belong to all samples.
+
+    Lists of other lengths are left out.
+    """
+    return {
+        key: value[number] if isinstance(value, list) else value
+        for key, value in record.items()
+        if not isinstance(value, list) or len(value) == count
+    }
+
+
+def unpacked(value: object) -> Any:
+    """Return the object or list that a text of JSON holds; any other value unchanged."""
+    if not (isinstance(value, str) and value[:1] in ("{", "[")):
+        return value
+    try:
+        return document(value.encode("utf-8", "surrogatepass"))
+    except Unusable:
+        return value
+
+
+PART = "sample"
+
+
+class NumberedFormat(RecordFormat):
+    """A format whose files hold samples by number. `row` receives the number as `start`."""
+
+    splittable = False
+
+    @abstractmethod
+    def numbered(self, location: Location, within: str) -> Iterator[tuple[int, Record | Unusable]]:
+        """Yield the records of a run in a file with their numbers, or why one cannot be read.
+
+        `within` says which of the runs in the file. Raises `Unusable` for the file, and OSError.
+        """
+
+    def numbered_record(self, location: Location, number: int) -> Record:
+        """Return one record. Raises `Unusable` and OSError."""
+        listed = self.numbered(location, "")
+        record = next((record for at, record in listed if at == number), Unusable("it has no such sample"))
+        if isinstance(record, Unusable):
+            raise record
+        return record
+
+    def first_records(self, some: Sequence[Location]) -> list[Record]:
+        try:
+            listed = [record for location in some[:1] for _, record in islice(self.numbered(location, ""), 2)]
+        except (Unusable, OSError):
+            return []
+        return [record for record in listed if not isinstance(record, Unusable)]
+
+    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
+        """See `Format`: scans a file whole."""
+        if start or stop <= start:
+            return
+        try:
+            for number, record in self.numbered(source.location, run.within):
+                yield from self._items(run, source, record, number)
+        except (Unusable, OSError) as error:
+            yield Problem(source=source.name, reason=cause_of(error), start=0, transient=True)
+
+    def _items(self, run: RunInfo, source: Source, record: Record | Unusable, number: int) -> list[Scanned]:
+        if isinstance(record, Unusable):
+            reason = str(record)
+        else:
+            try:
+                return self._rows(run, source, self.prepared(run, record), number)
+            except Exception as error:  # a defect must not cost the samples after it
+                reason = self._why_not(error)
+        return [Problem(source=source.name, reason=f"sample {number}: {reason}")]
+
+    def _rows(self, run: RunInfo, source: Source, record: Record, number: int) -> list[Scanned]:
+        rows = self.rows_of(run, source, record, number, 0)
+        for row in rows:
+            if isinstance(row, SampleRow):
+                row.part = f"{PART}.{row.part}" if row.part else PART
+        return rows
+
+    def raw(self, source: Source, locator: Locator) -> bytes:
+        """See `Format`. Returns the sample as JSON, whatever the file is."""
+        try:
+            record = self.numbered_record(source.location, locator.start)
+        except (Unusable, OSError) as error:
+            raise changed(source, locator.start, cause_of(error)) from None
+        return json.dumps(fields.showable(record), ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+    def _record_and_row(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
+        try:
+            record = self.prepared(run, self.numbered_record(source.location, locator.start))
+            rows = self._rows(run, source, record, locator.start)
+        except (Unusable, OSError) as error:
+            raise changed(source, locator.start, cause_of(error)) from None
+        return record, row_at(rows, source, locator)
+
+
+class ByEnding(Format):
+    """A format that leaves its files to other readers."""
+
+    @abstractmethod
+    def reader_of(self, source: Source) -> Format:
+        """Return what reads a file."""
+
+    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
+        return self.reader_of(source).scan(run, source, start, stop)
+
+    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
+        return self.reader_of(source).load(run, source, locator)
+
+    def load_texts(self, run: RunInfo, source: Source, locator: Locator) -> Texts | None:
+        return self.reader_of(source).load_texts(run, source, locator)
+
+    def raw(self, source: Source, locator: Locator) -> bytes:
+        return self.reader_of(source).raw(source, locator)
+
+    def record_at(self, run: RunInfo, source: Source, locator: Locator) -> tuple[dict[str, Any], SampleRow] | None:
+        return self.reader_of(source).record_at(run, source, locator)
+
+    def token_arrays(
+        self, run: RunInfo, source: Source, places: Sequence[Locator], annotations: Annotations = NO_ANNOTATIONS
+    ) -> Iterator[SampleTokens | Problem]:
+        return self.reader_of(source).token_arrays(run, source, places, annotations)
+
+    def samples_at(self, run: RunInfo, source: Source, places: Sequence[Locator]) -> Iterator[Sample | Problem]:
+        return self.reader_of(source).samples_at(run, source, places)
