@@ -36,7 +36,7 @@ SCAN_S, SCAN_MB, FIRST_S, WINDOW_S, AGAIN_S = 20.0, 400.0, 2.0, 2.0, 0.3
 
 ASK = """
 import sys, time, rolloupe
-from rolloupe.index.execution.processes import keep_pandas_out
+from rolloupe.index.execution import keep_pandas_out
 keep_pandas_out()  # as the command line does
 run = rolloupe.open(sys.argv[1], index_dir=sys.argv[2]).runs[0]
 run.wait(texts=True)

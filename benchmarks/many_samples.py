@@ -34,7 +34,7 @@ from benchmarks.lists import forgetting
 from msgspec.structs import replace
 
 from rolloupe import query
-from rolloupe.index import Library, OpenRun, compaction
+from rolloupe.index import IndexWork, Library, OpenRun, compaction
 from rolloupe.index.fingerprint import state_of, state_of_source, take
 from rolloupe.index.run_indexer import RunIndexer
 from rolloupe.index.segments import pack
@@ -97,7 +97,7 @@ def written(work: Path, files: int, samples: int) -> Path:
     place = root / "rollout_result/train"
     place.mkdir(parents=True)
     (place / f"{STEP}.jsonl").write_bytes(first_file(samples))
-    library = Library([root], index_dir=work / "index", budget_bytes=0)
+    library = Library([root], index_dir=work / "index", work=IndexWork(budget_bytes=0))
     run = library.runs[0]
     run.wait()
     folder, info = run.catalog.folder, run.info
@@ -108,7 +108,7 @@ def written(work: Path, files: int, samples: int) -> Path:
     with ProcessPoolExecutor(2) as pool:
         spans = [range(at, min(at + 100, STEP + files)) for at in range(STEP + 1, STEP + files, 100)]
         list(pool.map(partial(write_others, folder, info, source, meta), spans))
-        with Library([root], index_dir=work / "index", budget_bytes=0) as library:
+        with Library([root], index_dir=work / "index", work=IndexWork(budget_bytes=0)) as library:
             run = library.runs[0]
             run.wait()
             run.close()
@@ -172,7 +172,7 @@ def measured(work: Path, rounds: int) -> Times:
     files = len(list(place.iterdir()))
     with (
         mock.patch.object(RunIndexer, "_write_behind"),  # as if all of that were there
-        Library([work / "run"], index_dir=work / "index", budget_bytes=0, follow=True) as library,
+        Library([work / "run"], index_dir=work / "index", follow=True, work=IndexWork(budget_bytes=0)) as library,
     ):
         run = library.runs[0]
         run.wait_all()
@@ -186,7 +186,7 @@ def asked_of(work: Path, rounds: int) -> Times:
     root, times = work / "run", {}
     files = len(list((root / "rollout_result/train").iterdir()))
     cpu, clock = time.process_time(), time.perf_counter()
-    with Library([root], index_dir=work / "index", budget_bytes=0) as library:
+    with Library([root], index_dir=work / "index", work=IndexWork(budget_bytes=0)) as library:
         run = library.runs[0]
         run.wait()
         run.snapshot()

@@ -162,7 +162,7 @@ SHAPES: dict[str, tuple[str, Callable[[Path], None]]] = {
 def pass_seconds(path: Path, folder: Path) -> float:
     """The CPU time of the second pass over a run, in this process. Works with older versions, too."""
     from rolloupe.formats import by_name, discover
-    from rolloupe.index.schedule import parts_of
+    from rolloupe.index.scans import parts_of
     from rolloupe.index.segments import segment
     from rolloupe.model import Reading
 
@@ -186,8 +186,7 @@ def _writer(folder: Path, run: Any) -> Callable[[Any, Any], object]:
 
     if hasattr(segment, "build_text"):  # until 5debd3b
         return lambda source, meta: segment.build_text(folder, run, source, meta)
-    from rolloupe.index.execution import BackfillJob
-    from rolloupe.index.execution.jobs import perform
+    from rolloupe.index.execution import BackfillJob, perform
     from rolloupe.index.segments.kinds import KINDS
 
     of_tokens = "tokens"  # a pass of its own, which benchmarks/tokens.py measures

@@ -20,7 +20,7 @@ import numpy as np
 
 import rolloupe
 from rolloupe import query
-from rolloupe.index import Library
+from rolloupe.index import IndexWork, Library
 from rolloupe.wire import token_bytes
 
 SERIES = ("logprobs", "ref_logprobs", "entropy", "values", "token_rewards", "advantages")
@@ -54,7 +54,7 @@ def as_line(run: Path, count: int) -> bytes:
 def timed(run: Path, rounds: int, line: bytes = b"0") -> tuple[list[float], float, int]:
     """Answer so many times; returns the best CPU seconds to read, gather and encode, of `json.loads`, and the bytes."""
     stages, loads, size = [], [], 0
-    with Library([run], index_dir=run / ".index", processes=1) as library:
+    with Library([run], index_dir=run / ".index", work=IndexWork(processes=1)) as library:
         (opened,) = library.runs
         assert opened.wait_all(600)
         (item,) = query.every(opened, query.SampleQuery())

@@ -115,8 +115,7 @@ def written(run: Path, folder: Path) -> dict[str, float]:
     ]
     seconds = {"numbers": time.process_time() - began}
     try:
-        from rolloupe.index.execution import BackfillJob
-        from rolloupe.index.execution.jobs import perform
+        from rolloupe.index.execution import BackfillJob, perform
         from rolloupe.index.segments.kinds import KINDS
     except ImportError:
         return seconds
@@ -134,11 +133,11 @@ def written(run: Path, folder: Path) -> dict[str, float]:
 def answered(run: Path, index: Path) -> dict[str, float]:
     """Open an indexed run, and ask; returns the seconds of each question, by the clock."""
     from rolloupe import query
-    from rolloupe.index import Library
+    from rolloupe.index import IndexWork, Library
     from rolloupe.query import SampleQuery
 
     seconds = {}
-    with Library([run], index_dir=index, processes=1) as library:
+    with Library([run], index_dir=index, work=IndexWork(processes=1)) as library:
         (opened,) = library.runs
         assert opened.wait_all(3600)
         for series in ("mismatch_kl", "prob_delta", "importance_ratio"):

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Any
 from unittest import mock
 
-from rolloupe.index.execution import processes
+from rolloupe.index import execution
 
 ADDRESS = "ROLLOUPE_TESTS_FORKS"
 """The variable that says where the process listens that forks."""
@@ -33,7 +33,7 @@ FRESH = "ROLLOUPE_TESTS_FRESH"
 
 IMPORTED = (
     "rolloupe.server.process.serve", "rolloupe.server.app", "rolloupe.server.process.uvicorn_server",
-    "rolloupe.index.execution.processes", "rolloupe.query", "rolloupe.api", "rolloupe.cli",
+    "rolloupe.index.execution", "rolloupe.query", "rolloupe.api", "rolloupe.cli",
     "uvicorn.protocols.http.h11_impl",
 )  # fmt: skip
 
@@ -123,23 +123,23 @@ def _connected(address: str) -> socket.socket:
 
 
 def index_worker() -> Fork:
-    """A process that indexes: what `rolloupe.index.execution.processes` starts, sooner."""
+    """A process that indexes: what `rolloupe.index.execution` starts, sooner."""
     return Fork("tests.forks:_index", *sys.path, errors=False)
 
 
 def _index(*path: str) -> None:
     sys.path[:] = path  # packages with formats may lie there
-    os.nice(processes.NICENESS)
-    processes.main()
+    os.nice(execution.NICENESS)
+    execution.main()
 
 
-START_WORKER = processes._started
+START_WORKER = execution.start_process
 """What a viewer starts its indexers with."""
 
 
 def patch_workers() -> None:
     """Have this process take its indexers from here."""
-    processes._started = index_worker  # type: ignore[assignment]
+    execution.start_process = index_worker  # type: ignore[assignment]
 
 
 def process(function: str, *args: str) -> "Fork | subprocess.Popen[bytes]":

@@ -207,7 +207,7 @@ def test_a_viewer_that_is_open_shows_new_scores(place: Path) -> None:
         assert viewed.wait(30) and not viewed.snapshot().scores
         rescored(place)
         eventually(lambda: "rescored.fn" in viewed.snapshot().metrics)
-        assert [file.what for file in viewed.sample_files()] == ["samples"] * 3
+        assert [file.what for file in viewed.sources.files()] == ["samples"] * 3
         with opened(place) as run:
             run.forget_scores("fn")
         eventually(lambda: "rescored.fn" not in viewed.snapshot().metrics)

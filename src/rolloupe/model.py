@@ -194,18 +194,7 @@ _ID = re.compile(
     r"(?:~(?P<attempt>[1-9][0-9]{0,9}))?",
     re.DOTALL,
 )
-
-
-def _is_plain(text: str, step: str) -> bool:
-    """True for an id of four parts in which nothing is encoded and no attempt is named: most are such."""
-    return (
-        "%" not in text
-        and "~" not in text
-        and step.isascii()
-        and step.isdigit()
-        and len(step) <= 100
-        and (step[0] != "0" or step == "0")
-    )
+_PLAIN_STEP = re.compile("0|[1-9][0-9]{0,99}")
 
 
 class SampleKey(Struct, frozen=True, order=True, gc=False):
@@ -235,8 +224,8 @@ class SampleKey(Struct, frozen=True, order=True, gc=False):
     @classmethod
     def parse(cls, text: str) -> "SampleKey":
         """Read an id as `str(key)` writes it. A `/` of a split may be encoded. ValueError if it is not an id."""
-        parts = text.split("/")
-        if len(parts) == 4 and _is_plain(text, parts[1]):
+        parts, is_plain = text.split("/"), "%" not in text and "~" not in text
+        if len(parts) == 4 and is_plain and _PLAIN_STEP.fullmatch(parts[1]):  # most are such
             return cls(parts[0], int(parts[1]), parts[2], parts[3])
         match = _ID.fullmatch(text)
         if match is None:
@@ -508,10 +497,14 @@ class RunLoss(Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Replace numbers that no loss can have."""
-        bounds = {name: max(-LARGEST, min(LARGEST, one)) for name, one in self.thresholds.items() if not isnan(one)}
+        bounds = {
+            name: max(-LARGEST, min(LARGEST, bound)) for name, bound in self.thresholds.items() if not isnan(bound)
+        }
         force_setattr(self, "thresholds", bounds)
         force_setattr(self, "kl_weight", self.kl_weight if isfinite(self.kl_weight) else 0.0)
-        force_setattr(self, "left_out", {name: one for name, one in self.left_out.items() if one and isfinite(one)})
+        force_setattr(
+            self, "left_out", {name: weight for name, weight in self.left_out.items() if weight and isfinite(weight)}
+        )
 
 
 class Checkpoint(Struct, kw_only=True):

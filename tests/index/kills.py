@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from rolloupe.index import Library
+from rolloupe.index import IndexWork, Library
 from rolloupe.index.execution import OwnWork, ProcessExecutor
 from tests.index.support import contents
 
@@ -27,8 +27,8 @@ def kill_workers(run: Path, index_dir: Path, kills: int, seed: int = 0) -> int:
     rng = random.Random(seed)
     done = 0
     while done < kills:
-        with Library([run], index_dir=index_dir, own_work=OwnWork(scanned_bytes=0)) as library:
-            opened, executor = library.runs[0], library._executor
+        with Library([run], index_dir=index_dir, work=IndexWork(own_work=OwnWork(scanned_bytes=0))) as library:
+            opened, executor = library.runs[0], library.executor
             assert isinstance(executor, ProcessExecutor)
             while not opened.wait_all(rng.random() * LONGEST_REST_S) and done < kills:
                 pids = executor.pids()

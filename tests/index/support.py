@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rolloupe.index import Library, OpenRun
-from rolloupe.index.clock import Clock
+from rolloupe.index import IndexWork, Library, OpenRun, RunSearch
+from rolloupe.index.run_scheduler import Clock
 
 
 def row(step: int, index: int, **more: Any) -> dict[str, Any]:
@@ -36,7 +36,9 @@ def relax_run(folder: Path, steps: int = 3, samples: int = 8) -> Path:
 
 def opened(path: Path, index_dir: Path, **options: Any) -> Library:
     """A library over a path whose scalar index is complete."""
-    library = Library([path], index_dir=index_dir, **options)
+    search = RunSearch(**{name: options.pop(name) for name in RunSearch._fields if name in options})
+    work = IndexWork(**{name: options.pop(name) for name in IndexWork._fields if name in options})
+    library = Library([path], index_dir=index_dir, search=search, work=work, **options)
     for run in library.runs:
         assert run.wait(30)
     return library

@@ -15,7 +15,7 @@ import pytest
 
 from rolloupe import query
 from rolloupe.errors import SourceChanged
-from rolloupe.index import LITTLE_WORK, Library, OpenRun, compaction
+from rolloupe.index import LITTLE_WORK, IndexWork, Library, OpenRun, compaction
 from rolloupe.index.backfill import Backfill
 from rolloupe.index.catalog import SUPERSEDED_S
 from rolloupe.index.execution import InlineExecutor, ProcessExecutor
@@ -218,7 +218,7 @@ def test_the_next_viewer_uses_the_packs_that_are_there_from_the_first_question_o
         before = contents(tmp_path / "index")
     with opened(tmp_path / "run", tmp_path / "index") as library:
         assert [pack.members for pack in used(library.runs[0])] in ([8, 4], [4, 8])
-        assert isinstance(library._executor, ProcessExecutor) and not library._executor.pids()
+        assert isinstance(library.executor, ProcessExecutor) and not library.executor.pids()
     assert contents(tmp_path / "index") == before
 
 
@@ -359,8 +359,8 @@ def test_two_viewers_at_once_make_the_same_packs_in_other_processes(tmp_path: Pa
     with settled(tmp_path / "run", tmp_path / "whole"):
         expected = contents(tmp_path / "whole")
     with (
-        Library([tmp_path / "run"], index_dir=tmp_path / "index", own_work=LITTLE_WORK) as first,
-        Library([tmp_path / "run"], index_dir=tmp_path / "index", own_work=LITTLE_WORK) as second,
+        Library([tmp_path / "run"], index_dir=tmp_path / "index", work=IndexWork(own_work=LITTLE_WORK)) as first,
+        Library([tmp_path / "run"], index_dir=tmp_path / "index", work=IndexWork(own_work=LITTLE_WORK)) as second,
     ):
         for library in (first, second):
             assert library.runs[0].wait_all(60) and len(used(library.runs[0])) == 4
@@ -519,8 +519,8 @@ def test_an_index_may_be_cleared_while_it_is_packed(tmp_path: Path, inline: int)
         for path in files(tmp_path / "index"):
             path.unlink()
         for turn in range(1, 4):
-            executor = InlineExecutor(inline, library._executor)
-            idle = compaction.Packs(library.runs[0].catalog, executor, library._budget)
+            executor = InlineExecutor(inline, library.executor)
+            idle = compaction.Packs(library.runs[0].catalog, executor, library.budget)
             idle.take_up({})
             left = [turn]
 
@@ -540,7 +540,7 @@ def test_packing_gives_way(tmp_path: Path) -> None:
         run = library.runs[0]
         for path in files(tmp_path / "index"):
             path.unlink()
-        idle = compaction.Packs(run.catalog, library._executor, library._budget)
+        idle = compaction.Packs(run.catalog, library.executor, library.budget)
         idle.take_up({})
         assert len(idle.pending()) == 4
         idle.write(lambda: False)

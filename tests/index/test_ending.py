@@ -19,26 +19,26 @@ def test_a_recorded_run_has_ended_once_all_its_producers_have(tmp_path: Path) ->
     with opened(tmp_path / "run", tmp_path / "index", follow=True, clock=clock) as library:
         (run,) = library.runs
         library.subscribe(lambda kind, changed: told.append(kind))
-        clock.until(lambda: run.ending == "open")
+        clock.until(lambda: run.facts.ending == "open")
         assert run_items.run_item(run).live
         one.close()
         two.close()
-        clock.until(lambda: run.ending == "ended")
+        clock.until(lambda: run.facts.ending == "ended")
         assert not run_items.run_item(run).live
         assert told
     with Recorder(tmp_path / "run", code=None), opened(tmp_path / "run", tmp_path / "index") as library:
-        assert library.runs[0].ending == "open"
+        assert library.runs[0].facts.ending == "open"
 
 
 def test_the_cookbook_ends_with_its_final_checkpoint(tmp_path: Path) -> None:
     with opened(DATA / "tinker/flat_run", tmp_path / "index") as library:
-        assert library.runs[0].ending == "ended"
+        assert library.runs[0].facts.ending == "ended"
 
 
 def test_formats_without_a_marker_say_nothing(tmp_path: Path) -> None:
     relax_run(tmp_path / "run")
     with opened(tmp_path / "run", tmp_path / "index") as library:
-        assert library.runs[0].ending == ""
+        assert library.runs[0].facts.ending == ""
 
 
 def test_a_run_goes_on_once_it_was_seen_to_grow(tmp_path: Path) -> None:

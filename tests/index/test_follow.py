@@ -12,7 +12,7 @@ import pytest
 
 from rolloupe import query
 from rolloupe.errors import SourceChanged
-from rolloupe.index import OpenRun, poll_times, sources
+from rolloupe.index import OpenRun, sources
 from rolloupe.index.segments import parts as grid
 from rolloupe.query import SampleQuery
 from tests.index.support import SteppedClock, contents, eventually, lines, opened, relax_run, row, row_count
@@ -274,7 +274,7 @@ def test_a_folder_that_is_gone_for_a_moment_costs_no_second_scan(tmp_path: Path)
 
 def test_looks_that_take_long_leave_time_to_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     relax_run(tmp_path / "run", steps=16)
-    monkeypatch.setattr(poll_times, "LOOK_S", 0.01)
+    monkeypatch.setattr(sources, "BUSY_POLL_S", 0.01)
     look, looks_s = sources.Sources.look, []
 
     def slow(self: sources.Sources) -> sources.Seen:
@@ -289,12 +289,13 @@ def test_looks_that_take_long_leave_time_to_index(tmp_path: Path, monkeypatch: p
     with opened(tmp_path / "run", tmp_path / "index") as library:
         assert row_count(library.runs[0]) == 16 * 8
         others_s = time.monotonic() - began - sum(looks_s)
-    assert len(looks_s) <= 2 + others_s / (0.2 * poll_times.POLL_SHARE)
+    assert len(looks_s) <= 2 + others_s / (0.2 * sources.POLL_SHARE)
 
 
 def test_an_old_run_is_polled_seldom_and_is_still_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     train = relax_run(tmp_path / "run", steps=1)
     os.utime(train / "0.jsonl", (0, 0))
+    monkeypatch.setattr(sources, "POLL_S", 1.0)  # few steps to the time at which the run is old
     clock = SteppedClock()
     look, polls_s = sources.Sources.look, []
 
@@ -305,8 +306,8 @@ def test_an_old_run_is_polled_seldom_and_is_still_followed(tmp_path: Path, monke
     monkeypatch.setattr(sources.Sources, "look", noted)
     with opened(tmp_path / "run", tmp_path / "index", follow=True, clock=clock) as library:
         run = library.runs[0]
-        clock.until(lambda: polls_s[-1] - polls_s[0] > poll_times.WATCHED_S + 3 * poll_times.OLD_REST_S)
-        assert max(late - early for early, late in pairwise(polls_s)) >= poll_times.OLD_REST_S
+        clock.until(lambda: polls_s[-1] - polls_s[0] > sources.WATCHED_S + 3 * sources.OLD_REST_S)
+        assert max(late - early for early, late in pairwise(polls_s)) >= sources.OLD_REST_S
         seen = len(polls_s)
         run.rebuild()
         eventually(lambda: len(polls_s) > seen, within_s=10)  # who asks for something does not wait

@@ -279,7 +279,7 @@ def test_a_file_that_is_marked_is_no_change_of_the_run(tmp_path: Path) -> None:
     with opened(tmp_path / "run", tmp_path / "index") as library:
         (run,) = library.runs
         (place,) = run.indexer.sources.all().values()
-        assert len(place.source.launches) == 1 and not run.has_grown
+        assert len(place.source.launches) == 1 and not run.sources.has_grown
 
 
 def test_steps_that_alternate_take_time_linear_in_their_number() -> None:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from rolloupe.formats import Discovery, discover
-from rolloupe.index import Library, OpenRun
+from rolloupe.index import IndexWork, Library, OpenRun, RunSearch
 from rolloupe.index import library as library_module
 from rolloupe.index.library import ids_of
 from rolloupe.model import AS_FOUND, RunInfo
@@ -53,10 +53,10 @@ def test_a_run_of_curves_that_writes_its_first_samples_goes_on_under_its_id(tmp_
         curves.indexer.poll()
         assert curves.version != before  # pages ask again
         (tmp_path / "runs/a/metrics.csv").unlink()
-        library._look()
+        library.look()
         assert library.runs == [curves]  # as any run whose files are gone
         (tmp_path / "runs/a/0.jsonl").write_text('{"prompt": "p", "response": "r", "score": 1}\n')
-        library._look()
+        library.look()
         (run,) = library.runs
         assert (curves.info.format, run.info.format, run.id) == ("curves", "generic", curves.id)
 
@@ -71,11 +71,11 @@ def test_samples_beside_the_curves_of_an_open_run_take_it_over_whichever_look_fi
     with Library([tmp_path / "run"], index_dir=tmp_path / "index", follow=True) as library:
         (curves,) = library.runs
         relax_run(tmp_path / "run", steps=1)
-        library._look() if is_whole else library._look_for_new()
+        library.look() if is_whole else library.look_for_new()
         (run,) = library.runs
         assert (curves.info.format, run.info.format, run.id) == ("curves", "relax", curves.id)
-        library._look_for_new()
-        library._look()
+        library.look_for_new()
+        library.look()
         assert library.runs == [run]
         eventually(lambda: row_count(run) == 8)
 
@@ -110,14 +110,20 @@ def test_a_run_in_a_new_folder_shows_before_all_others_are_searched_again(
     monkeypatch.setattr(library_module, "discover_begun", counted)
     monkeypatch.setattr(Library, "_rest_after", lambda _self, took_s: 1e6 if took_s else 600.0)
     clock = SteppedClock()
-    with Library([tmp_path / "root"], index_dir=tmp_path / "index", follow=True, waits=True, clock=clock) as library:
+    with Library(
+        [tmp_path / "root"],
+        index_dir=tmp_path / "index",
+        follow=True,
+        search=RunSearch(waits=True),
+        work=IndexWork(clock=clock),
+    ) as library:
         ids = [run.id for run in library.runs]
         for name in ("third", "eval_task"):
             (tmp_path / "root" / name).mkdir()
             (tmp_path / "root" / name / "data.jsonl").write_bytes(lines([record]))
         clock.until(lambda: {run.info.name for run in library.runs} >= {"third", "eval_task"})
         assert [run.id for run in library.runs][:2] == ids and set(searches[1:]) <= {1, 2}
-        library._look()
+        library.look()
         assert [run.id for run in library.runs] == [*ids, "third"], "a run after all of which it is an evaluation"
         assert any(run.wait(20) and ("eval/task", 0) in run.snapshot().steps for run in library.runs)
 
@@ -170,7 +176,9 @@ def test_the_runs_that_are_found_first_do_not_wait_for_the_search(
         relax_run(tmp_path / "runs" / name, steps=1)
     (tmp_path / "runs/e").mkdir()
     walk = Walk(monkeypatch)
-    with Library([tmp_path / "runs"], index_dir=tmp_path / "index", follow=True, patience_s=0.02) as library:
+    with Library(
+        [tmp_path / "runs"], index_dir=tmp_path / "index", follow=True, search=RunSearch(patience_s=0.02)
+    ) as library:
         told: list[str] = []
         library.subscribe(lambda kind, _: told.append(kind))
         eventually(lambda: len(library.runs) == 4 and all(row_count(run) == 8 for run in library.runs))
@@ -180,13 +188,13 @@ def test_the_runs_that_are_found_first_do_not_wait_for_the_search(
         walk.goes_on.set()
         eventually(lambda: not library.is_searching and library.notes != [])
         assert "runs" in told and library.runs == before
-        assert [run.id for run in library.runs] == ["a", "b", "c-run", "d-run"] == list(library._runs)
+        assert [run.id for run in library.runs] == ["a", "b", "c-run", "d-run"]
 
 
 def test_whoever_sees_that_the_search_has_ended_finds_all_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a", "b"):
         relax_run(tmp_path / "runs" / name, steps=1)
-    walk, searched, open_run = Walk(monkeypatch), dict[str, bool](), Library._opened
+    walk, searched, open_run = Walk(monkeypatch), dict[str, bool](), Library.open_run
     found: Any = walk._found
     walk._found = lambda *how: found(*how[:3], lambda info: info.name == "a" and how[3] and how[3](info))
 
@@ -194,8 +202,10 @@ def test_whoever_sees_that_the_search_has_ended_finds_all_runs(tmp_path: Path, m
         searched[run_id] = library.is_searching
         return open_run(library, run_id, info)
 
-    monkeypatch.setattr(Library, "_opened", opened)
-    with Library([tmp_path / "runs"], index_dir=tmp_path / "index", follow=True, patience_s=0.02) as library:
+    monkeypatch.setattr(Library, "open_run", opened)
+    with Library(
+        [tmp_path / "runs"], index_dir=tmp_path / "index", follow=True, search=RunSearch(patience_s=0.02)
+    ) as library:
         eventually(lambda: len(library.runs) == 1)
         walk.goes_on.set()
         eventually(lambda: not library.is_searching)
@@ -207,7 +217,9 @@ def test_few_runs_are_indexed_while_the_first_search_goes_on(tmp_path: Path, mon
         relax_run(tmp_path / "runs" / name, steps=1)
     walk = Walk(monkeypatch)
     monkeypatch.setattr(library_module, "FIRST", 1)
-    with Library([tmp_path / "runs"], index_dir=tmp_path / "index", follow=True, patience_s=0.02) as library:
+    with Library(
+        [tmp_path / "runs"], index_dir=tmp_path / "index", follow=True, search=RunSearch(patience_s=0.02)
+    ) as library:
         eventually(lambda: len(library.runs) == 3)
         first, opened, waiting = library.runs
         assert first.wait(30) and library.run("b") is opened and opened.wait(30)
@@ -224,7 +236,9 @@ def test_runs_that_the_end_of_the_search_joins_to_others_are_closed(
     walk = Walk(monkeypatch)
     all_found = walk._found
     walk._found = lambda *how: all_found(*how)._replace(runs=all_found(*how[:3]).runs[1:])
-    with Library([tmp_path / "runs"], index_dir=tmp_path / "index", follow=True, patience_s=0.02) as library:
+    with Library(
+        [tmp_path / "runs"], index_dir=tmp_path / "index", follow=True, search=RunSearch(patience_s=0.02)
+    ) as library:
         eventually(lambda: len(library.runs) == 2)
         gone, stays = library.runs
         walk.goes_on.set()
@@ -236,11 +250,13 @@ def test_a_search_that_fails_leaves_what_it_found_and_says_why(tmp_path: Path, m
     relax_run(tmp_path / "runs/a", steps=1)
     walk = Walk(monkeypatch)
     walk.error = "the disk is gone"
-    with Library([tmp_path / "runs"], index_dir=tmp_path / "index", follow=True, patience_s=0.02) as library:
+    with Library(
+        [tmp_path / "runs"], index_dir=tmp_path / "index", follow=True, search=RunSearch(patience_s=0.02)
+    ) as library:
         assert library.is_searching
         walk.goes_on.set()
         eventually(lambda: not library.is_searching and library.notes != [])
         assert len(library.runs) == 1 and "the disk is gone" in library.notes[0].reason
     walk.goes_on.set()
     with pytest.raises(OSError, match="the disk is gone"):
-        Library([tmp_path / "runs"], index_dir=tmp_path / "index", follow=True, patience_s=30)
+        Library([tmp_path / "runs"], index_dir=tmp_path / "index", follow=True, search=RunSearch(patience_s=30))

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from rolloupe.formats import by_name
-from rolloupe.index import poll_times, sources
-from rolloupe.index.clock import Clock
+from rolloupe.index import sources
 from rolloupe.index.compaction import Packs
 from rolloupe.index.fingerprint import FileState, state_of_source
 from rolloupe.index.run_indexer import RunIndexer
+from rolloupe.index.run_scheduler import Clock
 from rolloupe.index.segments.segment import is_readable
 from rolloupe.model import RunInfo, RunPart, Source
 from tests.index.support import eventually, lines, opened, relax_run, row, row_count
@@ -176,7 +176,7 @@ def test_a_large_run_at_rest_searches_for_no_work_and_is_followed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module, name, value in (
-        (sources, "MANY_FILES", 3), (sources, "SETTLE_S", 0.1), (sources, "QUIET_S", 0.1), (poll_times, "POLL_S", 0.02),
+        (sources, "MANY_FILES", 3), (sources, "SETTLE_S", 0.1), (sources, "QUIET_S", 0.1), (sources, "POLL_S", 0.02),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, value)
     work = {"looks": 0, "searches": 0}

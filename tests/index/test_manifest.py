@@ -2,8 +2,6 @@
 
 import errno
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import msgspec
@@ -39,17 +37,11 @@ EVERY = Every()
 
 
 def test_of_two_publishers_one_wins_each_number_and_no_segment_is_lost(tmp_path: Path) -> None:
-    line = [sys.executable, "-c", EVERY + PUBLISHER, str(tmp_path)]
-    processes = [
-        subprocess.Popen([*line, name, str(RACES)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        for name in ("a", "b")
-    ]
+    processes = [program(EVERY + PUBLISHER, str(tmp_path), name, str(RACES)) for name in ("a", "b")]
     for process in processes:
-        assert process.stdout and process.stdout.readline() == "ready\n"
+        assert process.stdout.readline() == b"ready\n"
     for process in processes:
-        assert process.stdin
-        process.stdin.write("go\n")
-        process.stdin.flush()
+        process.stdin.write(b"go\n")
     numbers = [[int(word) for word in process.communicate()[0].split()] for process in processes]
     assert [process.returncode for process in processes] == [0, 0]
     number, entries = manifest.read(tmp_path)
@@ -83,7 +75,6 @@ def test_a_file_system_without_links_has_manifests_too(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(os, "link", refuse)
     assert [manifest.publish(tmp_path, {name: b"x"}, ["a", "b"]) for name in ("a", "b")] == [1, 2]
-    assert not manifest._write_next(tmp_path, 2, b"late")
     assert manifest.read(tmp_path) == (2, {"a": b"x", "b": b"x"})
     assert not list(tmp_path.glob(".*"))
 
@@ -199,9 +190,9 @@ def test_what_was_superseded_goes_after_a_while(tmp_path: Path) -> None:
 SHARING = """
 import sys, time
 from rolloupe import query
-from rolloupe.index import Library
+from rolloupe.index import IndexWork, Library
 path, index_dir, follows, rows = sys.argv[1:]
-with Library([path], index_dir=index_dir, follow=follows == "follow", processes=1) as library:
+with Library([path], index_dir=index_dir, follow=follows == "follow", work=IndexWork(processes=1)) as library:
     run = library.runs[0]
     print("started", flush=True)
     while follows == "follow" and sum(1 for _ in query.every(run, query.SampleQuery())) < int(rows):

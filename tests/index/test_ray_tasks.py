@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from rolloupe.errors import BadQuery, UnreadablePath
-from rolloupe.index import Library
-from rolloupe.index.execution import JobReply, OwnWork, ray_tasks
-from rolloupe.index.execution.ray_tasks import NodeReply, RayExecutor
+from rolloupe.index import IndexWork, Library, ray_tasks
+from rolloupe.index.execution import JobReply, OwnWork
+from rolloupe.index.ray_tasks import NodeReply, RayExecutor
 from rolloupe.index.segments.step_stats import encoded
 from tests.cli.support import rolloupe
 from tests.index.support import contents, relax_run, row_count
@@ -66,7 +66,9 @@ def test_a_run_is_indexed_by_tasks(tmp_path: Path, cluster: OtherThreads) -> Non
         assert library.runs[0].wait_all(60)
     executor = [RayExecutor("ray")]
     with Library(
-        [tmp_path / "run"], index_dir=tmp_path / "index", own_work=OwnWork(0, 0, 0), executor=lambda: executor[0]
+        [tmp_path / "run"],
+        index_dir=tmp_path / "index",
+        work=IndexWork(own_work=OwnWork(0, 0, 0), executor=lambda: executor[0]),
     ) as library:
         assert library.runs[0].wait_all(60) and library.runs[0].failures(texts=True) == []
         assert row_count(library.runs[0]) == 96
@@ -80,7 +82,9 @@ def test_an_index_folder_that_is_named_from_here_is_found_from_elsewhere(
 ) -> None:
     relax_run(tmp_path / "run", steps=1)
     monkeypatch.chdir(tmp_path)
-    with Library(["run"], index_dir="index", own_work=OwnWork(0, 0, 0), executor=lambda: RayExecutor("ray")) as library:
+    with Library(
+        ["run"], index_dir="index", work=IndexWork(own_work=OwnWork(0, 0, 0), executor=lambda: RayExecutor("ray"))
+    ) as library:
         monkeypatch.chdir("/")
         assert library.runs[0].wait_all(60) and row_count(library.runs[0]) == 8
     assert contents(tmp_path / "index")

@@ -146,7 +146,7 @@ def test_a_damaged_byte_in_what_is_known_of_a_segment_hangs_nobody(tmp_path: Pat
         pass
     (meta,) = (tmp_path / "index").rglob("*.meta")
     whole = meta.read_bytes()
-    for place in range(0, len(whole), 7):
+    for place in range(0, len(whole), amount(37, 7)):
         meta.write_bytes(whole[:place] + b"\x8d" + whole[place + 1 :])
         with Library([tmp_path / "run"], index_dir=tmp_path / "index") as library:
             assert library.runs[0].wait(20)
@@ -238,9 +238,8 @@ def test_texts_that_found_no_room_are_written_once_there_is_some(
 def test_a_part_that_failed_is_not_forgotten_while_the_texts_are_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rolloupe.index import poll_times, run_indexer
-    from rolloupe.index.execution import Job, JobReply, jobs
-    from rolloupe.index.execution.jobs import perform
+    from rolloupe.index import execution, run_indexer, sources
+    from rolloupe.index.execution import Job, JobReply, perform
     from rolloupe.index.segments.kind import BackfillJob
 
     replace = Path.replace
@@ -257,9 +256,9 @@ def test_a_part_that_failed_is_not_forgotten_while_the_texts_are_written(
 
     written: list[Path] = []
     monkeypatch.setattr(Path, "replace", write_some)
-    monkeypatch.setattr(jobs, "perform", slowly)
+    monkeypatch.setattr(execution, "perform", slowly)
     monkeypatch.setattr(run_indexer, "RETRY_S", 0.5)
-    monkeypatch.setattr(poll_times, "LOOK_S", 0.1)
+    monkeypatch.setattr(sources, "BUSY_POLL_S", 0.1)
     relax_run(tmp_path / "run", steps=5)
     with opened(tmp_path / "run", tmp_path / "index") as library:
         run = library.runs[0]

@@ -48,7 +48,7 @@ def test_a_run_that_was_seen_to_grow_goes_on_as_long_as_its_steps_explain(
         age(train / f"{step}.jsonl", minutes)
     with opened(tmp_path / "run", tmp_path / "index") as library:
         run = library.runs[0]
-        monkeypatch.setattr(type(run), "has_grown", True)
+        monkeypatch.setattr(type(run.sources), "has_grown", True)
         item = run_items.run_item(run)
         assert item.live is is_live
         assert item.quiet_s == (quiet_s if quiet_s == MIN_QUIET_S else pytest.approx(quiet_s, abs=5.0))
@@ -62,7 +62,7 @@ def test_what_is_written_while_it_is_watched_shows_its_rhythm(tmp_path: Path) ->
         assert not run_items.run_item(run).live
         with (train / "0.jsonl").open("ab") as file:
             file.write(lines([row(0, 8)]))
-        eventually(lambda: run.quiet_s() > 89 * MINUTE_S)
+        eventually(lambda: run.sources.rhythm.quiet_s > 89 * MINUTE_S)
         assert run_items.run_item(run).live
 
 
@@ -75,4 +75,4 @@ def test_a_recorded_run_says_when_its_steps_were(tmp_path: Path) -> None:
     folder.mkdir(exist_ok=True)
     (folder / "rank0.jsonl").write_text("".join(json.dumps(one) + "\n" for one in written))
     with opened(tmp_path / "run", tmp_path / "index") as library:
-        assert library.runs[0].quiet_s() == pytest.approx(3600, abs=1.0)
+        assert library.runs[0].sources.rhythm.quiet_s == pytest.approx(3600, abs=1.0)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from rolloupe.index import Library, OpenRun, poll_times
+from rolloupe.index import IndexWork, Library, OpenRun, sources
 from rolloupe.index import library as library_module
-from rolloupe.index.poll_times import PollTimes
 from rolloupe.index.run_indexer import RunIndexer
 from rolloupe.index.run_scheduler import MOST_THREADS, RunScheduler, ScheduledRun
+from rolloupe.index.sources import PollTimes
 from tests.index.support import SteppedClock, eventually, lines, relax_run, row, row_count
 
 
@@ -99,7 +99,7 @@ def test_runs_that_have_more_to_do_leave_polls_their_turn() -> None:
     turns, is_done = RunScheduler(most=2), threading.Event()
 
     def work() -> float | None:
-        time.sleep(0.05)
+        time.sleep(0.02)
         return None if is_done.is_set() else 0.0
 
     busy = [turns.add(work) for _ in range(40)]
@@ -112,7 +112,7 @@ def test_runs_that_have_more_to_do_leave_polls_their_turn() -> None:
     polled = turns.add(poll)
     eventually(lambda: len(polls) >= 20)
     rests = sorted(later - earlier for earlier, later in pairwise(polls))
-    assert rests[len(rests) // 2] < 0.5  # a round of the others takes 1 s
+    assert rests[len(rests) // 2] < 0.2  # a round of the others takes 0.4 s
     is_done.set()
     turns.end(polled)
     assert all_over([*busy, polled])
@@ -157,7 +157,7 @@ def test_many_runs_are_polled_less_often_unless_somebody_waits(tmp_path: Path, m
     monkeypatch.setattr(RunScheduler, "crowd_s", 3600.0)
     relax_run(tmp_path / "run", steps=1)
     clock = SteppedClock()
-    with Library([tmp_path / "run"], index_dir=tmp_path / "index", follow=True, clock=clock) as library:
+    with Library([tmp_path / "run"], index_dir=tmp_path / "index", follow=True, work=IndexWork(clock=clock)) as library:
         (run,) = library.runs
         assert run.wait_all(60)
         (tmp_path / "run/rollout_result/train/5.jsonl").write_bytes(lines([row(5, 0)]))
@@ -200,13 +200,13 @@ def test_many_runs_that_are_old_are_polled_still_less_often(tmp_path: Path, monk
     monkeypatch.setattr(turns, "_poll_s", 0.001)
     assert (turns.crowd_s, turns.old_crowd_s) == (5.0, 20.0)
     relax_run(tmp_path / "run", steps=1)
-    with Library([tmp_path / "run"], index_dir=tmp_path / "index", clock=clock) as library:
+    with Library([tmp_path / "run"], index_dir=tmp_path / "index", work=IndexWork(clock=clock)) as library:
         (run,) = library.runs
         assert run.wait_all(60)
         times = PollTimes(run.indexer.sources, turns, clock)
-        times.note_start()
+        times.started_s = clock.now_s()
         assert times.rest_s == 5.0
-        clock.step(poll_times.OLD_S + 1)
+        clock.step(sources.OLD_S + 1)
         assert times.rest_s == 20.0
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from rolloupe.formats import discover
 from rolloupe.formats.registry import by_name
-from rolloupe.index import Library, RunShard
-from rolloupe.index.schedule import OwnParts
+from rolloupe.index import IndexWork, Library, RunShard
+from rolloupe.index.scans import OwnParts
 from rolloupe.index.segments import parts as grid
 from rolloupe.index.sources import Sources
 from rolloupe.record import Recorder
@@ -19,9 +19,10 @@ from tests.thoroughness import amount
 
 SCRIPT = """
 import sys
-from rolloupe.index import Library, RunShard
+from rolloupe.index import IndexWork, Library, RunShard
 path, index_dir, number, count = sys.argv[1:]
-with Library([path], index_dir=index_dir, processes=1, shard=RunShard(int(number), int(count))) as library:
+work = IndexWork(processes=1, shard=RunShard(int(number), int(count)))
+with Library([path], index_dir=index_dir, work=work) as library:
     print("started", flush=True)
     assert library.runs[0].wait_all(60)
     print(library.runs[0].is_shard, library.runs[0].failures(texts=True), flush=True)
@@ -82,7 +83,9 @@ def test_a_shard_alone_ends_without_the_others_and_the_last_completes_the_index(
     expected = whole(tmp_path / "run", tmp_path / "whole")
     rows = []
     for number in (1, 2, 3):
-        with Library([tmp_path / "run"], index_dir=tmp_path / "index", shard=RunShard(number, 3)) as library:
+        with Library(
+            [tmp_path / "run"], index_dir=tmp_path / "index", work=IndexWork(shard=RunShard(number, 3))
+        ) as library:
             run = library.runs[0]
             assert run.wait_all(60)
             rows.append(row_count(run))
@@ -102,7 +105,9 @@ def test_a_shard_that_never_came_is_indexed_by_the_next_whole_run(tmp_path: Path
     relax_run(tmp_path / "run", steps=9)
     expected = whole(tmp_path / "run", tmp_path / "whole")
     for number in (1, 3):
-        with Library([tmp_path / "run"], index_dir=tmp_path / "index", shard=RunShard(number, 3)) as library:
+        with Library(
+            [tmp_path / "run"], index_dir=tmp_path / "index", work=IndexWork(shard=RunShard(number, 3))
+        ) as library:
             assert library.runs[0].wait_all(60) and library.runs[0].is_shard
     assert whole(tmp_path / "run", tmp_path / "index") == expected
 
@@ -141,7 +146,9 @@ def test_one_large_file_is_shared_among_shards(tmp_path: Path, monkeypatch: pyte
     assert sorted(map(len, parts)) == [16, 16, 16]
     rows = []
     for number in (1, 2, 3):
-        with Library([tmp_path / "run"], index_dir=tmp_path / f"{number}", shard=RunShard(number, 3)) as library:
+        with Library(
+            [tmp_path / "run"], index_dir=tmp_path / f"{number}", work=IndexWork(shard=RunShard(number, 3))
+        ) as library:
             assert library.runs[0].wait_all(60)
             rows.append(row_count(library.runs[0]))
     assert sum(rows) == 60 and min(rows) > 5, json.dumps(rows)

@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from rolloupe.index import Library
+from rolloupe.index import IndexWork, Library
 from rolloupe.index.execution import OwnWork
-from rolloupe.index.execution.ray_tasks import RayExecutor, perform_encoded
+from rolloupe.index.ray_tasks import RayExecutor, perform_encoded
 from tests.index.kills import forget
 from tests.index.support import contents
 from tests.scale.namespaces import bring_loopback_up
@@ -80,7 +80,9 @@ def on_ray() -> RayExecutor:
 def indexed(run: Path, index_dir: Path, *, on_cluster: bool) -> dict[str, bytes]:
     """The files of an index, made here or on the cluster."""
     executor = on_ray if on_cluster else None
-    with Library([run], index_dir=index_dir, own_work=NOTHING, executor=executor, processes=2) as library:
+    with Library(
+        [run], index_dir=index_dir, work=IndexWork(own_work=NOTHING, executor=executor, processes=2)
+    ) as library:
         assert library.runs[0].wait_all(600)
         assert library.runs[0].failures(texts=True) == []
     return contents(index_dir)
@@ -101,7 +103,7 @@ class Tasks:
         rng, index_dir = random.Random(0), Path(folder) / "index"
         done = {"workers": 0, "nodes": 0}
         while sum(done.values()) < int(kills):
-            with Library([run], index_dir=index_dir, own_work=NOTHING, executor=on_ray) as library:
+            with Library([run], index_dir=index_dir, work=IndexWork(own_work=NOTHING, executor=on_ray)) as library:
                 opened = library.runs[0]
                 while not opened.wait_all(rng.random() * LONGEST_REST_S) and sum(done.values()) < int(kills):
                     if rng.random() < 0.04:

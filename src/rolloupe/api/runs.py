@@ -179,11 +179,11 @@ def runs_at(
     `shard`, a number from 1 and the count of shards, only that part of each run is indexed. `on` names a cluster, `ray`
     or `ray://HOST:PORT`, that indexes.
     """
-    from rolloupe.index import Library, RunShard
+    from rolloupe.index import IndexWork, Library, RunSearch, RunShard
     from rolloupe.state import ScoreFiles
 
     def cluster() -> "Executor":
-        from rolloupe.index.execution.ray_tasks import RayExecutor
+        from rolloupe.index.ray_tasks import RayExecutor
 
         return RayExecutor(str(on))
 
@@ -192,14 +192,13 @@ def runs_at(
         [Path(p) for p in paths],
         index_dir=place,
         follow=follow,
-        reading=reading,
-        processes=processes,
-        budget_bytes=budget_bytes,
-        look_s=look_s,
-        waits=waits,
-        only=only,
+        search=RunSearch(reading, look_s=look_s, waits=waits, only=only),
+        work=IndexWork(
+            processes=processes,
+            executor=None if on is None else cluster,
+            budget_bytes=budget_bytes,
+            shard=None if shard is None else RunShard(*shard),
+        ),
         scores=ScoreFiles(state_dir),
-        shard=None if shard is None else RunShard(*shard),
-        executor=None if on is None else cluster,
     )
     return Runs(library, wait=wait, state_dir=None if state_dir is None else Path(state_dir))

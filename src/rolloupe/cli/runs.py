@@ -44,7 +44,7 @@ def opened(
     answer from the run's files alone; for them it raises only if they found nothing.
     """
     from rolloupe import api
-    from rolloupe.index.execution.processes import keep_pandas_out
+    from rolloupe.index.execution import keep_pandas_out
     from rolloupe.storage import notices
 
     keep_pandas_out()

@@ -1,9 +1,9 @@
 """The index: sources scanned into immutable Parquet segments, kept up to date while a run grows."""
 
 from rolloupe.index.execution import LITTLE_WORK, NO_WORK, Executor
-from rolloupe.index.library import Library, plain_id
+from rolloupe.index.library import IndexWork, Library, RunSearch, plain_id
 from rolloupe.index.run import OpenRun
-from rolloupe.index.schedule import RunShard
+from rolloupe.index.scans import RunShard
 from rolloupe.index.segments.columns import column_of, metric_column, tag_column
 from rolloupe.index.segments.step_stats import (
     Extreme,
@@ -14,19 +14,20 @@ from rolloupe.index.segments.step_stats import (
     merged_moments,
     most_extreme,
 )
-from rolloupe.index.snapshot import Piece, Segment, Snapshot, StepKey, extreme_tokens
+from rolloupe.index.snapshot import Piece, Snapshot, StepKey, extreme_tokens
 
 __all__ = [
     "LITTLE_WORK",
     "NO_WORK",
     "Executor",
     "Extreme",
+    "IndexWork",
     "Library",
     "Moments",
     "OpenRun",
     "Piece",
+    "RunSearch",
     "RunShard",
-    "Segment",
     "SeriesStats",
     "Snapshot",
     "StepKey",

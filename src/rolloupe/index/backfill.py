@@ -6,20 +6,19 @@ These are texts and derived metrics, tokens, and features.
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent import futures
+from itertools import chain
 from pathlib import Path
-from typing import get_args
 
 from msgspec.structs import replace
 
 from rolloupe.formats import by_name
 from rolloupe.index.catalog import Catalog
-from rolloupe.index.clock import CLOCK, Clock
-from rolloupe.index.execution import BackfillJob, Executor, JobReply, most_submitted
+from rolloupe.index.execution import Executor, JobReply, most_submitted
 from rolloupe.index.features import features_of, sample_words_of, share_of
+from rolloupe.index.run_scheduler import CLOCK, Clock
 from rolloupe.index.segments.derived_values import about_of, derived_of, read_derived
-from rolloupe.index.segments.kind import DerivedMeta, ScanShare, SegmentInputs, SegmentKind, SegmentMeta, Stage
-from rolloupe.index.segments.kinds import KINDS
-from rolloupe.index.segments.text_budget import Budget, Text
+from rolloupe.index.segments.kind import BackfillJob, DerivedMeta, ScanShare, SegmentInputs, SegmentKind, Stage
+from rolloupe.index.segments.kinds import KINDS, Budget, Text
 from rolloupe.index.segments.texts import text_of
 from rolloupe.index.snapshot import Segment, age_of
 from rolloupe.index.token_stats.annotations import TokenAnnotations
@@ -39,11 +38,9 @@ class Backfill:
     def __init__(
         self, catalog: Catalog, info: RunInfo, executor: Executor, budget: Budget, stage: Stage, clock: Clock = CLOCK
     ) -> None:
-        self._catalog, self._clock = catalog, clock
+        self._catalog, self._info, self._executor, self._budget = catalog, info, executor, budget
         self.stage: Stage = stage
-        self._info = info
-        self._executor = executor
-        self._budget = budget
+        self._clock = clock
         self._annotations = TokenAnnotations()
         self._loss: RunLoss | None = None
         self._share = ScanShare()
@@ -64,13 +61,10 @@ class Backfill:
         return list(self._failed.values())
 
     def retry(self) -> bool:
-        """Try the segment that failed longest ago again; once it is complete, the others follow.
-
-        On a full disk, this costs the scan of one part, however many failed. Returns whether any did.
-        """
+        """Try the segment that failed longest ago again: one is enough on a full disk. False without any."""
         self._probe = next(iter(self._failed), None)
         if self._probe is not None:
-            self.forget([self._probe])
+            self._done.pop(self._probe, None)
         return self._probe is not None
 
     def forget(self, paths: Iterable[Path]) -> None:
@@ -93,9 +87,16 @@ class Backfill:
         segments = list(segments)
         if self.stage == "tokens":
             self.forget(self._annotations.update(segments))
-            self._look_for_loss(segments)
+            if self._loss is None and any(segment.path not in self._done for segment in segments):
+                with contextlib.suppress(Exception):  # a defect in a format must not cost the index
+                    self._loss = by_name(self._info.format).loss(self._info)
+                if self._loss is not None:  # it may be configured after the first samples are written
+                    self._done.clear()
         if self.stage == "features":
-            self._look_at_share(segments)
+            share = share_of(stats for segment in segments for stats in segment.meta.step_stats)
+            if share != self._share:  # once the run has grown much, it is a smaller one of every segment
+                self._share = share
+                self._done.clear()
         if self._failed:
             paths = {segment.path for segment in segments}
             self._failed = {path: failure for path, failure in self._failed.items() if path in paths}
@@ -111,24 +112,29 @@ class Backfill:
         go_on: Callable[[], bool],
     ) -> bool:
         """Write the kinds that pending segments lack, while there is room; False if `go_on` ends the writing."""
-        whole = True
+        whole, folder = True, self._catalog.folder
         for segment in pending:
-            source = sources.get(segment.meta.source)
+            meta, source = segment.meta, sources.get(segment.meta.source)
             whole = go_on()
             if not whole:
                 break
-            missing = missing_of(segment, self.stage, self._beside(segment.path))
+            missing = self._missing(segment)
             if not missing:  # another viewer was quicker
                 self._is_done(segment)
                 continue
             self._done[segment.path] = False
-            kinds = self._writable(segment, missing, segments)
+            kinds = [
+                kind.name
+                for kind in missing
+                if not kind.is_budgeted or self._budget.has_room(folder, lambda: _budgeted(segments), age_of(segment))
+            ]
             if source is None or not kinds:
                 continue
-            meta = segment.meta
-            cost = max(meta.stop - meta.start + source.texts_bytes, self._token_bytes(meta))
+            values = 0  # of token series, which may lie in other files
+            if self.stage == "tokens":
+                values = sum(series.moments.count for stats in meta.step_stats for series in stats.series.values())
             job = BackfillJob(
-                folder=str(self._catalog.folder),
+                folder=str(folder),
                 run=self._info,
                 source=source,
                 meta=replace(meta, step_stats=[]),  # a worker needs none
@@ -136,7 +142,7 @@ class Backfill:
                 annotations=self._annotations.of(segment.path),
                 loss=self._loss,
                 share=self._share,
-                cost=cost,
+                cost=max(meta.stop - meta.start + source.texts_bytes, BYTES_A_VALUE * values),
             )
             self._writing[self._executor.submit(job)] = segment, len(kinds) == len(missing)
             self._land(0)
@@ -147,23 +153,15 @@ class Backfill:
         self.publish()
         return whole
 
-    def _look_for_loss(self, segments: Iterable[Segment]) -> None:
-        """Read the loss of the run, which may be configured after the first samples are written."""
-        if self._loss is None and any(segment.path not in self._done for segment in segments):
-            with contextlib.suppress(Exception):  # a defect in a format must not cost the index
-                self._loss = by_name(self._info.format).loss(self._info)
-            if self._loss is not None:
-                self._done.clear()
-
-    def _look_at_share(self, segments: Iterable[Segment]) -> None:
-        """Find out which share of the run to look at: once it has grown much, a smaller one of every segment."""
-        share = share_of(stats for segment in segments for stats in segment.meta.step_stats)
-        if share != self._share:
-            self._share = share
-            self._done.clear()
-
-    def _beside(self, path: Path) -> SegmentInputs:
-        return SegmentInputs(self._annotations.stamp(path), self._loss, self._share)
+    def _missing(self, segment: Segment) -> list[SegmentKind]:
+        """The kinds of this pass that a segment lacks."""
+        path, meta = segment.path, segment.meta
+        inputs = SegmentInputs(self._annotations.stamp(path), self._loss, self._share)
+        return [
+            kind
+            for kind in KINDS
+            if (of := kind.backfilled) and of.stage == self.stage and not of.is_written(path, meta, inputs)
+        ]
 
     def publish(self) -> None:
         """Add new derived metrics to the catalog, and so to answers."""
@@ -171,22 +169,6 @@ class Backfill:
             self._catalog.derive(self._derived)
             self._derived = []
         self._published_s = self._clock.now_s()
-
-    def _writable(self, segment: Segment, missing: Iterable[SegmentKind], segments: Iterable[Segment]) -> list[str]:
-        """The missing kinds of a segment for which there is room."""
-        folder, age = self._catalog.folder, age_of(segment)
-        return [
-            kind.name
-            for kind in missing
-            if not kind.is_budgeted or self._budget.has_room(folder, lambda: _budgeted(segments), age)
-        ]
-
-    def _token_bytes(self, meta: SegmentMeta) -> int:
-        """The size of the token series to read, which may lie in other files."""
-        if self.stage != "tokens":
-            return 0
-        counts = (one.moments.count for stats in meta.step_stats for one in stats.series.values())
-        return BYTES_A_VALUE * sum(counts)
 
     def _land(self, timeout_s: float) -> None:
         for future in futures.wait(self._writing, timeout_s, futures.FIRST_COMPLETED).done:
@@ -197,8 +179,8 @@ class Backfill:
 
     def _wrote(self, segment: Segment, reply: JobReply, *, is_whole: bool) -> None:
         path, meta = segment.path, segment.meta
-        for file in (*_files_of(path, self.stage), derived_of(path), about_of(path)):
-            self._budget.wrote(file)
+        for path_of in (*_FILES[self.stage], derived_of, about_of):
+            self._budget.wrote(path_of(path))
         self._done[path] = is_whole and reply.meta is not None
         self._failed.pop(path, None)
         if reply.derived is not None:
@@ -216,32 +198,23 @@ class Backfill:
         derived = read_derived(path, meta) if meta.rows and is_new else None
         if derived is not None and (known is None or replace(derived, step_stats=[]) != known):
             self._derived.append((segment, derived))
-        is_done = not meta.rows or not missing_of(segment, self.stage, self._beside(path))
+        is_done = not meta.rows or not self._missing(segment)
         if is_done:
             self._done[path] = True
             self._failed.pop(path, None)
         return is_done
 
 
-def missing_of(segment: Segment, stage: Stage, beside: SegmentInputs) -> list[SegmentKind]:
-    """The kinds of a pass that a segment lacks."""
-    path, meta = segment.path, segment.meta
-    of_stage = [(kind, kind.backfilled) for kind in KINDS if kind.backfilled and kind.backfilled.stage == stage]
-    return [kind for kind, one in of_stage if not one.is_written(path, meta, beside)]
-
-
-def _files_of(path: Path, stage: Stage) -> tuple[Path, ...]:
-    """The files of a segment that a pass writes, and the budget may delete."""
-    if stage == "texts":
-        return (text_of(path),)
-    if stage == "tokens":
-        return tokens_file_of(path), words_file_of(path)
-    return features_of(path), sample_words_of(path)
+_FILES: dict[Stage, tuple[Callable[[Path], Path], ...]] = {
+    "texts": (text_of,),
+    "tokens": (tokens_file_of, words_file_of),
+    "features": (features_of, sample_words_of),
+}
+"""The paths of the files of a segment that a pass writes, and the budget may delete."""
 
 
 def _budgeted(segments: Iterable[Segment]) -> Iterator[Text]:
     """The files of some segments that may be deleted."""
     for segment in segments:
-        for stage in get_args(Stage):
-            for path in _files_of(segment.path, stage):
-                yield Text(age_of(segment), path)
+        for path_of in chain.from_iterable(_FILES.values()):
+            yield Text(age_of(segment), path_of(segment.path))

@@ -20,16 +20,16 @@ from msgspec.structs import replace
 from rolloupe.formats import compression_of
 from rolloupe.garbage import gc_paused
 from rolloupe.index import manifest
-from rolloupe.index.clock import CLOCK, Clock
 from rolloupe.index.fingerprint import FileState, Fingerprint, still_holds
+from rolloupe.index.run_scheduler import CLOCK, Clock
 from rolloupe.index.segments.columns import names_of
 from rolloupe.index.segments.derived_values import with_derived
 from rolloupe.index.segments.kind import DerivedMeta, SegmentMeta
 from rolloupe.index.segments.launches import StepBlock
 from rolloupe.index.segments.parts import Scan
 from rolloupe.index.segments.segment import discard, numbers_of, read_meta
-from rolloupe.index.segments.step_stats import StepStats, encoded, step_stats_of
-from rolloupe.index.snapshot import Assembly, Pack, Piece, Segment, Snapshot
+from rolloupe.index.segments.step_stats import encoded, step_stats_of
+from rolloupe.index.snapshot import Assembly, Pack, PartKey, Piece, Segment, Snapshot, union
 from rolloupe.index.sources import SourceState
 from rolloupe.model import Problem
 from rolloupe.storage import atomic
@@ -46,41 +46,38 @@ TIDY_S = 60.0
 MANY = 32
 """The number of new segments that is worth a new manifest."""
 
-PartKey = tuple[str, int]
-"""Source name and part number."""
-
 
 class Tail(NamedTuple):
-    """The rows of a growing part beyond its segment, up to `stop`, in memory and in order of arrival."""
+    """The rows of a growing part beyond its segment, in memory and in order of arrival."""
 
-    stop: int
-    table: pa.Table | None
-    step_stats: list[StepStats]
-    problems: list[Problem]
+    piece: Piece
+    problems: Sequence[Problem]
     fingerprint: Fingerprint
     """The fingerprint of the file at the scan of the tail's end."""
-    metrics: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
     blocks: Sequence[StepBlock] = ()
     """As in `SegmentMeta`."""
 
+    @property
+    def stop(self) -> int:
+        """The end of the rows within their source."""
+        return self.piece.stop
+
     def grown(self, addition: Scan, print_: Fingerprint) -> "Tail":
         """The tail with an addition appended; no row of it is looked at again."""
-        fixed = [p for p in self.problems if not p.transient]
-        if not addition.named:
-            return self._replace(stop=addition.stop, problems=[*fixed, *addition.problems], fingerprint=print_)
-        tables = [*([self.table] if self.table else []), addition.table()]
-        metrics, tags, _ = names_of(addition.named)
-        return Tail(
-            stop=addition.stop,
-            table=pa.concat_tables(tables, promote_options="permissive"),
-            step_stats=[*self.step_stats, *step_stats_of(addition.rows)],
-            problems=[*fixed, *addition.problems],
-            fingerprint=print_,
-            metrics=tuple(dict.fromkeys((*self.metrics, *metrics))),
-            tags=tuple(dict.fromkeys((*self.tags, *tags))),
-            blocks=[*self.blocks, *addition.blocks],
-        )
+        problems = [*(problem for problem in self.problems if not problem.transient), *addition.problems]
+        piece = self.piece._replace(stop=addition.stop)
+        if addition.named:
+            tables = [*([piece.table] if piece.table else []), addition.table()]
+            table = pa.concat_tables(tables, promote_options="permissive")
+            metrics, tags, _ = names_of(addition.named)
+            piece = piece._replace(
+                table=table,
+                step_stats=[*piece.step_stats, *step_stats_of(addition.rows)],
+                metrics=union((piece.metrics, metrics)),
+                tags=union((piece.tags, tags)),
+                annotates_discarded=piece.annotates and table["discarded"].null_count < table.num_rows,
+            )
+        return Tail(piece, problems, print_, [*self.blocks, *addition.blocks])
 
 
 class Catalog:
@@ -114,10 +111,7 @@ class Catalog:
         """The names of the segments that were superseded, and deleted since."""
 
     def read(self, format_name: str) -> None:
-        """Take over segments that other processes left on disk: for each part, the one that reaches furthest.
-
-        If several reach equally far, the newest counts.
-        """
+        """Take over the segments on disk: for each part the one that reaches furthest; of several, the newest."""
         _, entries = manifest.read(self.folder)
         self._rivals = {}
         self._published = set(entries)
@@ -128,7 +122,7 @@ class Catalog:
             if meta is None or meta.format != format_name:
                 continue
             segment = Segment(meta, Path(numbers))
-            key = (meta.source, meta.part)
+            key = segment.key
             current = self._segments.setdefault(key, segment)
             if current.path != segment.path:
                 self._segments[key], other = sorted((current, segment), key=_precedence, reverse=True)
@@ -137,40 +131,41 @@ class Catalog:
         self._unpublished = set(self._segments)
         self.touch()
 
-    def publish(self) -> None:
-        """Put new segments into the manifest, once they are many: a few are read as quickly on their own.
-
-        Raises `OSError`.
-        """
+    def _publish(self) -> None:
+        """Put new segments into the manifest, once they are many: a few are read as quickly on their own."""
         segments = [self._segments[key] for key in self._unpublished & self._segments.keys()]
         new = {s.path.stem: s.meta for s in segments if s.path.stem not in self._published}
-        is_due = self._is_outdated or len(new) >= max(MANY, len(self._segments) // 10)
-        if new and not is_due:
-            return
         if new:
+            if not self._is_outdated and len(new) < max(MANY, len(self._segments) // 10):
+                return
             existing = {os.path.basename(path).removesuffix(META) for path in _metas(self.folder)}
-            entries = {name: encoded(meta) for name, meta in new.items()}
-            manifest.publish(self.folder, entries, existing)
+            manifest.publish(self.folder, {name: encoded(meta) for name, meta in new.items()}, existing)
             self._published |= new.keys()
             self._is_outdated = False
         self._unpublished.clear()
 
     def tidy(self) -> None:
+        """Put new segments into the manifest, and delete the files of superseded ones, where one may write."""
+        with contextlib.suppress(OSError):
+            self._publish()
+            if self._superseded and self._clock.now_s() - self._tidied_s >= TIDY_S:
+                self._tidied_s = self._clock.now_s()
+                self._delete_superseded()
+
+    def _delete_superseded(self) -> None:
         """Delete the files of segments that others have superseded for a while. One process does so at a time."""
-        if not self._superseded or self._clock.now_s() - self._tidied_s < TIDY_S:
-            return
-        self._tidied_s = self._clock.now_s()
         with atomic.alone_in(self.folder):
             for key, others in self._superseded.items():
                 current = self._segments.get(key)
-                for other in list(others.values()) if current else ():
-                    assert current is not None
+                if current is None:
+                    continue
+                for other in list(others.values()):
+                    is_back = current.path == other.path
                     age_s = time.time() - max(_written_s(current), _written_s(other))
-                    if current.path == other.path:  # it has come back
-                        del others[other.path]
-                    elif age_s > SUPERSEDED_S:
+                    if not is_back and age_s > SUPERSEDED_S:
                         discard(other.path)
                         self.discarded.add(other.path.stem)
+                    if is_back or age_s > SUPERSEDED_S:
                         del others[other.path]
         self._superseded = {key: others for key, others in self._superseded.items() if others}
 
@@ -183,15 +178,13 @@ class Catalog:
         return self._tails.get(key)
 
     def add(self, meta: SegmentMeta) -> tuple[Path, Path]:
-        """Make a segment the current one of its part, and drop the part's tail, which it covers. Returns its files.
-
-        The files of the previous segment stay for a while: a running query or another viewer may still read them.
-        """
+        """Make a segment the current one of its part, in place of the part's tail. Returns its files."""
         path = numbers_of(self.folder, meta)
         self.discarded.discard(path.stem)
-        key = (meta.source, meta.part)
+        segment = Segment(meta, path)
+        key = segment.key
         with self._lock:
-            before, self._segments[key] = self._segments.get(key), Segment(meta, path)
+            before, self._segments[key] = self._segments.get(key), segment
             self._tails.pop(key, None)
         if before is not None and before.path != path:
             self._superseded.setdefault(key, {})[before.path] = before
@@ -221,8 +214,8 @@ class Catalog:
 
     def launches(self) -> dict[str, tuple[int, ...]]:
         """Where launches begin, by source, as whoever wrote the segments knew."""
-        found = (segment.meta for segment in self._segments.values() if segment.meta.launches)
-        return {meta.source: meta.launches for meta in sorted(found, key=lambda meta: meta.stop)}
+        metas = (segment.meta for segment in self._segments.values() if segment.meta.launches)
+        return {meta.source: meta.launches for meta in sorted(metas, key=lambda meta: meta.stop)}
 
     def segments(self) -> list[Segment]:
         """The current segments of all parts."""
@@ -233,10 +226,9 @@ class Catalog:
         with self._lock:
             first = 0
             for member in members:
-                key = (member.meta.source, member.meta.part)
-                current = self._segments.get(key)
+                current = self._segments.get(member.key)
                 if current is not None and current.meta is member.meta:
-                    self._segments[key] = current._replace(pack=pack, first=first)
+                    self._segments[member.key] = current._replace(pack=pack, first=first)
                 first += member.meta.rows
             self._snapshot = None
 
@@ -244,56 +236,53 @@ class Catalog:
         """Attach derived metrics to those segments that are still current."""
         with self._lock:
             for segment, derived in values:
-                key = (segment.meta.source, segment.meta.part)
-                current = self._segments.get(key)
+                current = self._segments.get(segment.key)
                 if current is not None and current.meta is segment.meta:
                     step_stats = with_derived(current.meta.step_stats, derived)
                     about = replace(derived, step_stats=[])  # they are among those of the segment
-                    self._segments[key] = current._replace(derived=about, step_stats=step_stats)
+                    self._segments[segment.key] = current._replace(derived=about, step_stats=step_stats)
         self.touch()
 
     def underive(self, paths: Collection[Path]) -> list[Path]:
         """Detach the derived metrics of segments whose files are gone. Returns those that had some."""
         with self._lock:
-            lost = {key: one for key, one in self._segments.items() if one.derived and one.path in paths}
-            for key, segment in lost.items():
-                self._segments[key] = segment._replace(derived=None, step_stats=())
+            lost = [segment for segment in self._segments.values() if segment.derived and segment.path in paths]
+            for segment in lost:
+                self._segments[segment.key] = segment._replace(derived=None, step_stats=())
         if lost:
             self.touch()
-        return [segment.path for segment in lost.values()]
+        return [segment.path for segment in lost]
 
     def grow(self, key: PartKey, addition: Scan, print_: Fingerprint) -> None:
         """Append rows that were scanned beyond a part's segment and tail to the tail."""
-        tail = (self._tails.get(key) or Tail(0, None, [], [], print_)).grown(addition, print_)
+        tail, meta = self._tails.get(key), self._segments[key].meta
+        if tail is None:
+            piece = Piece(meta.source, None, None, (), (), (), meta.annotates, meta.stop, start=meta.stop)
+            tail = Tail(piece._replace(scores=meta.scores), (), print_)
+        tail = tail.grown(addition, print_)
         with self._lock:
             self._tails[key] = tail
         self.touch()
 
-    def drop(self, keys: Iterable[PartKey], *, remove: bool = False) -> None:
-        """Drop parts; `remove` deletes their files too."""
+    def drop(self, segments: Collection[Segment], *, remove: bool = False) -> None:
+        """Drop segments, and the tails of their parts; `remove` deletes their files too."""
         self.losses += 1
         with self._lock:
-            segments = [self._segments.pop(key, None) for key in keys]
-            for key in keys:
-                self._tails.pop(key, None)
-                self._checked.pop(key, None)
-        self.touch()
-        if remove:
             for segment in segments:
-                if segment is not None:
-                    discard(segment.path)
+                for known in (self._segments, self._tails, self._checked):
+                    known.pop(segment.key, None)
+        self.touch()
+        for segment in segments if remove else ():
+            discard(segment.path)
 
-    def set_aside(self, keys: Iterable[PartKey]) -> None:
-        """Drop the segments of parts whose source changed; another one on disk takes its place, if there is one.
-
-        The files stay for a while: another viewer may still read them, or know a newer source.
-        """
+    def set_aside(self, segments: Iterable[Segment]) -> None:
+        """Drop segments whose source changed, but not their files; another on disk takes the place of each."""
         self.losses += 1
         with self._lock:
-            for key in keys:
-                old = self._segments.pop(key)
-                self._tails.pop(key, None)
-                self._checked.pop(key, None)
+            for old in segments:
+                key = old.key
+                for known in (self._segments, self._tails, self._checked):
+                    known.pop(key, None)
                 others = self._superseded.setdefault(key, {})
                 others[old.path] = old
                 if rivals := self._rivals.get(key):
@@ -305,35 +294,30 @@ class Catalog:
 
     def stale(
         self, now: Mapping[str, SourceState], names: Collection[str] | None = None
-    ) -> tuple[list[PartKey], list[PartKey]]:
-        """The parts whose source is gone, and those whose source no longer has the scanned bytes.
-
-        `now` maps names to sources; only parts of `names` are looked at, if it is given.
-        """
-        asked = [key for key in self._segments if names is None or key[0] in names]
-        orphans = [key for key in asked if key[0] not in now]
-        changed = [key for key in asked if key[0] in now and not self._is_current(key, now[key[0]])]
-        replaced = {key[0] for key in changed if not self._segments[key].meta.fingerprint.is_of(now[key[0]].state)}
+    ) -> tuple[list[Segment], list[Segment]]:
+        """The segments of all sources, or of `names`, whose source is gone; and those whose source was changed."""
+        asked = [segment for key, segment in self._segments.items() if names is None or key[0] in names]
+        orphans, changed, replaced = [], [], set[str]()
+        for segment in asked:
+            meta, place = segment.meta, now.get(segment.meta.source)
+            if place is None:
+                orphans.append(segment)
+                continue
+            seen, is_same = (meta.fingerprint, place.state), meta.depends == place.source.depends
+            if is_same and self._checked.get(segment.key) != seen:
+                is_same = still_holds(place.source.location, *seen)
+                if is_same:
+                    self._checked[segment.key] = seen
+            if not is_same:
+                changed.append(segment)
+                if not meta.fingerprint.is_of(place.state):
+                    replaced.add(meta.source)
         # fingerprints cover few blocks of each part: if one part is of another file, all count as replaced
-        others = [key for key in asked if key[0] in replaced]
-        return orphans, list(dict.fromkeys([*changed, *others]))
-
-    def _is_current(self, key: PartKey, place: SourceState) -> bool:
-        meta = self._segments[key].meta
-        if meta.depends != place.source.depends:
-            return False
-        seen = (meta.fingerprint, place.state)
-        if self._checked.get(key) != seen:
-            if not still_holds(place.source.location, *seen):
-                return False
-            self._checked[key] = seen
-        return True
+        others = (segment for segment in asked if segment.meta.source in replaced)
+        return orphans, list({segment.key: segment for segment in (*changed, *others)}.values())
 
     def drop_tails(self, now: Mapping[str, SourceState]) -> list[PartKey]:
-        """Drop the tails whose file no longer has the scanned bytes, as after it was truncated and written on.
-
-        Returns their parts, whose segments stay.
-        """
+        """Drop the tails whose file no longer has the scanned bytes. Returns their parts, whose segments stay."""
         places = {key: now[key[0]] for key in self._tails if key[0] in now}
         lost = [
             key
@@ -347,28 +331,20 @@ class Catalog:
             self.touch()
         return lost
 
-    def parts(self) -> list[PartKey]:
-        """Every part that has a segment."""
-        return list(self._segments)
-
     def indexed_bytes(self, counts: Callable[[str, int], bool]) -> int:
         """How many bytes of the sources the segments and tails of those parts cover that count."""
         total = 0
         for key, segment in self._segments.items():
             if not counts(*key):
                 continue
-            if compression_of(key[0]):
-                total += self._file_bytes(key, segment.meta)
+            meta, tail = segment.meta, self._tails.get(key)
+            if compression_of(meta.source):  # the bytes of the file after those of the previous part
+                before, stop = self._segments.get((meta.source, meta.part - 1)), meta.fingerprint.stop
+                start = before.meta.fingerprint.stop if before else stop * meta.start // max(1, meta.stop)
             else:
-                tail = self._tails.get(key)
-                total += (tail.stop if tail else segment.meta.stop) - segment.meta.start
+                start, stop = meta.start, tail.stop if tail else meta.stop
+            total += stop - start
         return total
-
-    def _file_bytes(self, key: PartKey, meta: SegmentMeta) -> int:
-        """How many bytes of a compressed file a segment covers: those after the previous part, if it has a segment."""
-        before = self._segments.get((key[0], key[1] - 1))
-        stop = meta.fingerprint.stop
-        return stop - (before.meta.fingerprint.stop if before else stop * meta.start // max(1, meta.stop))
 
     def touch(self) -> None:
         """Note that the answer to some query may have changed."""
@@ -386,30 +362,25 @@ class Catalog:
         with self._lock:
             if self._snapshot is None:
                 with gc_paused():
-                    self._snapshot = self._make()
+                    self._snapshot = self._make_snapshot()
             return self._snapshot
 
-    def _make(self) -> Snapshot:
+    def _make_snapshot(self) -> Snapshot:
         segments = tuple(self._segments.values())
-        problems = [p for s in segments for p in s.meta.problems]
-        for key, tail in self._tails.items():
-            segment = self._segments.get(key)
-            if segment is not None:  # lines that were unfinished in the segment have been scanned again since
-                problems = [p for p in problems if not (p.transient and p in segment.meta.problems)]
-            problems += tail.problems
+        problems = [problem for segment in segments for problem in segment.meta.problems]
+        for key, tail in self._tails.items():  # lines that were unfinished in the segment have been scanned again since
+            again = [problem for problem in self._segments[key].meta.problems if problem.transient]
+            problems = [*(problem for problem in problems if problem not in again), *tail.problems]
+        pieces = [tail.piece for tail in self._tails.values() if tail.piece.table]
         counted = sum(s.meta.problem_count - len(s.meta.problems) for s in segments) + len(problems)
-        views = [_piece_of(tail, self._segments[key].meta) for key, tail in self._tails.items() if tail.table]
-        duplicates = any(s.meta.duplicates for s in segments) or bool(views)
+        duplicates = any(s.meta.duplicates for s in segments) or bool(pieces)
         return self._assembly.snapshot(
-            self.version, self._segments, views, tuple(problems), counted, duplicates=duplicates
+            self.version, self._segments, pieces, tuple(problems), counted, duplicates=duplicates
         )
 
 
 def _metas(folder: Path) -> Iterator[str]:
-    """Yield the paths of all `.meta` files, as texts: there may be many thousands.
-
-    Removes pipes and devices, which somebody else put there: whoever opens one waits for ever.
-    """
+    """Yield the paths of all `.meta` files. Removes pipes, as whoever opens one waits for ever."""
     with contextlib.suppress(FileNotFoundError), os.scandir(folder) as shards:
         for shard in shards:
             if len(shard.name) == SHARD_CHARS and shard.is_dir():
@@ -420,18 +391,6 @@ def _metas(folder: Path) -> Iterator[str]:
                                 os.unlink(file.path)
                         elif file.name.endswith(META):
                             yield file.path
-
-
-def _piece_of(tail: Tail, meta: SegmentMeta) -> Piece:
-    """A tail as queries see it; `meta` belongs to the segment that it continues."""
-    return Piece(
-        meta.source, None, tail.table, tail.step_stats, tail.metrics, tail.tags, meta.annotates, tail.stop,
-        start=meta.stop, annotates_discarded=_says_discarded(tail.table, meta), scores=meta.scores,
-    )  # fmt: skip
-
-
-def _says_discarded(table: pa.Table | None, meta: SegmentMeta) -> bool:
-    return meta.annotates and table is not None and table["discarded"].null_count < table.num_rows
 
 
 def _precedence(segment: Segment) -> tuple[int, float]:

@@ -13,12 +13,12 @@ from operator import is_
 from pathlib import Path
 
 from rolloupe.index.catalog import SUPERSEDED_S, Catalog
-from rolloupe.index.clock import CLOCK, Clock
-from rolloupe.index.execution import Executor, JobReply, PackJob
+from rolloupe.index.execution import Executor, PackJob
 from rolloupe.index.fingerprint import state_of
+from rolloupe.index.run_scheduler import CLOCK, Clock
 from rolloupe.index.segments.kind import SegmentMeta
+from rolloupe.index.segments.kinds import Budget
 from rolloupe.index.segments.pack import FOLDER, derived_path_of, members_of, path_of
-from rolloupe.index.segments.text_budget import Budget
 from rolloupe.index.snapshot import Pack, Segment, age_of
 
 SIZES = (256, 128, 64)
@@ -51,9 +51,7 @@ class Packs:
     """Writes missing packs, and adds packs to the catalog. Only the thread of one `OpenRun` uses it."""
 
     def __init__(self, catalog: Catalog, executor: Executor, budget: Budget, clock: Clock = CLOCK) -> None:
-        self._catalog, self._clock = catalog, clock
-        self._executor = executor
-        self._budget = budget
+        self._catalog, self._executor, self._budget, self._clock = catalog, executor, budget, clock
         self._folder = catalog.folder / FOLDER
         self._planned: dict[Path, Sequence[Segment]] = {}
         self._planned_for: list[SegmentMeta] = []
@@ -62,10 +60,7 @@ class Packs:
         self._tried: set[Path] = set()
 
     def take_up(self, changed_at: Mapping[str, float]) -> None:
-        """Plan the packs, and add the existing ones to the catalog.
-
-        `changed_at` has the times at which sources changed, by the monotonic clock; 0 is long ago.
-        """
+        """Plan the packs, and use those that exist. `changed_at` has when each source changed, 0 for long ago."""
         now = self._clock.now_s()
         if now - self._planned_s < PLAN_S:
             return
@@ -93,25 +88,24 @@ class Packs:
 
     def write(self, go_on: Callable[[], bool]) -> None:
         """Write missing packs, one at a time, while there is room, until `go_on` returns False."""
-        if all(self._write(path, None, go_on) for path in self.pending()):
-            self._tidy()
+        now_s = self._clock.now_s()
+        if all(self._write(path, None, go_on) for path in self.pending()) and now_s - self._tidied_s > TIDY_S:
+            self._tidied_s = now_s
+            self._discard(age_s=SUPERSEDED_S)
 
     def write_derived(self, go_on: Callable[[], bool]) -> None:
         """Write the derived metrics of those packs in use whose segments all have some."""
         packs = {id(s.pack): s.pack for s in self._catalog.segments() if s.pack is not None and s.pack.is_good}
-        members = {path: self._members(path) for path in (pack.path for pack in packs.values())}
         for pack in packs.values():
-            derived = derived_path_of(pack.path, members[pack.path]) if members[pack.path] else None
+            planned = self._planned.get(pack.path, ())
+            now = [self._catalog.segment(segment.key) for segment in planned]
+            members = [s for s, before in zip(now, planned, strict=True) if s is not None and s.meta is before.meta]
+            if not members or len(members) < len(planned):  # some were replaced
+                continue
+            derived = derived_path_of(pack.path, members)
             is_due = derived is not None and pack.derived != derived and derived not in self._tried
             if is_due and not self._write(pack.path, derived, go_on):
                 return
-
-    def _members(self, path: Path) -> Sequence[Segment]:
-        """The current segments of a pack; empty if some were replaced."""
-        planned = self._planned.get(path, ())
-        now = [self._catalog.segment((s.meta.source, s.meta.part)) for s in planned]
-        members = [s for s, before in zip(now, planned, strict=True) if s is not None and s.meta is before.meta]
-        return members if len(members) == len(planned) else ()
 
     def _write(self, path: Path, derived: Path | None, go_on: Callable[[], bool]) -> bool:
         """Write a pack, or the derived metrics of one. Returns False to end the writing."""
@@ -124,22 +118,15 @@ class Packs:
             self._tried.add(target)
             return True
         job = PackJob(path=str(target), members=members_of(self._planned[path]), is_derived=derived is not None)
-        reply = self._performed(job, go_on)
-        if reply is None:
-            return False
-        if not reply.error and self._use(path, derived):
+        writing = self._executor.submit(job)
+        while not futures.wait([writing], WAIT_S).done:
+            if not go_on():
+                return False
+        if not writing.result().error and self._use(path, derived):
             self._budget.wrote(target)
         else:
             self._tried.add(target)
         return True
-
-    def _performed(self, job: PackJob, go_on: Callable[[], bool]) -> JobReply | None:
-        """Have a pack written; None if `go_on` ends the wait."""
-        writing = self._executor.submit(job)
-        while not futures.wait([writing], WAIT_S).done:
-            if not go_on():
-                return None
-        return writing.result()
 
     def forget(self) -> None:
         """Remove all packs."""
@@ -153,11 +140,6 @@ class Packs:
         self._used[path] = Pack(path, len(members), derived=derived)
         self._catalog.pack(members, self._used[path])
         return True
-
-    def _tidy(self) -> None:
-        if self._clock.now_s() - self._tidied_s > TIDY_S:
-            self._tidied_s = self._clock.now_s()
-            self._discard(age_s=SUPERSEDED_S)
 
     def _discard(self, age_s: float) -> None:
         """Remove unused files of at least this age: superseded packs, and leftovers of killed processes."""
@@ -174,13 +156,10 @@ class Packs:
 def plan(segments: Iterable[Segment]) -> Iterator[Sequence[Segment]]:
     """The members of each pack: neighbours in step order, with the same splits."""
     small = [s for s in segments if 0 < s.meta.rows <= SMALL_ROWS]
-    keyed = [(_splits(s), age_of(s), s.meta.source, s.meta.part, n) for n, s in enumerate(small)]
-    for _, keys in groupby(sorted(keyed), key=lambda key: key[0]):
-        yield from _cut([small[key[-1]] for key in keys])
-
-
-def _splits(segment: Segment) -> tuple[str, ...]:
-    return tuple(sorted({stats.split for stats in segment.meta.step_stats}))
+    splits = {s.key: sorted({stats.split for stats in s.meta.step_stats}) for s in small}
+    in_order = sorted(small, key=lambda s: (splits[s.key], age_of(s), s.meta.source, s.meta.part))
+    for _, members in groupby(in_order, key=lambda s: splits[s.key]):
+        yield from _cut(list(members))
 
 
 def _cut(segments: Sequence[Segment]) -> Iterator[Sequence[Segment]]:

@@ -35,7 +35,6 @@ from rolloupe.index.segments.columns import derived_column
 from rolloupe.index.segments.derived_values import derived_of, read_derived
 from rolloupe.index.segments.kind import (
     Backfilled,
-    DerivedMeta,
     ScanShare,
     SegmentInputs,
     SegmentKind,
@@ -45,7 +44,7 @@ from rolloupe.index.segments.kind import (
 )
 from rolloupe.index.segments.parts import WORD
 from rolloupe.index.segments.segment import parquet_of
-from rolloupe.index.segments.step_stats import UNIT, StepStats
+from rolloupe.index.segments.step_stats import StepStats
 from rolloupe.index.segments.texts import CONTENTS, text_of
 from rolloupe.storage import atomic
 
@@ -58,18 +57,17 @@ KEPT_SAMPLES, KEPT_CHARS = 2**15, 2**25
 
 def share_of(step_stats: Iterable[StepStats]) -> ScanShare:
     """The share of a run with these steps. It only shrinks as a run grows."""
+
+    def halvings(times: float) -> int:
+        return max(0, math.ceil(math.log2(times))) if times > 1 else 0
+
     samples = chars = 0.0
     for stats in step_stats:
-        moments = stats.columns.get("response_chars")
-        rows = stats.rows + stats.superseded
+        moments, rows = stats.columns.get("response_chars"), stats.rows + stats.superseded
         samples += rows
-        chars += moments.total / moments.count * UNIT * rows if moments is not None and moments.count else 0.0
-    scanned = _halvings(chars / SCANNED_CHARS)
-    return ScanShare(scanned, max(scanned, _halvings(chars / KEPT_CHARS), _halvings(samples / KEPT_SAMPLES)))
-
-
-def _halvings(times: float) -> int:
-    return max(0, math.ceil(math.log2(times))) if times > 1 else 0
+        chars += moments.mean * rows if moments is not None and moments.count else 0.0
+    scanned = halvings(chars / SCANNED_CHARS)
+    return ScanShare(scanned, max(scanned, halvings(chars / KEPT_CHARS), halvings(samples / KEPT_SAMPLES)))
 
 
 def order_of(groups: Sequence[str], of: str) -> tuple[list[int], float]:
@@ -78,7 +76,7 @@ def order_of(groups: Sequence[str], of: str) -> tuple[list[int], float]:
     The order is random, and the same whoever asks. The addend, from 0 to 1, has as many groups taken over many steps as
     the share says, though each step has a whole number of them.
     """
-    ranks = [hashlib.blake2b(f"{of}/{one}".encode("utf-8", "replace"), digest_size=8).digest() for one in groups]
+    ranks = [hashlib.blake2b(f"{of}/{group}".encode("utf-8", "replace"), digest_size=8).digest() for group in groups]
     digest = hashlib.blake2b(of.encode("utf-8", "replace"), digest_size=4).digest()
     return sorted(range(len(groups)), key=lambda number: ranks[number]), int.from_bytes(digest) / 2**32
 
@@ -152,7 +150,8 @@ def blocks_of(table: pa.Table, share: ScanShare) -> Iterator[BlockPlan]:
     `table` has the `BLOCK_COLUMNS` of the segment's numbers.
     """
     columns = {name: table[name].to_pylist() for name in BLOCK_COLUMNS[:7]}
-    rewards, advantages = (_numbers(table[name]) for name in BLOCK_COLUMNS[7:])
+    numbers = (table[name].to_numpy().astype(np.float64) for name in BLOCK_COLUMNS[7:])
+    rewards, advantages = (np.where(np.abs(column) < LARGEST, column, np.nan) for column in numbers)
     rewards = np.where(np.isfinite(rewards), rewards, advantages)
     groups: dict[StepOfEnv, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     seen: set[tuple[object, ...]] = set()
@@ -166,32 +165,16 @@ def blocks_of(table: pa.Table, share: ScanShare) -> Iterator[BlockPlan]:
         order, addend = order_of(names, f"{of.split}/{of.step}/{of.env}")
         taken = order[: count_of(share.scanned, len(names), addend)]
         kept = frozenset(order[: count_of(share.kept, len(names), addend)])
-        members = [(own[names[number]][:BLOCK_SAMPLES], number in kept) for number in sorted(taken)]
-        for some in _cut_groups(members):
-            yield BlockPlan(of, some, rewards, advantages)
-
-
-def _numbers(column: pa.ChunkedArray) -> Floats:
-    values: Floats = column.to_numpy().astype(np.float64)
-    return np.where(np.abs(values) < LARGEST, values, np.nan)
-
-
-_Groups = Sequence[tuple[list[int], bool]]
-"""The rows of groups, and whether their words are kept."""
-
-
-def _cut_groups(members: _Groups) -> Iterator[_Groups]:
-    """Cut groups into blocks."""
-    part: list[tuple[list[int], bool]] = []
-    count = 0
-    for one in members:
-        if part and count + len(one[0]) > BLOCK_SAMPLES:
-            yield part
-            part, count = [], 0
-        part.append(one)
-        count += len(one[0])
-    if part:
-        yield part
+        members: list[tuple[list[int], bool]] = []
+        count = 0
+        for rows, is_kept in ((own[names[number]][:BLOCK_SAMPLES], number in kept) for number in sorted(taken)):
+            if members and count + len(rows) > BLOCK_SAMPLES:
+                yield BlockPlan(of, members, rewards, advantages)
+                members, count = [], 0
+            members.append((rows, is_kept))
+            count += len(rows)
+        if members:
+            yield BlockPlan(of, members, rewards, advantages)
 
 
 def _gaps(grouping: Grouping, values: Floats) -> Floats:
@@ -216,7 +199,6 @@ MAX_CHARS = 2**16
 """Of a longer response, the first and the last half of so many bytes count."""
 
 BATCH_ROWS = 1024
-
 BATCH_BLOCKS = 256
 """So many blocks become a table at once: one for each would take kilobytes for a block of one sample."""
 
@@ -252,65 +234,53 @@ def values_column(name: str) -> str:
     return f"x.{name}"
 
 
+FILES_VERSION = f"{VERSION} {' '.join(sorted(behaviours()))}"
+"""Names the columns of the files, which follow from the behaviours that this version of Rolloupe knows."""
+
+
 def feature_facts(path: Path, contents: bytes) -> FeatureFacts | None:
     """What the features of a segment were computed with; None without a file, or for one of other records."""
     try:
-        both = [pq.read_metadata(one).metadata or {} for one in (features_of(path), sample_words_of(path))]
-        facts = [msgspec.json.decode(one[FACTS], type=FeatureFacts) for one in both]
+        both = [pq.read_metadata(file).metadata or {} for file in (features_of(path), sample_words_of(path))]
+        facts, other = [msgspec.json.decode(metadata[FACTS], type=FeatureFacts) for metadata in both]
     except (OSError, KeyError, pa.ArrowException, msgspec.MsgspecError):
         return None
-    is_of = all(one.get(CONTENTS) == contents for one in both) and facts[0].version == _version()
-    return facts[0] if is_of and facts[0] == facts[1] else None
-
-
-def _version() -> str:
-    """Names the columns of the files, which follow from the behaviours that this version of Rolloupe knows."""
-    return f"{VERSION} {' '.join(sorted(behaviours()))}"
+    is_of = all(metadata.get(CONTENTS) == contents for metadata in both) and facts.version == FILES_VERSION
+    return facts if is_of and facts == other else None
 
 
 def _facts(path: Path, meta: SegmentMeta, share: ScanShare) -> FeatureFacts:
-    about: DerivedMeta | None = read_derived(path, meta)
-    current = {name: metric.version for name, metric in behaviours().items()}
+    about = read_derived(path, meta)
     known = about.versions if about is not None else {}
-    return FeatureFacts(
-        version=_version(), share=share, behaviours={n: v for n, v in current.items() if known.get(n) == v}
-    )
+    current = {name: metric.version for name, metric in behaviours().items() if known.get(name) == metric.version}
+    return FeatureFacts(version=FILES_VERSION, share=share, behaviours=current)
 
 
-def _is_written(path: Path, meta: SegmentMeta, beside: SegmentInputs) -> bool:
-    return (
-        meta.annotates
-        or not meta.rows
-        or feature_facts(path, meta.fingerprint.contents) == _facts(path, meta, beside.share)
-    )
+def _is_written(path: Path, meta: SegmentMeta, inputs: SegmentInputs) -> bool:
+    if meta.annotates or not meta.rows:
+        return True
+    return feature_facts(path, meta.fingerprint.contents) == _facts(path, meta, inputs.share)
 
 
 def _write(path: Path, records: SegmentSource) -> None:
     facts = _facts(path, records.meta, records.job.share)
     with pq.ParquetFile(path) as file:
         numbers = file.read(columns=list(BLOCK_COLUMNS), use_threads=False)
-    values = _behaviours(path, list(facts.behaviours), len(numbers))
-    found = _FeaturesOfPart(list(blocks_of(numbers, facts.share)), values)
-    for first, responses in until(records.ended, _texts(path, records)):
-        found.add(first, responses)
-    metadata = {CONTENTS: records.meta.fingerprint.contents, FACTS: msgspec.json.encode(facts)}
-    atomic.write(sample_words_of(path), parquet_of(found.sample_table().replace_schema_metadata(metadata)))
-    atomic.write(features_of(path), parquet_of(found.table().replace_schema_metadata(metadata), repeats=True))
-
-
-def _behaviours(path: Path, names: Sequence[str], rows: int) -> dict[str, Floats]:
-    """The values of behaviours for each row: log2(1 + value), NaN for none."""
-    values = {name: np.full(rows, np.nan) for name in behaviours()}
+    values = {name: np.full(len(numbers), np.nan) for name in behaviours()}
+    """Of behaviours, for each row: log2(1 + value), NaN for none."""
     with contextlib.suppress(OSError, pa.ArrowException), pq.ParquetFile(derived_of(path)) as file:
-        table = file.read(columns=[derived_column(name) for name in names], use_threads=False)
-        if len(table) == rows:
-            values |= {name: _scaled(table[derived_column(name)].to_numpy()) for name in names}
-    return values
-
-
-def _scaled(values: Floats) -> Floats:
-    scaled: Floats = np.log2(1 + np.maximum(values.astype(np.float64), 0))
-    return scaled
+        table = file.read(columns=[derived_column(name) for name in facts.behaviours], use_threads=False)
+        for name in facts.behaviours if len(table) == len(numbers) else ():
+            column = table[derived_column(name)].to_numpy().astype(np.float64)
+            values[name] = np.log2(1 + np.maximum(column, 0))
+    features = _FeaturesOfPart(list(blocks_of(numbers, facts.share)), values)
+    for first, responses in until(records.ended, _texts(path, records)):
+        features.add(first, responses)
+    metadata = {CONTENTS: records.meta.fingerprint.contents, FACTS: msgspec.json.encode(facts)}
+    for path_of, table in zip((sample_words_of, features_of), features.tables(), strict=True):
+        contents = parquet_of(table.replace_schema_metadata(metadata), repeats=path_of is features_of)
+        atomic.write(path_of(path), contents)
+        del table, contents  # before the next table is made
 
 
 def _texts(path: Path, records: SegmentSource) -> Iterator[tuple[int, pa.Array]]:
@@ -341,8 +311,8 @@ class _FeaturesOfPart:
         self._found: list[tuple[StepOfEnv, list[FeatureRows]]] = []
         self._kept: list[tuple[int, SampleBlock, list[Words]]] = []
         """Blocks with words to keep, and their numbers."""
-        self._tables: list[pa.Table] = []
-        self._sample_tables: list[pa.Table] = []
+        self._tables = [_FEATURE_SCHEMA.empty_table()]
+        self._sample_tables = [SAMPLE_SCHEMA.empty_table()]
 
     def add(self, first: int, responses: pa.Array) -> None:
         """Add the responses of the rows from number `first` on."""
@@ -359,11 +329,20 @@ class _FeaturesOfPart:
                 self._finish(self._blocks[number].block())
 
     def _finish(self, block: SampleBlock) -> None:
+        a, r, grouping = block.advantages, block.rewards, block.grouping
+        varies, unit = grouping.variances(a) > 0, np.ones(1)
+        counts = np.array([len(a)]), np.array([int(varies.sum())])
+        freedom = unit * (grouping.sizes[varies] - 1).sum()
+        facts = FeatureRows(np.array([BLOCK], np.uint64), *counts, unit * (a @ a), unit * (r @ r), 0 * unit, freedom)
+        x = np.stack([values[block.rows] for values in self._behaviours.values()], 1)
+        hashes = np.array([hash_of_behaviour(name) for name in self._behaviours], np.uint64)
+        sums: WithinSums = sums_within(np.nan_to_num(grouping.centred(x)), a, r, grouping)
+        groups = sums.groups.astype(np.int64)
+        of_behaviours = FeatureRows(hashes, (x > 0).sum(axis=0), groups, sums.s, sums.r, sums.v, sums.d)
         words = [self._words.pop(row) for row in block.rows.tolist()]
-        samples = np.repeat(np.arange(len(words)), [len(one) for one in words])
-        joined = np.concatenate(words)
-        phrases = feature_rows(joined, samples, block.advantages, block.rewards, block.grouping)
-        self._found.append((block.of, [_facts_of(block), self._of_behaviours(block), phrases]))
+        samples = np.repeat(np.arange(len(words)), [len(of_sample) for of_sample in words])
+        phrases = feature_rows(np.concatenate(words), samples, a, r, grouping)
+        self._found.append((block.of, [facts, of_behaviours, phrases]))
         self._blocks_done += 1
         if block.kept.any():
             self._kept.append((self._blocks_done, block, words))
@@ -373,19 +352,15 @@ class _FeaturesOfPart:
     def _flush(self) -> None:
         """Turn the blocks so far into tables."""
         if self._found:
-            self._tables.append(_table_of(self._found))
+            blocks = [(of, rows) for of, several in self._found for rows in several]
+            columns = [np.concatenate(some) for some in zip(*(rows for _, rows in blocks), strict=True)]
+            arrays = [*_places([of for of, _ in blocks], [len(rows.hashes) for _, rows in blocks]).values()]
+            for (_, type_), column in zip(FEATURE_TYPES.items(), columns, strict=True):
+                arrays.append(pa.array(column).cast(type_))
+            self._tables.append(pa.Table.from_arrays(arrays, schema=_FEATURE_SCHEMA))
         if self._kept:
             self._sample_tables.append(self._samples_of(self._kept))
         self._found, self._kept = [], []
-
-    def _of_behaviours(self, block: SampleBlock) -> FeatureRows:
-        names = list(self._behaviours)
-        x = np.stack([values[block.rows] for values in self._behaviours.values()], 1)
-        hashes = np.array([hash_of_behaviour(name) for name in names], np.uint64)
-        centred = np.nan_to_num(block.grouping.centred(x))
-        sums: WithinSums = sums_within(centred, block.advantages, block.rewards, block.grouping)
-        has = (x > 0).sum(axis=0)
-        return FeatureRows(hashes, has, sums.groups.astype(np.int64), sums.s, sums.r, sums.v, sums.d)
 
     def _samples_of(self, blocks: Sequence[tuple[int, SampleBlock, list[Words]]]) -> pa.Table:
         """The kept samples of blocks."""
@@ -405,26 +380,13 @@ class _FeaturesOfPart:
         columns |= {values_column(name): pa.array(values[rows]) for name, values in self._behaviours.items()}
         return pa.table(columns)
 
-    def sample_table(self) -> pa.Table:
-        """A row for each sample whose words are kept."""
+    def tables(self) -> Iterator[pa.Table]:
+        """Yield the samples whose words are kept; then the features of each block, which begin with its facts."""
         self._flush()
-        tables, self._sample_tables, self._blocks = self._sample_tables, [], ()
-        return pa.concat_tables(tables or [SAMPLE_SCHEMA.empty_table()]).unify_dictionaries()
-
-    def table(self) -> pa.Table:
-        """A row for each feature of each block; those of a block begin with its facts."""
-        self._flush()
-        tables, self._tables = self._tables, []
-        return pa.concat_tables(tables or [_FEATURE_SCHEMA.empty_table()]).unify_dictionaries()
-
-
-def _table_of(blocks: Sequence[tuple[StepOfEnv, list[FeatureRows]]]) -> pa.Table:
-    found = [(of, rows) for of, several in blocks for rows in several]
-    columns = [np.concatenate(some) for some in zip(*(rows for _, rows in found), strict=True)]
-    sizes = [len(rows.hashes) for _, rows in found]
-    arrays = [*_places([of for of, _ in found], sizes).values()]
-    arrays += [pa.array(column).cast(FEATURE_TYPES[name]) for name, column in zip(FEATURE_TYPES, columns, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=_FEATURE_SCHEMA)
+        self._blocks = ()
+        for tables in (self._sample_tables, self._tables):
+            yield pa.concat_tables(tables[1:] or tables).unify_dictionaries()
+            tables.clear()
 
 
 _PLACE_TYPES = {"split": WORD, "step": pa.int64(), "launch": pa.int32(), "env": WORD}
@@ -453,27 +415,12 @@ def _places(blocks: Sequence[StepOfEnv], counts: Sequence[int]) -> dict[str, pa.
     }
 
 
-def _facts_of(block: SampleBlock) -> FeatureRows:
-    grouping, a, r = block.grouping, block.advantages, block.rewards
-    varies = grouping.variances(a) > 0
-    one = np.ones(1)
-    return FeatureRows(
-        np.array([BLOCK], np.uint64),
-        np.array([len(a)]),
-        np.array([int(varies.sum())]),
-        one * (a @ a),
-        one * (r @ r),
-        0 * one,
-        one * (grouping.sizes[varies] - 1).sum(),
-    )
-
-
 def _bytes_of(texts: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Texts as bytes one after another, and their bounds; of long ones the first and the last part."""
     offsets = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
-    data = (
-        np.frombuffer(texts.buffers()[2], np.uint8)[offsets[0] : offsets[-1]] if offsets[-1] else np.zeros(0, np.uint8)
-    )
+    data = np.zeros(0, np.uint8)
+    if offsets[-1]:
+        data = np.frombuffer(texts.buffers()[2], np.uint8)[offsets[0] : offsets[-1]]
     offsets -= offsets[0]
     sizes = np.diff(offsets)
     if sizes.max() <= MAX_CHARS:

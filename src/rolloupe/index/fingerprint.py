@@ -8,6 +8,7 @@ files differently after each mount, so a new number alone proves nothing.
 Of a stream (`Source.stream`) no bytes are read: its word stands for the inode.
 """
 
+import contextlib
 import hashlib
 import stat
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import BinaryIO
 from msgspec import Struct
 
 from rolloupe.model import Location, Source
-from rolloupe.storage import REMOTE_DEVICE, expect, open_file, open_state, path_state
+from rolloupe.storage import REMOTE_DEVICE, expect, open_file, path_state
 
 SPAN = 4096
 
@@ -57,13 +58,11 @@ class Fingerprint(Struct, frozen=True, array_like=True, gc=False):
 
 def state_of(path: str | Path) -> FileState | None:
     """The file's state; None without such a regular file."""
-    try:
+    with contextlib.suppress(OSError, ValueError):
         st = path_state(path)
-    except (OSError, ValueError):
-        return None
-    if not stat.S_ISREG(st.st_mode):
-        return None
-    return FileState(st.st_dev, st.st_ino, st.st_size, st.st_mtime_ns)
+        if stat.S_ISREG(st.st_mode):
+            return FileState(st.st_dev, st.st_ino, st.st_size, st.st_mtime_ns)
+    return None
 
 
 def state_of_source(source: Source) -> FileState | None:
@@ -77,8 +76,7 @@ def state_of_source(source: Source) -> FileState | None:
 
 def size_of(path: str | Path) -> int:
     """The file's size; 0 without such a file."""
-    state = state_of(path)
-    return state.size if state else 0
+    return state.size if (state := state_of(path)) else 0
 
 
 def take(file: BinaryIO, state: FileState, stop: int) -> Fingerprint:
@@ -106,8 +104,10 @@ def still_holds(location: Location, print_: Fingerprint, now: FileState) -> bool
         return False
     if STREAM in (now.device, print_.state.device):
         return print_.is_of(now)
-    if now.size == print_.state.size and now.mtime_ns != print_.state.mtime_ns and not _may_be_same(print_, now):
-        return False  # rewritten in place
+    is_rewritten = now.size == print_.state.size and now.mtime_ns != print_.state.mtime_ns
+    # an object that is uploaded in other parts may hold the same bytes under another tag
+    if is_rewritten and not (now.device == REMOTE_DEVICE and (now.inode | print_.state.inode) & 1):
+        return False
     try:
         with open_file(location) as file:
             if now.device == REMOTE_DEVICE:
@@ -117,17 +117,6 @@ def still_holds(location: Location, print_: Fingerprint, now: FileState) -> bool
             )
     except OSError:
         return False
-
-
-def is_of_state(file: BinaryIO, state: FileState) -> bool:
-    """Tell whether an open file is the one that had this state, whatever its length is by now."""
-    now = open_state(file)
-    return state.device == STREAM or (now.st_dev, now.st_ino) == (state.device, state.inode)
-
-
-def _may_be_same(print_: Fingerprint, now: FileState) -> bool:
-    """Whether an object may hold the same bytes under another tag, as it does if it is uploaded in other parts."""
-    return now.device == REMOTE_DEVICE and bool((now.inode | print_.state.inode) & 1)
 
 
 def _expect(file: BinaryIO, stop: int) -> None:

@@ -5,9 +5,9 @@ and begins as links to the files of the shared index. What is missing there is w
 works as with any index, and the shared one stays as it is.
 """
 
-import contextlib
 import hashlib
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import platformdirs
@@ -29,19 +29,30 @@ def is_writable(folder: Path) -> bool:
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     if not existing.is_dir():  # whoever writes will say so
         return True
-    places = [existing, *(path for path in existing.glob("*") if path.is_dir())] if existing == folder else [existing]
-    return all(os.access(path, os.W_OK | os.X_OK) for path in places)
+    below = (path for path in existing.glob("*") if path.is_dir()) if existing == folder else ()
+    return all(os.access(path, os.W_OK | os.X_OK) for path in (existing, *below))
 
 
 def private_index(shared: Path, index_dir: Path) -> Path:
     """Make the private index of the run whose shared index lies at `shared`. Returns its folder within `index_dir`."""
     digest = hashlib.blake2b(os.fsencode(shared.parent), digest_size=6).hexdigest()
     all_runs = index_dir / f"{shared.parent.name}-{digest}"
-    with contextlib.suppress(OSError):  # whatever has no link is indexed again
+    with suppress(OSError):  # whatever has no link is indexed again
         all_runs.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with contextlib.suppress(FileExistsError):
+        with suppress(FileExistsError):
             (all_runs / SHARED).symlink_to(shared.parent.absolute())
-        _link(shared, all_runs / shared.name)
+        for below in (path for path in shared.iterdir() if path.is_dir()):
+            with os.scandir(below) as entries:  # a pipe would block whoever opens it
+                files = {file.name: file.path for file in entries if file.is_file() and not file.name.startswith(".")}
+            own = all_runs / shared.name / below.name
+            own.mkdir(parents=True, exist_ok=True, mode=0o700)
+            here = {path.name for path in own.iterdir()}
+            for name in here - files.keys():
+                if (own / name).is_symlink():  # its file is gone
+                    (own / name).unlink(missing_ok=True)
+            for name in files.keys() - here:
+                with suppress(FileExistsError):  # another viewer was quicker
+                    (own / name).symlink_to(files[name])
     return all_runs / shared.name
 
 
@@ -49,24 +60,9 @@ def shared_by(all_runs: Path) -> Path | None:
     """The shared folder that the links of a private one lead to; None for a folder that is not private."""
     if "-" not in all_runs.name:
         return None
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         return (all_runs / SHARED).readlink().resolve()
     return None
-
-
-def _link(shared: Path, folder: Path) -> None:
-    for below in (path for path in shared.iterdir() if path.is_dir()):
-        with os.scandir(below) as entries:  # a pipe would block whoever opens it
-            files = {entry.name: entry.path for entry in entries if entry.is_file() and not entry.name.startswith(".")}
-        own = folder / below.name
-        own.mkdir(parents=True, exist_ok=True, mode=0o700)
-        here = {path.name for path in own.iterdir()}
-        for name in here - files.keys():
-            if (own / name).is_symlink():  # its file is gone
-                (own / name).unlink(missing_ok=True)
-        for name in files.keys() - here:
-            with contextlib.suppress(FileExistsError):  # another viewer was quicker
-                (own / name).symlink_to(files[name])
 
 
 COPY_BYTES = 20 * 10**9
@@ -89,17 +85,14 @@ def check_store(place: str) -> None:
     """Make sure that a store can have a shared index. Raises `UnreadablePath`."""
     scheme, bucket, key = parts_of(place)
     if scheme not in ("s3", "gs", "az"):
-        raise UnreadablePath(
-            f"the index cannot lie at {address_of(place)}. "
-            "Next: name a folder, or s3://, gs:// or az://, with --index-dir"
-        )
+        next_step = "Next: name a folder, or s3://, gs:// or az://, with --index-dir"
+        raise UnreadablePath(f"the index cannot lie at {address_of(place)}. {next_step}")
     try:
         from rolloupe.storage.remote.connection import connection
 
         connection(scheme, bucket).list(key)
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise UnreadablePath(f"cannot share an index at {address_of(place)}: {reason}") from None
+        raise UnreadablePath(f"cannot share an index at {address_of(place)}: {error.strerror or error}") from None
 
 
 def make_folder(folder: Path) -> None:
@@ -107,10 +100,8 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise UnreadablePath(
-            f"cannot write an index to {folder}: {reason}. Next: name a folder with --index-dir"
-        ) from None
+        reason = f"{error.strerror or error}. Next: name a folder with --index-dir"
+        raise UnreadablePath(f"cannot write an index to {folder}: {reason}") from None
 
 
 def place_of_run(info: RunInfo) -> tuple[str, ...]:

@@ -1,18 +1,16 @@
 """The runs that are open together, each with an id for use in addresses."""
 
 import atexit
-import contextlib
 import hashlib
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent import futures
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, NamedTuple, Self
 from weakref import WeakSet
 
 import msgspec
@@ -21,7 +19,6 @@ from rolloupe.errors import NotFound, RolloupeError, words_of
 from rolloupe.formats import Discovery, Note, by_name, discover, discover_begun, distinct, listing_once, may_begin
 from rolloupe.formats.curve_files import check_named
 from rolloupe.formats.curves import hosts_of
-from rolloupe.index.clock import CLOCK, Clock
 from rolloupe.index.execution import SMALL_RUNS, Executor, OwnWork, ProcessExecutor, core_count
 from rolloupe.index.fingerprint import size_of
 from rolloupe.index.index_folders import (
@@ -34,15 +31,11 @@ from rolloupe.index.index_folders import (
     place_of_run,
 )
 from rolloupe.index.run import OpenRun, RunServices, no_scores
-from rolloupe.index.run_scheduler import RunScheduler
-from rolloupe.index.scans import IndexServices
-from rolloupe.index.schedule import RunShard
-from rolloupe.index.segments.text_budget import Budget
+from rolloupe.index.run_scheduler import CLOCK, Clock, RunScheduler
+from rolloupe.index.scans import IndexServices, RunShard
+from rolloupe.index.segments.kinds import Budget
 from rolloupe.model import AS_FOUND, Location, Reading, RunInfo, Source
 from rolloupe.storage import address_of, folder_entries, is_remote, place_of
-
-if TYPE_CHECKING:
-    from rolloupe.index.shared_index import Mirror
 
 
 class NewFolders:
@@ -60,34 +53,28 @@ class NewFolders:
         """True if there are names that are not known."""
         return any(names - self._names.get(folder, names) for folder, names in self._now().items())
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
+    def alone(self) -> AbstractContextManager[object]:
         """Have listings, within this context, lack what is known."""
-        with listing_once(is_hidden=lambda folder, name: name in self._names.get(folder, ())):
-            yield
+        return listing_once(is_hidden=lambda folder, name: name in self._names.get(folder, ()))
 
     def _now(self) -> dict[str, set[str]]:
-        found = {}
+        names = {}
         for path in self._paths:
             with suppress(OSError, RuntimeError, ValueError):  # a file, or a folder that is missing for a while
                 folder = str(path.expanduser().resolve(strict=True))
                 with folder_entries(Location(folder, folder)) as listing:
-                    found[folder] = {entry.name for entry in listing}
-        return found
+                    names[folder] = {entry.name for entry in listing}
+        return names
 
 
-LOOK_S = 3.0
-"""The shortest interval at which new runs are searched for."""
-SOON_S = 0.5
-"""The same while there is no run."""
+LOOK_S, SOON_S = 3.0, 0.5
+"""The shortest interval at which new runs are searched for, and the same while there is no run."""
 LOOK_SHARE = 20
 """After a search that takes t, the thread rests for at least this many t."""
 
-
-ADOPT_S = 0.5
-"""The shortest interval at which runs are opened that the first search has found, while it goes on."""
-ADOPT_SHARE = 5
-"""After opening some that takes t, the next wait for at least this many t."""
+ADOPT_S, ADOPT_SHARE = 0.5, 5
+"""While the first search goes on, runs that it has found are opened at intervals: the shortest, and how many times as
+long as opening them took the last time."""
 
 ENDS_S = 10.0
 """How long to wait for a thread that has work to end."""
@@ -98,18 +85,45 @@ FIRST = 50
 Callback = Callable[[str, OpenRun | None], None]
 
 
+class RunSearch(NamedTuple):
+    """How runs are searched for."""
+
+    reading: Reading = AS_FOUND
+    look_s: float | None = None
+    """The search takes at most so many seconds."""
+    patience_s: float | None = None
+    """If the library follows the runs, it opens after so many seconds with the runs that were found until then."""
+    waits: bool = False
+    """A run may begin later: neither a missing path nor a format that does not fit is an error."""
+    only: str | None = None
+    """The id of the one run to open; curves that the reading names are its own."""
+    hides_runs: bool = False
+    """Name and id of a run follow from that run alone: whoever sees it may not know of others."""
+
+
+class IndexWork(NamedTuple):
+    """How runs are indexed."""
+
+    processes: int | None = None
+    """The number of processes that scan; None for one for each core."""
+    executor: Callable[[], Executor] | None = None
+    """Makes what works in place of processes, once there are runs; the library closes it."""
+    budget_bytes: int | None = None
+    """The most that indexes may take: the texts of the oldest steps go first."""
+    own_work: OwnWork = SMALL_RUNS
+    """What this process does itself."""
+    shard: RunShard | None = None
+    clock: Clock = CLOCK
+
+
+ANY_RUN, ALL_CORES = RunSearch(), IndexWork()
+
+
 class Library:
     """The runs found at some paths; from the start, background threads bring their indexes up to date.
 
-    `processes` is the number of processes that scan (default: one for each core), unless there is another `executor`,
-    which is made once there are runs and closed with the library. `budget_bytes` limits the size of the
-    index: the texts of the oldest steps go first. The search for runs takes at most `look_s` seconds; `own_work` is
-    what this process does itself; `scores` lists the files with a person's own scores of a run. Raises
-    `UnreadablePath` for a missing path, and `NotRecognised` for a forced format that does not fit: with `waits`
-    neither, as long as a run may begin there. With `only`, opens the run with this id and no other, and raises
-    `NotFound` where others are: curves that the reading names are its own. With `patience_s`, which needs `follow`,
-    opens after so long with the runs that were found, and with the others as they are. With `hides_runs`, name and id
-    of a run follow from that run alone: whoever sees it may not know of others.
+    `scores` lists the files with a person's own scores of a run. Raises `UnreadablePath` for a missing path,
+    `NotRecognised` for a forced format that does not fit, and `NotFound` where all runs but the asked one are.
     """
 
     def __init__(
@@ -118,22 +132,11 @@ class Library:
         *,
         index_dir: Path | str | None = None,
         follow: bool = False,
-        reading: Reading = AS_FOUND,
-        processes: int | None = None,
-        budget_bytes: int | None = None,
-        look_s: float | None = None,
-        patience_s: float | None = None,
-        own_work: OwnWork = SMALL_RUNS,
-        waits: bool = False,
-        only: str | None = None,
+        search: RunSearch = ANY_RUN,
+        work: IndexWork = ALL_CORES,
         scores: Callable[[OpenRun], Sequence[Source]] = no_scores,
-        shard: RunShard | None = None,
-        executor: Callable[[], Executor] | None = None,
-        hides_runs: bool = False,
-        clock: Clock = CLOCK,
     ) -> None:
-        self._clock = clock
-
+        self._clock, budget_bytes = work.clock, work.budget_bytes
         place = place_of(index_dir) if index_dir else None
         self.shared_at = address_of(place) if place is not None and is_remote(place) else ""
         """The address of the store that the index is shared in; empty for an index in a folder."""
@@ -143,35 +146,34 @@ class Library:
         else:
             self.index_dir = place.absolute() if place else default_index_dir()
         self._paths = [Path(p) for p in paths]
-        self._reading = reading
+        self._places = ", ".join(map(address_of, self._paths))
+        self._reading, self._hides_runs, self._follow = search.reading, search.hides_runs, follow
         self._callbacks: list[Callback] = []
         self._lock = threading.Lock()
         self._closed = threading.Event()
-        find = discover_begun if waits and any(map(may_begin, self._paths)) else discover
-        self._hides_runs = hides_runs
-        find = partial(find, is_over=self._closed.is_set, names_repeat=hides_runs)
-        self._discover = find if only is None else partial(_only, only, find)
+        find = discover_begun if search.waits and any(map(may_begin, self._paths)) else discover
+        find = partial(find, is_over=self._closed.is_set, names_repeat=search.hides_runs)
+        self._discover = find if search.only is None else partial(_only, search.only, find)
         self._early: list[RunInfo] = []
         self._search: futures.Future[Discovery] | None = None
         self._threads: list[threading.Thread] = []
         """Those that search for runs."""
         began = self._clock.now_s()
-        self._new_folders = NewFolders(self._paths if follow and only is None else [])
+        self._new_folders = NewFolders(self._paths if follow and search.only is None else [])
         self._new_folders.note()
         self._hasty: set[tuple[str, ...]] = set()
         """The places of runs that were found without a search of all."""
-        discovery = self._first(patience_s if only is None else None, look_s)
+        discovery = self._first(search.patience_s if search.only is None else None, search.look_s)
         took_s = self._clock.now_s() - began
         check_named(discovery.runs)
         self.notes: list[Note] = []
         make_folder(self.index_dir)
-        self._executor: Executor = executor() if executor else ProcessExecutor(processes or core_count())
-        self._budget = Budget(self.index_dir, budget_bytes)
-        scheduler = RunScheduler(clock=clock)
-        indexing = IndexServices(self._executor, self._budget, scheduler, own_work, shard, clock)
-        self._services = RunServices(indexing, self._changed, scores)
+        self.executor: Executor = work.executor() if work.executor else ProcessExecutor(work.processes or core_count())
+        self.budget = Budget(self.index_dir, budget_bytes)
+        scheduler = RunScheduler(clock=work.clock)
+        indexing = IndexServices(self.executor, self.budget, scheduler, work.own_work, work.shard, work.clock)
+        self._services = RunServices(indexing, lambda run: self._tell("run", run), scores)
         self._runs: dict[str, OpenRun] = {}
-        self._follow = follow
         self._open(discovery)
         if follow:
             self._start("look for runs", self._watch, began, took_s)
@@ -185,10 +187,6 @@ class Library:
     def runs(self) -> list[OpenRun]:
         """The open runs, as found; those that began later come last."""
         return list(self._runs.values())
-
-    @property
-    def _places(self) -> str:
-        return ", ".join(map(address_of, self._paths))
 
     @property
     def is_searching(self) -> bool:
@@ -215,8 +213,8 @@ class Library:
         return self._found_so_far()
 
     def _found_so_far(self) -> Discovery:
-        found = list({place_of_run(info): info for info in self._early}.values())
-        return Discovery(found if self._hides_runs else distinct(found), [])
+        runs = list({place_of_run(info): info for info in self._early}.values())
+        return Discovery(runs if self._hides_runs else distinct(runs), [])
 
     def _open(self, discovery: Discovery, *, is_whole: bool = False) -> None:
         """Open the runs that were found, and close all others; those that were written last are indexed first.
@@ -232,31 +230,32 @@ class Library:
                 del before[place_of_run(info)]
                 run.rename(run_id, info)
             else:
-                run = self._opened(run_id, info)
+                run = self.open_run(run_id, info)
             runs[run_id] = run
         self._runs, self.notes = runs, discovery.notes
         if is_whole:
             self._search = None
+        self._begin(before.values())
+
+    def _begin(self, replaced: Iterable[OpenRun]) -> None:
+        """Tell of the runs that are open now, index those that are new, and close those that they replace."""
         self._tell("runs", None)  # before any of them changes
-        started = list(runs.values())[: FIRST if self.is_searching else None]
+        started = self.runs[: FIRST if self.is_searching else None]
         for run in sorted(started, key=lambda run: _changed_s(run.info.root), reverse=True):
             run.start(follow=self._follow)
-        for old in before.values():
+        for old in replaced:
             old.close()
 
-    def _opened(self, run_id: str, info: RunInfo) -> OpenRun:
-        folder = folder_of(info, self.index_dir)
-        self._budget.open_folders.add(folder)
-        return OpenRun(run_id, info, folder, self._services, self._mirror(folder))
+    def open_run(self, run_id: str, info: RunInfo) -> OpenRun:
+        """Open a run, with the index that it has in the folder or the store of the library."""
+        folder, mirror = folder_of(info, self.index_dir), None
+        self.budget.open_folders.add(folder)
+        if self.shared_at:
+            from rolloupe.index.shared_index import Mirror, SharedRun
 
-    def _mirror(self, folder: Path) -> "Mirror | None":
-        """What keeps the index in a folder like the one that is shared in a store, if there is one."""
-        if not self.shared_at:
-            return None
-        from rolloupe.index.shared_index import Mirror, SharedRun
-
-        place = f"{place_of(self.shared_at)}/{folder.relative_to(self.index_dir).as_posix()}"
-        return Mirror(folder, SharedRun(place), self._budget, self._clock)
+            place = f"{place_of(self.shared_at)}/{folder.relative_to(self.index_dir).as_posix()}"
+            mirror = Mirror(folder, SharedRun(place), self.budget, self._clock)
+        return OpenRun(run_id, info, folder, self._services, mirror)
 
     def _watch(self, began: float, took_s: float) -> None:
         """Look for runs that begin while this is open, once those are open that were there before."""
@@ -267,63 +266,61 @@ class Library:
         while not self._clock.wait(self._closed, max(0.0, min(rest_s, whole_s - self._clock.now_s()))):
             began = self._clock.now_s()
             is_whole = began >= whole_s
-            with contextlib.suppress(RolloupeError, OSError):  # a root that is missing for a while may come back
-                self._look() if is_whole else self._look_for_new()
+            with suppress(RolloupeError, OSError):  # a root that is missing for a while may come back
+                self.look() if is_whole else self.look_for_new()
             ended = self._clock.now_s()
-            if is_whole:
-                rest_s, whole_s = self._rest_after(0.0), ended + self._rest_after(ended - began)
-            else:
-                rest_s = self._rest_after(ended - began)
+            rest_s = self._rest_after(0.0 if is_whole else ended - began)
+            whole_s = ended + self._rest_after(ended - began) if is_whole else whole_s
 
     def _adopt(self, search: "futures.Future[Discovery]") -> None:
         """Open what the first search finds, and at its end what it found in all."""
         rest_s, opened = ADOPT_S, len(self._runs)
         while self._search is not None and not self._closed.is_set():
             futures.wait([search], rest_s)
-            found, is_over = self._found_so_far(), search.done()
+            discovery, is_over = self._found_so_far(), search.done()
             error = search.exception() if is_over else None
             if error is not None:
                 words = str(error) if isinstance(error, RolloupeError) else words_of(error)
-                found.notes.append(Note(self._places, f"the search stopped: {words}"))
+                discovery.notes.append(Note(self._places, f"the search stopped: {words}"))
             elif is_over:
-                found = search.result()
-            elif len(found.runs) == opened:
+                discovery = search.result()
+            elif len(discovery.runs) == opened:
                 continue
-            began, opened = self._clock.now_s(), len(found.runs)
-            self._open(found, is_whole=is_over)
+            began, opened = self._clock.now_s(), len(discovery.runs)
+            self._open(discovery, is_whole=is_over)
             rest_s = max(ADOPT_S, ADOPT_SHARE * (self._clock.now_s() - began))
 
     def _rest_after(self, took_s: float) -> float:
         """The rest after a search that took so long."""
         return max(LOOK_S if self._runs else min(LOOK_S, SOON_S), LOOK_SHARE * took_s)
 
-    def _look_for_new(self) -> None:
+    def look_for_new(self) -> None:
         """Open runs in new folders, without a search of all, which may find that they are parts of others."""
         if self._new_folders.are_there():
             with self._new_folders.alone():
-                found = self._discover(self._paths, self._reading).runs
+                runs = self._discover(self._paths, self._reading).runs
             opened = {place_of_run(run.info) for run in self.runs}
-            fresh = [info for info in found if place_of_run(info) not in opened and by_name(info.format).has_samples]
+            fresh = [info for info in runs if place_of_run(info) not in opened and by_name(info.format).has_samples]
             curves = [run.info for run in self.runs if not run.format.has_samples]
             if any(host in fresh for _, host in hosts_of([*curves, *fresh])):
-                self._look()  # the run of curves goes on as the one that begins
+                self.look()  # the run of curves goes on as the one that begins
             elif fresh and not self._closed.is_set():
                 self._hasty |= set(map(place_of_run, fresh))
                 self._replace(fresh)
 
-    def _look(self) -> None:
+    def look(self) -> None:
+        """Search for all runs again; open those that are new, and close those that others replace."""
         self._new_folders.note()
         discovery = self._discover(self._paths, self._reading)
+        runs = {place_of_run(info): info for info in discovery.runs}
         opened = {place_of_run(run.info): run for run in self.runs}
-        fresh = [info for info in discovery.runs if place_of_run(info) not in opened]
-        pairs = [(opened.get(place_of_run(info)), info) for info in discovery.runs]
-        grown = [(run, info) for run, info in pairs if run is not None and run.info.parts != info.parts]
-        notes_changed, self.notes = discovery.notes != self.notes, discovery.notes
-        found = {place_of_run(info) for info in discovery.runs}
+        fresh = [info for place, info in runs.items() if place not in opened]
+        lost = [(place, run) for place, run in opened.items() if place not in runs]
+        grown = [(run, runs[place]) for place, run in opened.items() if place in runs]
+        grown = [(run, info) for run, info in grown if run.info.parts != info.parts]
         begun = any(by_name(info.format).has_samples for info in fresh)
-        lost = [run for place, run in opened.items() if place not in found]
-        hasty = [run for run in lost if place_of_run(run.info) in self._hasty]
-        replaced = [run for run in lost if run in hasty or (begun and not run.format.has_samples)]
+        replaced = [run for place, run in lost if place in self._hasty or (begun and not run.format.has_samples)]
+        notes_changed, self.notes = discovery.notes != self.notes, discovery.notes
         self._hasty.clear()
         if (fresh or grown or replaced or notes_changed) and not self._closed.is_set():
             self._replace(fresh, replaced, grown)
@@ -335,20 +332,17 @@ class Library:
         grown: Sequence[tuple[OpenRun, RunInfo]] = (),
     ) -> None:
         """Open runs that are new, and others again that have further parts; close those that they replace."""
-        before = self._runs
-        runs = {run_id: run for run_id, run in before.items() if run not in replaced}
+        runs = {run_id: run for run_id, run in self._runs.items() if run not in replaced}
         for old, info in grown:  # an evaluation that began beside its run, say
-            runs[old.id] = self._opened(old.id, info)
+            runs[old.id] = self.open_run(old.id, info)
         for info in fresh:
-            run_id = ids_of([info], True)[0] if self._hides_runs else _free_id(info, runs)
-            runs[run_id] = self._opened(run_id, info)
+            (first_id,) = ids_of([info], self._hides_runs)
+            run_id, digest = first_id, _digest(info)
+            while run_id in runs and not self._hides_runs:  # the ids of the others stay
+                run_id = f"{run_id}+" if digest in run_id else f"{first_id}-{digest}"
+            runs[run_id] = self.open_run(run_id, info)
         self._runs = runs
-        self._tell("runs", None)  # before any of them changes
-        for run_id, run in runs.items():
-            if run is not before.get(run_id):
-                run.start(follow=True)
-        for old in [*replaced, *(old for old, _ in grown)]:
-            old.close()
+        self._begin([*replaced, *(old for old, _ in grown)])
 
     @property
     def awaited(self) -> str:
@@ -356,16 +350,15 @@ class Library:
         if self.runs or not any(map(may_begin, self._paths)):
             return ""
         places = self._places
-        notes = "; ".join(
-            note.reason if note.path == places else f"{note.path}: {note.reason}" for note in self.notes[:3]
-        )
+        first = [note.reason if note.path == places else f"{note.path}: {note.reason}" for note in self.notes[:3]]
+        notes = "; ".join(first)
         return f"Waiting for a run at {places}{f' ({notes})' if notes else ''}."
 
     def run(self, run_id: str) -> OpenRun:
         """The run with this id. Raises `NotFound`, which lists the open runs."""
         run = self.find(run_id)
         if run is None:
-            raise _no_run(run_id, list(self._runs))
+            raise _no_run(run_id, [*self._runs])
         run.asked()
         return run
 
@@ -374,10 +367,7 @@ class Library:
         return self._runs.get(run_id)
 
     def subscribe(self, callback: Callback) -> Callable[[], None]:
-        """Call `callback("run", run)` whenever a run changes, and `callback("runs", None)` whenever one appears.
-
-        Background threads call it. Returns a function that ends the subscription.
-        """
+        """Have threads call `callback("run", run)` for each change, `callback("runs", None)` for new runs."""
         with self._lock:
             self._callbacks.append(callback)
 
@@ -390,7 +380,8 @@ class Library:
 
     def index_bytes(self, runs: Iterable[OpenRun] | None = None) -> int:
         """The size on disk of the indexes of some runs, or of all that are open."""
-        return sum(_size(run.catalog.folder) for run in (self.runs if runs is None else runs))
+        folders = [run.catalog.folder for run in (self.runs if runs is None else runs)]
+        return sum(size_of(path) for folder in folders for path in folder.glob("*/*"))
 
     def clear(self) -> None:
         """Drop the open runs' indexes, and build them again."""
@@ -403,7 +394,7 @@ class Library:
         self._closed.set()
         for run in self.runs:
             run.stop()
-        self._executor.close()
+        self.executor.close()
         for run in self.runs:
             run.close()
         for thread in self._threads:
@@ -412,13 +403,8 @@ class Library:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _changed(self, run: OpenRun) -> None:
-        self._tell("run", run)
 
     def _tell(self, kind: str, run: OpenRun | None) -> None:
         with self._lock:
@@ -447,8 +433,8 @@ def _only(run_id: str, find: Callable[..., Discovery], *how: Any) -> Discovery:
     ids = ids_of(discovery.runs)
     runs = [
         msgspec.structs.replace(info, reading=msgspec.structs.replace(info.reading, metrics_by_name=False))
-        for one, info in zip(ids, discovery.runs, strict=True)
-        if one == run_id
+        for id_, info in zip(ids, discovery.runs, strict=True)
+        if id_ == run_id
     ]
     if discovery.runs and not runs:
         raise _no_run(run_id, ids)
@@ -457,14 +443,6 @@ def _only(run_id: str, find: Callable[..., Discovery], *how: Any) -> Discovery:
 
 def _no_run(run_id: str, ids: Sequence[str]) -> NotFound:
     return NotFound(f"no run {run_id!r} is open; open runs: {', '.join(ids[:10]) or 'none'}")
-
-
-def _free_id(info: RunInfo, used_ids: Container[str]) -> str:
-    """An id for a run that appeared later; the ids of the others stay."""
-    (run_id,) = ids_of([info])
-    while run_id in used_ids:
-        run_id = f"{ids_of([info])[0]}-{_digest(info)}" if _digest(info) not in run_id else f"{run_id}+"
-    return run_id
 
 
 def _digest(info: RunInfo, *, with_format: bool = False) -> str:
@@ -499,7 +477,3 @@ def _changed_s(place: str) -> float:
         return 0.0 if is_remote(place) else os.stat(place).st_mtime
     except OSError:
         return 0.0
-
-
-def _size(folder: Path) -> int:
-    return sum(size_of(path) for path in folder.glob("*/*"))

@@ -50,10 +50,7 @@ def read(folder: Path) -> tuple[int, Entries]:
 
 
 def publish(folder: Path, entries: Mapping[str, bytes], existing: Collection[str]) -> int:
-    """Add entries to the manifest, and leave out those of segments that no longer exist. Raises `OSError`.
-
-    Returns the number of the manifest that has them.
-    """
+    """Add entries to the manifest, and drop those without segments. Returns its number. Raises `OSError`."""
     for _ in range(PUBLISH_TRIES):
         number, before = read(folder)
         after = {name: data for name, data in (before | dict(entries)).items() if name in existing or name in entries}

@@ -53,26 +53,26 @@ def read_columns(folder: Path, version: str) -> MetricColumns | None:
             return None
         table.validate(full=True)
         steps, values = _arrays(table["steps"], np.int64), _arrays(table["values"], np.float64)
-        times, *columns = [(steps[row], one) for row, one in zip(table["shared"].to_pylist(), values, strict=True)]
+        times, *columns = [(steps[row], own) for row, own in zip(table["shared"].to_pylist(), values, strict=True)]
         names = table["name"].to_pylist()[1:]
     except (OSError, pa.ArrowException, UnicodeError, TypeError, IndexError, ValueError):
         return None
-    if any(len(own) != len(one) for own, one in (times, *columns)):
+    if any(len(steps) != len(values) for steps, values in (times, *columns)):
         return None
     return MetricColumns(dict(zip(names, columns, strict=True)), times, about.get(_ABOUT, b""))
 
 
-def write_columns(folder: Path, version: str, found: MetricColumns) -> None:
+def write_columns(folder: Path, version: str, metrics: MetricColumns) -> None:
     """Write the columns in place of older ones, if they are worth a file. Raises OSError."""
-    if sum(len(values) for _, values in found.columns.values()) < LEAST_POINTS:
+    if sum(len(values) for _, values in metrics.columns.values()) < LEAST_POINTS:
         return
-    columns = [found.times, *found.columns.values()]
+    columns = [metrics.times, *metrics.columns.values()]
     rows: dict[bytes, int] = {}
     shared = [rows.setdefault(steps.tobytes(), row) for row, (steps, _) in enumerate(columns)]
     none = np.zeros(0, np.int64)
     own = [steps if shared[row] == row else none for row, (steps, _) in enumerate(columns)]
-    lists = [["", *found.columns], shared, own, [values for _, values in columns]]
-    about = {_VERSION: version.encode("utf-8", "surrogateescape"), _ABOUT: found.about}
+    lists = [["", *metrics.columns], shared, own, [values for _, values in columns]]
+    about = {_VERSION: version.encode("utf-8", "surrogateescape"), _ABOUT: metrics.about}
     table = pa.table(lists, schema=_SCHEMA).replace_schema_metadata(about)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, table.schema) as writer:

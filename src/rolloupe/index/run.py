@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from rolloupe.index.poll_times import POLL_S
 from rolloupe.index.run_indexer import IndexProgress, RunIndexer
 from rolloupe.index.run_scheduler import ScheduledRun
 from rolloupe.index.scans import IndexServices
@@ -14,7 +13,8 @@ from rolloupe.index.segments.derived_values import derived_of
 from rolloupe.index.segments.launches import older_steps
 from rolloupe.index.segments.segment import discard, has_columns, is_readable
 from rolloupe.index.snapshot import Snapshot
-from rolloupe.model import Problem, RunFile, RunInfo, Source
+from rolloupe.index.sources import POLL_S
+from rolloupe.model import Problem, RunInfo, Source
 
 if TYPE_CHECKING:
     from rolloupe.index.shared_index import Mirror
@@ -44,17 +44,11 @@ class OpenRun:
         self, run_id: str, info: RunInfo, folder: Path, services: RunServices, mirror: "Mirror | None" = None
     ) -> None:
         self.id = run_id
-        self.indexer = RunIndexer(
-            info,
-            folder,
-            services.indexing,
-            lambda: services.scores(self),
-            lambda: services.on_change(self),
-            mirror,
-        )
+        scores, on_change = (lambda: services.scores(self)), (lambda: services.on_change(self))
+        self.indexer = RunIndexer(info, folder, services.indexing, scores, on_change, mirror)
         self.format = self.indexer.format
-        self.catalog = self.indexer.catalog
-        self._scheduler = services.indexing.scheduler
+        self.catalog, self.sources, self.facts = self.indexer.catalog, self.indexer.sources, self.indexer.facts
+        self._scheduler, self._clock = services.indexing.scheduler, services.indexing.clock
         self._scheduled: ScheduledRun | None = None
         self._starting, self._repairing = threading.Lock(), threading.Lock()
 
@@ -66,7 +60,7 @@ class OpenRun:
     def rename(self, run_id: str, info: RunInfo) -> None:
         """Take the id and the facts that a later search found: another run may have the same name."""
         self.id = run_id
-        self.indexer.replace_info(info)
+        self.indexer.info = self.indexer.scans.info = info
 
     # The index
 
@@ -92,16 +86,13 @@ class OpenRun:
         return len(self.failures(texts=True)) + len(self.indexer.trouble()) + self.snapshot().problem_count
 
     def failures(self, *, texts: bool = False) -> list[Problem]:
-        """The parts of files that could not be indexed: answers lack their samples.
-
-        `texts` adds the parts whose texts or derived metrics could not be written: searches are slower without texts.
-        """
+        """The parts that could not be indexed; with `texts`, also those that lack texts or derived metrics."""
         return self.indexer.failures(texts=texts)
 
     @property
     def unsent(self) -> str:
         """Why the store that the index is shared in lacks what was indexed here; empty if all is there."""
-        return self.indexer.unsent
+        return self.indexer.mirror.unsent if self.indexer.mirror else ""
 
     @property
     def is_shard(self) -> bool:
@@ -112,40 +103,17 @@ class OpenRun:
 
     def source(self, name: str) -> Source | None:
         """The source with this name."""
-        return self.indexer.sources.get(name)
-
-    def sample_files(self) -> list[RunFile]:
-        """The files that hold samples, in their current state."""
-        return self.indexer.sources.files()
+        return self.sources.get(name)
 
     def changed_s(self) -> float | None:
         """Seconds since a source last changed."""
-        return self.indexer.sources.changed_s()
-
-    def quiet_s(self) -> float:
-        """After this many quiet seconds the run counts as ended, judging by its rhythm so far."""
-        return self.indexer.sources.rhythm.quiet_s
-
-    @property
-    def has_grown(self) -> bool:
-        """True once a source has changed since the run was opened."""
-        return self.indexer.sources.has_grown
-
-    @property
-    def step_states(self) -> dict[tuple[str, int], str]:
-        """The states of unfinished steps by split and step, as the files gave them at the last poll."""
-        return self.indexer.facts.step_states
-
-    @property
-    def ending(self) -> str:
-        """The text of the run's own marker of its end: see `Format.ending`."""
-        return self.indexer.facts.ending
+        return self.sources.changed_s()
 
     def launch_doubts(self) -> list[str]:
         """Say where the run may have been resumed over its own files, which only a person can tell."""
         doubts = self.indexer.scans.launches.doubts()
         times: dict[str, dict[int, float]] = {}
-        for source, state in self.indexer.sources.all().values():
+        for source, state in self.sources.all().values():
             if source.step is not None and not (source.annotates or source.stream):
                 steps = times.setdefault(source.split or os.path.dirname(source.name), {})
                 steps[source.step] = max(steps.get(source.step, 0.0), state.mtime_ns / 1e9)
@@ -172,7 +140,7 @@ class OpenRun:
         with self._starting:
             if self._scheduled is None and not self.indexer.stopped.is_set():
                 self.indexer.follows = follow
-                self.indexer.times.note_start()
+                self.indexer.times.started_s = self._clock.now_s()
                 self._scheduled = self._scheduler.add(self.indexer.turn)
 
     def stop(self) -> None:
@@ -196,27 +164,24 @@ class OpenRun:
         """
         if self._scheduled is None:
             self.start(follow=True)
-        self.indexer.times.note_question()
+        self.indexer.times.asked_s = self._clock.now_s()
         if self._scheduler.crowd_s > POLL_S or not self.indexer.ready.is_set():
             self._call()
 
     def rebuild(self) -> None:
         """Drop the index of this run and build it again."""
-        self.indexer.rebuild()
+        self.indexer.must_rebuild.set()
         self._call()
 
     def heal(self, paths: Iterable[Path]) -> bool:
-        """Check segments that a query could not read, and rebuild those that are missing or damaged.
-
-        Returns whether there were any.
-        """
+        """Rebuild those of some segments that are missing or damaged. Returns whether there were any."""
         paths = list(paths)
         damaged = [path for path in paths if not (is_readable(path) and has_columns(path))]
         for path in damaged:
             discard(path)
         underived = self.catalog.underive([path for path in paths if not is_readable(derived_of(path))])
-        self.indexer.replace_lacking(underived)
-        self.indexer.replace_damaged(damaged)
+        self.indexer.lacking += underived
+        self.indexer.damaged += damaged
         self._call()
         is_over = self._scheduled is not None and self._scheduled.over.is_set()
         if damaged and is_over and not self.indexer.stopped.is_set():
@@ -226,7 +191,7 @@ class OpenRun:
 
     def lacks_texts(self, path: Path) -> None:
         """Note a segment whose texts cannot be read: if it had some, they are written again."""
-        self.indexer.replace_lacking([path])
+        self.indexer.lacking.append(path)
         self._call()
 
     def _call(self) -> None:

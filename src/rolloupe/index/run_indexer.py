@@ -4,7 +4,6 @@ A turn polls the sources, scans new records (the newest first), and writes what 
 a run overlap, and nothing else changes its catalog.
 """
 
-import contextlib
 import random
 import threading
 from collections.abc import Callable, Collection, Sequence
@@ -20,10 +19,9 @@ from rolloupe.index.backfill import Backfill
 from rolloupe.index.catalog import Catalog
 from rolloupe.index.compaction import Packs
 from rolloupe.index.execution import InlineExecutor
-from rolloupe.index.poll_times import POLL_S, PollTimes
 from rolloupe.index.scans import IndexServices, Scans
 from rolloupe.index.segments.kind import EndedEarly, Stage
-from rolloupe.index.sources import RunFacts, Sources
+from rolloupe.index.sources import POLL_S, PollTimes, RunFacts, Sources
 from rolloupe.model import Problem, RunInfo, Source
 
 if TYPE_CHECKING:
@@ -90,19 +88,15 @@ class RunIndexer:
         self._rests_at = ""
         """The version at which the last turn left nothing to do; empty if it did not."""
         self._had_lost = False
-        self._must_rebuild = threading.Event()
-        self._damaged: list[Path] = []
-        self._lacking: list[Path] = []
-
-    def replace_info(self, info: RunInfo) -> None:
-        """Take the facts that a later search found about the same run."""
-        self.info = self.scans.info = info
+        self.must_rebuild = threading.Event()
+        """Has the next turn drop the index, and build it again."""
+        self.damaged: list[Path] = []
+        """Segments whose parts the next turn scans again."""
+        self.lacking: list[Path] = []
+        """Segments for which the next turn writes again what they lack behind the numbers."""
 
     def turn(self) -> float | None:
-        """Bring the index up to date, or a part of the way while other runs wait.
-
-        Returns the seconds until the next turn; None after the last one.
-        """
+        """Bring the index up to date while no others wait. Returns the seconds until the next turn; None at the end."""
         if not self.sources.has_looked:
             self._guarded(self._read)
         self._gave_way.clear()
@@ -118,15 +112,16 @@ class RunIndexer:
         if not self.scans.own.is_shard:
             self._guarded(lambda: self._packs.take_up(self.sources.changed_at))
         self.ready.set()
-        for work in (self._fetch_rest, self._write_packs, self._write_behind, self._write_derived_packs):
+        for work in (self._write_packs, self._write_behind):
             if not (self.stopped.is_set() or self._gave_way.is_set()):
                 self._guarded(work)
         if self._gave_way.is_set():
             return 0.0
-        self._guarded(self._tidy)
+        self._guarded(self.catalog.tidy)
         if self.follows:  # whoever looks at the run need not wait until others have it
             self.settled.set()
-        self._guarded(self._send)
+        if (mirror := self.mirror) is not None:
+            self._guarded(lambda: mirror.send(self.catalog.discarded, self._goes_on, now=not self.follows))
         if self._joins_others():
             return 0.0
         self.settled.set()
@@ -151,23 +146,6 @@ class RunIndexer:
         reasons = self.facts.trouble, self.mirror.trouble if self.mirror else ""
         return [Problem(source=self.info.name, reason=reason, transient=True) for reason in reasons if reason]
 
-    @property
-    def unsent(self) -> str:
-        """Why the store that the index is shared in lacks what was indexed here; empty if all is there."""
-        return self.mirror.unsent if self.mirror else ""
-
-    def rebuild(self) -> None:
-        """Drop the index with the next turn, and build it again."""
-        self._must_rebuild.set()
-
-    def replace_damaged(self, paths: Sequence[Path]) -> None:
-        """Scan the parts of damaged segments again with the next turn."""
-        self._damaged += paths
-
-    def replace_lacking(self, paths: Sequence[Path]) -> None:
-        """Write again what segments lack behind the numbers."""
-        self._lacking += paths
-
     # Polls
 
     def poll(self) -> None:
@@ -180,9 +158,9 @@ class RunIndexer:
             self.times.note_poll(began_s)
 
     def _take_changes(self) -> None:
-        if self._must_rebuild.is_set():
-            self._must_rebuild.clear()
-            self.catalog.drop(self.catalog.parts(), remove=True)
+        if self.must_rebuild.is_set():
+            self.must_rebuild.clear()
+            self.catalog.drop(self.catalog.segments(), remove=True)
             for backfill in self._backfills:
                 backfill.forget_all()
             self._packs.forget()
@@ -209,27 +187,26 @@ class RunIndexer:
             return
         self._drop_stale(None if is_first or is_read_again else changed | lost)
         for key in self.catalog.drop_tails(self.sources.all()):
-            self.scans.schedule.scanned(key, 0)
+            self.scans.note_scan(key, 0)
         self._update("scalars")
         self._on_change()
 
     def _drop_damaged(self) -> None:
-        lacking = {self._lacking.pop() for _ in range(len(self._lacking))}
+        lacking = {self.lacking.pop() for _ in range(len(self.lacking))}
         if lacking:
             self._news += 1
             self._rests_at = ""
-        damaged = {self._damaged.pop() for _ in range(len(self._damaged))}
+        damaged = {self.damaged.pop() for _ in range(len(self.damaged))}
         for backfill in self._backfills:
             backfill.lost(lacking)
             backfill.forget(damaged)
         if damaged:
-            segments = [s for s in self.catalog.segments() if s.path in damaged]
-            self.catalog.drop([(s.meta.source, s.meta.part) for s in segments], remove=True)
+            self.catalog.drop([s for s in self.catalog.segments() if s.path in damaged], remove=True)
 
     def _drop_stale(self, names: set[str] | None = None) -> None:
         """Drop the segments whose source is gone, or no longer has the scanned bytes; of these sources, or of all."""
         orphans, stale = self.catalog.stale(self.sources.all(), names)
-        self.scans.launches.forget({name for name, _ in (*orphans, *stale)})
+        self.scans.launches.forget({segment.meta.source for segment in (*orphans, *stale)})
         if orphans:
             self.catalog.drop(orphans)
         while stale:  # an older one may be of the source as it is now
@@ -280,33 +257,34 @@ class RunIndexer:
         places = None if self._gave_way.is_set() else self.scans.launches.find(self.catalog.blocks)
         marked = self.sources.mark(places) if places is not None else ()
         if marked:
-            self.scans.schedule.again(marked)
+            self.scans.look_again(marked)
             self.scan_new()
 
     # What lies behind the numbers
 
     def _write_packs(self) -> None:
-        """Write missing packs, until new records wait."""
+        """Fetch what others have written behind the numbers, and write missing packs, until new records wait."""
+        if self.mirror is not None and not self.mirror.fetch_rest(self.catalog.segments(), self._goes_on):
+            self._gave_way.set()
+            return
         if self._packs.pending():
             self._update("text")
             self._on_change()
         self._packs.write(self._goes_on)
-
-    def _write_derived_packs(self) -> None:
-        self._packs.write_derived(self._goes_on)
 
     def _write_behind(self) -> None:
         """Write what is missing behind the numbers, pass after pass, until new records wait."""
         if all(self._write_missing(backfill) for backfill in self._backfills) and self.progress.phase != "ready":
             self._update("ready")
             self._on_change()
+        self._packs.write_derived(self._goes_on)
 
     def _write_missing(self, backfill: Backfill) -> bool:
         own = self.scans.own
         if not self._knows_enough(backfill.stage):
             return True
         segments = self.catalog.snapshot().segments
-        due = [one for one in backfill.pending(segments) if own.has(one.meta.source, one.meta.part)]
+        due = [segment for segment in backfill.pending(segments) if own.has(segment.meta.source, segment.meta.part)]
         if own.has_joined:
             random.shuffle(due)  # others write them as well: seldom the same one at the same time
         if due:
@@ -319,22 +297,6 @@ class RunIndexer:
             self.scans.failed_s = self._clock.now_s()
             self.catalog.touch()
         return whole
-
-    # The index in order, here and in the store that it is shared in
-
-    def _tidy(self) -> None:
-        with contextlib.suppress(OSError):  # whoever may write does
-            self.catalog.publish()
-            self.catalog.tidy()
-
-    def _fetch_rest(self) -> None:
-        """Fetch what others have written behind the numbers; if new records wait, they come first."""
-        if self.mirror is not None and not self.mirror.fetch_rest(self.catalog.segments(), self._goes_on):
-            self._gave_way.set()
-
-    def _send(self) -> None:
-        if self.mirror is not None:
-            self.mirror.send(self.catalog.discarded, self._goes_on, now=not self.follows)
 
     # Shards
 
@@ -350,7 +312,7 @@ class RunIndexer:
         if not any(place.source.annotates for place in self.sources.all().values()):
             return True
         self._read_others()
-        pending = self.scans.schedule.pending(self.scans.failures.__contains__)
+        pending = self.scans.pending(self.scans.failures.__contains__)
         return not any(place.source.annotates for place, _ in pending)
 
     def _read_others(self) -> None:
@@ -363,7 +325,7 @@ class RunIndexer:
         if not self.scans.own.is_shard or self.stopped.is_set():
             return False
         self._guarded(self._read_others)
-        if next(self.scans.schedule.pending(lambda _: False), None) is not None:
+        if any(True for _ in self.scans.pending(lambda _: False)):
             return False
         self.scans.own.join_others()
         return True

@@ -1,4 +1,4 @@
-"""Gives many runs their turns on a few threads."""
+"""Gives many runs their turns on a few threads, by a clock that tests replace to step through polls."""
 
 import heapq
 import threading
@@ -7,7 +7,24 @@ from collections import deque
 from collections.abc import Callable
 from itertools import count
 
-from rolloupe.index.clock import CLOCK, Clock
+
+class Clock:
+    """The clock of this machine."""
+
+    def now_s(self) -> float:
+        """Seconds since some moment; never goes back."""
+        return time.monotonic()
+
+    def date_s(self) -> float:
+        """Seconds since the epoch."""
+        return time.time()
+
+    def wait(self, signal: threading.Event | threading.Condition, timeout_s: float) -> bool:
+        """Wait until an event is set or a condition notified; False once the time is over."""
+        return signal.wait(timeout_s)
+
+
+CLOCK = Clock()
 
 MOST_THREADS = 16
 """More threads would only wait for the same cores."""
@@ -24,10 +41,7 @@ POLL_CPU_S = 0.02
 
 
 class ScheduledRun:
-    """One run that has turns.
-
-    `work` is a turn: it returns the seconds until the next is due, 0 if there is more to do now, or None at the end.
-    """
+    """A run that has turns: `work` returns the seconds until the next one, 0 for at once, or None at the end."""
 
     def __init__(self, work: Callable[[], float | None]) -> None:
         self.work = work
@@ -149,22 +163,20 @@ class RunScheduler:
             self._idle -= 1
             if run is None:
                 self._threads -= 1
-            elif self._busy or self._resting:
+                return None
+            run.has_turn, run.entry = True, -1
+            if self._busy or self._resting:
                 self._hire()
             return run
 
     def _pop(self) -> ScheduledRun | None:
-        """The run whose turn is now."""
         if self._next_due_s() <= self._clock.now_s():
-            run = heapq.heappop(self._resting)[2]
-        else:
-            while self._busy and self._busy[0][0] != self._busy[0][1].entry:
-                self._busy.popleft()
-            if not self._busy:
-                return None
-            run = self._busy.popleft()[1]
-        run.has_turn, run.entry = True, -1
-        return run
+            return heapq.heappop(self._resting)[2]
+        while self._busy:
+            entry, run = self._busy.popleft()
+            if entry == run.entry:
+                return run
+        return None
 
     def _next_due_s(self) -> float:
         while self._resting and self._resting[0][1] != self._resting[0][2].entry:
@@ -176,11 +188,9 @@ class RunScheduler:
             if rest_s and took_s < POLL_CPU_S:
                 self._poll_s += (took_s - self._poll_s) / 20
             run.has_turn, was_called, run.is_called = False, run.is_called, False
-            if run.is_ended:
-                run.over.set()
-            elif rest_s is None:
-                self._open -= 1
-                run.is_ended = True
-                run.over.set()
-            else:
+            if rest_s is not None and not run.is_ended:
                 self._queue(run, (0.0 if was_called else rest_s) and self._clock.now_s() + rest_s)
+                return
+            self._open -= not run.is_ended
+            run.is_ended = True
+            run.over.set()

@@ -1,30 +1,116 @@
-"""Scans the new records of a run, the newest first: a little in this process, the rest in others."""
+"""Scans the new records of a run, the newest first: a little in this process, the rest in others.
 
+It decides which parts of the sources are due, in which order, and when additions go to disk.
+"""
+
+import hashlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent import futures
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
+from rolloupe import text
 from rolloupe.formats import by_name
 from rolloupe.index import fingerprint
-from rolloupe.index.catalog import Catalog, PartKey
-from rolloupe.index.clock import CLOCK, Clock
-from rolloupe.index.execution import (
-    SMALL_RUNS,
-    Executor,
-    InlineExecutor,
-    JobReply,
-    OwnWork,
-    ScanJob,
-    most_submitted,
-)
-from rolloupe.index.run_scheduler import RunScheduler
-from rolloupe.index.schedule import OwnParts, RunShard, Schedule
+from rolloupe.index.catalog import Catalog, Tail
+from rolloupe.index.execution import SMALL_RUNS, Executor, InlineExecutor, JobReply, OwnWork, ScanJob, most_submitted
+from rolloupe.index.fingerprint import FileState
+from rolloupe.index.run_scheduler import CLOCK, Clock, RunScheduler
+from rolloupe.index.segments.kinds import Budget
 from rolloupe.index.segments.launches import RunLaunches
-from rolloupe.index.segments.parts import scan
-from rolloupe.index.segments.text_budget import Budget
-from rolloupe.index.sources import Sources, SourceState
+from rolloupe.index.segments.parts import (
+    GRID_BYTES,
+    grid_span,
+    has_open_grid,
+    parts_of,
+    parts_with_data,
+    reaches,
+    scan,
+    span_of,
+)
+from rolloupe.index.segments.segment import has_other_texts
+from rolloupe.index.snapshot import PartKey, Segment
+from rolloupe.index.sources import Sources, SourceState, newest_first
 from rolloupe.model import Problem, RunInfo
+
+BLOCK_PARTS = 16
+"""Neighbouring parts of a file belong to one shard: storage reads long ranges more quickly."""
+
+
+class RunShard(NamedTuple):
+    """One of the shards of a run; the first has the number 1."""
+
+    number: int
+    total: int
+
+
+class OwnParts:
+    """The parts of the sources of a run that this process indexes: those of its shard, or all."""
+
+    def __init__(self, shard: RunShard | None, run: RunInfo, sources: Sources, *, splittable: bool) -> None:
+        self._shard = shard
+        self._sources, self._splittable = sources, splittable
+        place = f"{run.root}\n{run.within}".encode("utf-8", "surrogateescape")
+        self._first = int.from_bytes(hashlib.blake2b(place, digest_size=4).digest())
+        """The shard of the first source: runs of one file each go to different shards."""
+        self._ranks: dict[str, int] = {}
+        self.has_joined = False
+        """True once it indexes the parts of other shards, too."""
+
+    @property
+    def is_shard(self) -> bool:
+        """True for the parts of a shard, False for all."""
+        return self._shard is not None
+
+    def update(self) -> None:
+        """Split again after the sources changed."""
+        if self._shard is not None:
+            names = sorted(self._sources.all(), key=lambda name: (text.natural(name), name))
+            self._ranks = {name: rank for rank, name in enumerate(names)}
+
+    def join_others(self) -> None:
+        """Own the parts of all shards from now on."""
+        self.has_joined, self._shard = True, None
+
+    def has(self, source: str, part: int) -> bool:
+        """Tell whether this process indexes a part."""
+        if self._shard is None:
+            return True
+        place = self._sources.all().get(source)
+        block = 0 if place is None or self._is_open(place.source.path) else part // BLOCK_PARTS
+        return (self._first + self._ranks.get(source, 0) + block) % self._shard.total == self._shard.number - 1
+
+    def size_bytes(self) -> int:
+        """The size of the parts."""
+        if self._shard is None:
+            return self._sources.size_bytes()
+        total = 0
+        for name in self._ranks:
+            place = self._sources.all()[name]
+            size = place.state.size
+            if not self._splittable or self._is_open(place.source.path):
+                total += size if self.has(name, 0) else 0
+                continue
+            for part in range(0, parts_of(self._splittable, size), BLOCK_PARTS):
+                if self.has(name, part):
+                    total += min(size, grid_span(part + BLOCK_PARTS - 1)[1]) - grid_span(part)[0]
+        return total
+
+    def _is_open(self, path: str) -> bool:
+        return has_open_grid(self._splittable, path)
+
+
+TAIL_BYTES = 2 * 2**20
+"""A longer tail moves to disk, too."""
+
+MANY_PARTS = 16
+"""Of files with fewer parts, holes are not looked for: reading them takes no time."""
+
+EXPANSION = 8
+"""The assumed ratio of decompressed to compressed size, for small files."""
+
 
 WAIT_S = 0.5
 """The longest wait for a scan, before the sources may be polled again."""
@@ -42,7 +128,10 @@ class IndexServices(NamedTuple):
 
 
 class Scans:
-    """The scans of one run, those that are due and those under way. Used by the thread that changes the catalog."""
+    """The scans of one run, those that are due and those under way. Used by the thread that changes the catalog.
+
+    Due are the parts that no segment or tail of the catalog covers yet.
+    """
 
     def __init__(
         self,
@@ -53,17 +142,21 @@ class Scans:
         ended: threading.Event,
         on_change: Callable[[], None],
     ) -> None:
-        self.info = info
-        splittable = by_name(info.format).splittable
-        self.schedule = Schedule(catalog, sources, splittable=splittable)
-        self.own = OwnParts(services.shard, info, sources, splittable=splittable)
+        self.info, self._catalog, self._sources, self._budget = info, catalog, sources, services.budget
+        self._clock, self._ended, self._on_change = services.clock, ended, on_change
+        self._splittable = by_name(info.format).splittable
+        self.own = OwnParts(services.shard, info, sources, splittable=self._splittable)
         self.launches = RunLaunches()
         self.failures: dict[PartKey, Problem] = {}
         """Why parts could not be scanned."""
         self.failed_s = 0.0
         """When something last failed, by the clock."""
-        self._clock = services.clock
-        self._catalog, self._budget, self._ended, self._on_change = catalog, services.budget, ended, on_change
+        self._seen: dict[PartKey, int] = {}
+        self._done: dict[str, FileState] = {}
+        """The sources of which nothing is due while they are in this state."""
+        self._done_for = -1
+        self._written: dict[str, tuple[FileState, Sequence[int]]] = {}
+        """The parts of large files that hold more than holes."""
         self._executor = InlineExecutor(services.own_work.scanned_bytes, services.executor, ended)
         self._running: dict[futures.Future[JobReply], tuple[SourceState, int]] = {}
         self._phases: Iterator[Iterator[tuple[SourceState, int]]] = iter(())
@@ -71,8 +164,12 @@ class Scans:
 
     def restart(self) -> None:
         """Look again which parts are due, as sources have changed. Numbers come before texts from other files."""
-        phases = (self.schedule.pending, self.schedule.lacking_texts)
-        self._phases = (phase(self._is_left_out) for phase in phases)
+
+        def is_left_out(key: PartKey) -> bool:
+            is_running = any(key == (place.source.name, part) for place, part in self._running.values())
+            return is_running or key in self.failures or not self.own.has(*key)
+
+        self._phases = (phase(is_left_out) for phase in (self.pending, self._lacking_texts))
         self._due = next(self._phases)
 
     def advance(self) -> bool:
@@ -91,19 +188,18 @@ class Scans:
                 return False
             self._due = phase
 
-    def _is_left_out(self, key: PartKey) -> bool:
-        is_running = any(key == (place.source.name, part) for place, part in self._running.values())
-        return is_running or key in self.failures or not self.own.has(*key)
-
     def _begin(self, place: SourceState, part: int) -> None:
         key = (place.source.name, part)
         segment = self._catalog.segment(key)
-        if segment is not None and not self.schedule.settles(place, part, segment, self._catalog.tail(key)):
+        if segment is not None and not self._settles(place, part, segment, self._catalog.tail(key)):
             self._grow(place, part)
             self._on_change()
             return
-        place = self.schedule.as_due(place, part)
-        cost = self.schedule.cost(place, part)
+        if segment is None:  # the numbers come before texts from other files
+            place = place._replace(source=replace(place.source, texts_from="", texts_bytes=0))
+        start, stop = span_of(self._splittable, place.source.path, part, place.state.size)
+        size = min(GRID_BYTES, EXPANSION * place.state.size) if self._is_open(place) else stop - start
+        cost = size + place.source.texts_bytes
         job = ScanJob(folder=str(self._catalog.folder), run=self.info, source=place.source, part=part, cost=cost)
         future = self._executor.submit(job)
         if future.done():
@@ -118,7 +214,7 @@ class Scans:
             place, part = self._running.pop(future)
             self._take(place, part, future.result())
             parts.append((place, part))
-        if any(self.schedule.goes_further(place, part) for place, part in parts):
+        if any(self._goes_further(place, part) for place, part in parts):
             self.restart()
 
     def _take(self, place: SourceState, part: int, reply: JobReply) -> None:
@@ -129,7 +225,7 @@ class Scans:
             for path in self._catalog.add(reply.meta):
                 self._budget.wrote(path)
             self.launches.saw(reply.meta.source, reply.meta.blocks)
-            self.schedule.scanned(key, max(place.state.size, reply.meta.fingerprint.state.size))
+            self.note_scan(key, max(place.state.size, reply.meta.fingerprint.state.size))
         self._on_change()
 
     def _grow(self, place: SourceState, part: int) -> None:
@@ -138,11 +234,11 @@ class Scans:
         segment, tail = self._catalog.segment(key), self._catalog.tail(key)
         assert segment is not None
         start = tail.stop if tail else segment.meta.stop
-        stop = self.schedule.span(place, part)[1]
+        _, stop = span_of(self._splittable, place.source.path, part, place.state.size)
         # before the scan, so that the fingerprint does not match a file that is rewritten meanwhile
         print_ = fingerprint.take_of(place.source.location, place.state)
         addition = scan(self.info, place.source, start, stop, self._ended)
-        self.schedule.scanned(key, place.state.size)
+        self.note_scan(key, place.state.size)
         if addition.named or addition.problems or any(p.transient for p in (tail or segment.meta).problems):
             self._catalog.grow(key, addition, print_)
             self.launches.saw(key[0], addition.blocks)
@@ -153,3 +249,96 @@ class Scans:
         self.failed_s = self._clock.now_s()
         self.failures[key] = Problem(source=name or self.info.name, reason=f"part {part}: {reason}")
         self._catalog.touch()
+
+    # What is due
+
+    def pending(self, leave_out: Callable[[PartKey], bool]) -> Iterator[tuple[SourceState, int]]:
+        """Yield the parts to scan, newest step first."""
+        if self._done_for != self._catalog.losses:
+            self._done, self._done_for = {}, self._catalog.losses
+        places = self._sources.all().items()
+        for place in newest_first(place for name, place in places if self._done.get(name) != place.state):
+            is_done = True
+            for part in self._parts(place):
+                key = place.source.name, part
+                is_due = self._is_due(place, part)
+                is_done &= not is_due and self._catalog.tail(key) is None
+                if is_due and not leave_out(key):
+                    yield place, part
+            if is_done:
+                self._done[place.source.name] = place.state
+
+    def _lacking_texts(self, leave_out: Callable[[PartKey], bool]) -> Iterator[tuple[SourceState, int]]:
+        """Yield the parts with known numbers whose texts may be in another file now, newest step first.
+
+        While the source or that file grows, its parts wait: otherwise every poll would scan them again.
+        """
+        places = []
+        for place in self._sources.all().values():
+            first = self._catalog.segment((place.source.name, 0))
+            if place.source.texts_from or (first is not None and first.meta.texts_from):
+                places.append(place)
+        for place in newest_first(places):
+            for part in self._parts(place) if self._sources.is_quiet(place) else ():
+                key = (place.source.name, part)
+                segment = self._catalog.segment(key)
+                if segment is not None and has_other_texts(place.source, segment.meta) and not leave_out(key):
+                    yield place, part
+
+    def note_scan(self, key: PartKey, size_bytes: int) -> None:
+        """Note the size of a file at the scan of a part."""
+        self._seen[key] = size_bytes
+        self._done.pop(key[0], None)
+
+    def look_again(self, names: Collection[str]) -> None:
+        """Look at sources again: other launches of theirs are known."""
+        for name in names:
+            self._done.pop(name, None)
+
+    def _settles(self, place: SourceState, part: int, segment: Segment, tail: Tail | None) -> bool:
+        """Tell whether to scan a part as a whole: its file is quiet, its tail is long, or it is complete."""
+        is_large = tail is not None and tail.stop - segment.meta.stop > TAIL_BYTES
+        if is_large or segment.meta.launches != place.source.launches or self._sources.is_quiet(place):
+            return True
+        if self._is_open(place):
+            return reaches(place.source.location, part)
+        return self._splittable and place.state.size >= grid_span(part)[1]
+
+    def _goes_further(self, place: SourceState, part: int) -> bool:
+        """Tell whether a compressed source's stream is known to reach the end of a part, or beyond."""
+        segment = self._catalog.segment((place.source.name, part))
+        return self._is_open(place) and segment is not None and segment.meta.stop >= grid_span(part)[1]
+
+    def _parts(self, place: SourceState) -> Iterator[int]:
+        """The parts of a source that hold data, last first; from the start on if its end is unknown."""
+        is_open = self._is_open(place)
+        length = self._sources.length(place) if is_open else place.state.size
+        part = 0
+        while length is None:
+            yield part
+            if not self._goes_further(place, part):
+                return
+            part += 1
+        parts: Sequence[int] = range(parts_of(self._splittable, length))
+        if len(parts) >= MANY_PARTS and not is_open:
+            state, known = self._written.get(place.source.name, (None, parts))
+            if state != place.state:
+                known = parts_with_data(place.source.location, len(parts))
+                self._written[place.source.name] = place.state, known
+            parts = known
+        yield from reversed(parts)
+
+    def _is_due(self, place: SourceState, part: int) -> bool:
+        key = (place.source.name, part)
+        segment = self._catalog.segment(key)
+        if segment is None or segment.meta.launches != place.source.launches:
+            return True
+        if segment.meta.complete:
+            return False
+        tail = self._catalog.tail(key)
+        if tail is not None and self._settles(place, part, segment, tail):
+            return True
+        return place.state.size != self._seen.get(key, segment.meta.fingerprint.state.size)
+
+    def _is_open(self, place: SourceState) -> bool:
+        return has_open_grid(self._splittable, place.source.path)

@@ -15,8 +15,8 @@ from typing import TypeVar
 
 import msgspec
 
-from rolloupe.index.clock import CLOCK, Clock
-from rolloupe.index.segments.text_budget import BUDGETED, Budget, Text
+from rolloupe.index.run_scheduler import CLOCK, Clock
+from rolloupe.index.segments.kinds import BUDGETED, Budget, Text
 from rolloupe.index.snapshot import Segment, age_of
 from rolloupe.storage import address_of, atomic
 from rolloupe.storage.address import parts_of
@@ -41,7 +41,6 @@ TRIES = 1000
 INLINE = ".meta"
 """The ending of the small files that lie in the manifest itself."""
 
-_OBJECTS = "objects"
 _OBJECT = re.compile(r"[0-9a-f]{40}-[0-9a-f]{8}")
 
 
@@ -53,13 +52,10 @@ class SharedFile(msgspec.Struct, frozen=True, array_like=True):
     size: int = 0
     data: bytes = b""
 
-    def is_same(self, other: "SharedFile | None") -> bool:
-        """Tell whether both have the same contents."""
-        return other is not None and (_digest_in(self.object), self.data) == (_digest_in(other.object), other.data)
-
-    def holds(self, data: bytes) -> bool:
-        """Tell whether these are its contents."""
-        return self.data == data if not self.object else _digest_in(self.object) == _digest(data)
+    @property
+    def contents(self) -> str | bytes:
+        """What follows from the contents alone: their digest, or themselves."""
+        return self.object.partition("-")[0] or self.data
 
 
 class SharedManifest(msgspec.Struct, frozen=True):
@@ -75,26 +71,26 @@ class SharedRun:
     """The shared index of one run. All methods raise OSError."""
 
     def __init__(self, place: str) -> None:
-        scheme, bucket, self._key = parts_of(place)
+        scheme, bucket, self.key = parts_of(place)
         self.place = place
         opened = connection(scheme, bucket)
         assert isinstance(opened, ObstoreConnection)
         self._bucket = opened
         self.known = SharedManifest()
         """The manifest as it was last read or written."""
-        self._version: ObjectVersion | None = None
+        self.version: ObjectVersion | None = None
         self.is_damaged = False
         """True if the manifest could not be understood."""
 
     def manifest(self) -> SharedManifest:
         """Read the newest manifest."""
         try:
-            found = self._bucket.get(f"{self._key}/manifest", MANIFEST_BYTES, self._version)
+            answer = self._bucket.get(f"{self.key}/manifest", MANIFEST_BYTES, self.version)
         except FileNotFoundError:
-            self.known, self._version, self.is_damaged = SharedManifest(), None, False
+            self.known, self.version, self.is_damaged = SharedManifest(), None, False
             return self.known
-        if found is not None:
-            data, self._version = found
+        if answer is not None:
+            data, self.version = answer
             self.is_damaged = False
             try:
                 self.known = msgspec.msgpack.decode(data, type=SharedManifest)
@@ -107,8 +103,8 @@ class SharedRun:
         mtime_ns, data = path.stat().st_mtime_ns, path.read_bytes()
         if path.name.endswith(INLINE):
             return SharedFile("", mtime_ns, len(data), data)
-        name = f"{_digest(data)}-{secrets.token_hex(4)}"
-        self._bucket.write(self._object(name), lambda: [data])
+        name = f"{_digest(data).hexdigest()}-{secrets.token_hex(4)}"
+        self._bucket.write(self.object_key(name), lambda: [data])
         return SharedFile(name, mtime_ns, len(data))
 
     def fetch(self, file: SharedFile, path: Path) -> bool:
@@ -118,42 +114,34 @@ class SharedRun:
             return True
         if not (_OBJECT.fullmatch(file.object) and 0 <= file.size <= FILE_BYTES):
             return False
-        try:
-            with atomic.replacing(path) as target:
-                target.writelines(self._chunks(file))
-        except (FileNotFoundError, ReplacedObject):
-            return False
-        return True
-
-    def _chunks(self, file: SharedFile) -> Iterator[bytes]:
-        """Yield the contents of an object. Raises `ReplacedObject` where they are others."""
-        digest = _new_digest()
-        for chunk in self._bucket.stream(self._object(file.object), file.size):
-            digest.update(chunk)
-            yield chunk
-        if digest.hexdigest() != _digest_in(file.object):
-            raise ReplacedObject(file.object)
+        digest = _digest(b"")
+        with contextlib.suppress(FileNotFoundError, ReplacedObject), atomic.replacing(path) as target:
+            for chunk in self._bucket.stream(self.object_key(file.object), file.size):
+                digest.update(chunk)
+                target.write(chunk)
+            if digest.hexdigest() != file.contents:
+                raise ReplacedObject(file.object)
+            return True
+        return False
 
     def publish(self, files: Mapping[str, SharedFile], outdated: Collection[str]) -> None:
         """Add files to the manifest in place of those of the same names, and leave out others."""
         for _ in range(TRIES):
             before, now_s = self.manifest(), time.time()
-            new = {name: file for name, file in files.items() if not file.is_same(before.files.get(name))}
+            known = {name: file.contents for name, file in before.files.items()}
+            new = {name: file for name, file in files.items() if file.contents != known.get(name)}
             after_files = {name: file for name, file in before.files.items() if name not in outdated} | new
-            left = {one.object for one in before.files.values()} - {one.object for one in after_files.values()}
+            left = {file.object for file in before.files.values()} - {file.object for file in after_files.values()}
             due = [name for name, left_s in before.removed.items() if now_s - left_s > GRACE_S]
             removed = {name: left_s for name, left_s in before.removed.items() if name not in due}
             sweeps = not abs(now_s - before.swept_s) <= ORPHAN_S  # also of a clock that was wrong
-            after = SharedManifest(
-                after_files,
-                removed | dict.fromkeys(left - {""}, now_s),
-                now_s if sweeps else before.swept_s,
-            )
+            removed |= dict.fromkeys(left - {""}, now_s)
+            after = SharedManifest(after_files, removed, now_s if sweeps else before.swept_s)
             if after_files == before.files and not due and not sweeps:
                 break
-            version = self._bucket.swap(f"{self._key}/manifest", msgspec.msgpack.encode(after), self._version)
+            version = self._bucket.swap(f"{self.key}/manifest", msgspec.msgpack.encode(after), self.version)
             if version is not None:
-                self.known, self._version = after, version
+                self.known, self.version = after, version
                 self.is_damaged = False
                 self._delete(due)
                 if sweeps:
@@ -167,28 +155,21 @@ class SharedRun:
     def _sweep(self, manifest: SharedManifest) -> None:
         """Delete leftovers, by the clock of the store alone: that of this machine may be wrong."""
         known = {file.object for file in manifest.files.values()} | manifest.removed.keys()
-        found = self._bucket.below(f"{self._key}/{_OBJECTS}")
-        newest_s = max((one.mtime_ns for one in found.values()), default=0) / 1e9
-        left = [name for name, one in found.items() if newest_s - one.mtime_ns / 1e9 > ORPHAN_S]
-        self._bucket.delete([self._object(name) for name in left if name not in known])
+        times_s = {name: state.mtime_ns / 1e9 for name, state in self._bucket.below(self.object_key("")).items()}
+        newest_s = max(times_s.values(), default=0.0)
+        left = [name for name, time_s in times_s.items() if newest_s - time_s > ORPHAN_S and name not in known]
+        self._bucket.delete([self.object_key(name) for name in left])
 
     def _delete(self, names: Collection[str]) -> None:
-        self._bucket.delete([self._object(name) for name in names if _OBJECT.fullmatch(name)])
+        self._bucket.delete([self.object_key(name) for name in names if _OBJECT.fullmatch(name)])
 
-    def _object(self, name: str) -> str:
-        return f"{self._key}/{_OBJECTS}/{name}"
+    def object_key(self, name: str) -> str:
+        """The key of an object in its bucket."""
+        return f"{self.key}/objects/{name}".rstrip("/")
 
 
-def _new_digest(data: bytes = b"") -> "hashlib.blake2b":
+def _digest(data: bytes) -> "hashlib.blake2b":
     return hashlib.blake2b(data, digest_size=20)
-
-
-def _digest(data: bytes) -> str:
-    return _new_digest(data).hexdigest()
-
-
-def _digest_in(name: str) -> str:
-    return name.partition("-")[0]
 
 
 AT_ONCE = 16
@@ -217,13 +198,13 @@ class Mirror:
 
     def __init__(self, folder: Path, shared: SharedRun, budget: Budget, clock: Clock = CLOCK) -> None:
         self._clock = clock
-        self._folder, self._shared, self._budget = folder, shared, budget
+        self._folder, self.shared, self._budget = folder, shared, budget
         self.trouble = ""
         """Why the store cannot be used at this moment; empty if all is well."""
         self._may_write = True
         self._fetch_s = self._send_s = float("-inf")
         """When to look next."""
-        self._lost: dict[str, SharedFile] = {}
+        self.lost: dict[str, SharedFile] = {}
         """The files whose objects are gone or damaged."""
         self._same: dict[str, tuple[int, int]] = {}
         """The states of the local files that the store has."""
@@ -232,7 +213,7 @@ class Mirror:
         """Fetch what the catalog reads, except of the unwanted segments."""
         with self._noting():
             names = [name for name in self._lacking() if _is_first(name) and _stem(name) not in unwanted]
-            manifest = self._shared.manifest()
+            manifest = self.shared.manifest()
             for batch in _batches(names):
                 self._fetch(manifest, batch)
 
@@ -243,7 +224,7 @@ class Mirror:
             return True
         whole = True
         with self._noting():
-            manifest = self._shared.manifest()
+            manifest = self.shared.manifest()
             by_stem = {segment.path.stem: segment for segment in segments}
             wanted = [name for name in self._lacking() if not _is_first(name) and _stem(name) in by_stem]
             wanted.sort(key=lambda name: age_of(by_stem[_stem(name)]), reverse=True)
@@ -260,10 +241,7 @@ class Mirror:
         return whole
 
     def send(self, discarded: Collection[str], go_on: Callable[[], bool], *, now: bool) -> None:
-        """Send what was written here, and take the discarded segments out of the shared index.
-
-        Unless it has to be `now`, does so at intervals, and no longer than `go_on` lets it.
-        """
+        """Send what was written here, and take out what was discarded; at intervals, unless it has to be `now`."""
         began = self._clock.now_s()
         if began < self._send_s and not now:
             return
@@ -277,21 +255,21 @@ class Mirror:
     @property
     def unsent(self) -> str:
         """Why others do not have what was written here; empty if they have it."""
-        place = address_of(self._shared.place)
+        place = address_of(self.shared.place)
         return self.trouble if self._may_write else f"these credentials may not write to {place}"
 
     def _send_new(self, discarded: Collection[str], go_on: Callable[[], bool]) -> bool:
         outdated = {
             name
-            for name, file in self._shared.manifest().files.items()
-            if _stem(name) in discarded or not _is_safe(name) or self._lost.get(name) == file
+            for name, file in self.shared.manifest().files.items()
+            if _stem(name) in discarded or not _is_safe(name) or self.lost.get(name) == file
         }
-        self._shared.publish({}, outdated)
-        self._lost.clear()
+        self.shared.publish({}, outdated)
+        self.lost.clear()
         whole = True
         for batch in _batches(filter(self._is_new, self._local())):  # what others send meanwhile is not sent
-            put = self._at_once(lambda name: self._shared.put(self._folder / name), batch)
-            self._shared.publish({name: file for name, file in zip(batch, put, strict=True) if file}, ())
+            put = self._at_once(lambda name: self.shared.put(self._folder / name), batch)
+            self.shared.publish({name: file for name, file in zip(batch, put, strict=True) if file}, ())
             for name in batch:
                 self._same[name] = self._state(name)
             whole = go_on()
@@ -301,28 +279,29 @@ class Mirror:
 
     def _is_new(self, name: str) -> bool:
         """Tell whether the store lacks a file, or has an older one."""
-        state, known = self._state(name), self._shared.known.files.get(name)
+        state, known = self._state(name), self.shared.known.files.get(name)
         if known is None:
             return state != (0, 0)
         if self._same.get(name) == state or state[0] <= known.mtime_ns:
             return False
         with contextlib.suppress(OSError):
-            if not known.holds((self._folder / name).read_bytes()):
+            data = (self._folder / name).read_bytes()
+            if known.contents != (_digest(data).hexdigest() if known.object else data):
                 return True
         self._same[name] = state
         return False
 
     def _fetch(self, manifest: SharedManifest, names: list[str]) -> None:
-        self._budget.reserve(sum(manifest.files[name].size for name in names if not name.endswith(BUDGETED)))
-        self._at_once(lambda name: self._fetch_one(name, manifest.files[name]), names)
+        def fetch(name: str) -> None:
+            file, path = manifest.files[name], self._folder / name
+            if self.shared.fetch(file, path):
+                self.lost.pop(name, None)
+                os.utime(path, ns=(file.mtime_ns, file.mtime_ns))
+            else:
+                self.lost[name] = file
 
-    def _fetch_one(self, name: str, file: SharedFile) -> None:
-        path = self._folder / name
-        if not self._shared.fetch(file, path):
-            self._lost[name] = file
-            return
-        self._lost.pop(name, None)
-        os.utime(path, ns=(file.mtime_ns, file.mtime_ns))
+        self._budget.reserve(sum(manifest.files[name].size for name in names if not name.endswith(BUDGETED)))
+        self._at_once(fetch, names)
 
     def _at_once(self, work: Callable[[str], T], names: list[str]) -> list[T | None]:
         """Do some work for many files at once; None for one that was removed meanwhile."""
@@ -350,15 +329,15 @@ class Mirror:
     def _lacking(self) -> list[str]:
         """The files of the store that are not here; names that lead out of the folder are not among them."""
         here = set(self._local())
-        return [name for name in self._shared.manifest().files if name not in here and _is_safe(name)]
+        return [name for name in self.shared.manifest().files if name not in here and _is_safe(name)]
 
     def _local(self) -> list[str]:
         """The files of the segments, by their paths in the folder."""
-        found = []
+        names = []
         for below in self._folder.glob("[0-9a-f][0-9a-f]"):
             with contextlib.suppress(OSError), os.scandir(below) as entries:
-                found += [f"{below.name}/{entry.name}" for entry in entries if not entry.name.startswith(".")]
-        return sorted(found)
+                names += [f"{below.name}/{entry.name}" for entry in entries if not entry.name.startswith(".")]
+        return sorted(names)
 
     def _state(self, name: str) -> tuple[int, int]:
         with contextlib.suppress(OSError):
@@ -370,22 +349,17 @@ class Mirror:
     def _noting(self) -> Iterator[None]:
         """Note a failure of the store, and try again after a while."""
         began = self._clock.now_s()
+        place = address_of(self.shared.place)
         try:
             yield
-            self.trouble = self._damage()
+            files, self.trouble = self.shared.known.files, ""
+            if self.shared.is_damaged:
+                self.trouble = f"the manifest of the shared index at {place} is damaged"
+            elif damaged := sum(not _is_safe(name) or self.lost.get(name) == file for name, file in files.items()):
+                self.trouble = f"{damaged} files of the shared index at {place} are damaged or gone"
         except OSError as error:
-            place = address_of(self._shared.place)
             self.trouble = f"the shared index at {place} cannot be used now: {error.strerror or error}"
             self._fetch_s = self._send_s = max(began + RETRY_S, self._next_s(began))
-
-    def _damage(self) -> str:
-        """What is wrong with the shared index itself: its files are made again from those of the run."""
-        place = address_of(self._shared.place)
-        if self._shared.is_damaged:
-            return f"the manifest of the shared index at {place} is damaged"
-        files = self._shared.known.files
-        damaged = sum(not _is_safe(name) or self._lost.get(name) == file for name, file in files.items())
-        return f"{damaged} files of the shared index at {place} are damaged or gone" if damaged else ""
 
     def _next_s(self, began_s: float) -> float:
         now_s = self._clock.now_s()

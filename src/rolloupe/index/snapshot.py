@@ -22,6 +22,9 @@ from rolloupe.model import Problem
 StepKey = tuple[str, int]
 """Split and step."""
 
+PartKey = tuple[str, int]
+"""Source name and part number."""
+
 
 class Pack(Struct, eq=False):
     """A file with the rows of several segments. Snapshots share it, so all of them see when it is no longer good."""
@@ -45,6 +48,11 @@ class Segment(NamedTuple):
     """Its derived metrics, if some are written."""
     step_stats: Sequence[StepStats] = ()
     """Those of `meta`, with the sums of derived metrics; empty without derived metrics."""
+
+    @property
+    def key(self) -> PartKey:
+        """The part that it covers."""
+        return self.meta.source, self.meta.part
 
 
 def age_of(segment: Segment) -> int:
@@ -216,13 +224,16 @@ class Assembly:
         pieces = self._pieces.values()
         annotations = [piece for piece in pieces if piece.annotates]
         stamp = sum(piece.stop for piece in annotations)
+        steps = self._sums.copy()
+        if stamp:  # the steps of annotations are unknown
+            steps = {key: replace(stats, stamp=(stats.stamp + stamp) % STAMPS) for key, stats in steps.items()}
         return Snapshot(
             version=version,
             segments=tuple(segments.values()),
             pieces=self._of_steps.copy(),
             annotations=tuple(piece for piece in annotations if not piece.scores),
             scores=tuple(piece for piece in annotations if piece.scores),
-            steps={key: _stamped(stats, stamp) for key, stats in self._sums.items()} if stamp else self._sums.copy(),
+            steps=steps,
             metrics=union(dict.fromkeys(tuple(piece.metrics) for piece in pieces)),
             tags=union(dict.fromkeys(tuple(piece.tags) for piece in pieces)),
             duplicates=duplicates,
@@ -250,32 +261,20 @@ class Assembly:
         self._parts, self._pieces = parts, {owner: pieces.get(owner) or self._pieces[owner] for owner in parts}
         places = {owner: place for place, owner in enumerate(parts)} if steps else {}
         for key in steps:
-            self._sum(key, places)
-
-    def _sum(self, key: StepKey, places: Mapping[Owner, int]) -> None:
-        """Gather the pieces and the statistics of a step, in the order of the parts."""
-        of_step = self._stats[key]
-        owners = sorted(of_step, key=places.__getitem__)
-        if owners:
-            self._of_steps[key] = tuple(self._pieces[owner] for owner in owners)
-            self._sums[key] = reduce(_added, (stats for owner in owners for stats in of_step[owner]))
-        else:
-            del self._stats[key], self._of_steps[key], self._sums[key]
+            of_step = self._stats[key]
+            owners = sorted(of_step, key=places.__getitem__)
+            if owners:
+                self._of_steps[key] = tuple(self._pieces[owner] for owner in owners)
+                self._sums[key] = reduce(_added, (stats for owner in owners for stats in of_step[owner]))
+            else:
+                del self._stats[key], self._of_steps[key], self._sums[key]
 
 
 def _piece_of(part: Segment | Piece) -> Piece:
-    return _on_disk(part) if isinstance(part, Segment) else part
-
-
-def _stamped(stats: StepStats, stamp: int) -> StepStats:
-    """The statistics with the stamp of all annotations: the steps of these are unknown."""
-    return replace(stats, stamp=(stats.stamp + stamp) % STAMPS)
-
-
-def _on_disk(segment: Segment) -> Piece:
-    meta, path, pack, first, derived, step_stats = segment
-    names = derived.names if derived else ()
-    mark = derived.tokens if derived else None
+    if isinstance(part, Piece):
+        return part
+    meta, path, pack, first, derived, step_stats = part
+    names, mark = (derived.names, derived.tokens) if derived else ((), None)
     if mark is None and not may_have_tokens(meta):  # nothing remains to be done
         names, mark = ((*names, *token_metrics()) if names else ()), NO_TOKENS
     return Piece(
@@ -292,24 +291,22 @@ def _with_superseded(pieces: list[Piece]) -> list[Piece]:
         newest[key] = max(newest.get(key, 0), stats.launch)
     if all(launch < 2 for launch in newest.values()):
         return pieces
-    return [piece._replace(superseded=_superseded(piece, newest)) for piece in pieces]
-
-
-def _superseded(piece: Piece, newest: Mapping[StepKey, int]) -> tuple[Superseded, ...]:
-    return tuple(
-        Superseded(stats.split, stats.step, launch)
-        for stats in piece.step_stats
-        if (launch := newest.get((stats.split, stats.step), 0)) and (stats.superseded or stats.launch < launch)
-    )
+    marked = []
+    for piece in pieces:
+        launches = ((stats, newest.get((stats.split, stats.step), 0)) for stats in piece.step_stats)
+        superseded = tuple(
+            Superseded(stats.split, stats.step, launch)
+            for stats, launch in launches
+            if launch and (stats.superseded or stats.launch < launch)
+        )
+        marked.append(piece._replace(superseded=superseded))
+    return marked
 
 
 def _added(a: StepStats, b: StepStats) -> StepStats:
-    """The sum of both; if their launches differ, the newer one alone.
-
-    `groups` becomes -1: distinct counts do not add.
-    """
+    """The sum of both; if their launches differ, the newer one. `groups` becomes -1: distinct counts do not add."""
     if a.launch and b.launch and a.launch != b.launch:
-        older, newer = sorted((a, b), key=lambda one: one.launch)
+        older, newer = sorted((a, b), key=lambda stats: stats.launch)
         superseded = older.rows + older.superseded + newer.superseded
         return replace(newer, superseded=superseded, stamp=(older.stamp + newer.stamp) % STAMPS)
     columns, metrics = by_name(_merged_moments(a.columns, b.columns)), by_name(_merged_moments(a.metrics, b.metrics))

@@ -1,10 +1,14 @@
-"""The sources of a run: which of them each poll looks at, their current state, and the times of their changes."""
+"""The sources of a run: how often they are polled and which of them, their current state, and when they changed.
+
+A run that grows, or that somebody asked about, is polled often; an old one seldom: a viewer over many old runs would
+otherwise be busy with them alone.
+"""
 
 import heapq
 import math
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice, pairwise
 from typing import NamedTuple, TypeAlias
 
@@ -12,8 +16,8 @@ from msgspec.structs import replace
 
 from rolloupe.formats import compression_of, known_length, listing_once
 from rolloupe.formats.base import Format
-from rolloupe.index.clock import CLOCK, Clock
 from rolloupe.index.fingerprint import FileState, size_of, state_of_source
+from rolloupe.index.run_scheduler import CLOCK, Clock, RunScheduler
 from rolloupe.model import RunFile, RunInfo, Source
 from rolloupe.storage import is_remote, path_state, trouble_at
 
@@ -117,14 +121,16 @@ class PollRates:
         with listing_once(lambda folder: folders.setdefault(folder, folder_state(folder))):
             yield
         self._was_settled = folders == self._folders and not self._unsettled
-        self._unsettled = {one: now_s + SETTLE_S for one in folders if folders[one] != self._folders.get(one, ())}
+        self._unsettled = {
+            folder: now_s + SETTLE_S for folder in folders if folders[folder] != self._folders.get(folder, ())
+        }
         self._folders, self._whole_s, self._at_s = folders, now_s, now_s
 
     def saw_all(self, sources: Mapping[str, Source], newest: Iterable[tuple[object, str]]) -> None:
         """Take over the result of a whole poll. `newest` has the names with keys to sort them, the newest last."""
         came_or_went = sources.keys() != set(self._names)
-        if self.may_skip and came_or_went and self._was_settled and self._is_unchanged():
-            self._trusted = False
+        if self.may_skip and came_or_went and self._was_settled:
+            self._trusted &= any(folder_state(folder) != state for folder, state in self._folders.items())
         if not self._names:
             self._latest = {name: None for _, name in heapq.nlargest(LATEST, newest)}
         self._names, self._within = [], {}
@@ -133,7 +139,7 @@ class PollRates:
             len(sources) >= MANY_FILES
             and len(self._folders) <= MANY_FOLDERS
             and self._within.keys() <= self._folders.keys()
-            and not any(one.depends or one.texts_from or one.stream for one in sources.values())
+            and not any(source.depends or source.texts_from or source.stream for source in sources.values())
             and not any(map(is_remote, self._folders))
         )
         self._lists_new = self._by_name and not _has_compressed(sources)
@@ -151,15 +157,15 @@ class PollRates:
         if not states:
             return {}
         with listing_once(is_hidden=lambda folder, file: file in self._within.get(folder, ())):
-            found = {one.name: one for one in listed()}
-        if _has_compressed(found):
+            new = {source.name: source for source in listed()}
+        if _has_compressed(new):
             return None
-        self._add(found)
+        self._add(new)
         for folder, state in states.items():
             self._unsettled.pop(folder, None)
             if state != self._folders[folder]:
                 self._folders[folder], self._unsettled[folder] = state, now_s + SETTLE_S
-        return found
+        return new
 
     def saw_changes(self, names: Collection[str]) -> None:
         """Note the files that changed: the next looks are at them."""
@@ -174,13 +180,10 @@ class PollRates:
         of_due = (name for folder in self._due for name in self._within[folder].values())
         return {*turn, *self._names[: count - len(turn)], *self._latest, *of_due}
 
-    def _is_unchanged(self) -> bool:
-        return all(folder_state(folder) == state for folder, state in self._folders.items())
-
 
 def _has_compressed(sources: Mapping[str, Source]) -> bool:
     """True if some file is compressed: it may hold what another one does, and only one of them counts."""
-    return any(compression_of(one.path) for one in sources.values())
+    return any(compression_of(source.path) for source in sources.values())
 
 
 def folder_state(folder: str) -> FolderState:
@@ -228,10 +231,7 @@ class Sources:
     def __init__(
         self, run: RunInfo, form: Format, scores: Callable[[], Sequence[Source]] = tuple, clock: Clock = CLOCK
     ) -> None:
-        self._clock = clock
-        self._run = run
-        self._format = form
-        self._scores = scores
+        self._run, self._format, self._scores, self._clock = run, form, scores, clock
         self._places: Mapping[str, SourceState] = {}
         self._rates = PollRates(by_name=form.sources_by_name)
         self.looked_at_all = True
@@ -261,29 +261,27 @@ class Sources:
 
     def look(self) -> Seen:
         """Poll the sources: all of them, or of a large run those that may have changed, and some others in turn."""
-        now = self._clock.now_s()
-        found = None if self._rates.is_whole_due(now) else self._look_at_some(now)
-        self.looked_at_all = found is None
-        if found is None:
+        now, places = self._clock.now_s(), None
+        if not self._rates.is_whole_due(now):
+            names = [name for name in self._rates.due_files(now) if name in self._places]
+            known = _states(self._places[name].source for name in names)
+            new = self._rates.find_new(now, lambda: self._format.sources(self._run))
+            if new is not None and len(known) == len(names):  # otherwise a look at all must tell
+                places = known | _states(new.values())
+        self.looked_at_all = places is None
+        if places is None:
             with self._rates.listing(now):
-                found = _states(map(self._marked, self._format.sources(self._run)))
-            self._rates.saw_all({n: p.source for n, p in found.items()}, ((p.age, n) for n, p in found.items()))
+                places = _states(map(self._marked, self._format.sources(self._run)))
+            self._rates.saw_all({n: p.source for n, p in places.items()}, ((p.age, n) for n, p in places.items()))
         if self._first_look_s is None:
-            self._places = found  # whoever keeps the scores finds the run by its places
-        found |= _states(self._scores())
+            self._places = places  # whoever keeps the scores finds the run by its places
+        places |= _states(self._scores())
         before = {} if self._first_look_s is None else self._places
         asked = before if self.looked_at_all else self._scored & before.keys()
-        seen = Seen({n for n, p in found.items() if before.get(n) != p}, set(asked) - set(found))
+        seen = Seen({n for n, p in places.items() if before.get(n) != p}, set(asked) - set(places))
         if seen.changed or seen.lost or self._first_look_s is None:
-            self._take(seen, found if self.looked_at_all else {**before, **found})
+            self._take(seen, places if self.looked_at_all else {**before, **places})
         return seen
-
-    def _look_at_some(self, now_s: float) -> dict[str, SourceState] | None:
-        """The states of some sources, and of those that are new; None if a look at all must tell."""
-        names = [name for name in self._rates.due_files(now_s) if name in self._places]
-        found = _states(self._places[name].source for name in names)
-        new = self._rates.find_new(now_s, lambda: self._format.sources(self._run))
-        return None if new is None or len(found) < len(names) else found | _states(new.values())
 
     def _take(self, seen: Seen, places: Mapping[str, SourceState]) -> None:
         now = self._clock.now_s()
@@ -299,7 +297,8 @@ class Sources:
         self.changed_at |= dict.fromkeys(written, now if self.has_looked else 0.0)
         self._places = places
         self._scored = {name for name, place in places.items() if place.source.scores}
-        self._newest_ns = max((place.state.mtime_ns for place in _of_run(places)), default=None)
+        own = (place.state.mtime_ns for place in places.values() if not place.source.scores)
+        self._newest_ns = max(own, default=None)
         if self._first_look_s is None:
             self._first_look_s = now
 
@@ -368,14 +367,68 @@ class Sources:
 
     def length(self, place: SourceState) -> int | None:
         """The length of a compressed source's stream; None if only reading it would show the length."""
-        cached = self._lengths.get(place.source.name)
-        if cached is None or cached[0] != place.state:
-            try:
+        state, length = self._lengths.get(place.source.name, (None, None))
+        if state != place.state:
+            length = None
+            with suppress(OSError):
                 length = known_length(place.source.location)
-            except OSError:
-                length = None
-            cached = self._lengths[place.source.name] = (place.state, length)
-        return cached[1]
+            self._lengths[place.source.name] = place.state, length
+        return length
+
+
+POLL_S = 0.25
+"""A line that a trainer appends must show within a second; polling works on network file systems, inotify does not."""
+
+POLL_SHARE = 4
+"""After a poll that takes t, the next waits for at least this many t: huge directories are polled less often."""
+
+MAX_REST_S = 10.0
+"""The longest rest between two polls that follows from their duration."""
+
+BUSY_POLL_S = 0.5
+"""While much is being indexed, the sources are polled again this often, so that new samples come first."""
+
+WATCHED_S = 60.0
+"""A question about a run, and its growth, have it polled often for this long."""
+
+OLD_S = 3600.0
+OLD_REST_S = 5.0
+"""A run that was not written to for an hour, nor since it was opened, is polled this often."""
+
+
+class PollTimes:
+    """When one run was polled, and when it is due again."""
+
+    def __init__(self, sources: Sources, scheduler: RunScheduler, clock: Clock) -> None:
+        self._sources, self._scheduler, self._clock = sources, scheduler, clock
+        self.started_s, self.asked_s = math.inf, -math.inf
+        """When the run began to be watched, and when somebody last asked about it."""
+        self._polled_s = self._took_s = 0.0
+
+    def note_poll(self, began_s: float) -> None:
+        """Note the end of a poll."""
+        self._polled_s = self._clock.now_s()
+        if not (self._sources.looks_at_some and self._sources.looked_at_all):  # which is rare then
+            self._took_s = self._polled_s - began_s
+
+    @property
+    def is_due(self) -> bool:
+        """True once there may be new samples, while much is being indexed."""
+        return self._clock.now_s() - self._polled_s > self._rest_after_poll(BUSY_POLL_S)
+
+    @property
+    def rest_s(self) -> float:
+        """The rest between two polls of a run that is up to date."""
+        was_watched = self._clock.now_s() - self.started_s > WATCHED_S
+        if was_watched and (self._sources.changed_s() or 0.0) > OLD_S:  # nobody seems to write to it
+            return self._rest_after_poll(max(OLD_REST_S, self._scheduler.old_crowd_s))
+        is_asked = self._clock.now_s() - self.asked_s < WATCHED_S
+        is_growing = self._sources.has_grown and (self._sources.changed_s() or 0.0) < WATCHED_S
+        is_watched = is_asked or is_growing
+        return self._rest_after_poll(POLL_S if is_watched else max(POLL_S, self._scheduler.crowd_s))
+
+    def _rest_after_poll(self, least_s: float) -> float:
+        return max(least_s, min(POLL_SHARE * self._took_s, MAX_REST_S))
 
 
 class RunFacts:
@@ -424,8 +477,3 @@ def _states(sources: Iterable[Source]) -> dict[str, SourceState]:
     """The sources whose files are there, by name, with their states."""
     states = ((source, state_of_source(source)) for source in sources)
     return {source.name: SourceState(source, state) for source, state in states if state is not None}
-
-
-def _of_run(places: Mapping[str, SourceState]) -> list[SourceState]:
-    """The sources that the trainer writes."""
-    return [place for place in places.values() if not place.source.scores]

@@ -53,7 +53,7 @@ def identity_of(run: OpenRun, *, look: bool = True) -> Identity:
 
 def _heads(run: OpenRun) -> list[bytes]:
     """How the run's first files begin. A beginning that may still grow does not count yet."""
-    names = [file.name for file in run.sample_files() if file.what == "samples"][:FILES]
+    names = [file.name for file in run.sources.files() if file.what == "samples"][:FILES]
     sources = [source for name in names if (source := run.source(name)) is not None]
     return [head for source in sources if (head := _head(source.location))]
 

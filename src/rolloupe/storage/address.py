@@ -7,6 +7,7 @@ not know where it lies. Only `storage` looks at the beginning; people see the ad
 import os
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 from rolloupe.errors import NotWritable
 
@@ -68,6 +69,26 @@ def parts_of(path: str) -> tuple[str, str, str]:
 
 REMOTE_DEVICE = -2
 """The device of all that lies in stores."""
+
+
+class RemoteEntry(NamedTuple):
+    """An entry of a folder in a store, as `os.DirEntry` has it."""
+
+    name: str
+    number: int
+    folder: bool
+
+    def is_dir(self) -> bool:
+        return self.folder
+
+    def is_file(self) -> bool:
+        return not self.folder
+
+    def is_symlink(self) -> bool:
+        return False
+
+    def inode(self) -> int:
+        return self.number
 
 
 class Interrupted(OSError):

@@ -11,13 +11,15 @@ from typing import BinaryIO
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that gets this name when it is complete: readers see either all of it or the old file.
-
-    Raises OSError.
-    """
+    """Open a file that gets this name once it is complete: readers see all of it or the old one. Raises OSError."""
     temporary = path.with_name(f".{path.name[:50]}.{secrets.token_hex(4)}.tmp")
     try:
-        with _created(temporary) as file:
+        try:
+            file = temporary.open("wb")
+        except FileNotFoundError:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = temporary.open("wb")
+        with file:
             _locked(file)
             yield file
         temporary.replace(path)
@@ -25,15 +27,6 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise
-
-
-def _created(path: Path) -> BinaryIO:
-    """Create a file, and its folder first if that is missing."""
-    try:
-        return path.open("wb")
-    except FileNotFoundError:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return path.open("wb")
 
 
 def remove_leftovers(folder: Path) -> None:
@@ -69,10 +62,7 @@ def write(path: Path, data: bytes | memoryview) -> None:
 
 @contextlib.contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder, against other threads and processes.
-
-    Where the system or the disk has no locks, nothing is locked.
-    """
+    """Hold the lock of a folder against other threads and processes, where the system has locks."""
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(ImportError, OSError):
             import fcntl

@@ -111,9 +111,7 @@ def _path_of(descriptor: int, path: str) -> str:
         return os.readlink(f"{DESCRIPTORS}/{descriptor}")
     if GETPATH is not None:
         return os.fsdecode(fcntl.fcntl(descriptor, GETPATH, bytes(MAX_PATH_BYTES)).rstrip(b"\0"))
-    real = os.path.realpath(
-        path, strict=True
-    )  # a system without such a call: the name again, if it still means this file
+    real = os.path.realpath(path, strict=True)  # on a system without such a call, the name may mean another file
     if os.path.samestat(_state_without_links(real), os.fstat(descriptor)):
         return real
     raise FileNotFoundError(errno.ENOENT, "replaced while it was opened")

@@ -85,11 +85,11 @@ class Opener:
             self.future.set_exception(error)
 
     def _opened(self) -> "FirstLook":
-        from rolloupe.index.execution.processes import keep_pandas_out
+        from rolloupe.index.execution import keep_pandas_out
 
         keep_pandas_out()
         from rolloupe import query
-        from rolloupe.index import LITTLE_WORK, Library
+        from rolloupe.index import LITTLE_WORK, IndexWork, Library, RunSearch
         from rolloupe.state import ScoreFiles
         from rolloupe.tui.run.masks import mask_of
 
@@ -97,9 +97,13 @@ class Opener:
         query.save_memory()
         mask = mask_of(choice.mask)
         library = Library(
-            choice.paths, index_dir=choice.index_dir, follow=True, reading=choice.reading, own_work=LITTLE_WORK,
-            waits=True, only=choice.run_id, scores=ScoreFiles(choice.state_dir),
-        )  # fmt: skip
+            choice.paths,
+            index_dir=choice.index_dir,
+            follow=True,
+            search=RunSearch(choice.reading, waits=True, only=choice.run_id),
+            work=IndexWork(own_work=LITTLE_WORK),
+            scores=ScoreFiles(choice.state_dir),
+        )
         try:
             self._wait_for_run(library)
             return self._first(library, mask)

@@ -126,13 +126,13 @@ def describe(run: OpenRun, *, of_files: bool = True) -> RunDescription:
 
 def _now(run: OpenRun, item: RunItem) -> RunItem:
     """The description with what changes by itself."""
-    changed_s, quiet_s = run.changed_s(), run.quiet_s()
+    changed_s, quiet_s = run.changed_s(), run.sources.rhythm.quiet_s
     return msgspec.structs.replace(
         item,
         progress=run.progress(),
         live=is_live(run, changed_s, quiet_s),
-        has_grown=run.has_grown,
-        ending=run.ending,
+        has_grown=run.sources.has_grown,
+        ending=run.facts.ending,
         changed_s=changed_s,
         quiet_s=quiet_s,
     )
@@ -140,7 +140,7 @@ def _now(run: OpenRun, item: RunItem) -> RunItem:
 
 def is_live(run: OpenRun, changed_s: float | None, quiet_s: float) -> bool:
     """True if a run is known to continue. The times of its files alone prove nothing: they may be those of a copy."""
-    is_known = run.ending == "open" or (run.ending == "" and run.has_grown)
+    is_known = run.facts.ending == "open" or (run.facts.ending == "" and run.sources.has_grown)
     return is_known and changed_s is not None and changed_s < quiet_s
 
 

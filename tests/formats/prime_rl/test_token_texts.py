@@ -14,7 +14,7 @@ import rolloupe
 from rolloupe import UnreadablePath, text, tokenizer
 from rolloupe.formats import discover, token_texts
 from rolloupe.formats.prime_rl.exports import columns_of
-from rolloupe.index import Library
+from rolloupe.index import Library, RunSearch
 from rolloupe.model import Reading, Sample
 from rolloupe.query.tokens.page import token_page, token_table
 from tests.formats.support import items, only_run, samples
@@ -290,7 +290,9 @@ def test_a_tokenizer_that_changes_under_a_run_is_an_error(run: Path, qwen: Path)
 def test_an_index_of_texts_does_not_depend_on_a_tokenizer(demo_runs: Path, qwen: Path, tmp_path: Path) -> None:
     folders = set()
     for path in ("", str(qwen)):
-        with Library([demo_runs / "relax"], reading=Reading(tokenizer=path), index_dir=tmp_path) as library:
+        with Library(
+            [demo_runs / "relax"], index_dir=tmp_path, search=RunSearch(reading=Reading(tokenizer=path))
+        ) as library:
             folders.add(library.runs[0].catalog.folder)
     assert len(folders) == 1
 
@@ -339,7 +341,9 @@ def test_texts_of_different_tokenizers_are_not_mixed(run: Path, qwen: Path, tmp_
     other.write_bytes(QWEN.data.replace(b'"</s>"', b'"</x>"'))
     folders = set()
     for path in ("", qwen, other, qwen):
-        with Library([run], reading=Reading(tokenizer=str(path)), index_dir=tmp_path / "index") as library:
+        with Library(
+            [run], index_dir=tmp_path / "index", search=RunSearch(reading=Reading(tokenizer=str(path)))
+        ) as library:
             folders.add(library.runs[0].catalog.folder)
     assert len(folders) == 3
     for path, count in (("", 0), (qwen, 1), ("", 0)):

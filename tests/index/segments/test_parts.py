@@ -13,7 +13,7 @@ from rolloupe import text
 from rolloupe.formats.reading.files import alone
 from rolloupe.index import fingerprint
 from rolloupe.index.segments.columns import metric_column
-from rolloupe.index.segments.parts import Prompts, prompt_hash_of, table_of
+from rolloupe.index.segments.parts import RowShortener, prompt_hash_of, table_of
 from rolloupe.index.segments.step_stats import moments_of
 from rolloupe.model import SampleKey, SampleRow
 
@@ -78,9 +78,13 @@ def test_a_prompt_of_the_next_sample_is_looked_at_once_unless_the_group_is_its_n
         return preview(prompt, limit)
 
     monkeypatch.setattr(text, "preview", looking)
-    prompts = Prompts()
-    found = [prompts.kept(prompt, group) for prompt, group in [("p  q", "a"), ("p  q", "b"), (" ", "a"), (" ", "b")]]
-    assert found == [(preview(prompt), prompt_hash_of(prompt, "")) for prompt in ("p  q", "p  q")] + [
+    shorten, cut = RowShortener().shorten, list[tuple[str, int]]()
+    for prompt, group in [("p  q", "a"), ("p  q", "b"), (" ", "a"), (" ", "b")]:
+        sample = shorten(
+            SampleRow(split="", step=0, group=group, index="", ordinal=0, start=0, length=0, prompt=prompt)
+        )
+        cut.append((sample.prompt, sample.prompt_hash))
+    assert cut == [(preview(prompt), prompt_hash_of(prompt, "")) for prompt in ("p  q", "p  q")] + [
         ("", prompt_hash_of(" ", group)) for group in "ab"
     ]
     assert seen == ["p  q", " ", " "]

@@ -58,7 +58,7 @@ def test_a_prompt_that_samples_share_is_kept_once_and_written_in_pieces(
 PEAK = """
 import sys
 from rolloupe.formats import by_name, discover
-from rolloupe.index.execution.jobs import BackfillJob, ScanJob, perform
+from rolloupe.index.execution import BackfillJob, ScanJob, perform
 from pathlib import Path
 (run,) = discover([Path(sys.argv[1])]).runs
 (source,) = by_name(run.format).sources(run)

@@ -41,12 +41,12 @@ class Shared:
         """What the only run of a library shares."""
         held = library.runs[0].indexer.mirror
         assert held is not None
-        return held._shared
+        return held.shared
 
     def write(self, manifest: SharedManifest | bytes) -> None:
         """Write a manifest."""
         data = manifest if isinstance(manifest, bytes) else msgspec.msgpack.encode(manifest)
-        obstore.put(self.store, f"{self.run._key}/manifest", data)
+        obstore.put(self.store, f"{self.run.key}/manifest", data)
 
     def objects(self) -> set[str]:
         """The names of all objects."""
@@ -57,7 +57,7 @@ class Shared:
 def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shared:
     store = MemoryStore()
     monkeypatch.setattr(stores, "opened_store", lambda *_: store)
-    monkeypatch.setattr(connection, "_connections", {})
+    monkeypatch.setattr(connection, "connections", {})
     relax_run(tmp_path / "run", steps=2)
     return Shared(tmp_path / "run", tmp_path / "caches", store, monkeypatch)
 
@@ -98,7 +98,7 @@ def test_an_entry_leads_nowhere_costs_nobody_the_rest_and_is_taken_out(
     after = shared.run.manifest()
     assert after.files.keys() - good.files.keys() <= {f"{NAME}.meta", f"{NAME}a.meta"}
     assert after.files.items() >= good.files.items() and shared.objects() >= before - {
-        f"{shared.run._key}/objects/{OBJECT}"
+        f"{shared.run.key}/objects/{OBJECT}"
     }
     assert abs(after.swept_s) < 1e11
 
@@ -113,7 +113,7 @@ def test_a_damaged_manifest_is_named_and_replaced(shared: Shared, data: bytes, m
             assert "is damaged" in " ".join(one.reason for one in library.runs[0].problems())
     run = SharedRun(shared.run.place)
     damaged = [(not run.manifest().files, run.is_damaged)]
-    obstore.delete(shared.store, f"{shared.run._key}/manifest")
+    obstore.delete(shared.store, f"{shared.run.key}/manifest")
     damaged.append((not run.manifest().files, run.is_damaged))
     assert damaged == [(True, True), (True, False)], "none is no damage"
     shared.write(data)
@@ -131,8 +131,8 @@ def test_files_that_are_gone_or_others_are_counted_for_who_may_only_read(
     shared: Shared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second, *_ = [file.object for file in shared.good.files.values() if file.object]
-    obstore.delete(shared.store, f"{shared.run._key}/objects/{first}")
-    obstore.put(shared.store, f"{shared.run._key}/objects/{second}", b"something else")
+    obstore.delete(shared.store, f"{shared.run.key}/objects/{first}")
+    obstore.put(shared.store, f"{shared.run.key}/objects/{second}", b"something else")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SharedRun, "publish", refuse)
         with shared.opened("reader") as library:
@@ -162,7 +162,7 @@ def test_of_a_file_that_was_replaced_the_new_one_stays(shared: Shared) -> None:
     with shared.opened("second") as library:
         held = library.runs[0].indexer.mirror
         assert isinstance(held, Mirror)
-        held._lost[name] = lost  # of an older manifest
+        held.lost[name] = lost  # of an older manifest
         held.send((), lambda: True, now=True)
         assert shared.run.manifest().files[name] == file and not held.trouble
 
@@ -171,7 +171,7 @@ def test_leftovers_go_by_the_clock_of_the_store(shared: Shared, monkeypatch: pyt
     own = shared.run.put(Path(__file__))
     monkeypatch.setattr(shared_index.time, "time", lambda: 1e11)  # type: ignore[attr-defined]
     shared.run.publish({NAME: INLINE}, ())
-    assert shared.run._object(own.object) in shared.objects(), "another process is about to publish it"
+    assert shared.run.object_key(own.object) in shared.objects(), "another process is about to publish it"
 
 
 def test_whoever_is_never_first_gives_up_for_now(shared: Shared, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ import pytest
 
 from rolloupe import query
 from rolloupe.index import Library, OpenRun, catalog, shared_index
-from rolloupe.index.segments.text_budget import BUDGETED
+from rolloupe.index.segments.kinds import BUDGETED
 from rolloupe.index.shared_index import Mirror, SharedFile, SharedRun
 from tests.cli.support import rolloupe as command
 from tests.forks import program
@@ -38,7 +38,7 @@ print("ready", flush=True)
 sys.stdin.readline()
 for race in range(races):
     shared.publish({f"{name}-{race}": SharedFile("", race, data=name.encode())}, ())
-    print(shared._version["e_tag"])
+    print(shared.version["e_tag"])
 """
 
 
@@ -63,7 +63,7 @@ def indexed(run: Path, bucket: Bucket, **options: Any) -> Library:
 
 def shared(run: OpenRun) -> SharedRun:
     assert run.indexer.mirror is not None
-    return run.indexer.mirror._shared
+    return run.indexer.mirror.shared
 
 
 def stamps(folder: Path) -> dict[str, int]:
@@ -100,9 +100,9 @@ def test_the_next_person_has_the_same_index_and_scans_nothing(
         assert library.index_dir != first and contents(library.index_dir) == contents(first)
         assert stamps(library.index_dir) == made, "nothing was written again"
         assert row_count(library.runs[0]) == 40 and not library.runs[0].problems()
-        tag = shared(library.runs[0])._version
+        tag = shared(library.runs[0]).version
     with indexed(tmp_path / "run", bucket) as library:
-        assert shared(library.runs[0])._version == tag, "nothing new makes no manifest"
+        assert shared(library.runs[0]).version == tag, "nothing new makes no manifest"
 
 
 def test_a_replaced_source_leaves_no_stale_segment_anywhere(
@@ -129,12 +129,12 @@ def test_a_replaced_source_leaves_no_stale_segment_anywhere(
     keys = bucket_keys(bucket)
     monkeypatch.setattr(shared_index, "GRACE_S", -60.0)
     monkeypatch.setattr(shared_index, "ORPHAN_S", -60.0)
-    place = shared(library.runs[0])._object("left-by-a-killed-process")
+    place = shared(library.runs[0]).object_key("left-by-a-killed-process")
     bucket.put(place, b"x")
     (train / "2.jsonl").write_bytes(lines([row(2, 0)]))
     with indexed(tmp_path / "run", bucket) as library:
         manifest = shared(library.runs[0]).manifest()
-        named = {shared(library.runs[0])._object(file.object) for file in manifest.files.values() if file.object}
+        named = {shared(library.runs[0]).object_key(file.object) for file in manifest.files.values() if file.object}
         left = bucket_keys(bucket)
         assert not manifest.removed and {key for key in left if "/objects/" in key} == named != keys
 
@@ -274,7 +274,7 @@ def run_place(run: OpenRun) -> str:
 def forget_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     from rolloupe.storage.remote import connection
 
-    monkeypatch.setattr(connection, "_connections", {})
+    monkeypatch.setattr(connection, "connections", {})
 
 
 def ask_for_rights(bucket: Bucket, after: str) -> None:
@@ -328,15 +328,15 @@ def test_damage_in_the_store_costs_time_and_is_mended(
         expected = contents(library.index_dir)
         files = [file.object for file in shared(library.runs[0]).manifest().files.values() if file.object]
         place = shared(library.runs[0])
-    bucket.put(place._object(files[0]), b"damaged")
-    bucket.delete(place._object(files[1]))
+    bucket.put(place.object_key(files[0]), b"damaged")
+    bucket.delete(place.object_key(files[1]))
     be("second", tmp_path, monkeypatch)
     with indexed(tmp_path / "run", bucket) as library:
         assert contents(library.index_dir) == expected and not library.runs[0].problems()
     after = place.manifest().files
     assert not {file.object for file in after.values()} & set(files[:2])
     assert all(place.fetch(file, tmp_path / "fetched") for file in after.values())
-    bucket.put(f"{place._key}/manifest", b"damaged")
+    bucket.put(f"{place.key}/manifest", b"damaged")
     be("third", tmp_path, monkeypatch)
     with indexed(tmp_path / "run", bucket) as library:
         assert contents(library.index_dir) == expected

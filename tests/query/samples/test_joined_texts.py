@@ -19,10 +19,9 @@ import rolloupe
 from rolloupe import Run, query
 from rolloupe.formats.reading import logtree
 from rolloupe.formats.tinker import logs as tinker_logs
-from rolloupe.index import Library, OpenRun
+from rolloupe.index import Library, OpenRun, execution
 from rolloupe.index.catalog import SUPERSEDED_S
-from rolloupe.index.execution import Job, JobReply, ScanJob, jobs
-from rolloupe.index.execution.jobs import perform
+from rolloupe.index.execution import Job, JobReply, ScanJob, perform
 from rolloupe.model import LogNode
 from rolloupe.query.search import TextQuery, search
 from tests.cli.support import rolloupe as command
@@ -241,7 +240,7 @@ def test_a_report_that_changed_while_nobody_looked_brings_the_texts(
         built.extend([job] if isinstance(job, ScanJob) else [])
         return perform(job, ended)
 
-    monkeypatch.setattr(jobs, "perform", building)
+    monkeypatch.setattr(execution, "perform", building)
     with opened(folder, tmp_path / "index") as library:
         assert library.runs[0].wait_all(30) and len(told(library.runs[0])) == 8
     assert len(list((tmp_path / "index").rglob("*.meta"))) == 2  # after a while nothing of it lies about
@@ -304,7 +303,7 @@ def test_rows_with_texts_of_their_own_need_no_report(tmp_path: Path, monkeypatch
         assert run.wait_all(30)
         version = run.version
         log.write_text("no tree")
-        eventually(lambda: run.has_grown)
+        eventually(lambda: run.sources.has_grown)
         time.sleep(0.3)
         assert told(run) == {"train/0/0/0": ("its own", "yes")}
         assert (run.version, run.problem_count(), scanned) == (version, 0, [])

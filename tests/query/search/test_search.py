@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from rolloupe.errors import BadPattern, BadQuery, NotFound
 from rolloupe.index import Library, OpenRun
-from rolloupe.index.poll_times import PollTimes
-from rolloupe.index.segments.text_budget import Budget
+from rolloupe.index.segments.kinds import Budget
 from rolloupe.index.segments.texts import text_of
+from rolloupe.index.sources import PollTimes
 from rolloupe.model import SampleKey
 from rolloupe.query import Condition, SampleQuery
 from rolloupe.query.search import (

@@ -11,7 +11,7 @@ import pytest
 
 from rolloupe import query
 from rolloupe.formats import Discovery, discover
-from rolloupe.index import Library, OpenRun
+from rolloupe.index import Library, OpenRun, RunSearch
 from rolloupe.index import library as library_module
 from rolloupe.record import Recorder
 from rolloupe.server.app import App
@@ -67,7 +67,9 @@ def test_a_run_that_is_not_found_yet_is_awaited_while_the_first_search_goes_on(
         return discover(paths, reading, within_s, on_find)
 
     monkeypatch.setattr(library_module, "discover", slow)
-    with Library([tmp_path / "runs"], index_dir=tmp_path / "index", follow=True, patience_s=0.01) as library:
+    with Library(
+        [tmp_path / "runs"], index_dir=tmp_path / "index", follow=True, search=RunSearch(patience_s=0.01)
+    ) as library:
         app = served(library)
         reply = get(app, "/api/runs").json
         assert (reply["runs"], reply["searching"], app.context.is_ready) == ([], True, False)

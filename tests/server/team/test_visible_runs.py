@@ -13,7 +13,7 @@ import pytest
 
 from rolloupe.errors import BadQuery
 from rolloupe.formats.discovery import _folder_of
-from rolloupe.index import Library
+from rolloupe.index import Library, RunSearch
 from rolloupe.model import Reading, RunInfo, RunPart
 from rolloupe.server import access as access_module
 from rolloupe.server import context
@@ -182,7 +182,7 @@ def test_a_link_within_an_open_run_leads_to_no_closed_one(tmp_path: Path) -> Non
     (train / "78.jsonl").symlink_to(train / "0.jsonl")
     access = access_file(tmp_path, tmp_path / "runs" / "secret")
     reading = Reading(links_stay_in_run=True)
-    with Library([tmp_path / "runs"], index_dir=tmp_path / "index", reading=reading) as library:
+    with Library([tmp_path / "runs"], index_dir=tmp_path / "index", search=RunSearch(reading)) as library:
         assert all(run.wait_all(30) for run in library.runs)
         app = team_app(library, access, state_dir=str(tmp_path / "state"))
         (run,) = ids(app, "bob")
@@ -379,7 +379,7 @@ def seen_by_bob(folder: Path, hidden: list[str]) -> list[tuple[str, str]]:
     for name in hidden:
         relax_run(folder / "runs" / "secret" / name, steps=1)
     access = access_file(folder, folder / "runs" / "secret")
-    with Library([folder / "runs"], index_dir=folder / "index", hides_runs=True) as library:
+    with Library([folder / "runs"], index_dir=folder / "index", search=RunSearch(hides_runs=True)) as library:
         assert len(library.runs) == 3 + len(hidden) and all(run.wait(30) for run in library.runs)
         app = team_app(library, access, state_dir=str(folder / "state"))
         runs = get_as(app, "bob", "/api/runs").json["runs"]
@@ -398,10 +398,10 @@ def test_a_hidden_run_changes_no_name(tmp_path: Path) -> None:
 def test_a_run_that_begins_later_is_named_by_itself(tmp_path: Path) -> None:
     relax_run(tmp_path / "runs" / "a" / "same", steps=1)
     place = tmp_path / "runs"
-    with Library([place], index_dir=tmp_path / "index", follow=True, hides_runs=True) as library:
+    with Library([place], index_dir=tmp_path / "index", follow=True, search=RunSearch(hides_runs=True)) as library:
         before = {run.id for run in library.runs}
         relax_run(tmp_path / "runs" / "b" / "same", steps=1)
         library._look()
         after = {run.id for run in library.runs}
-    with Library([place], index_dir=tmp_path / "index", hides_runs=True) as library:
+    with Library([place], index_dir=tmp_path / "index", search=RunSearch(hides_runs=True)) as library:
         assert before < after == {run.id for run in library.runs}

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from rolloupe.index import sources
 from rolloupe.storage import notices
 from rolloupe.storage.remote import tree
 from tests.storage.remote import others, s3
 
 _numbers = itertools.count()
-POLL_S = 0.2
+POLL_S = 0.05
 
 STORES = ("s3", "az", "gs") if os.environ.get("ROLLOUPE_STORES") == "required" else ("s3",)
 """What the cases are tried with: `make test` has S3 alone, as a server of Azure takes seconds to begin."""
@@ -55,5 +56,6 @@ def bucket(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
         monkeypatch.setenv(variable, value)
     monkeypatch.setenv("ROLLOUPE_REMOTE_POLL_S", str(POLL_S))
     monkeypatch.setattr(tree, "FRESH_S", POLL_S)
+    monkeypatch.setattr(sources, "POLL_S", POLL_S)
     yield made
     notices.forget()

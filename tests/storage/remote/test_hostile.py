@@ -20,6 +20,7 @@ import pytest
 from rolloupe.formats import discover, discovery
 from rolloupe.storage.remote import calls, connection, stores
 from tests.storage.remote.s3 import KEYS
+from tests.thoroughness import slow_unless
 
 MIB = 2**20
 GROWS_MIB = 256
@@ -77,7 +78,7 @@ def serving(answer: Answer, host: str = "127.0.0.1") -> Iterator[tuple[str, list
 
     with Server((host, 0), type("Handler", (Hostile,), {"answer": answer})) as server:
         server.asked = []
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield f"http://{host}:{server.server_port}", server.asked
         server.shutdown()
 
@@ -160,9 +161,9 @@ except OSError as error:
     said = f"{type(error).__name__}: {error.strerror}"
 took_s = time.monotonic() - began
 if "Interrupted" in said:
-    time.sleep(1.0)
+    time.sleep(0.2)
     before = memory()
-    time.sleep(1.0)
+    time.sleep(0.3)
     said += "" if memory() < before + 2**20 else ": and goes on"
 is_over = True
 looking.join()
@@ -204,11 +205,17 @@ def outcome(monkeypatch: pytest.MonkeyPatch, scheme: str, address: str, call: st
         return f"{type(error).__name__}: {error.strerror}"
 
 
-@pytest.mark.parametrize("call", [LIST, BELOW])
-@pytest.mark.parametrize("answer", [endless_pages, huge_keys, huge_page, huge_element, folders_without_end, drip])
+@pytest.mark.parametrize(
+    ("answer", "call"),
+    [
+        slow_unless(call == LIST or answer in (endless_pages, huge_element), answer, call)
+        for answer in (endless_pages, huge_keys, huge_page, huge_element, folders_without_end, drip)
+        for call in (LIST, BELOW)
+    ],
+)
 def test_a_list_without_end_takes_bounded_memory_and_time(answer: Answer, call: str) -> None:
     with serving(answer) as (address, _):
-        mib, took_s, said = grown("s3", address, call, 4.0)
+        mib, took_s, said = grown("s3", address, call, 2.0)
     assert mib < GROWS_MIB and took_s < 8, said
     assert said.startswith("Interrupted: s3://bucket ") and said.endswith(calls.NOT_SEEN), said
 
@@ -369,7 +376,7 @@ def test_a_store_of_folders_without_end_is_searched_for_some_time(monkeypatch: p
         self.reply(200, f"<ListBucketResult><IsTruncated>false</IsTruncated>{below}</ListBucketResult>".encode())
 
     with serving(endless) as (address, asked):
-        monkeypatch.setattr(connection, "_connections", {})
+        monkeypatch.setattr(connection, "connections", {})
         for key, value in (KEYS | {"ROLLOUPE_ENDPOINT": address}).items():
             monkeypatch.setenv(key, value)
         monkeypatch.setattr(discovery, "time", SimpleNamespace(monotonic=lambda: float(len(asked))))
@@ -389,8 +396,9 @@ def test_a_call_that_is_given_up_has_let_go_when_its_error_comes(monkeypatch: py
         finally:
             threading.Timer(0.05, has_let_go.set).start()
 
+    loop = connection.calls_loop()
     with pytest.raises(OSError, match="did not end an answer"):
-        calls.patiently("s3", "b", "/s3:/b/runs", lambda: asyncio.run_coroutine_threadsafe(call(), connection._loop()))
+        calls.patiently("s3", "b", "/s3:/b/runs", lambda: asyncio.run_coroutine_threadsafe(call(), loop))
     assert has_let_go.is_set()
 
 
@@ -434,7 +442,7 @@ HUB_TREES: dict[str, Answer] = {
 @pytest.mark.parametrize("tree", HUB_TREES)
 def test_no_answer_of_a_hub_takes_more(tree: str) -> None:
     with serving(of_hub(HUB_TREES[tree])) as (address, _):
-        mib, took_s, said = grown("hf", address, "link.list('lab/set/runs')", 4.0)
+        mib, took_s, said = grown("hf", address, "link.list('lab/set/runs')", 2.0)
     assert mib < GROWS_MIB and took_s < 8 and "Next:" in said, said
 
 

@@ -57,7 +57,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeHub:
     made = FakeHub()
     monkeypatch.setattr(huggingface_hub, "HfApi", lambda: made)
     monkeypatch.setattr(huggingface_hub, "HfFileSystem", lambda: made)
-    monkeypatch.setattr(connection, "_connections", {})
+    monkeypatch.setattr(connection, "connections", {})
     return made
 
 

@@ -45,12 +45,12 @@ class Fake:
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
     found = Fake()
-    monkeypatch.setattr(connection, "_connections", {("s3", "fake"): found})
+    monkeypatch.setattr(connection, "connections", {("s3", "fake"): found})
     for name, value in (("BLOCK_BYTES", 2**17), ("FIRST_BYTES", 2**14), ("AHEAD_BYTES", 2**18), ("KEPT_BYTES", 2**18)):
         monkeypatch.setattr(reader, name, value)
     tree.forget("/s3:/fake/a")
-    reader._recent.clear()
-    reader._soon.clear()
+    reader.recent_blocks.clear()
+    reader.soon_blocks.clear()
     return found
 
 
@@ -69,7 +69,7 @@ STEPS = st.lists(
 @given(STEPS, st.sampled_from([0, 100, 2**13, 2**20]))
 def test_reading_anywhere_yields_what_is_there(steps: list[Any], buffering: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(connection, "_connections", {("s3", "fake"): Fake()})
+        patch.setattr(connection, "connections", {("s3", "fake"): Fake()})
         for name in ("BLOCK_BYTES", "FIRST_BYTES", "AHEAD_BYTES", "KEPT_BYTES"):
             patch.setattr(reader, name, 2**16)
         raw = reader.open_object("/s3:/fake/a")
@@ -99,7 +99,7 @@ def test_what_was_announced_is_fetched_once_and_nothing_else(fake: Fake) -> None
 
 def test_what_is_fetched_soon_is_there_for_the_next_reader(fake: Fake) -> None:
     reader.fetch_soon("/s3:/fake/a", 2**20 - 1, SIZE)
-    reader._beginners.submit(lambda: None).result()
+    reader.beginners.submit(lambda: None).result()
     assert eventually(lambda: len(fake.asked) * 2**17 >= 2**18)
     with io.BufferedReader(reader.open_object("/s3:/fake/a"), 2**13) as file:
         file.raw.expect([(2**20 - 1, 2**21)])  # type: ignore[attr-defined]
@@ -107,7 +107,7 @@ def test_what_is_fetched_soon_is_there_for_the_next_reader(fake: Fake) -> None:
         assert file.read(2**20) == DATA[2**20 : 2**21]
     asked = sorted(fake.asked)
     assert all(one[1] <= other[0] for one, other in pairwise(asked)), "none twice"
-    readers = [one for one in threading.enumerate() if one.name.startswith("remote read")]
+    readers = [one for one in threading.enumerate() if one.name.startswith("remote call")]
     assert readers and all(one.daemon for one in readers), "Ctrl-C does not wait for a store that is silent"
 
 
@@ -120,7 +120,7 @@ def test_what_could_not_be_fetched_soon_is_fetched_when_it_is_read(fake: Fake, m
     with monkeypatch.context() as patch:
         patch.setattr(fake, "read", fails)
         reader.fetch_soon("/s3:/fake/a", 0, 2**18)
-        held = reader._soon
+        held = reader.soon_blocks
         assert eventually(lambda: len(failed) == 2 and all(one.data.done() for one in held.get(KEY) or ()))
     with reader.open_object("/s3:/fake/a") as file:
         file.expect([(0, 2**18)])  # type: ignore[attr-defined]
@@ -176,4 +176,4 @@ def test_an_object_that_is_another_at_each_look_is_given_up(fake: Fake, monkeypa
 
 def test_a_time_that_no_calendar_has_fits_a_file_system() -> None:
     meta = {"size": 1, "last_modified": dt.datetime(9999, 12, 31, tzinfo=dt.UTC), "e_tag": '"a"'}
-    assert 0 < connection._state_of(meta).mtime_ns < 2**63
+    assert 0 < connection.state_of(meta).mtime_ns < 2**63

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rolloupe.index import Library
-from rolloupe.index.execution.jobs import OwnWork
+from rolloupe.index import IndexWork, Library
+from rolloupe.index.execution import OwnWork
 from rolloupe.storage.remote import connection, reader, tree
 from rolloupe.storage.remote.calls import FolderListing, ObjectState
 from tests.server.support import get, lines, row, run_path, served
@@ -65,19 +65,19 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[CountedBucket]:
         for step in range(STEPS)
     }
     found = CountedBucket(files)
-    monkeypatch.setattr(connection, "_connections", {("s3", "counted"): found})
+    monkeypatch.setattr(connection, "connections", {("s3", "counted"): found})
     for name in ("SMALL_BYTES", "FIRST_BYTES"):
         monkeypatch.setattr(reader, name, 2**12)
     monkeypatch.setattr(tree, "FRESH_S", 600.0)
-    for known in (tree._listings, tree._states, reader._recent, reader._soon, reader._small):
+    for known in (tree.listings, tree.states, reader.recent_blocks, reader.soon_blocks, reader.small_objects):
         known.clear()
     yield found
-    for known in (tree._listings, tree._states):
+    for known in (tree.listings, tree.states):
         known.clear()
 
 
 def test_a_run_costs_a_request_for_each_folder_and_file_and_a_sample_one(bucket: CountedBucket, tmp_path: Path) -> None:
-    with Library([PLACE], index_dir=tmp_path, own_work=HERE) as library:
+    with Library([PLACE], index_dir=tmp_path, work=IndexWork(own_work=HERE)) as library:
         (run,) = library.runs
         assert run.wait_all(60)
         assert Counter(kind for kind, _ in bucket.asked) == {"list": 2, "read": STEPS}
@@ -86,7 +86,7 @@ def test_a_run_costs_a_request_for_each_folder_and_file_and_a_sample_one(bucket:
         bucket.asked.clear()
         assert get(app, f"{address}/sample?id=train/3/0/0").status == 200
         assert bucket.asked == [], "the scan has read it"
-        reader._recent.clear()
+        reader.recent_blocks.clear()
         for step, index in ((3, 1), (4, 0)):
             bucket.asked.clear()
             assert get(app, f"{address}/sample?id=train/{step}/0/{index}").status == 200

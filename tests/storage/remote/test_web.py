@@ -56,7 +56,7 @@ def serving(files: dict[str, bytes], *, sends_ranges: bool = True) -> Iterator[s
             """Clients that want a range leave when the whole file comes."""
 
     with Server(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
 
@@ -88,7 +88,7 @@ def test_a_file_that_is_not_there_and_a_folder(tmp_path: Path) -> None:
 def test_an_object_replaced_on_a_server_that_knows_no_conditions_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "account")
     link = connection.ObstoreConnection("az", "container")
-    listed = connection._state_of({"size": 2, "last_modified": dt.datetime.now(dt.UTC), "e_tag": "0x1"})
+    listed = connection.state_of({"size": 2, "last_modified": dt.datetime.now(dt.UTC), "e_tag": "0x1"})
 
     async def body(**_: int) -> AsyncIterator[bytes]:
         yield b"ab"

@@ -194,7 +194,7 @@ def examine(place: RunPaths) -> Diagnosis:
 
 def _examine(report: Diagnosis, opened: "list[Runs]", place: RunPaths) -> None:
     from rolloupe import api
-    from rolloupe.index.execution.processes import keep_pandas_out
+    from rolloupe.index.execution import keep_pandas_out
     from rolloupe.storage import notices
 
     notices.listen(complain)

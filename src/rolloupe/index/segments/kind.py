@@ -3,6 +3,7 @@
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
@@ -11,8 +12,10 @@ import msgspec
 from msgspec import Struct
 
 from rolloupe.derive import METRICS, DerivedMetric
+from rolloupe.errors import SourceChanged
+from rolloupe.formats import by_name
 from rolloupe.index.fingerprint import Fingerprint
-from rolloupe.index.segments.launches import StepBlock
+from rolloupe.index.segments.launches import StepBlock, number_launches
 from rolloupe.index.segments.step_stats import MomentsByName, StepStats
 from rolloupe.model import Problem, RunInfo, RunLoss, SampleRow, Source
 
@@ -198,16 +201,24 @@ class BackfillJob(Struct, kw_only=True, tag=True):
 class SegmentSource:
     """A segment to write further kinds of, and the source from which they read its records."""
 
-    def __init__(
-        self, job: BackfillJob, read_rows: Callable[[], Sequence[SampleRow]], ended: threading.Event = NEVER
-    ) -> None:
+    def __init__(self, job: BackfillJob, ended: threading.Event = NEVER) -> None:
         self.job, self.meta, self.ended = job, job.meta, ended
-        self._read_rows = read_rows
 
     @cached_property
     def rows(self) -> Sequence[SampleRow]:
-        """The rows with their texts. Raises `SourceChanged` if the source no longer has them."""
-        return self._read_rows()
+        """The rows with their texts. Raises `SourceChanged` if some are gone, or cannot be read."""
+        job, meta = self.job, self.meta
+        rows: list[SampleRow] = []
+        prompt = ""
+        with suppress(OSError):
+            for item in until(self.ended, by_name(job.run.format).scan(job.run, job.source, meta.start, meta.stop)):
+                if isinstance(item, SampleRow) and len(rows) < meta.rows:
+                    item.prompt = prompt = prompt if item.prompt == prompt else item.prompt  # one in memory for a group
+                    rows.append(item)
+        if len(rows) != meta.rows:
+            raise SourceChanged(f"{job.source.name} no longer has the samples of the index")
+        number_launches(rows, meta.launches)
+        return rows
 
 
 class SegmentInputs(NamedTuple):

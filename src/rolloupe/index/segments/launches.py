@@ -54,7 +54,7 @@ class StepBlock(Struct, array_like=True, gc=False):
 def blocks_of(rows: Sequence[SampleRow]) -> list[StepBlock]:
     """The blocks of a part in the order of the file; none where rows name their launch, or their places do not rise."""
     steps = list(map(attrgetter("split", "step"), rows))
-    cuts = [0, *(place for place, (one, other) in enumerate(pairwise(steps), 1) if one != other), len(rows)]
+    cuts = [0, *(place for place, (step, next_step) in enumerate(pairwise(steps), 1) if step != next_step), len(rows)]
     if not rows or len(cuts) > MAX_BLOCKS:
         return []
     blocks: list[StepBlock] = []
@@ -96,16 +96,16 @@ def launches_of(blocks: Iterable[StepBlock]) -> LaunchPlaces:
     It is certain where the samples' own names repeat, or where the file goes back by three steps or more to a step that
     is not its first and the prompts repeat. A step that goes back any other way may be late, or of another rank.
     """
-    found = LaunchPlaces({}, {})
+    places = LaunchPlaces({}, {})
     by_split: dict[str, list[StepBlock]] = defaultdict(list)
     for block in blocks:
         by_split[block.split].append(block)
     for members in by_split.values():
-        _find(members, found)
-    return found if len(found.certain) < MAX_LAUNCHES else LaunchPlaces({}, found.doubtful | found.certain)
+        _find(members, places)
+    return places if len(places.certain) < MAX_LAUNCHES else LaunchPlaces({}, places.doubtful | places.certain)
 
 
-def _find(members: Sequence[StepBlock], found: LaunchPlaces) -> None:
+def _find(members: Sequence[StepBlock], places: LaunchPlaces) -> None:
     """Add the launches of one split."""
     known: dict[int, StepBlock] = {}
     """What the launches so far wrote of each step; a later launch replaces what an earlier one wrote."""
@@ -119,7 +119,7 @@ def _find(members: Sequence[StepBlock], found: LaunchPlaces) -> None:
             looks += ahead >= FAR
             verdict = _verdict(known, last, members, place, ahead, is_first=block.step <= first)
             if verdict is not None:
-                (found.certain if verdict else found.doubtful)[block.start] = block.split, block.step
+                (places.certain if verdict else places.doubtful)[block.start] = block.split, block.step
             if verdict:
                 again, highest = set(), block.step
         known[block.step] = _sum(known[block.step], block) if block.step in again else block
@@ -158,25 +158,22 @@ def _sum(a: StepBlock, b: StepBlock) -> StepBlock:
 
 
 def places_of(
-    found: Mapping[str, LaunchPlaces], last_steps: Mapping[tuple[str, str], int]
+    launches: Mapping[str, LaunchPlaces], last_steps: Mapping[tuple[str, str], int]
 ) -> dict[str, tuple[int, ...]]:
-    """The places of launches by source, where all sources of a split that hold such steps have as many.
-
-    `last_steps` has the last step of each source in each split: ranks with files of their own resume together.
-    """
+    """The launches of sources that agree: ranks with files of their own resume together."""
     places: dict[str, tuple[int, ...]] = {}
-    for name, own in found.items():
+    for name, own in launches.items():
         first: dict[str, int] = {}
         for split, step in own.certain.values():
             first[split] = min(step, first.get(split, step))
         rivals = {other for (other, split), last in last_steps.items() if last >= first.get(split, last + 1)}
-        counts = {len(found[other].certain) if other in found else 0 for other in rivals}
+        counts = {len(launches[other].certain) if other in launches else 0 for other in rivals}
         if counts == {len(own.certain)}:
             places[name] = tuple(sorted(own.certain))
     return places
 
 
-def number(rows: Iterable[SampleRow], places: Sequence[int]) -> None:
+def number_launches(rows: Iterable[SampleRow], places: Sequence[int]) -> None:
     """Number the launches of rows, given where those after the first begin."""
     if places:
         for row in rows:
@@ -235,10 +232,7 @@ class RunLaunches:
             self._unchecked |= {*names}
 
     def find(self, blocks_of: Callable[[str], Sequence[StepBlock] | None]) -> dict[str, tuple[int, ...]] | None:
-        """Find the launches of the sources that go back; returns all places, None if no source does.
-
-        `blocks_of` has the steps of a source in the order of its file; None while a part of it is lacking.
-        """
+        """Find the launches of all sources; None if none goes back. `blocks_of` is None while a part is lacking."""
         names, self._unchecked = self._unchecked, set()
         for name in names:
             blocks = blocks_of(name)

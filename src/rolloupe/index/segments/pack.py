@@ -17,7 +17,6 @@ from msgspec import Struct
 
 from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.segments.derived_values import ENDING, derived_of
-from rolloupe.index.segments.kind import DerivedMeta, SegmentMeta
 from rolloupe.index.segments.segment import PACK, is_readable, parquet_of, read_meta
 from rolloupe.index.snapshot import Pack, Piece, Segment
 from rolloupe.storage import atomic
@@ -54,41 +53,37 @@ def members_of(segments: Iterable[Segment]) -> list[PackMember]:
 def path_of(folder: Path, members: Iterable[Segment]) -> Path:
     """The path of the pack of these segments within the index of their run."""
     digest = hashlib.blake2b(VERSION.encode(), digest_size=16)
-    for segment in members:
-        digest.update(_word(segment.path.stem, segment.meta))
+    for path, meta in ((segment.path, segment.meta) for segment in members):
+        # tells it from all that ever had the same name, as after a file was rewritten in place, on every machine
+        print_, stamp = meta.fingerprint, sum(stats.stamp for stats in meta.step_stats)
+        words = path.stem, meta.scalar_bytes, meta.rows, stamp, print_.stop, print_.state.size, print_.state.mtime_ns
+        digest.update(" ".join([*map(str, words), ""]).encode() + print_.head + print_.tail + print_.between)
     return folder / FOLDER / f"{digest.hexdigest()}{PACK}"
-
-
-def _word(name: str, meta: SegmentMeta) -> bytes:
-    """Identify a segment among all that ever had the same name, as after a file was rewritten in place.
-
-    Device and inode do not count: two machines may see the same folder.
-    """
-    print_, stamp = meta.fingerprint, sum(stats.stamp for stats in meta.step_stats)
-    state = f"{name} {meta.scalar_bytes} {meta.rows} {stamp} {print_.stop} {print_.state.size} {print_.state.mtime_ns} "
-    return state.encode() + print_.head + print_.tail + print_.between
 
 
 def derived_path_of(path: Path, members: Iterable[Segment]) -> Path | None:
     """The path of a pack's derived metrics; None while some segment has none."""
-    versions = [None if one.derived is None else _state_of(one.derived) for one in members]
-    if None in versions:
-        return None
+    versions: list[tuple[object, ...]] = []  # what the values depend on besides the samples
+    for derived in (segment.derived for segment in members):
+        if derived is None:
+            return None
+        stamp = derived.tokens.annotations if derived.tokens else 0
+        versions.append((stamp, *sorted(derived.versions.items())))
     digest = hashlib.blake2b(repr(versions).encode(), digest_size=8).hexdigest()
     return path.with_name(f"{path.name.removesuffix(PACK)}-{digest}{ENDING}")
-
-
-def _state_of(derived: DerivedMeta) -> tuple[object, ...]:
-    """What the values of derived metrics depend on besides the samples."""
-    return (derived.tokens.annotations if derived.tokens else 0, *sorted(derived.versions.items()))
 
 
 def write(path: Path, members: Sequence[PackMember], *, is_derived: bool) -> bool:
     """Write a pack. Returns False if a segment has changed; raises `OSError` and `ArrowException`."""
     tables = []
     for member in members:
-        table = _rows(path.parent.parent, member, is_derived=is_derived)
-        if table is None:
+        own = path.parent.parent / member.name[:2] / f"{member.name}.parquet"
+        with pq.ParquetFile(derived_of(own) if is_derived else own) as file:
+            table = file.read(use_threads=False)
+        meta = read_meta(own.with_suffix(".meta"))  # after the rows, in the order of writing
+        if meta is None or (meta.scalar_bytes, meta.fingerprint) != (member.scalar_bytes, member.fingerprint):
+            return False
+        if len(table) != meta.rows:
             return False
         if not is_derived:
             names = pa.array([_piece_name(path, member.name)] * len(table), pa.string())
@@ -97,16 +92,6 @@ def write(path: Path, members: Sequence[PackMember], *, is_derived: bool) -> boo
     whole = pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()
     atomic.write(path, parquet_of(whole, ROW_GROUP))
     return True
-
-
-def _rows(folder: Path, member: PackMember, *, is_derived: bool) -> pa.Table | None:
-    path = folder / member.name[:2] / f"{member.name}.parquet"
-    with pq.ParquetFile(derived_of(path) if is_derived else path) as file:
-        table = file.read(use_threads=False)
-    meta = read_meta(path.with_suffix(".meta"))  # after the rows, in the order of writing
-    if meta is None or (meta.scalar_bytes, meta.fingerprint) != (member.scalar_bytes, member.fingerprint):
-        return None
-    return table if len(table) == meta.rows else None
 
 
 def _piece_name(pack: Path, name: str) -> str:
@@ -152,10 +137,7 @@ def read_plan(pieces: Iterable[Piece], *, derived: bool = False) -> ReadPlan:
 
 
 def distrust(packs: Iterable[Pack]) -> bool:
-    """Check packs that a query could not read; those that are missing or damaged are no longer used.
-
-    Returns whether there were any.
-    """
+    """Check packs that a query could not read, and use damaged ones no longer. Returns whether there were any."""
     known = list(packs)
     for pack in known:
         files = [path for path in (pack.path, pack.derived) if path is not None]

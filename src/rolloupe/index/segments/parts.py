@@ -20,8 +20,8 @@ from rolloupe.formats.reading.line_reader import lines
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.index.segments.columns import metric_column, names_of, tag_column, values_of
 from rolloupe.index.segments.kind import NEVER, until
-from rolloupe.index.segments.launches import StepBlock, blocks_of, number
-from rolloupe.model import Annotation, ColumnType, Location, Problem, RunInfo, SampleRow, Scanned, Source
+from rolloupe.index.segments.launches import StepBlock, blocks_of, number_launches
+from rolloupe.model import Annotation, ColumnType, Location, Problem, RunInfo, SampleRow, Source
 from rolloupe.storage import Interrupted, next_data, open_file
 
 GRID_BYTES = 16 * 2**20
@@ -99,39 +99,27 @@ def scan_scores(source: Source, start: int, stop: int) -> Iterator[Annotation | 
     """Yield the scores of the lines that begin in `[start, stop)`."""
     with open_binary(source.location, 2**13) as file:
         for line in lines(file, start, stop):
+            reason, transient = "not a line of scores", not line.ended
             try:
-                found = _decode_scores(line.data or b"")
+                of = _decode_scores(line.data or b"")
             except (msgspec.MsgspecError, ValueError):
-                yield Problem(
-                    source=source.name, reason="not a line of scores", start=line.start, stop=line.stop,
-                    transient=not line.ended,
-                )  # fmt: skip
+                yield Problem(source=source.name, reason=reason, start=line.start, stop=line.stop, transient=transient)
                 continue
-            if found.place:
-                yield Annotation(
-                    uid=found.place, start=line.start, length=line.length, metrics=found.metrics, tags=found.tags
-                )
+            if of.place:
+                yield Annotation(uid=of.place, start=line.start, length=line.length, metrics=of.metrics, tags=of.tags)
 
 
 ANNOTATION_ROWS = 8192
 """The number of annotations, sorted by uid, in a row group: queries skip groups by their least and greatest uid."""
 
-
 PREVIEW_CHARS = 240
-
-
 END_CHARS = 160
 """More than a line of the list has room for."""
 
-
 WORD = pa.dictionary(pa.int32(), pa.string())
-
-
 ARROW_TYPES: dict[ColumnType, pa.DataType] = {
     "integer": pa.int64(), "short": pa.int32(), "number": pa.float64(), "text": pa.string(), "word": WORD,
 }  # fmt: skip
-
-
 LARGEST = {"integer": 2**63 - 1, "short": 2**31 - 1}
 
 
@@ -166,68 +154,53 @@ class Scan(NamedTuple):
 
 def scan(run: RunInfo, source: Source, start: int, stop: int, ended: threading.Event = NEVER) -> Scan:
     """Scan the records that begin in `[start, stop)`. Raises `EndedEarly`."""
-    rows: list[SampleRow] = []
-    annotations: list[Annotation] = []
-    problems: list[Problem] = []
-    end, unfinished, prompts = start, False, Prompts()
+    records = Scan(source, [], [], [], start, unfinished=False, blocks=[])
+    end, unfinished, shortener = start, False, RowShortener()
     try:
-        for item in until(ended, _records(run, source, start, stop)):
+        scores = scan_scores(source, start, stop) if source.scores else None
+        for item in until(ended, scores or by_name(run.format).scan(run, source, start, stop)):
             if isinstance(item, Problem):
-                problems.append(item)
+                records.problems.append(item)
                 unfinished = unfinished or item.transient
                 end = end if item.transient else max(end, item.stop or end)
                 continue
             if isinstance(item, SampleRow):
-                rows.append(shorten(item, prompts))
+                records.rows.append(shortener.shorten(item))
             else:
-                annotations.append(item)
+                records.annotations.append(item)
             end = max(end, item.start + item.length)
     except Interrupted:
         raise
     except OSError as error:
-        problems.append(Problem(source=source.name, reason=f"could not be read: {error.strerror}", transient=True))
+        reason = f"could not be read: {error.strerror}"
+        records.problems.append(Problem(source=source.name, reason=reason, transient=True))
         unfinished = True
-    blocks = blocks_of(rows)
-    number(rows, source.launches)
-    return Scan(source, rows, annotations, problems, end, unfinished, blocks)
+    blocks = blocks_of(records.rows)
+    number_launches(records.rows, source.launches)
+    return records._replace(stop=end, unfinished=unfinished, blocks=blocks)
 
 
-def _records(run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
-    if source.scores:
-        yield from scan_scores(source, start, stop)
-    else:
-        yield from by_name(run.format).scan(run, source, start, stop)
-
-
-class Prompts:
-    """What the index keeps of prompts. The samples of a group, which mostly follow each other, share one."""
+class RowShortener:
+    """Cuts the texts of rows. The samples of a group, which mostly follow each other, share one prompt."""
 
     def __init__(self) -> None:
-        self._last, self._kept = "", ("", 0)
+        self._prompt, self._kept = "", ("", 0)
 
-    def kept(self, prompt: str, group: str) -> tuple[str, int]:
-        """The preview of a prompt, and its hash."""
-        if prompt != self._last or not prompt or prompt.isspace():
-            self._kept = text.preview(prompt, PREVIEW_CHARS), prompt_hash_of(prompt, group)
-            self._last = prompt
-        return self._kept
-
-
-def shorten(row: SampleRow, prompts: Prompts) -> SampleRow:
-    """Cut the texts of a row down to what lists show, and add length, hash and stamp of the whole.
-
-    A part of a source holds megabytes of text, which must not all be in memory together.
-    """
-    prompt, response = row.prompt, row.response
-    ends = f"{prompt[:40]} {prompt[-40:]} {response[:40]} {response[-40:]}"
-    facts = f"{row.group} {row.index} {row.length} {row.reward!r} {ends}"
-    row.prompt, row.prompt_hash = prompts.kept(prompt, row.group)
-    row.response = text.one_line(response[:PREVIEW_CHARS])
-    row.response_end = text.one_line(response[-END_CHARS:]) if len(response) > PREVIEW_CHARS else ""
-    row.response_chars = len(response)
-    row.messages = None
-    row.stamp = zlib.crc32(facts.encode("utf-8", "replace"))
-    return row
+    def shorten(self, row: SampleRow) -> SampleRow:
+        """Cut the texts of a row down to what lists show, and add length, hash and stamp of the whole."""
+        prompt, response = row.prompt, row.response
+        ends = f"{prompt[:40]} {prompt[-40:]} {response[:40]} {response[-40:]}"
+        facts = f"{row.group} {row.index} {row.length} {row.reward!r} {ends}"
+        if prompt != self._prompt or not prompt or prompt.isspace():
+            self._kept = text.preview(prompt, PREVIEW_CHARS), prompt_hash_of(prompt, row.group)
+            self._prompt = prompt
+        row.prompt, row.prompt_hash = self._kept
+        row.response = text.one_line(response[:PREVIEW_CHARS])
+        row.response_end = text.one_line(response[-END_CHARS:]) if len(response) > PREVIEW_CHARS else ""
+        row.response_chars = len(response)
+        row.messages = None
+        row.stamp = zlib.crc32(facts.encode("utf-8", "replace"))
+        return row
 
 
 def prompt_hash_of(prompt: str, group: str) -> int:
@@ -238,36 +211,34 @@ def prompt_hash_of(prompt: str, group: str) -> int:
 
 
 def table_of(rows: Sequence[SampleRow], source: str) -> pa.Table:
-    """Build the scalar table of some rows of one source."""
-    values = values_of(rows) | {"source": [source] * len(rows)}
-    return _with_names(pa.table({one.column: _array(values[one.name], one.type) for one in COLUMNS}), rows)
-
-
-def _array(values: Sequence[Any], type: ColumnType) -> pa.Array:
-    """A column. Integers that do not fit are replaced: a count by none, a launch by the largest number."""
-    try:
-        return pa.array(values, ARROW_TYPES[type])
-    except (OverflowError, pa.ArrowInvalid):
-        largest = LARGEST[type]
-        beyond = largest if type == "short" else None
-        bounded = [value if value is None or -largest <= value <= largest else beyond for value in values]
-        return pa.array(bounded, ARROW_TYPES[type])
+    """Build the scalar table of some rows of one source. Integers that do not fit are replaced."""
+    values, columns = values_of(rows) | {"source": [source] * len(rows)}, {}
+    for column in COLUMNS:
+        own, kind = values[column.name], ARROW_TYPES[column.type]
+        try:
+            columns[column.column] = pa.array(own, kind)
+        except (OverflowError, pa.ArrowInvalid):
+            largest = LARGEST[column.type]
+            beyond = largest if column.type == "short" else None
+            bounded = [value if value is None or -largest <= value <= largest else beyond for value in own]
+            columns[column.column] = pa.array(bounded, kind)
+    return _with_names(pa.table(columns), rows)
 
 
 def annotations_of(annotations: Sequence[Annotation], source: str) -> pa.Table:
     """Build the table of annotations of one source: newer ones have greater `source`, `byte_start`, `nth`."""
     count, place = len(annotations), text.natural(source)
     columns = {
-        "uid": pa.array([one.uid for one in annotations], pa.string()),
+        "uid": pa.array([annotation.uid for annotation in annotations], pa.string()),
         "source": pa.array([place] * count, WORD),
         "file": pa.array([source] * count, WORD),
-        "byte_start": pa.array([one.start for one in annotations], pa.int64()),
-        "byte_length": pa.array([one.length for one in annotations], pa.int64()),
+        "byte_start": pa.array([annotation.start for annotation in annotations], pa.int64()),
+        "byte_length": pa.array([annotation.length for annotation in annotations], pa.int64()),
         "nth": pa.array(range(count), pa.int64()),
     }
-    for one in (KNOWN[name] for name in ANNOTATED):
-        type_ = pa.string() if one.type == "word" else ARROW_TYPES[one.type]
-        columns[one.column] = pa.array([getattr(annotation, one.name) for annotation in annotations], type_)
+    for column in (KNOWN[name] for name in ANNOTATED):
+        type_ = pa.string() if column.type == "word" else ARROW_TYPES[column.type]
+        columns[column.column] = pa.array([getattr(annotation, column.name) for annotation in annotations], type_)
     return _with_names(pa.table(columns), annotations)
 
 
@@ -278,13 +249,3 @@ def _with_names(table: pa.Table, rows: Sequence[SampleRow] | Sequence[Annotation
     arrays += [pa.array([row.tags.get(name) for row in rows], type=pa.string()) for name in tags]
     names = [*map(metric_column, metrics), *map(tag_column, tags)]
     return pa.Table.from_arrays([*table.columns, *arrays], names=[*table.column_names, *names])
-
-
-def annotates_discarded(annotations: Sequence[Annotation]) -> bool:
-    """True if some of the annotations tell whether their samples were trained on."""
-    return any(one.discarded is not None for one in annotations)
-
-
-def has_duplicates(rows: Sequence[SampleRow]) -> bool:
-    """True if two of the rows share a key."""
-    return len({(row.split, row.step, row.group, row.index) for row in rows}) < len(rows)

@@ -18,27 +18,23 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name, extent
 from rolloupe.index import fingerprint
-from rolloupe.index.fingerprint import FileState, Fingerprint
+from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.segments.columns import names_of
-from rolloupe.index.segments.kind import NEVER, BackfillJob, SegmentKind, SegmentMeta, SegmentSource, until
-from rolloupe.index.segments.launches import number
+from rolloupe.index.segments.kind import NEVER, BackfillJob, SegmentKind, SegmentMeta, SegmentSource
 from rolloupe.index.segments.parts import (
     Scan,
-    annotates_discarded,
     annotations_of,
     grid_span,
-    has_duplicates,
     has_open_grid,
     scan,
     span_of,
     table_of,
 )
 from rolloupe.index.segments.step_stats import decoded, encoded, step_stats_of
-from rolloupe.model import Problem, RunInfo, SampleRow, Source
-from rolloupe.storage import atomic, open_file
+from rolloupe.model import Problem, RunInfo, Source
+from rolloupe.storage import atomic, open_file, open_state
 
 _NEVER_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 """A pipe without a writer would block for ever."""
@@ -69,10 +65,7 @@ def contents_of(path: Path | str, most_bytes: int) -> bytes:
 
 
 def discard(path: Path) -> None:
-    """Remove all existing files, of every kind, of the segment whose numbers are at `path`.
-
-    Its numbers go last: what is left by a process that is killed still tells which source it was of.
-    """
+    """Remove all files of a segment, its numbers last: they tell which source it was of."""
     own = path.with_suffix(".meta"), path
     others = [file for file in path.parent.glob(f"{path.stem}.*") if file not in own]
     for file in (*others, *own):
@@ -102,10 +95,6 @@ LZ4 = pa.Codec("lz4")
 """For few numbers: as small, and written in half the time."""
 
 
-def _kind(*, annotates: bool) -> SegmentKind:
-    return ANNOTATIONS if annotates else NUMBERS
-
-
 def numbers_of(folder: Path, meta: SegmentMeta) -> Path:
     """The path of a segment's numbers. Its name follows from the contents: one of a replaced source has another."""
     key = hashlib.blake2b(meta.source.encode("utf-8", "surrogateescape"), digest_size=10).hexdigest()
@@ -128,7 +117,8 @@ def build(folder: Path, run: RunInfo, source: Source, part: int, ended: threadin
     stop = reached
     covered = records.stop if records.unfinished else max(records.stop, stop)
     with open_file(source.location) as file:
-        if not fingerprint.is_of_state(file, state):
+        now = open_state(file)
+        if state.device != fingerprint.STREAM and (now.st_dev, now.st_ino) != (state.device, state.inode):
             raise OSError(errno.ESTALE, "was replaced while it was read; it will be read again", source.path)
         print_ = fingerprint.take(file, state, min(covered if file_bytes is None else file_bytes, state.size))
     meta = _meta(run, source, part, records, print_)
@@ -140,17 +130,12 @@ def build(folder: Path, run: RunInfo, source: Source, part: int, ended: threadin
     digest.update(print_.contents)
     meta.digest = digest.hexdigest()
     path = numbers_of(folder, meta)
-    _make_way(path, source, state)
+    old = read_meta(path.with_suffix(".meta"))
+    if old is not None and not fingerprint.still_holds(source.location, old.fingerprint, state):
+        discard(path)  # the source has changed since, in texts that the name does not follow from
     atomic.write(path, numbers)
     atomic.write(path.with_suffix(".meta"), encoded(meta))
     return meta
-
-
-def _make_way(path: Path, source: Source, state: FileState) -> None:
-    """Remove a segment of this name if the source has changed since, in texts that its name does not follow from."""
-    old = read_meta(path.with_suffix(".meta"))
-    if old is not None and not fingerprint.still_holds(source.location, old.fingerprint, state):
-        discard(path)
 
 
 def write_groups(path: Path, schema: pa.Schema, groups: Iterable[pa.Table]) -> None:
@@ -177,10 +162,7 @@ def parquet_of(
     *,
     repeats: bool = False,
 ) -> memoryview:
-    """The contents of a Parquet file with a table, each column in its usual encoding unless `encodings` names another.
-
-    `repeats` says that most columns have few values, so that it is quicker to read their numbers.
-    """
+    """The contents of a Parquet file. `repeats` says that most columns have few values, which are then stored once."""
     few = [field.name for field in table.schema if pa.types.is_dictionary(field.type)]  # values, stored by number
     sink = pa.BufferOutputStream()  # one write in place of one a page
     pq.write_table(
@@ -208,46 +190,28 @@ def source_of(job: BackfillJob, ended: threading.Event = NEVER) -> SegmentSource
     state = fingerprint.state_of_source(source)
     if state is None or not fingerprint.still_holds(source.location, meta.fingerprint, state):
         return None
-    return SegmentSource(job, lambda: _read_rows(job, ended), ended)
-
-
-def _read_rows(job: BackfillJob, ended: threading.Event) -> list[SampleRow]:
-    """The rows of a segment with their texts. Raises `SourceChanged` if some are gone, or cannot be read."""
-    meta = job.meta
-    rows: list[SampleRow] = []
-    prompt = ""
-    with contextlib.suppress(OSError):
-        for item in until(ended, by_name(job.run.format).scan(job.run, job.source, meta.start, meta.stop)):
-            if isinstance(item, SampleRow) and len(rows) < meta.rows:
-                item.prompt = prompt = prompt if item.prompt == prompt else item.prompt  # a group has one in memory
-                rows.append(item)
-    if len(rows) != meta.rows:
-        raise SourceChanged(f"{job.source.name} no longer has the samples of the index")
-    number(rows, meta.launches)
-    return rows
+    return SegmentSource(job, ended)
 
 
 def _meta(run: RunInfo, source: Source, part: int, records: Scan, print_: Fingerprint) -> SegmentMeta:
+    rows, annotations, problems = records.rows, records.annotations, list(records.problems)
     metrics, tags, left_out = names_of(records.named)
-    problems = list(records.problems)
     if left_out:
         reason = f"too many names of sample metrics or tags: {left_out} of them show in the sample alone"
         problems.append(Problem(source=source.name, reason=reason))
+    kind = ANNOTATIONS if source.annotates else NUMBERS
+    keys = {(row.split, row.step, row.group, row.index) for row in rows}
     return SegmentMeta(
-        version=_kind(annotates=source.annotates).version, format=run.format, source=source.name, part=part,
-        start=0, stop=0, complete=False, rows=len(records.rows), duplicates=has_duplicates(records.rows),
-        fingerprint=print_, step_stats=step_stats_of(records.rows), metrics=metrics, tags=tags,
-        problems=_listed(problems), problem_count=len(problems), scalar_bytes=0, annotates=source.annotates,
-        scores=source.scores, depends=source.depends, annotates_discarded=annotates_discarded(records.annotations),
-        texts_from=source.texts_from, lacks_prompts=not all(row.prompt for row in records.rows),
-        has_series=any(row.series or row.has_series for row in records.rows),
-        annotated_series=sorted({name for one in records.annotations for name in one.series}),
-        blocks=records.blocks, launches=source.launches,
+        version=kind.version, format=run.format, source=source.name, part=part, start=0, stop=0, complete=False,
+        rows=len(rows), duplicates=len(keys) < len(rows), fingerprint=print_, step_stats=step_stats_of(rows),
+        metrics=metrics, tags=tags, problem_count=len(problems), scalar_bytes=0, annotates=source.annotates,
+        problems=problems if len(problems) <= MAX_PROBLEMS else [*problems[: MAX_PROBLEMS - 1], problems[-1]],
+        scores=source.scores, depends=source.depends, texts_from=source.texts_from, launches=source.launches,
+        annotates_discarded=any(annotation.discarded is not None for annotation in annotations),
+        lacks_prompts=not all(row.prompt for row in rows), blocks=records.blocks,
+        has_series=any(row.series or row.has_series for row in rows),
+        annotated_series=sorted({name for annotation in annotations for name in annotation.series}),
     )  # fmt: skip
-
-
-def _listed(problems: list[Problem]) -> list[Problem]:
-    return problems if len(problems) <= MAX_PROBLEMS else [*problems[: MAX_PROBLEMS - 1], problems[-1]]
 
 
 def has_columns(path: Path) -> bool:
@@ -257,24 +221,21 @@ def has_columns(path: Path) -> bool:
     except (OSError, pa.ArrowException):
         return False
     return any(
-        all(schema.get_field_index(one.name) >= 0 and schema.field(one.name).type == one.type for one in table.schema)
+        all(
+            schema.get_field_index(field.name) >= 0 and schema.field(field.name).type == field.type
+            for field in table.schema
+        )
         for table in (table_of([], ""), annotations_of([], ""))
     )
 
 
 def read_meta(path: Path | str, numbers: Path | str = "", contents: bytes | None = None) -> SegmentMeta | None:
-    """Read a segment's `.meta`, or its known contents.
-
-    Returns None for one of another version, torn, or without its Parquet file, `numbers`.
-    """
+    """Read a `.meta`, or its known contents; None for one of another version, torn, or without its numbers."""
     try:
         meta: SegmentMeta = decoded(contents_of(path, META_BYTES) if contents is None else contents, SegmentMeta)
         size = os.stat(numbers or Path(path).with_suffix(".parquet")).st_size
     except (OSError, ValueError, msgspec.MsgspecError):  # ValueError: invalid UTF-8
         return None
-    is_whole = meta.version == _kind(annotates=meta.annotates).version and meta.scalar_bytes == size
-    return (
-        meta
-        if is_whole and min(meta.rows, meta.part, meta.start, *(one.rows for one in meta.step_stats)) >= 0
-        else None
-    )
+    is_whole = meta.version == (ANNOTATIONS if meta.annotates else NUMBERS).version and meta.scalar_bytes == size
+    least = min(meta.rows, meta.part, meta.start, *(stats.rows for stats in meta.step_stats))
+    return meta if is_whole and least >= 0 else None

@@ -58,7 +58,9 @@ class Extremes(Struct, array_like=True, frozen=True):
 def most_extreme(tokens: Iterable[Extreme], *, highest: bool) -> list[Extreme]:
     """The most extreme of some tokens; those of equal value in the order of the files."""
     sign = -1.0 if highest else 1.0
-    return heapq.nsmallest(MAX_TOKENS, tokens, key=lambda one: (sign * one.value, one.source, one.start, one.part))
+    return heapq.nsmallest(
+        MAX_TOKENS, tokens, key=lambda token: (sign * token.value, token.source, token.start, token.part)
+    )
 
 
 def extremes_of(rows: Iterable[SampleRow], name: str, *, highest: bool) -> Extremes:
@@ -180,10 +182,10 @@ NO_MOMENTS = MomentsByName()
 
 def by_name(moments: Mapping[str, Moments]) -> MomentsByName:
     """Pack moments; those of no value are left out."""
-    kept = {name: one for name, one in moments.items() if one.count}
-    numbers = [(one.count, one.total, one.spread, one.min, one.max) for one in kept.values()]
-    if all(one == _of_one(one.min) for one in kept.values()):
-        return MomentsByName(tuple(kept), struct.pack(f"<{len(kept)}d", *(one.min for one in kept.values())))
+    kept = {name: own for name, own in moments.items() if own.count}
+    numbers = [(own.count, own.total, own.spread, own.min, own.max) for own in kept.values()]
+    if all(own == _of_one(own.min) for own in kept.values()):
+        return MomentsByName(tuple(kept), struct.pack(f"<{len(kept)}d", *(own.min for own in kept.values())))
     return MomentsByName(tuple(kept), np.array(numbers, "<f8").tobytes())
 
 
@@ -310,10 +312,11 @@ def step_stats_of(rows: Sequence[SampleRow]) -> list[StepStats]:
     by_step: dict[tuple[str, int], list[SampleRow]] = defaultdict(list)
     for row in rows:
         by_step[row.split, row.step].append(row)
-    return [_stats_of_step(split, step, members, series) for (split, step), members in by_step.items()]
+    return [_stats_of_step(members, series) for members in by_step.values()]
 
 
-def _stats_of_step(split: str, step: int, members: list[SampleRow], series: list[str]) -> StepStats:
+def _stats_of_step(members: list[SampleRow], series: list[str]) -> StepStats:
+    split, step = members[0].split, members[0].step
     launch = max(row.launch for row in members)
     rows = [row for row in members if row.launch in (0, launch)]
     discarded = dict(Counter(row.discarded for row in rows if row.discarded))
@@ -326,15 +329,14 @@ def _stats_of_step(split: str, step: int, members: list[SampleRow], series: list
         metrics = by_name({name: moments_of(row.metrics.get(name) for row in trained) for name in names_of(trained)[0]})
     groups = len({row.group for row in rows})
     stamp = added_stamps(row.stamp for row in rows)
-    of_series = {name: stats for name in series if (stats := _series(trained, name)).moments.count}
+    of_series = {}
+    for name in series:
+        moments = merged_moments([facts for row in trained if (facts := row.series.get(name)) is not None])
+        if moments.count:
+            lowest, highest = (extremes_of(trained, name, highest=way) for way in (False, True))
+            of_series[name] = SeriesStats(moments, lowest, highest)
     left = len(members) - len(rows)
     return StepStats(split, step, len(rows), groups, columns, metrics, stamp, of_series, launch, discarded, left)
-
-
-def _series(rows: list[SampleRow], name: str) -> SeriesStats:
-    moments = merged_moments([facts for row in rows if (facts := row.series.get(name)) is not None])
-    lowest, highest = (extremes_of(rows, name, highest=way) for way in (False, True))
-    return SeriesStats(moments, lowest, highest)
 
 
 def merged_moments(some: Sequence[SeriesFacts]) -> Moments:

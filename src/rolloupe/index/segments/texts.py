@@ -11,15 +11,7 @@ import pyarrow.parquet as pq
 from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name
 from rolloupe.index.fingerprint import state_of_source, still_holds
-from rolloupe.index.segments.kind import (
-    Backfilled,
-    SegmentInputs,
-    SegmentKind,
-    SegmentMeta,
-    SegmentSource,
-    cut_rows,
-    until,
-)
+from rolloupe.index.segments.kind import Backfilled, SegmentKind, SegmentSource, cut_rows, until
 from rolloupe.index.segments.segment import parquet_of, write_groups
 from rolloupe.index.snapshot import Piece
 from rolloupe.model import RunInfo, SampleRow, Source
@@ -54,10 +46,6 @@ def text_table_of(rows: Sequence[SampleRow]) -> pa.Table:
     return pa.Table.from_pydict(columns, schema=SCHEMA)
 
 
-def _is_written(path: Path, _: SegmentMeta, __: SegmentInputs) -> bool:
-    return text_of(path).exists()
-
-
 def _write(path: Path, records: SegmentSource) -> None:
     schema = SCHEMA.with_metadata({CONTENTS: records.meta.fingerprint.contents})
     groups = [*cut_rows(records.rows, lambda row: len(row.prompt) + len(row.response), GROUP_CHARS)]
@@ -67,7 +55,8 @@ def _write(path: Path, records: SegmentSource) -> None:
         write_groups(text_of(path), schema, map(text_table_of, until(records.ended, groups)))
 
 
-TEXTS = SegmentKind("texts", VERSION, TEXT, is_budgeted=True, backfilled=Backfilled(_is_written, _write))
+_BACKFILLED = Backfilled(lambda path, _, __: text_of(path).exists(), _write)
+TEXTS = SegmentKind("texts", VERSION, TEXT, is_budgeted=True, backfilled=_BACKFILLED)
 
 
 BATCH_BYTES = 4 * 2**20
@@ -89,10 +78,7 @@ class TextBatch(NamedTuple):
 
 
 def read_texts(info: RunInfo, source: Source | None, piece: Piece, names: Sequence[str]) -> Iterator[TextBatch]:
-    """Yield the texts of a piece: `prompt`, `response` or both, as `names` says.
-
-    Raises `SourceChanged` if neither the index nor the source has them any more.
-    """
+    """Yield the named texts of a piece, `prompt` or `response`. Raises `SourceChanged` if they are gone."""
     done = 0
     if piece.path is not None:
         try:
@@ -110,19 +96,15 @@ def read_texts(info: RunInfo, source: Source | None, piece: Piece, names: Sequen
 
 def _stored(piece: Piece, path: Path, names: Sequence[str]) -> Iterator[TextBatch]:
     with pq.ParquetFile(path) as file:
-        contents = (file.schema_arrow.metadata or {}).get(CONTENTS)
-        if file.metadata.num_rows != piece.rows or piece.fingerprint is None or contents != piece.fingerprint.contents:
+        contents, rows = (file.schema_arrow.metadata or {}).get(CONTENTS), file.metadata.num_rows
+        if rows != piece.rows or piece.fingerprint is None or contents != piece.fingerprint.contents:
             raise pa.ArrowInvalid("texts of other rows")
-        first, size = 0, _rows_at_a_time(file.metadata)
+        size_bytes = sum(file.metadata.row_group(n).total_byte_size for n in range(file.metadata.num_row_groups))
+        size = max(MIN_ROWS, min(MAX_ROWS, BATCH_BYTES * rows // max(1, size_bytes)))
+        first = 0
         for batch in file.iter_batches(batch_size=size, columns=list(names), use_threads=False):
             yield TextBatch(first, [batch.column(name) for name in names], is_scanned=False)
             first += batch.num_rows
-
-
-def _rows_at_a_time(metadata: pq.FileMetaData) -> int:
-    size_bytes = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
-    rows: int = BATCH_BYTES * metadata.num_rows // max(1, size_bytes)
-    return max(MIN_ROWS, min(MAX_ROWS, rows))
 
 
 def _scanned(

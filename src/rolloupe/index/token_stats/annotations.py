@@ -70,11 +70,13 @@ class TokenAnnotations:
         if len(metas) == len(self._metas) and all(map(is_, metas, self._metas)):
             return set()
         self._metas, before = metas, self._stamps
-        annotations = [one for one in segments if _may_hold_series(one.meta) or one.meta.annotates_discarded]
-        has_series = any(_may_hold_series(one.meta) for one in annotations)
+        annotations = [
+            segment for segment in segments if _may_hold_series(segment.meta) or segment.meta.annotates_discarded
+        ]
+        has_series = any(_may_hold_series(segment.meta) for segment in annotations)
         samples = [
-            one for one in segments
-            if not one.meta.annotates and one.meta.rows and (has_series or may_have_tokens(one.meta))
+            segment for segment in segments
+            if not segment.meta.annotates and segment.meta.rows and (has_series or may_have_tokens(segment.meta))
         ]  # fmt: skip
         self._places = self._joined(samples, annotations) if annotations else {}
         self._stamps = {path: places.stamp() for path, places in self._places.items()}
@@ -90,73 +92,71 @@ class TokenAnnotations:
             return AnnotationState()
         sources, places, discarded = self._places[path]
         rows = [AnnotationPlace(row, sources[source], start, length) for row, source, start, length in places.tolist()]
-        return AnnotationState(self.stamp(path), rows, {row: bool(one) for row, one in discarded.tolist()})
+        return AnnotationState(self.stamp(path), rows, {row: bool(flag) for row, flag in discarded.tolist()})
 
     def _joined(self, samples: Sequence[Segment], annotations: Sequence[Segment]) -> dict[Path, _NotedPlaces]:
         known, self._hashed = self._hashed, {}
-        for one in (*samples, *annotations):
-            meta, hashed = known.get(one.path, (None, None))
-            self._hashed[one.path] = (one.meta, hashed if hashed and meta is one.meta else _read(one))
-        found = self._with_series(samples, [one for one in annotations if _may_hold_series(one.meta)])
-        some = [one for one in samples if one.path in found or may_have_tokens(one.meta)]
+        for segment in (*samples, *annotations):
+            meta, hashed = known.get(segment.path, (None, None))
+            self._hashed[segment.path] = (segment.meta, hashed if hashed and meta is segment.meta else _read(segment))
+        noted = self._with_series(samples, [segment for segment in annotations if _may_hold_series(segment.meta)])
+        some = [segment for segment in samples if segment.path in noted or may_have_tokens(segment.meta)]
         for path, discarded in self._discarded(some, annotations).items():
-            found[path] = found.get(path, _NotedPlaces())._replace(discarded=discarded)
-        return found
+            noted[path] = noted.get(path, _NotedPlaces())._replace(discarded=discarded)
+        return noted
 
     def _with_series(self, samples: Sequence[Segment], annotations: Sequence[Segment]) -> dict[Path, _NotedPlaces]:
         """The places of annotations that may hold series, by the segments that they concern."""
         if not annotations:
             return {}
-        sources = sorted({one.meta.source for one in annotations})
+        sources = sorted({segment.meta.source for segment in annotations})
         numbers = {name: number for number, name in enumerate(sources)}
-        read = [self._hashed[one.path][1] for one in annotations]
-        uids = np.concatenate([one.uids for one in read])
-        places = np.concatenate([one.places for one in read])
-        files = np.repeat([numbers[one.meta.source] for one in annotations], [len(one.uids) for one in read])
+        read = [self._hashed[segment.path][1] for segment in annotations]
+        uids = np.concatenate([hashed.uids for hashed in read])
+        places = np.concatenate([hashed.places for hashed in read])
+        files = np.repeat(
+            [numbers[segment.meta.source] for segment in annotations], [len(hashed.uids) for hashed in read]
+        )
         order = np.argsort(uids, kind="stable")
         uids, places = uids[order], np.column_stack([files[order], places[order]])
-        found = {}
-        for one in samples:
-            own = self._hashed[one.path][1]
+        noted = {}
+        for segment in samples:
+            own = self._hashed[segment.path][1]
             first = np.searchsorted(uids, own.uids)
             counts = np.searchsorted(uids, own.uids, "right") - first
             if counts.any():
                 at = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
-                rows = np.repeat(own.places[:, 0], counts)
-                found[one.path] = _ordered(sources, np.column_stack([rows, places[at]]))
-        return found
+                joined = np.column_stack([np.repeat(own.places[:, 0], counts), places[at]])
+                ordered = joined[np.lexsort(joined.T[::-1])]
+                ordered = ordered[np.append(True, (np.diff(ordered, axis=0) != 0).any(axis=1))]  # each once
+                used, ordered[:, 1] = np.unique(ordered[:, 1], return_inverse=True)
+                noted[segment.path] = _NotedPlaces([sources[number] for number in used.tolist()], ordered)
+        return noted
 
     def _discarded(self, samples: Sequence[Segment], annotations: Sequence[Segment]) -> dict[Path, Numbers]:
         """As in `_NotedPlaces`. The newest annotation decides, and one of the sample before one of its trace."""
-        in_order = sorted(annotations, key=lambda one: (text.natural(one.meta.source), one.meta.start))
-        read = [self._hashed[one.path][1] for one in in_order]
-        uids, flags = (np.concatenate(some) for some in ([one.uids for one in read], [one.discarded for one in read]))
+        in_order = sorted(annotations, key=lambda segment: (text.natural(segment.meta.source), segment.meta.start))
+        read = [self._hashed[segment.path][1] for segment in in_order]
+        uids, flags = (
+            np.concatenate(some) for some in ([hashed.uids for hashed in read], [hashed.discarded for hashed in read])
+        )
         uids, flags = uids[flags != UNTOLD], flags[flags != UNTOLD]
         order = np.argsort(uids, kind="stable")
         uids, flags = uids[order], flags[order]
-        found = {}
-        for one in samples if len(uids) else ():
-            own = self._hashed[one.path][1]
+        discarded = {}
+        for segment in samples if len(uids) else ():
+            own = self._hashed[segment.path][1]
             newest = np.searchsorted(uids, own.uids, "right") - 1
             places = np.flatnonzero(uids[newest] == own.uids)
             if len(places):
                 rows, first = np.unique(own.places[places, 0], return_index=True)
-                found[one.path] = np.column_stack([rows, flags[newest[places[first]]]])
-        return found
-
-
-def _ordered(sources: Sequence[str], places: Numbers) -> _NotedPlaces:
-    """The places in order, each once, with the sources that they are in."""
-    ordered = places[np.lexsort(places.T[::-1])]
-    ordered = ordered[np.append(True, (np.diff(ordered, axis=0) != 0).any(axis=1))]
-    used, ordered[:, 1] = np.unique(ordered[:, 1], return_inverse=True)
-    return _NotedPlaces([sources[number] for number in used.tolist()], ordered)
+                discarded[segment.path] = np.column_stack([rows, flags[newest[places[first]]]])
+        return discarded
 
 
 def _may_hold_series(meta: SegmentMeta) -> bool:
-    return (
-        meta.annotates and not meta.scores and bool(meta.annotated_series or by_name(meta.format).series_are_annotated)
-    )
+    is_own = meta.annotates and not meta.scores
+    return is_own and bool(meta.annotated_series or by_name(meta.format).series_are_annotated)
 
 
 def _read(segment: Segment) -> _Hashed:
@@ -170,7 +170,7 @@ def _read(segment: Segment) -> _Hashed:
         return _Hashed(none, np.zeros((0, 2 if segment.meta.annotates else 1), np.int64), none)
     uids = _hashes(table["uid"])
     if segment.meta.annotates:
-        flags = (UNTOLD if one is None else one != "" for one in table["discarded"].to_pylist())
+        flags = (UNTOLD if reason is None else reason != "" for reason in table["discarded"].to_pylist())
         places = np.column_stack([table[name].to_numpy() for name in ("byte_start", "byte_length")])
         return _Hashed(uids, places, np.fromiter(flags, np.int64, len(table)))
     both, rows = np.concatenate([uids, _hashes(table["trace_id"])]), np.tile(np.arange(len(table)), 2)

@@ -37,7 +37,7 @@ from rolloupe.index.token_stats.series import PositionRuns, PositionTotals, Seri
 from rolloupe.index.token_stats.words import WordNumbers, WordRows, WordTotals
 from rolloupe.model import Locator, Problem, RunLoss, SampleRow
 from rolloupe.storage import atomic
-from rolloupe.tokens import Flags, Floats, LossInputs, SampleTokens, TokenBatch, first_tokens
+from rolloupe.tokens import Flags, Floats, SampleTokens, TokenBatch, first_tokens
 
 
 class MaskedSums(NamedTuple):
@@ -57,7 +57,7 @@ class MaskedSums(NamedTuple):
 
     def plus(self, other: "MaskedSums") -> "MaskedSums":
         """The sums over both, which have the same thresholds."""
-        sums = (one + another for one, another in zip(self[1:], other[1:], strict=True))
+        sums = (own + others for own, others in zip(self[1:], other[1:], strict=True))
         return MaskedSums._make([self.thresholds, *sums])
 
 
@@ -67,64 +67,44 @@ def loss_stamp(loss: RunLoss | None) -> str:
 
 
 def masked_sums(batch: TokenBatch, loss: RunLoss | None) -> dict[str, MaskedSums]:
-    """The sums of a batch for each rule that its series suffice for, and for the recorded flags.
-
-    The rule of the run's loss has the run's thresholds, others have their usual ones.
-    """
+    """The sums of a batch for each rule that its series suffice for, and for the recorded flags."""
     inputs = batch.loss_inputs
     if inputs is None:
         return {}
-    found, full = {}, _FullSizes(inputs)
+    under = inputs.loss_mask
+    sums, full_sizes = dict[str, MaskedSums](), dict[bool, Floats]()
+
+    def add(name: str, thresholds: dict[str, float], masked: Flags, high: Flags, low: Flags) -> None:
+        rule = tokens.update_rule(name, {})
+        if (
+            rule.is_of_sequence not in full_sizes
+        ):  # what it would push if it took no token out: those of one ratio share it
+            sizes = np.abs(rule.full_coefficients(inputs))
+            has_all = sizes.sum() <= tokens.MAX_SIZE
+            full_sizes[rule.is_of_sequence] = sizes if has_all else np.where(tokens.is_summed(sizes), sizes, 0.0)
+        full, counts = (
+            full_sizes[rule.is_of_sequence],
+            (int(np.count_nonzero(flags)) for flags in (under, masked, high, low)),
+        )
+        lost = float(full[np.flatnonzero(masked)].sum())
+        sums[name] = MaskedSums._make([thresholds, *counts, float(full.sum()), lost])
+
     with np.errstate(all="ignore"):
         for rule, compared in tokens.mask_rules(list(batch.series.values()), loss):
-            flags = rule.flags_of(batch.series[compared].values, inputs.advantages, inputs.loss_mask)
-            found[rule.name] = _masked_sums_of(rule.thresholds, inputs.loss_mask, *flags, full[rule.name])
+            flags = rule.flags_of(batch.series[compared].values, inputs.advantages, under)
+            add(rule.name, rule.thresholds, *flags)
         if inputs.recorded_mask is not None:
-            none, under = np.zeros(len(batch)), inputs.loss_mask
+            none = np.zeros(len(batch))
             high, low = (
                 (batch.series[name].values if name in batch.series else none) == 1
                 for name in ("is_masked_high", "is_masked_low")
             )
-            recorded = (inputs.recorded_mask & under, high & under, low & under)
-            found[tokens.RECORDED] = _masked_sums_of({}, under, *recorded, full[tokens.RECORDED])
-    return found
+            add(tokens.RECORDED, {}, inputs.recorded_mask & under, high & under, low & under)
+    return sums
 
 
-class _FullSizes:
-    """What each rule would push, in `abs(g)`, if it took no token out; rules of one ratio share it."""
-
-    def __init__(self, inputs: LossInputs) -> None:
-        self._inputs = inputs
-        self._known: dict[bool, Floats] = {}
-
-    def __getitem__(self, name: str) -> Floats:
-        rule = tokens.update_rule(name, {})
-        if rule.is_of_sequence not in self._known:
-            sizes = np.abs(rule.full_coefficients(self._inputs))
-            has_all = sizes.sum() <= tokens.MAX_SIZE
-            self._known[rule.is_of_sequence] = sizes if has_all else np.where(tokens.is_summed(sizes), sizes, 0.0)
-        return self._known[rule.is_of_sequence]
-
-
-def _masked_sums_of(
-    thresholds: dict[str, float], under: Flags, masked: Flags, high: Flags, low: Flags, full: Floats
-) -> MaskedSums:
-    counts = (int(np.count_nonzero(one)) for one in (under, masked, high, low))
-    at = np.flatnonzero(masked)
-    return MaskedSums._make([thresholds, *counts, float(full.sum()), float(full[at].sum())])
-
-
-def packed_masks(sums: dict[str, MaskedSums]) -> bytes:
-    """Sums as bytes."""
-    return msgspec.msgpack.encode(sums)
-
-
-_decode_masks = msgspec.msgpack.Decoder(dict[str, MaskedSums]).decode
-
-
-def unpacked_masks(data: bytes) -> dict[str, MaskedSums]:
-    """The sums that `packed_masks` gave as bytes."""
-    return _decode_masks(data)
+unpacked_masks = msgspec.msgpack.Decoder(dict[str, MaskedSums]).decode
+"""Decodes the sums of a step in a file of statistics."""
 
 
 VERSION = 10
@@ -193,8 +173,8 @@ def _write(path: Path, records: SegmentSource) -> DerivedMeta:
     places = [Locator(source=job.source.name, start=row.start, length=row.length, part=row.part) for row in rows]
     order = sorted(range(len(rows)), key=lambda number: places[number].start)
     in_order, annotations = [places[number] for number in order], defaultdict[Locator, list[Locator]](list)
-    for one in job.annotations.rows:
-        annotations[places[one.row]].append(Locator(source=one.source, start=one.start, length=one.length))
+    for note in job.annotations.rows:
+        annotations[places[note.row]].append(Locator(source=note.source, start=note.start, length=note.length))
     arrays = by_name(job.run.format).token_arrays(job.run, job.source, in_order, annotations)
     for number, found_tokens in until(records.ended, zip(order, arrays, strict=True)):
         reading.add(number, found_tokens)
@@ -234,7 +214,7 @@ class _Waiting(NamedTuple):
     """Samples with the same series, until there are enough tokens for a batch."""
 
     rows: list[int]
-    found: list[SampleTokens]
+    samples: list[SampleTokens]
     advantages: list[float | None]
 
 
@@ -281,30 +261,23 @@ class _TokensOfPart:
         self.values: dict[str, BatchValues] = {name: np.full(len(rows), np.nan) for name in token_metrics()}
         self.unread = 0
 
-    def add(self, number: int, found: SampleTokens | Problem) -> None:
+    def add(self, number: int, sample: SampleTokens | Problem) -> None:
         """Add the tokens of a row."""
-        if isinstance(found, Problem):
+        if isinstance(sample, Problem):
             self.unread += 1
             return
-        if not found.series or not found.total:
+        if not sample.series or not sample.total:
             return
-        found = first_tokens(found)
+        sample = first_tokens(sample)
         row = self._rows[number]
-        advantage = row.advantage if found.advantage is None else found.advantage
-        alike = (
-            self._discarded[number],
-            row.split,
-            row.step,
-            row.launch,
-            advantage is None,
-            found.derived,
-            *found.series,
-        )
+        advantage = row.advantage if sample.advantage is None else sample.advantage
+        place = self._discarded[number], row.split, row.step, row.launch
+        alike = (*place, advantage is None, sample.derived, *sample.series)
         waiting = self._waiting.setdefault(alike, _Waiting([], [], []))
         waiting.rows.append(number)
-        waiting.found.append(found)
+        waiting.samples.append(sample)
         waiting.advantages.append(advantage)
-        self._sizes[alike] += found.total
+        self._sizes[alike] += sample.total
         if self._sizes[alike] >= BATCH_TOKENS:
             self._flush(alike)
 
@@ -334,17 +307,17 @@ class _TokensOfPart:
 
 def _table(totals: dict[StepOfLaunch, _StepTotals], vocabulary: WordNumbers) -> pa.Table:
     """A row for each series and step; before them, for each step, a row without a series."""
-    rows = [(*step, name, one) for step, of in totals.items() for name, one in of.rows().items()]
-    histograms = [one.histogram().packed() for *_, one in rows]
+    rows = [(*step, name, totals_of) for step, of in totals.items() for name, totals_of in of.rows().items()]
+    histograms = [totals_of.histogram().packed() for *_, totals_of in rows]
     positions = [totals[split, step, launch].positions[name].packed() for split, step, launch, name, _ in rows]
     columns = {
         "split": pa.array([split for split, *_ in rows], WORD),
         "step": pa.array([step for _, step, *_ in rows], pa.int64()),
         "launch": pa.array([launch for _, _, launch, *_ in rows], pa.int32()),
         "series": pa.array([name for *_, name, _ in rows], WORD),
-        "origin": pa.array([one.origin for *_, one in rows], WORD),
-        **{name: pa.array([getattr(one, name) for *_, one in rows], pa.int64()) for name in COUNTS},
-        **{name: pa.array([getattr(one, name) for *_, one in rows], pa.float64()) for name in SUMS},
+        "origin": pa.array([totals_of.origin for *_, totals_of in rows], WORD),
+        **{name: pa.array([getattr(totals_of, name) for *_, totals_of in rows], pa.int64()) for name in COUNTS},
+        **{name: pa.array([getattr(totals_of, name) for *_, totals_of in rows], pa.float64()) for name in SUMS},
         "buckets": pa.array([buckets for buckets, _ in histograms], pa.binary()),
         "counts": pa.array([counts for _, counts in histograms], pa.binary()),
         "position_counts": pa.array([counts for counts, _ in positions], pa.binary()),
@@ -352,11 +325,15 @@ def _table(totals: dict[StepOfLaunch, _StepTotals], vocabulary: WordNumbers) -> 
     }
     of_steps = [totals[split, step, launch] if name == WHOLE_STEP else None for split, step, launch, name, _ in rows]
     columns |= {
-        "words": pa.array([one and words.packed_words(one.words.kept(vocabulary)) for one in of_steps], pa.binary()),
-        "masked": pa.array([one and packed_masks(one.masked) for one in of_steps], pa.binary()),
+        "words": pa.array(
+            [totals_of and words.packed_words(totals_of.words.kept(vocabulary)) for totals_of in of_steps], pa.binary()
+        ),
+        "masked": pa.array(
+            [totals_of and msgspec.msgpack.encode(totals_of.masked) for totals_of in of_steps], pa.binary()
+        ),
     }
     for number, name in enumerate(KEPT):
-        kept = [one.kept[number].packed() for *_, one in rows]
+        kept = [totals_of.kept[number].packed() for *_, totals_of in rows]
         columns[name] = pa.array(kept, pa.binary())
     return pa.table(columns)
 

@@ -34,17 +34,11 @@ class Histogram(NamedTuple):
 
     def packed(self) -> tuple[bytes, bytes]:
         """The arrays as bytes."""
-        return self.buckets.astype("<u2").tobytes(), self.counts.astype("<u4" if self._is_small else "<u8").tobytes()
-
-    @property
-    def _is_small(self) -> bool:
-        return not len(self.counts) or int(self.counts.max()) < 2**32
+        is_small = not len(self.counts) or int(self.counts.max()) < 2**32
+        return self.buckets.astype("<u2").tobytes(), self.counts.astype("<u4" if is_small else "<u8").tobytes()
 
     def percentile(self, share: float) -> float:
-        """The value that this share of the values does not exceed: the nearest rank, interpolated within its bucket.
-
-        NaN without a value.
-        """
+        """The value at the nearest rank, interpolated within its bucket; NaN without a value."""
         total = self.total
         if not total:
             return math.nan
@@ -73,19 +67,14 @@ def histogram_of(values: Floats) -> Histogram:
     return Histogram(buckets.astype(np.uint32), counts[buckets])
 
 
-def histogram_of_one(value: float, count: int) -> Histogram:
-    """The histogram of a finite value that occurs so often."""
-    return Histogram(histogram_of(np.array([value])).buckets, np.array([count], np.int64))
-
-
 def merged_histograms(some: Iterable[Histogram]) -> Histogram:
     """The histogram of all their values."""
     parts = list(some)
     if len(parts) < 2:
         return parts[0] if parts else EMPTY_HISTOGRAM
-    buckets, places = np.unique(np.concatenate([one.buckets for one in parts]), return_inverse=True)
+    buckets, places = np.unique(np.concatenate([histogram.buckets for histogram in parts]), return_inverse=True)
     counts = np.zeros(len(buckets), np.int64)
-    np.add.at(counts, places, np.concatenate([one.counts for one in parts]))
+    np.add.at(counts, places, np.concatenate([histogram.counts for histogram in parts]))
     return Histogram(buckets, counts)
 
 
@@ -178,12 +167,12 @@ def unpacked_positions(counts: bytes, totals: bytes) -> PositionSums:
 
 def merged_positions(some: list[PositionSums]) -> PositionSums:
     """The sums over all of some."""
-    longest = max((len(one.tokens) for one in some), default=0)
-    found = PositionSums(np.zeros(longest, np.int64), np.zeros(longest))
-    for one in some:
-        found.tokens[: len(one.tokens)] += one.tokens
-        found.total[: len(one.total)] += one.total
-    return found
+    longest = max((len(sums.tokens) for sums in some), default=0)
+    merged = PositionSums(np.zeros(longest, np.int64), np.zeros(longest))
+    for sums in some:
+        merged.tokens[: len(sums.tokens)] += sums.tokens
+        merged.total[: len(sums.total)] += sums.total
+    return merged
 
 
 MAX_KEPT = 64
@@ -226,17 +215,17 @@ class KeptTokens:
 
     def tokens(self) -> list[KeptToken]:
         """The tokens, the most extreme one first."""
-        return [KeptToken(*one) for one in self._tuples()]
+        return [KeptToken(*token) for token in self._tuples()]
 
     def packed(self) -> bytes:
         """The same as bytes. Half of a surrogate pair becomes a question mark."""
         try:
             return _encode(self._tuples())
         except UnicodeEncodeError:
-            return _encode([(*one[:3], encodable(one[3])) for one in self._tuples()])
+            return _encode([(value, row, place, encodable(word)) for value, row, place, word in self._tuples()])
 
     def _tuples(self) -> list[tuple[float, int, int, Word]]:
-        words: list[Word] = [None if one == -1 else one for one in self._words.tolist()]
+        words: list[Word] = [None if word == -1 else word for word in self._words.tolist()]
         return list(zip(self._values.tolist(), self._rows.tolist(), self._places.tolist(), words, strict=True))
 
     def add(self, batch: TokenBatch, values: Floats, reduced: Reduced) -> None:
@@ -256,11 +245,11 @@ class KeptTokens:
             at = np.arange(min(MAX_KEPT, len(values)))
         else:
             at = self._tokens(values, limit)
-        found = np.concatenate([self._values, values[at]])
+        candidates = np.concatenate([self._values, values[at]])
         rows = np.concatenate([self._rows, batch.rows[batch.samples[at]]])
         places = np.concatenate([self._places, batch.places[at]])
-        best = np.lexsort((places, rows, -self._sign * found))[:MAX_KEPT]
-        self._values, self._rows, self._places = found[best], rows[best], places[best]
+        best = np.lexsort((places, rows, -self._sign * candidates))[:MAX_KEPT]
+        self._values, self._rows, self._places = candidates[best], rows[best], places[best]
         self._words = np.concatenate([self._words, _words_at(batch, at)])[best]
 
     def _tokens(self, values: Floats, limit: float) -> Places:
@@ -271,13 +260,10 @@ class KeptTokens:
             return beyond[largest(self._sign * values[beyond], MAX_KEPT)]
         if limit == -np.inf:
             return beyond
-        return np.concatenate([beyond, _first_equal(values, self._sign * limit, MAX_KEPT - len(beyond))])
-
-
-def _first_equal(values: Floats, value: float, most: int) -> Places:
-    """The places of at most so many of the first values that are equal to one; of few values there are many."""
-    same = np.flatnonzero(values[:BEGINNING] == value)
-    return (same if len(same) >= most else np.flatnonzero(values == value))[:most]
+        equal, most = np.flatnonzero(values[:BEGINNING] == self._sign * limit), MAX_KEPT - len(beyond)
+        if len(equal) < most:
+            equal = np.flatnonzero(values == self._sign * limit)
+        return np.concatenate([beyond, equal[:most]])
 
 
 def _bound(values: Floats, sign: float) -> float:
@@ -331,7 +317,7 @@ def _words_at(batch: TokenBatch, at: Places) -> NDArray[Any]:
 def most_extreme(tokens: Iterable[KeptToken], *, highest: bool) -> list[KeptToken]:
     """The most extreme of some tokens."""
     sign = -1.0 if highest else 1.0
-    return sorted(tokens, key=lambda one: (sign * one.value, one.row, one.token))[:MAX_KEPT]
+    return sorted(tokens, key=lambda token: (sign * token.value, token.row, token.token))[:MAX_KEPT]
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -345,7 +331,7 @@ def encodable(word: W) -> W | str:
 
 def unpacked_tokens(data: bytes) -> list[KeptToken]:
     """The tokens that `KeptTokens.packed` gave as bytes."""
-    return [KeptToken(*one) for one in _decode(data)]
+    return [KeptToken(*token) for token in _decode(data)]
 
 
 MANY_HISTOGRAMS = 16
@@ -401,7 +387,8 @@ class SeriesTotals:
         self.low, self.high = min(self.low, low), max(self.high, high)
         if self.moments is not None:
             self.moments = self.moments.merge(moments_of(finite))
-        self._histograms.append(histogram_of(finite) if low < high else histogram_of_one(low, count))
+        histogram = histogram_of(finite if low < high else finite[:1])
+        self._histograms.append(histogram if low < high else histogram._replace(counts=np.array([count], np.int64)))
         if len(self._histograms) >= MANY_HISTOGRAMS:
             self._histograms = [merged_histograms(self._histograms)]
 

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 import pyarrow as pa
-from msgspec import Struct
 from numpy.typing import NDArray
 
 from rolloupe.derive.base import KL
@@ -72,13 +71,13 @@ class WordNumbers:
             return None if batch.ids is None else np.maximum(batch.ids, -1)
         numbers = self._numbers
         return np.array(
-            [-1 if one is None else numbers.setdefault(one, -2 - len(numbers)) for one in batch.strings()], np.int64
+            [-1 if word is None else numbers.setdefault(word, -2 - len(numbers)) for word in batch.strings()], np.int64
         )
 
     def words(self, numbers: NDArray[np.int64]) -> list[str | int]:
         """The words with these numbers."""
         strings = list(self._numbers)
-        return [one if one >= 0 else strings[-2 - one] for one in numbers.tolist()]
+        return [number if number >= 0 else strings[-2 - number] for number in numbers.tolist()]
 
 
 class WordTotals:
@@ -92,13 +91,13 @@ class WordTotals:
         """Add the trained tokens of a batch, whose words have these numbers."""
         if words is None:
             return
-        name = next((one for one in KLS if one in batch.series), "")
+        name = next((name for name in KLS if name in batch.series), "")
         self.kl = self.kl or name
         kl = batch.series[name].values if name and name == self.kl else None
         probability = batch.series.get("sampling_probability", batch.series.get("probability"))
         kept = np.flatnonzero(batch.trained & (words != -1))
         columns = (kl, probability.values if probability is not None else None)
-        self._batches.append(_summed(words[kept], *(None if one is None else one[kept] for one in columns)))
+        self._batches.append(_summed(words[kept], *(None if values is None else values[kept] for values in columns)))
         if len(self._batches) >= MANY_BATCHES:
             self._batches = [_merged_words(self._batches)]
 
@@ -115,15 +114,15 @@ class WordTotals:
 
 def _summed(words: NDArray[np.int64], kl: Floats | None, probability: Floats | None) -> _WordColumns:
     if len(words) and words.min() >= 0 and words.max() < DENSE:
-        found, places = None, words
+        distinct, places = None, words
     else:
-        found, places = np.unique(words, return_inverse=True)
+        distinct, places = np.unique(words, return_inverse=True)
     counts = np.bincount(places)
     sums = [counts, *_of_series(places, counts, kl), *_of_series(places, counts, probability)]
-    if found is None:
-        found = np.flatnonzero(counts)
-        sums = [one[found] for one in sums]
-    return _WordColumns(found.astype(np.int64), np.stack(sums).astype(np.float64))
+    if distinct is None:
+        distinct = np.flatnonzero(counts)
+        sums = [row[distinct] for row in sums]
+    return _WordColumns(distinct.astype(np.int64), np.stack(sums).astype(np.float64))
 
 
 def _of_series(places: NDArray[np.int64], counts: NDArray[np.int64], values: Floats | None) -> list[NDArray[Any]]:
@@ -141,31 +140,24 @@ def _merged_words(some: Sequence[_WordColumns]) -> _WordColumns:
         return _WordColumns(np.zeros(0, np.int64), np.zeros((SUMS, 0)))
     if len(some) == 1:
         return some[0]
-    words, places = np.unique(np.concatenate([one.words for one in some]), return_inverse=True)
-    sums = np.concatenate([one.sums for one in some], axis=1)
+    words, places = np.unique(np.concatenate([columns.words for columns in some]), return_inverse=True)
+    sums = np.concatenate([columns.sums for columns in some], axis=1)
     return _WordColumns(words, np.stack([np.bincount(places, row, len(words)) for row in sums]))
 
 
-class _Packed(Struct, array_like=True):
-    words: list[str | int]
-    sums: bytes
-    tokens: int
-    kl: str
-
-
-_decode = msgspec.msgpack.Decoder(_Packed).decode
+_decode = msgspec.msgpack.Decoder(tuple[list[str | int], bytes, int, str]).decode
 
 
 def packed_words(kept: KeptWords) -> bytes:
     """Words as bytes."""
     words = [encodable(word) for word in kept.words]
-    return msgspec.msgpack.encode(_Packed(words, kept.sums.astype("<f8").tobytes(), kept.tokens, kept.kl))
+    return msgspec.msgpack.encode((words, kept.sums.astype("<f8").tobytes(), kept.tokens, kept.kl))
 
 
 def unpacked_words(data: bytes) -> KeptWords:
     """The words that `packed_words` gave as bytes."""
-    one = _decode(data)
-    return KeptWords(one.words, np.frombuffer(one.sums, "<f8").reshape(SUMS, -1), one.tokens, one.kl)
+    words, sums, count, kl = _decode(data)
+    return KeptWords(words, np.frombuffer(sums, "<f8").reshape(SUMS, -1), count, kl)
 
 
 WORDS_OF_GROUP = 4096
@@ -193,10 +185,7 @@ class WordRows:
         self._pairs.append(_distinct(pairs))
 
     def write(self, path: Path, vocabulary: WordNumbers) -> int:
-        """Write `word` (null for an id), `id` (null for a string), and `rows`, ascending. Returns the file's size.
-
-        Writes nothing if there is no word.
-        """
+        """Write the rows of each `word` or `id`, if there is a word. Returns the file's size."""
         pairs = _distinct(np.concatenate([np.zeros(0, np.int64), *self._pairs]))
         if not len(pairs):
             return 0

@@ -70,7 +70,7 @@ def code_diff(run: OpenRun) -> str:
 
 def files(run: OpenRun) -> list[RunFile]:
     """The files of the run's folder, or at least those with samples."""
-    return run.format.files(run.info) or run.sample_files()
+    return run.format.files(run.info) or run.sources.files()
 
 
 def logtrees(run: OpenRun) -> list[tuple[str, int]]:

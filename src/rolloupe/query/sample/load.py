@@ -94,7 +94,7 @@ def _place(run: OpenRun, index: str) -> tuple[str, int] | None:
     if match is None:
         return None
     file = f"/{match['file']}"
-    names = [source.name for source in run.sample_files() if source.what == "samples"]
+    names = [source.name for source in run.sources.files() if source.what == "samples"]
     # the paths of one file may begin at different folders
     same = [name for name in names if f"/{stem(name)}".endswith(file) or file.endswith(f"/{stem(name)}")]
     return (same[0], int(match["start"])) if len(same) == 1 else None

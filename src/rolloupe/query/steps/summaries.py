@@ -101,7 +101,7 @@ def steps(run: OpenRun, split: str) -> list[StepSummary]:
     summaries = []
     for step, members in by_step(snapshot, split).items():
         rows, count = sum(s.rows for s in members), sum(map(trained.count, members))
-        states = (run.step_states.get((s.split, step), "") for s in members)
+        states = (run.facts.step_states.get((s.split, step), "") for s in members)
         state = next(filter(None, states), "")
         stamp = added_stamps(s.stamp for s in members)
         summaries.append(StepSummary(split, step, rows, trained.together(members), state, stamp, rows - count))

@@ -137,7 +137,7 @@ def serve(place: RunPaths, options: ViewerOptions, *, over_ssh: bool = False) ->
     if not options.no_browser:
         open_page(address(settings, port, settings.first_token))
     with listener:
-        library = opening(place, state_dir=options.state_dir, budget_bytes=options.budget_bytes, only=place.run_id)
+        library = opening(place, state_dir=options.state_dir, budget_bytes=options.budget_bytes)
         run(library, settings, listener)
 
 
@@ -202,7 +202,9 @@ def announce(settings: Settings, port: int) -> None:
         say("Warning: --cors '*' without a token also lets any web page that you visit read them.")
 
 
-def opening(place: RunPaths, *, state_dir: Path | str | None = None, **options: Any) -> "Future[Library]":
+def opening(
+    place: RunPaths, *, state_dir: Path | str | None = None, hides_runs: bool = False, **work: Any
+) -> "Future[Library]":
     """Start to open the library, in a thread: searching folders takes time. Returns once that thread has its imports.
 
     Two threads that import NumPy at once, each from another end, may both find it half made.
@@ -214,17 +216,18 @@ def opening(place: RunPaths, *, state_dir: Path | str | None = None, **options: 
         try:
             try:
                 from rolloupe import query
-                from rolloupe.index import Library
-                from rolloupe.index.execution.processes import keep_pandas_out
+                from rolloupe.index import IndexWork, Library, RunSearch
+                from rolloupe.index.execution import keep_pandas_out
                 from rolloupe.state import ScoreFiles
 
                 keep_pandas_out()
             finally:
                 imported.set()
             query.prepare()
+            search = RunSearch(place.reading, patience_s=PATIENCE_S, only=place.run_id, hides_runs=hides_runs)
             library = Library(
-                place.paths, index_dir=place.index_dir, follow=True, reading=place.reading, patience_s=PATIENCE_S,
-                scores=ScoreFiles(state_dir), **options,
+                place.paths, index_dir=place.index_dir, follow=True, search=search, work=IndexWork(**work),
+                scores=ScoreFiles(state_dir),
             )  # fmt: skip
             future.set_result(library)
         except BaseException as error:

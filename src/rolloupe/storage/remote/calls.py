@@ -6,7 +6,9 @@ how many bytes came; of bodies, those who read them do.
 
 import contextlib
 import errno
+import itertools
 import os
+import queue
 import random
 import socket
 import stat
@@ -17,7 +19,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
 from contextlib import suppress
-from typing import NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from rolloupe.storage import notices
 from rolloupe.storage.address import Interrupted, parts_of
@@ -28,7 +30,6 @@ COUNTED_S = 0.03
 
 _FACTS = struct.Struct("120xQQ")
 """Where `tcp_info` says how many bytes the other side has confirmed, and how many came."""
-
 
 _lock = threading.Lock()
 
@@ -74,17 +75,16 @@ class Traffic:
 
 
 class _Connections:
-    """Counts the bytes that came over the connections of this process."""
-
     def __init__(self) -> None:
         self._looked_s = float("-inf")
         self._sizes: dict[int, int] | None = {}
         self._came = 0
 
     def came(self) -> int | None:
+        """Count the bytes that came over the connections of this process; None if the system does not say."""
         if time.monotonic() - self._looked_s > COUNTED_S:  # once for all that wait for answers
             before, self._sizes = self._sizes or {}, _sizes()
-            self._came += sum(max(0, size - before.get(one, 0)) for one, size in (self._sizes or {}).items())
+            self._came += sum(max(0, size - before.get(number, 0)) for number, size in (self._sizes or {}).items())
             self._looked_s = time.monotonic()
         return None if self._sizes is None else self._came
 
@@ -101,8 +101,8 @@ def _sizes() -> dict[int, int] | None:
                 state = entry.stat()
                 if not stat.S_ISSOCK(state.st_mode):
                     continue
-                with socket.fromfd(int(entry.name), socket.AF_INET, socket.SOCK_STREAM) as one:
-                    facts = one.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
+                with socket.fromfd(int(entry.name), socket.AF_INET, socket.SOCK_STREAM) as connection:
+                    facts = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
                 confirmed, sizes[state.st_ino] = _FACTS.unpack_from(facts)
                 tells = tells or confirmed > 0 or sizes[state.st_ino] > 0
     except (OSError, AttributeError, struct.error):
@@ -110,39 +110,27 @@ def _sizes() -> dict[int, int] | None:
     return sizes if tells or not sizes else None  # a system may have the call, and not these numbers
 
 
-FIRST_WAIT_S = 0.5
-
-
-MOST_WAIT_S = 16.0
-
-
+FIRST_WAIT_S, MOST_WAIT_S = 0.5, 16.0
 PATIENCE_S = 60.0
 """The longest wait for a store that asks for fewer requests."""
-
 
 SILENCE_S = 5.0
 """After this time without an answer, a notice says so."""
 
-
 MOST_S = 30.0
 """The longest time for one answer: a list may name a next page for ever."""
-
 
 MOST_BYTES = 80 * 2**20
 """The most that one answer may make this process grow: lists and errors may have any size."""
 
-
 LEAST_RECEIVED = MOST_BYTES // 8
 """The least part of it that comes over the network; otherwise something else makes this process grow."""
-
 
 LETS_GO_S = 0.3
 """The time that obstore gets to give up a call: its threads would abort once the interpreter is gone."""
 
-
 LOOK_S = 0.03
 """The interval at which an answer under way is checked."""
-
 
 T = TypeVar("T")
 
@@ -164,10 +152,7 @@ class FolderListing(NamedTuple):
 
 
 def patiently(scheme: str, bucket: str, path: str, begin: Callable[[], Future[T]], *, is_long: bool = False) -> T:
-    """Return the result of a call; if the store asks for fewer requests, wait longer each time, and say so.
-
-    What is long goes on for as long as it takes, such as an upload. Raises OSError.
-    """
+    """Return the result of a call; while the store asks for fewer requests, wait and say so. Raises OSError."""
     wait_s, began = FIRST_WAIT_S, time.monotonic()
     place = f"{scheme}://{parts_of(path)[1]}"
     while True:
@@ -189,51 +174,62 @@ def patiently(scheme: str, bucket: str, path: str, begin: Callable[[], Future[T]
 
 
 def _answer(place: str, begin: Callable[[], Future[T]], *, is_long: bool) -> T:
-    """Return the result of a call, and say so if it takes long. A call that takes too much, of time or memory, ends."""
-    memory_before = memory_bytes()
+    """Return the result of a call, and say so if it takes long. Raises `Interrupted` if it takes too much."""
+    began, silence_s, network, memory_before = time.monotonic(), SILENCE_S, Traffic(), memory_bytes()
     answer = begin()
     try:
-        _wait(place, answer, memory_before, is_long=is_long)
-    except BaseException:
+        while not wait((answer,), LOOK_S).done:
+            waited_s = time.monotonic() - began
+            if waited_s >= silence_s:
+                silence_s += SILENCE_S
+                notices.say(place, f"{place} has not answered for {waited_s:.0f} s: waiting")
+            if is_long:
+                continue
+            if waited_s > MOST_S:
+                raise Interrupted(errno.ETIMEDOUT, f"{place} did not end an answer within {MOST_S:.0f} s{NOT_SEEN}")
+            if network.may_exceed(LEAST_RECEIVED) and memory_bytes() - memory_before > MOST_BYTES:
+                reason = f"{place} sends more than {MOST_BYTES // 2**20} MiB in one answer{NOT_SEEN}"
+                raise Interrupted(errno.EFBIG, reason)
+    finally:
         if answer.cancel():
             time.sleep(LETS_GO_S)
-        raise
     return answer.result()
-
-
-def _wait(place: str, answer: Future[T], memory_before: int, *, is_long: bool) -> None:
-    """Wait for the end of a call. Raises `Interrupted` if it takes too much."""
-    began, silence_s, network = time.monotonic(), SILENCE_S, Traffic()
-    while not wait((answer,), LOOK_S).done:
-        waited_s = time.monotonic() - began
-        if waited_s >= silence_s:
-            silence_s += SILENCE_S
-            notices.say(place, f"{place} has not answered for {waited_s:.0f} s: waiting")
-        if is_long:
-            continue
-        if waited_s > MOST_S:
-            raise Interrupted(errno.ETIMEDOUT, f"{place} did not end an answer within {MOST_S:.0f} s{NOT_SEEN}")
-        if network.may_exceed(LEAST_RECEIVED) and memory_bytes() - memory_before > MOST_BYTES:
-            reason = f"{place} sends more than {MOST_BYTES // 2**20} MiB in one answer{NOT_SEEN}"
-            raise Interrupted(errno.EFBIG, reason)
 
 
 NOT_SEEN = ": nothing of that was seen. Next: name a folder below, or a file"
 
 
-def in_thread(call: Callable[[], T]) -> Future[T]:
-    """Begin a call in a thread of its own, so that waiting for it can end; the call itself cannot be ended."""
+class Threads:
+    """At most so many threads that make calls. The end of the process does not wait for them: a store may be silent."""
 
-    def fetch() -> None:
-        try:
-            answer.set_result(call())
-        except BaseException as error:
-            answer.set_exception(error)
+    def __init__(self, most: int = sys.maxsize) -> None:
+        self._most = most
+        self._tasks = queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]]]()
+        self._idle = threading.Semaphore(0)
+        self._started = itertools.count()
 
-    answer = Future[T]()
-    answer.set_running_or_notify_cancel()
-    threading.Thread(target=fetch, name="remote call", daemon=True).start()
-    return answer
+    def submit(self, call: Callable[[], T]) -> Future[T]:
+        """Call a function in one of the threads. A call that has begun cannot be ended, only waiting for it."""
+        future = Future[T]()
+        self._tasks.put((future, call))
+        if not self._idle.acquire(blocking=False) and next(self._started) < self._most:
+            threading.Thread(target=self._serve, name="remote call", daemon=True).start()
+        return future
+
+    def _serve(self) -> None:
+        while True:
+            future, call = self._tasks.get()
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(call())
+                except BaseException as error:
+                    future.set_exception(error)
+            del future, call
+            self._idle.release()
+
+
+in_thread = Threads().submit
+"""Begins a call in a thread of its own."""
 
 
 def memory_bytes() -> int:

@@ -7,7 +7,7 @@ import functools
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from typing import Any, Protocol, TypedDict, TypeVar, cast
+from typing import Any, TypeAlias, TypedDict, TypeVar, cast
 
 from rolloupe.storage.address import address_of
 from rolloupe.storage.remote import stores
@@ -36,32 +36,11 @@ class ObjectVersion(TypedDict, total=False):
     version: str
 
 
-class Connection(Protocol):
-    """A bucket, a container, a host, or the data sets of the Hugging Face hub. All methods raise OSError."""
-
-    rest_s: float
-    """The least time for which a listing counts as current."""
-
-    def list(self, key: str) -> FolderListing:
-        """List what lies directly below a key: nothing if there is no such folder."""
-
-    def state(self, key: str) -> ObjectState:
-        """Return the state of one object."""
-
-    def read(self, key: str, start: int, stop: int, state: ObjectState) -> memoryview:
-        """Read a range of the object in that state. Raises `ReplacedObject` if it has another by now."""
-
-    def below(self, key: str) -> dict[str, ObjectState]:
-        """List all objects below a key, however deep, by the rest of their keys."""
-
-    def write(self, key: str, chunks: Callable[[], Iterable[bytes]]) -> None:
-        """Put an object that consists of these bytes, in place of what had its key."""
-
-
 class ObstoreConnection:
-    """A `Connection` through obstore."""
+    """A bucket, a container or a host, through obstore. All methods raise OSError."""
 
     rest_s = 0.0
+    """The least time for which a listing counts as current."""
 
     def __init__(self, scheme: str, bucket: str) -> None:
         self._scheme, self._bucket = scheme, bucket
@@ -76,26 +55,28 @@ class ObstoreConnection:
             raise unusable(error, scheme, bucket) from None
 
     def list(self, key: str) -> FolderListing:
-        """See `Connection`."""
+        """List what lies directly below a key: nothing if there is no such folder."""
         prefix = f"{key}/" if key else ""
         try:
-            found = self._patiently(key, lambda: self._obstore.list_with_delimiter_async(self._store, key or None))
+            listing = self._patiently(key, lambda: self._obstore.list_with_delimiter_async(self._store, key or None))
         except OSError as error:
             if self._scheme in ("http", "https") and error.errno != errno.EHOSTUNREACH:
                 raise FileNotFoundError(errno.ENOENT, "does not exist", self._path(key)) from None  # few list folders
             raise
         objects = {
-            one["path"][len(prefix) :]: _state_of(one) for one in found["objects"] if one["path"].startswith(prefix)
+            meta["path"][len(prefix) :]: state_of(meta)
+            for meta in listing["objects"]
+            if meta["path"].startswith(prefix)
         }
-        folders = frozenset(name[len(prefix) :].strip("/") for name in found["common_prefixes"])
-        return FolderListing({name: one for name, one in objects.items() if name and name not in folders}, folders)
+        folders = frozenset(name[len(prefix) :].strip("/") for name in listing["common_prefixes"])
+        return FolderListing({name: state for name, state in objects.items() if name and name not in folders}, folders)
 
     def state(self, key: str) -> ObjectState:
-        """See `Connection`."""
-        return _state_of(self._patiently(key, lambda: self._obstore.head_async(self._store, key)))
+        """Return the state of one object."""
+        return state_of(self._patiently(key, lambda: self._obstore.head_async(self._store, key)))
 
     def read(self, key: str, start: int, stop: int, state: ObjectState) -> memoryview:
-        """See `Connection`."""
+        """Read a range of the object in that state. Raises `ReplacedObject` if it has another by now."""
         options: dict[str, Any] = {"range": (start, stop)}
         if state.tag and not state.tag.startswith("W/"):
             options["if_match"] = state.tag
@@ -113,32 +94,25 @@ class ObstoreConnection:
         return data
 
     def below(self, key: str) -> dict[str, ObjectState]:
-        """See `Connection`."""
+        """List all objects below a key, however deep, by the rest of their keys."""
         prefix = f"{key}/" if key else ""
 
         async def call() -> dict[str, ObjectState]:
-            found = dict[str, ObjectState]()
+            objects = dict[str, ObjectState]()
             async for page in self._obstore.list(self._store, key or None, chunk_size=PAGE):
-                found |= {one["path"].removeprefix(prefix): _state_of(one) for one in page}
-            return found
+                objects |= {meta["path"].removeprefix(prefix): state_of(meta) for meta in page}
+            return objects
 
         return self._patiently(key, call)
 
     def write(self, key: str, chunks: Callable[[], Iterable[bytes]]) -> None:
-        """See `Connection`."""
+        def put() -> object:
+            return self._obstore.put(self._store, key, iter(chunks()), max_concurrency=UPLOADED_AT_ONCE)
 
-        def begin() -> Future[Any]:
-            return in_thread(
-                lambda: self._obstore.put(self._store, key, iter(chunks()), max_concurrency=UPLOADED_AT_ONCE)
-            )
-
-        patiently(self._scheme, self._bucket, self._path(key), begin, is_long=True)
+        patiently(self._scheme, self._bucket, self._path(key), lambda: in_thread(put), is_long=True)
 
     def get(self, key: str, most_bytes: int, known: ObjectVersion | None = None) -> tuple[bytes, ObjectVersion] | None:
-        """Return an object whole, and its version; None if that is the known one.
-
-        Raises OSError, also for an object of more than so many bytes.
-        """
+        """Return an object of at most so many bytes, and its version; None if that is the known one. Raises OSError."""
         options: Any = {"if_none_match": known["e_tag"]} if known and "e_tag" in known else {}
 
         async def call() -> tuple[bytes, ObjectVersion] | None:
@@ -198,13 +172,13 @@ class ObstoreConnection:
             return await call()  # obstore wants a loop that runs
 
         def begin() -> Future[T]:
-            return asyncio.run_coroutine_threadsafe(begun(), _loop())
+            return asyncio.run_coroutine_threadsafe(begun(), calls_loop())
 
         return patiently(self._scheme, self._bucket, self._path(key), begin)
 
 
 @functools.cache
-def _loop() -> asyncio.AbstractEventLoop:
+def calls_loop() -> asyncio.AbstractEventLoop:
     """The loop of all calls that can be ended."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="remote calls", daemon=True).start()
@@ -226,7 +200,8 @@ def _version_of(meta: Any) -> ObjectVersion:
     return cast("ObjectVersion", {name: meta[name] for name in ("e_tag", "version") if meta.get(name)})
 
 
-def _state_of(meta: Any) -> ObjectState:
+def state_of(meta: Any) -> ObjectState:
+    """The state of an object, as obstore tells it."""
     modified = meta["last_modified"]
     seconds = min(max(0, int(modified.timestamp())), LATEST_S)
     return ObjectState(meta["size"], seconds * 10**9 + modified.microsecond * 1000, _tag_of(meta))
@@ -238,14 +213,15 @@ def _tag_of(meta: Any) -> str:
     return f'"{tag}"' if tag and not tag.endswith('"') else tag
 
 
-_connections: dict[tuple[str, str], Connection] = {}
+Connection: TypeAlias = ObstoreConnection | HubConnection
+connections: dict[tuple[str, str], Connection] = {}
 _lock = threading.Lock()
 
 
 def connection(scheme: str, bucket: str) -> Connection:
     """Return the connection to a bucket, opened once. Raises OSError."""
     with _lock:
-        if (scheme, bucket) not in _connections:
+        if (scheme, bucket) not in connections:
             is_hub = scheme == "hf"
-            _connections[scheme, bucket] = HubConnection(bucket) if is_hub else ObstoreConnection(scheme, bucket)
-        return _connections[scheme, bucket]
+            connections[scheme, bucket] = HubConnection(bucket) if is_hub else ObstoreConnection(scheme, bucket)
+        return connections[scheme, bucket]

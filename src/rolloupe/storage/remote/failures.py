@@ -78,6 +78,14 @@ _NO_RANGES = re.compile(r"non-partial response|Range request not supported|Range
 _ODD_KEY = re.compile(r"invalid path: (?P<why>.*)", re.DOTALL)
 
 
+_MISSING = {"NotFoundError", "EntryNotFoundError", "RemoteEntryNotFoundError", "RevisionNotFoundError"}
+_HIDDEN = {"RepositoryNotFoundError", "GatedRepoError"}
+_UNREACHED = frozenset(
+    "ConnectError ConnectTimeout ReadError ReadTimeout RemoteProtocolError OfflineModeIsEnabled".split()
+)
+_REFUSALS = {"PermissionDeniedError", "UnauthenticatedError"}
+
+
 def failure(error: BaseException, scheme: str, bucket: str, path: str) -> OSError:
     """Return the error of a file system for one of obstore's."""
     if isinstance(error, OSError) and "Next:" in (error.strerror or ""):
@@ -88,9 +96,8 @@ def failure(error: BaseException, scheme: str, bucket: str, path: str) -> OSErro
     if kind == "PreconditionError" or "status code: 416" in text:
         return ReplacedObject(path)
     if _NO_BUCKET.search(text):
-        return FileNotFoundError(
-            errno.ENOENT, f"{where} does not exist. Next: check its name, and --endpoint for another provider", path
-        )
+        reason = f"{where} does not exist. Next: check its name, and --endpoint for another provider"
+        return FileNotFoundError(errno.ENOENT, reason, path)
     if kind in _HIDDEN:
         reason = f"{where} does not exist, or needs a login. Next: {_CREDENTIALS['hf']}"
         return PermissionError(errno.EACCES, reason, path)
@@ -101,29 +108,25 @@ def failure(error: BaseException, scheme: str, bucket: str, path: str) -> OSErro
         region = next(filter(None, match.groups())) if match else region_of(bucket) or "its region"
         return OSError(errno.EREMOTE, f"{where} is in another region. Next: set AWS_REGION to {region}", path)
     if _THROTTLED.search(text):
-        return Throttled(
-            errno.EAGAIN, f"{where} asks for fewer requests, and still did after waiting. Next: try again later", path
-        )
+        reason = f"{where} asks for fewer requests, and still did after waiting. Next: try again later"
+        return Throttled(errno.EAGAIN, reason, path)
     if _NO_CREDENTIALS.search(text):
         return PermissionError(errno.EACCES, f"no credentials were found. Next: {_CREDENTIALS.get(scheme, '')}", path)
     if NOWHERE in details:
         reason = f"{where} sends this request on to another host, where it is not sent"
         return OSError(errno.EREMOTE, f"{reason}. Next: name the address where the data are", path)
     if _EXPIRED.search(text):
-        return PermissionError(
-            errno.EACCES, f"{where} refuses the credentials, which are wrong or have expired. Next: sign in again", path
-        )
+        reason = f"{where} refuses the credentials, which are wrong or have expired. Next: sign in again"
+        return PermissionError(errno.EACCES, reason, path)
     if _CLOCK.search(text):
-        return PermissionError(
-            errno.EACCES, f"{where} has another time than this machine. Next: set the clock of this machine", path
-        )
+        reason = f"{where} has another time than this machine. Next: set the clock of this machine"
+        return PermissionError(errno.EACCES, reason, path)
     if isinstance(error, PermissionError) or kind in _REFUSALS or _FORBIDDEN.search(text):
         step = _CREDENTIALS.get(scheme, "name an address that needs no login")
         return PermissionError(errno.EACCES, f"{where} does not let these credentials read it. Next: {step}", path)
     if _NO_RANGES.search(text):
-        return OSError(
-            errno.ENOTSUP, "the server sends whole files only, no ranges of them. Next: download it, and open it", path
-        )
+        reason = "the server sends whole files only, no ranges of them. Next: download it, and open it"
+        return OSError(errno.ENOTSUP, reason, path)
     if (match := _ODD_KEY.search(text)) is not None:
         why = json.dumps(match["why"], ensure_ascii=False)[1:-1].replace('\\"', '"')[:300]
         return OSError(errno.EILSEQ, f"a name there cannot be read ({why}). Next: rename that object", path)
@@ -132,7 +135,7 @@ def failure(error: BaseException, scheme: str, bucket: str, path: str) -> OSErro
         reason = f"{where} sends a list that cannot be read ({why[:200]}). Next: check the address and --endpoint"
         return Interrupted(errno.EIO, reason, path)
     if _UNREACHABLE.search(text) or kind in _UNREACHED:
-        causes = (words for found, words in _CAUSES.items() if re.search(found, details or text))
+        causes = (words for cause, words in _CAUSES.items() if re.search(cause, details or text))
         why = next(causes, "the connection broke. Next: check the network, the address and --endpoint")
         return Interrupted(errno.EHOSTUNREACH, f"{where} cannot be reached: {why}", path)
     if (match := _STATUS.search(text)) is not None:
@@ -140,12 +143,9 @@ def failure(error: BaseException, scheme: str, bucket: str, path: str) -> OSErro
         words = match["status"].strip() + (f", {code[1]}" if code else "")
         step = ". Next: try again later" if words.startswith("5") else ""
         return Interrupted(errno.EIO, f"{where} answers {words}{step}", path)
-    return Interrupted(errno.EIO, f"{where} failed: {_own_words(text)}", path)
-
-
-def _own_words(text: str) -> str:
-    """What obstore itself says: the body of an answer follows a colon, and may say anything."""
-    return _NOISE.sub("", re.split(r"(?i)\b(?:response|status)\b[^:\n]*: |[<\n]", text, maxsplit=1)[0]).strip()[:200]
+    # obstore's own words: the body of an answer follows a colon, and may say anything
+    own = re.split(r"(?i)\b(?:response|status)\b[^:\n]*: |[<\n]", text, maxsplit=1)[0]
+    return Interrupted(errno.EIO, f"{where} failed: {_NOISE.sub('', own).strip()[:200]}", path)
 
 
 def unusable(error: BaseException, scheme: str, bucket: str) -> OSError:
@@ -156,19 +156,5 @@ def unusable(error: BaseException, scheme: str, bucket: str) -> OSError:
         return known
     if scheme not in _CREDENTIALS:
         return OSError(errno.EINVAL, "is not the address of a web server. Next: check it", path)
-    return PermissionError(
-        errno.EACCES, f"the credentials set here cannot be used. Next: check them; or {_CREDENTIALS[scheme]}", path
-    )
-
-
-_MISSING = {"NotFoundError", "EntryNotFoundError", "RemoteEntryNotFoundError", "RevisionNotFoundError"}
-_HIDDEN = {"RepositoryNotFoundError", "GatedRepoError"}
-_UNREACHED = {
-    "ConnectError",
-    "ConnectTimeout",
-    "ReadError",
-    "ReadTimeout",
-    "RemoteProtocolError",
-    "OfflineModeIsEnabled",
-}
-_REFUSALS = {"PermissionDeniedError", "UnauthenticatedError"}
+    reason = f"the credentials set here cannot be used. Next: check them; or {_CREDENTIALS[scheme]}"
+    return PermissionError(errno.EACCES, reason, path)

@@ -43,18 +43,14 @@ class _DataSetPlace(NamedTuple):
 
 
 class HubConnection:
-    """A `Connection` to the data sets of the hub."""
+    """The data sets of the hub, asked as a bucket is: see `ObstoreConnection`."""
 
     rest_s = 30.0
     """The hub counts requests, and data sets change seldom."""
 
     def __init__(self, kind: str) -> None:
         if kind != KIND:
-            raise FileNotFoundError(
-                errno.ENOENT,
-                f"hf://{kind} names no data set. Next: write hf://datasets/OWNER/NAME/PATH",
-                f"/hf:/{kind}",
-            )
+            raise FileNotFoundError(errno.ENOENT, f"hf://{kind} {NO_DATA_SET}", f"/hf:/{kind}")
         try:
             import huggingface_hub
         except ImportError:
@@ -63,35 +59,41 @@ class HubConnection:
         self._files = huggingface_hub.HfFileSystem()
         self._commits: dict[tuple[str, str], str] = {}
         """The commit at which an object with a tag was seen."""
-        self._lock = threading.Lock()
 
     def list(self, key: str) -> FolderListing:
-        """See `Connection`."""
         place = self._place(key)
-        commit, found = self._asked(key, lambda: self._tree(place))
+
+        def ask() -> tuple[str, Sequence[Any]]:
+            commit = self._api.repo_info(place.repository, repo_type="dataset", revision=place.revision).sha
+            assert commit is not None
+            tree = self._api.list_repo_tree(
+                place.repository, place.path or None, recursive=False, revision=commit, repo_type="dataset"
+            )
+            return commit, tuple(islice(tree, MOST_ENTRIES + 1))
+
+        commit, entries = self._asked(key, ask)
+        if len(entries) > MOST_ENTRIES:
+            raise Interrupted(errno.EFBIG, f"the hub lists more than {MOST_ENTRIES:,} entries{calls.NOT_SEEN}")
         objects, folders = {}, set()
-        for one in found:
-            name = one.path.rpartition("/")[2]
-            if not hasattr(one, "size"):
+        for entry in entries:
+            name = entry.path.rpartition("/")[2]
+            if not hasattr(entry, "size"):
                 folders.add(name)
                 continue
-            tag = one.lfs.sha256 if one.lfs else one.blob_id
-            objects[name] = ObjectState(one.size, 0, tag)
-            with self._lock:
-                self._commits[f"{key}/{name}", tag] = commit
+            tag = entry.lfs.sha256 if entry.lfs else entry.blob_id
+            objects[name] = ObjectState(entry.size, 0, tag)
+            self._commits[f"{key}/{name}", tag] = commit
         return FolderListing(objects, frozenset(folders))
 
     def state(self, key: str) -> ObjectState:
-        """See `Connection`."""
         above, _, name = key.rpartition("/")
         place = self._place(key)
-        found = self.list(above).objects.get(name) if place.path else None
-        if found is None:
+        state = self.list(above).objects.get(name) if place.path else None
+        if state is None:
             raise FileNotFoundError(errno.ENOENT, "does not exist", f"/hf:/{KIND}/{key}")
-        return found
+        return state
 
     def read(self, key: str, start: int, stop: int, state: ObjectState) -> memoryview:
-        """See `Connection`."""
         place, commit = self._place(key), self._commits[key, state.tag]
         path = f"{KIND}/{place.repository}@{commit}/{place.path}"
         data = self._asked(key, lambda: self._files.cat_file(path, start=start, end=stop))
@@ -100,11 +102,9 @@ class HubConnection:
         return memoryview(data)
 
     def below(self, key: str) -> dict[str, ObjectState]:
-        """See `Connection`."""
         raise OSError(errno.EROFS, NOTHING_WRITTEN, f"/hf:/{KIND}/{key}")
 
     def write(self, key: str, chunks: Callable[[], Iterable[bytes]]) -> None:  # noqa: ARG002
-        """See `Connection`."""
         raise OSError(errno.EROFS, NOTHING_WRITTEN, f"/hf:/{KIND}/{key}")
 
     def _place(self, key: str) -> _DataSetPlace:
@@ -114,18 +114,6 @@ class HubConnection:
             raise FileNotFoundError(errno.ENOENT, NO_DATA_SET, f"/hf:/{KIND}/{key}")
         name, _, revision = name.partition("@")
         return _DataSetPlace(f"{owner}/{name}", revision or None, path)
-
-    def _tree(self, place: _DataSetPlace) -> tuple[str, Sequence[Any]]:
-        """Return the current commit, and its entries at a place."""
-        commit = self._api.repo_info(place.repository, repo_type="dataset", revision=place.revision).sha
-        assert commit is not None
-        tree = self._api.list_repo_tree(
-            place.repository, place.path or None, recursive=False, revision=commit, repo_type="dataset"
-        )
-        found = tuple(islice(tree, MOST_ENTRIES + 1))
-        if len(found) > MOST_ENTRIES:
-            raise Interrupted(errno.EFBIG, f"the hub lists more than {MOST_ENTRIES:,} entries{calls.NOT_SEEN}")
-        return commit, found
 
     def _asked(self, key: str, call: Callable[[], T]) -> T:
         def guarded() -> T:
@@ -157,7 +145,7 @@ def _check_request(request: Any) -> None:
     from huggingface_hub import constants
 
     host, own = request.url.host, urlsplit(constants.ENDPOINT).hostname
-    if host != own and not any(host == one or host.endswith(f".{one}") for one in OF_THE_HUB):
+    if host != own and not any(host == own_host or host.endswith(f".{own_host}") for own_host in OF_THE_HUB):
         reason = "the hub sends this request on to another host, where it is not sent"
         raise OSError(errno.EREMOTE, f"{reason}. Next: check HF_ENDPOINT")
     request.headers["accept-encoding"] = "identity"

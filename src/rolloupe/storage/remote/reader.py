@@ -5,22 +5,17 @@ All ranges are of one state of the object. If it is replaced meanwhile, reading 
 
 import contextlib
 import io
-import itertools
 import os
-import queue
-import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from rolloupe.lru import Lru
 from rolloupe.storage.remote import tree
-from rolloupe.storage.remote.calls import ObjectState
+from rolloupe.storage.remote.calls import ObjectState, Threads
 from rolloupe.storage.remote.failures import OtherBytes, ReplacedObject
-
-T = TypeVar("T")
 
 BLOCK_BYTES = 4 * 2**20
 """One request: smaller ones spend their time waiting, with larger ones the first bytes come late."""
@@ -42,47 +37,19 @@ NEAR_BYTES = 2**17
 SMALL_BYTES = 2**18
 SMALL_TOTAL_BYTES = 64 * 2**20
 
-_small: Lru[tuple[str, str], memoryview] = Lru(total=SMALL_TOTAL_BYTES)
+small_objects: Lru[tuple[str, str], memoryview] = Lru(total=SMALL_TOTAL_BYTES)
 """Whole small objects, by path and tag."""
 
 RECENT_BLOCKS = 5
 RECENT_BYTES = 24 * 2**20
-_recent: Lru[tuple[str, str], "tuple[_Block, ...]"] = Lru(total=RECENT_BYTES)
+recent_blocks: Lru[tuple[str, str], "tuple[_Block, ...]"] = Lru(total=RECENT_BYTES)
 """Blocks that this process has read, by path and tag: a sample is often shown right after its scan."""
 
-_soon: Lru[tuple[str, str], "tuple[_Block, ...]"] = Lru(total=2 * AHEAD_BYTES)
+soon_blocks: Lru[tuple[str, str], "tuple[_Block, ...]"] = Lru(total=2 * AHEAD_BYTES)
 """Blocks that this process will read, by path and tag, on their way or fetched."""
 
 
-class _Threads:
-    """Threads that fetch. The end of the process does not wait for them, as a store may be silent."""
-
-    def __init__(self) -> None:
-        self._tasks = queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]]]()
-        self._idle = threading.Semaphore(0)
-        self._started = itertools.count()
-
-    def submit(self, call: Callable[[], T]) -> "Future[T]":
-        """Call a function in one of the threads."""
-        future = Future[T]()
-        self._tasks.put((future, call))
-        if not self._idle.acquire(blocking=False) and next(self._started) < REQUESTS:
-            threading.Thread(target=self._serve, name="remote read", daemon=True).start()
-        return future
-
-    def _serve(self) -> None:
-        while True:
-            future, call = self._tasks.get()
-            if future.set_running_or_notify_cancel():
-                try:
-                    future.set_result(call())
-                except BaseException as error:
-                    future.set_exception(error)
-            del future, call
-            self._idle.release()
-
-
-_fetchers, _beginners = _Threads(), _Threads()
+_fetchers, beginners = Threads(REQUESTS), Threads(REQUESTS)
 """Beginners wait for fetchers."""
 
 
@@ -173,9 +140,12 @@ class _RemoteFile(io.RawIOBase):
             elif start < stop:
                 joined.append([start, stop])
         self._plan.clear()
-        for start, stop in joined:
-            blocks = ((at, min(at + BLOCK_BYTES, stop)) for at in range(start, stop, BLOCK_BYTES))
-            self._plan.extend(block for block in blocks if not self._is_known(*block))
+        known = [*_known_blocks(self._path, self._state)]
+        for first, last in joined:
+            for start in range(first, last, BLOCK_BYTES):
+                stop = min(start + BLOCK_BYTES, last)
+                if not any(block.start <= start and stop <= block.stop for block in known):
+                    self._plan.append((start, stop))
         self._top_up()
 
     def fetch_for_others(self, start: int, stop: int) -> None:
@@ -185,39 +155,38 @@ class _RemoteFile(io.RawIOBase):
             return
         self.expect([(start, stop)])
         if self._state.tag:
-            blocks = tuple(self._ahead)
-            _soon.put((self._path, self._state.tag), blocks, sum(one.stop - one.start for one in blocks))
+            soon_blocks.put((self._path, self._state.tag), tuple(self._ahead), _bytes_of(self._ahead))
             self._ahead.clear()
 
     def _top_up(self) -> None:
-        waiting = sum(block.stop - block.start for block in self._ahead)
-        while self._plan and waiting < AHEAD_BYTES and len(self._ahead) < REQUESTS:
+        while self._plan and _bytes_of(self._ahead) < AHEAD_BYTES and len(self._ahead) < REQUESTS:
             start, stop = self._plan.popleft()
             self._ahead.append(_Block(start, stop, _fetchers.submit(partial(self._fetch, start, stop))))
-            waiting += stop - start
 
     def _data_at(self, at: int, wanted: int) -> tuple[int, memoryview]:
         """Return a block that contains a place, and where it starts."""
         if self._state.size <= SMALL_BYTES:
             return 0, self._whole()
         blocks = (*_known_blocks(self._path, self._state), *self._kept)
-        block = next((one for one in reversed(blocks) if one.start <= at < one.stop), None)
+        block = next((known for known in reversed(blocks) if known.start <= at < known.stop), None)
         if block is None:
-            block = next((one for one in self._ahead if one.start <= at < one.stop), None)
+            block = next((known for known in self._ahead if known.start <= at < known.stop), None)
             if block is None:
                 block = self._on_demand(at, wanted)
             else:
                 self._ahead.remove(block)
-            self._keep(block)
+            self._kept.append(block)
+            while len(self._kept) > 1 and _bytes_of(self._kept) > KEPT_BYTES:
+                self._kept.popleft()
             block.data.result()
-            _remember(self._path, self._state, block)
+            if self._state.tag and block.stop - block.start >= FIRST_BYTES:
+                key = self._path, self._state.tag
+                recent = (*(recent_blocks.get(key) or ()), block)[-RECENT_BLOCKS:]
+                recent_blocks.put(key, recent, _bytes_of(recent))
         data = block.data.result()
         self._is_pinned = True
         self._top_up()
         return block.start, data
-
-    def _is_known(self, start: int, stop: int) -> bool:
-        return any(one.start <= start and stop <= one.stop for one in _known_blocks(self._path, self._state))
 
     def _on_demand(self, at: int, wanted: int) -> _Block:
         """Fetch a place that was not announced; for readers in order, larger blocks and ahead."""
@@ -232,20 +201,12 @@ class _RemoteFile(io.RawIOBase):
             self._plan.append((stop, self._last_stop))
         return block
 
-    def _keep(self, block: _Block) -> None:
-        """Keep a block that is read now, and let go of the oldest ones beyond some."""
-        self._kept.append(block)
-        kept_bytes = sum(one.stop - one.start for one in self._kept)
-        while kept_bytes > KEPT_BYTES and len(self._kept) > 1:
-            old = self._kept.popleft()
-            kept_bytes -= old.stop - old.start
-
     def _whole(self) -> memoryview:
         key = (self._path, self._state.tag)
-        data = _small.get(key) if self._state.tag else None
+        data = small_objects.get(key) if self._state.tag else None
         if data is None:
             data = self._fetch(0, self._state.size)
-            _small.put((self._path, self._state.tag), data, len(data))
+            small_objects.put((self._path, self._state.tag), data, len(data))
         self._is_pinned = True
         return data
 
@@ -261,18 +222,16 @@ class _RemoteFile(io.RawIOBase):
             raise error from None
 
 
+def _bytes_of(blocks: Iterable[_Block]) -> int:
+    return sum(block.stop - block.start for block in blocks)
+
+
 def _known_blocks(path: str, state: ObjectState) -> Iterator[_Block]:
     """The blocks of an object that this process has read or begun to fetch, without failed ones."""
-    for blocks in (_soon, _recent) if state.tag else ():
+    for blocks in (soon_blocks, recent_blocks) if state.tag else ():
         for block in blocks.get((path, state.tag)) or ():
             if not (block.data.done() and block.data.exception()):
                 yield block
-
-
-def _remember(path: str, state: ObjectState, block: _Block) -> None:
-    if state.tag and block.stop - block.start >= FIRST_BYTES:
-        blocks = (*(_recent.get((path, state.tag)) or ()), block)[-RECENT_BLOCKS:]
-        _recent.put((path, state.tag), blocks, sum(one.stop - one.start for one in blocks))
 
 
 def fetch_beginnings(paths: Iterable[str], length: int) -> None:
@@ -282,8 +241,8 @@ def fetch_beginnings(paths: Iterable[str], length: int) -> None:
         with contextlib.suppress(OSError), open_object(path) as file:
             file.read(length)
 
-    for one in [_beginners.submit(partial(fetch, path)) for path in paths]:
-        one.result()
+    for fetched in [beginners.submit(partial(fetch, path)) for path in paths]:
+        fetched.result()
 
 
 def fetch_soon(path: str, start: int, stop: int) -> None:
@@ -294,7 +253,7 @@ def fetch_soon(path: str, start: int, stop: int) -> None:
             file = _RemoteFile(path, tree.object_state(path))
             file.fetch_for_others(start, stop)
 
-    _beginners.submit(begin)
+    beginners.submit(begin)
 
 
 def open_object(path: str) -> io.RawIOBase:

@@ -22,28 +22,22 @@ _KEYS = ("aws_access_key_id", "aws_secret_access_key", "aws_session_token")
 _SIGNS_IN = ("sso_session", "sso_start_url", "role_arn", "credential_process")
 
 
-def aws_provider(*, anonymous: bool) -> dict[str, Any]:
-    """Return the provider of credentials that signs in with boto3, if the profile needs one."""
-    if anonymous or "AWS_ACCESS_KEY_ID" in os.environ or not any(key in _profile() for key in _SIGNS_IN):
-        return {}
-    try:
-        from obstore.auth.boto3 import Boto3CredentialProvider
-    except ImportError:
-        raise PermissionError(
-            13, "the AWS profile signs in, which needs boto3 here. Next: pip install boto3", ""
-        ) from None
-    return {"credential_provider": Boto3CredentialProvider()}
-
-
-def aws_config(known: dict[str, Any], *, anonymous: bool) -> dict[str, Any]:
-    """Add the region, and the keys of the profile if the environment has none."""
-    found = dict(known)
-    profile = _profile()
+def _aws_options(config: dict[str, Any], *, anonymous: bool) -> dict[str, Any]:
+    """Add the region, and the keys of the profile or what signs in with boto3, if the environment has no keys."""
+    profile, options = _profile(), dict[str, Any](config=config)
     if not any(name in os.environ for name in ("AWS_REGION", "AWS_DEFAULT_REGION")):
-        found["region"] = profile.get("region", "us-east-1")
-    if not anonymous and "AWS_ACCESS_KEY_ID" not in os.environ:
-        found |= {name: value for name, value in profile.items() if name in _KEYS}
-    return found
+        config["region"] = profile.get("region", "us-east-1")
+    if anonymous or "AWS_ACCESS_KEY_ID" in os.environ:
+        return options
+    config |= {name: value for name, value in profile.items() if name in _KEYS}
+    if any(key in profile for key in _SIGNS_IN):
+        try:
+            from obstore.auth.boto3 import Boto3CredentialProvider
+        except ImportError:
+            reason = "the AWS profile signs in, which needs boto3 here. Next: pip install boto3"
+            raise PermissionError(13, reason, "") from None
+        options["credential_provider"] = Boto3CredentialProvider()
+    return options
 
 
 def aws_endpoint() -> str:
@@ -75,7 +69,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 def _profile() -> dict[str, str]:
     """The settings of the chosen profile, from both files of the AWS command line."""
     name = os.environ.get("AWS_PROFILE") or os.environ.get("AWS_DEFAULT_PROFILE") or "default"
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for variable, file, section in (
         ("AWS_CONFIG_FILE", "config", name if name == "default" else f"profile {name}"),
         ("AWS_SHARED_CREDENTIALS_FILE", "credentials", name),
@@ -86,20 +80,15 @@ def _profile() -> dict[str, str]:
         except (configparser.Error, OSError, UnicodeDecodeError):
             continue
         if parser.has_section(section):
-            found |= dict(parser.items(section))
-    return found
+            settings |= dict(parser.items(section))
+    return settings
 
 
-ANONYMOUS = "ROLLOUPE_ANONYMOUS"
-
-
-ENDPOINT = "ROLLOUPE_ENDPOINT"
+ANONYMOUS, ENDPOINT = "ROLLOUPE_ANONYMOUS", "ROLLOUPE_ENDPOINT"
 """Environment variables, so that worker processes have what `--anonymous` and `--endpoint` set."""
-
 
 NOWHERE = "127.0.0.1:0"
 """An address where nothing can listen: requests that may not be sent go there."""
-
 
 RETRIES = 2
 """How often obstore repeats a request after a failure that may pass."""
@@ -143,13 +132,16 @@ def opened_store(scheme: str, bucket: str) -> Any:
     """Open a bucket as its provider's tools do: credentials come from the environment, a login or the machine."""
     from obstore import store
 
-    endpoint = _endpoint(scheme)
+    endpoint = os.environ.get(ENDPOINT, "")
+    if not endpoint and scheme in ("s3", "az"):
+        endpoint = aws_endpoint() if scheme == "s3" else os.environ.get("AZURE_ENDPOINT", "")
     _check_names(scheme, bucket, endpoint)
     anonymous = bool(os.environ.get(ANONYMOUS))
+    keys = {"s3": "AWS_ACCESS_KEY_ID", "az": "AZURE_STORAGE_ACCOUNT_KEY"}.get(scheme, "")
     address = f"{scheme}://{bucket}" if scheme.startswith("http") else endpoint
     common: dict[str, Any] = {
         "client_options": {
-            **fence(scheme, address, signs_in=not _has_keys(scheme)),
+            **fence(scheme, address, signs_in=not (anonymous or os.environ.get(keys))),
             "allow_http": scheme == "http" or endpoint.startswith("http://"),
             "connect_timeout": "5s",
             "read_timeout": f"{READ_TIMEOUT_S:.0f}s",
@@ -166,15 +158,13 @@ def opened_store(scheme: str, bucket: str) -> Any:
         },
     }
     config: Any = {"skip_signature": True} if anonymous else {}
+    if endpoint:
+        config["base_url" if scheme == "gs" else "endpoint"] = endpoint
     if scheme == "s3":
-        config |= {"endpoint": endpoint} if endpoint else {}
-        config = aws_config(config, anonymous=anonymous)
-        return store.S3Store(bucket, config=config, **aws_provider(anonymous=anonymous), **common)
+        return store.S3Store(bucket, **_aws_options(config, anonymous=anonymous), **common)
     if scheme == "gs":
-        config |= {"base_url": endpoint} if endpoint else {}
         return store.GCSStore(bucket, config=config, **common)
     if scheme == "az":
-        config |= {"endpoint": endpoint} if endpoint else {}
         return store.AzureStore(bucket, config=config, **common)
     return store.HTTPStore.from_url(f"{scheme}://{bucket}", **common)
 
@@ -193,16 +183,3 @@ def fence(scheme: str, address: str, *, signs_in: bool) -> dict[str, str]:
         return {}
     others = SIGN_IN.get(scheme, ()) if signs_in and parts.scheme == "https" else ()
     return {"proxy_url": f"http://{NOWHERE}", "proxy_excludes": ",".join((parts.hostname, *others))}
-
-
-def _has_keys(scheme: str) -> bool:
-    """True if no host needs to be asked for credentials."""
-    keys = {"s3": "AWS_ACCESS_KEY_ID", "az": "AZURE_STORAGE_ACCOUNT_KEY"}
-    return bool(os.environ.get(ANONYMOUS) or os.environ.get(keys.get(scheme, "")))
-
-
-def _endpoint(scheme: str) -> str:
-    """Return the address of another server, which the provider's tools know from elsewhere; empty for its own."""
-    if own := os.environ.get(ENDPOINT):
-        return own
-    return aws_endpoint() if scheme == "s3" else os.environ.get("AZURE_ENDPOINT", "") if scheme == "az" else ""

@@ -12,11 +12,12 @@ import os
 import stat
 import threading
 import time
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Generic, NamedTuple, TypeVar
 
 from rolloupe.lru import Lru
 from rolloupe.storage import notices
-from rolloupe.storage.address import REMOTE_DEVICE, Interrupted, parts_of
+from rolloupe.storage.address import REMOTE_DEVICE, Interrupted, RemoteEntry, parts_of
 from rolloupe.storage.remote import stores
 from rolloupe.storage.remote.calls import FolderListing, ObjectState
 from rolloupe.storage.remote.connection import Connection, connection
@@ -29,47 +30,19 @@ MAX_REST_S = 60.0
 
 KEPT_LISTINGS = 50_000
 
-
-class _KnownListing(NamedTuple):
-    """A listing, and until when it counts."""
-
-    until_s: float
-    found: FolderListing
+T = TypeVar("T")
 
 
-class _KnownState(NamedTuple):
-    """The state of an object, None for one that is not there, and until when it counts."""
+class _KnownAnswer(NamedTuple, Generic[T]):
+    """What a store said, and until when it counts."""
 
     until_s: float
-    found: ObjectState | None
+    answer: T
 
 
-class RemoteEntry(NamedTuple):
-    """An entry of a folder, as `os.DirEntry` has it."""
-
-    name: str
-    number: int
-    folder: bool
-
-    def is_dir(self) -> bool:
-        """Tell whether it is a folder."""
-        return self.folder
-
-    def is_file(self) -> bool:
-        """Tell whether it is an object."""
-        return not self.folder
-
-    def is_symlink(self) -> bool:
-        """Stores have no links."""
-        return False
-
-    def inode(self) -> int:
-        """Return a number that no other entry has."""
-        return self.number
-
-
-_listings: Lru[str, _KnownListing] = Lru(KEPT_LISTINGS)
-_states: Lru[str, _KnownState] = Lru(KEPT_LISTINGS)
+listings: Lru[str, _KnownAnswer[FolderListing]] = Lru(KEPT_LISTINGS)
+states: Lru[str, _KnownAnswer[ObjectState | None]] = Lru(KEPT_LISTINGS)
+"""None stands for an object that is not there."""
 _locks: Lru[str, threading.Lock] = Lru(KEPT_LISTINGS)
 
 
@@ -91,18 +64,23 @@ def entries(path: str) -> list[RemoteEntry]:
         raise FileNotFoundError(errno.ENOENT, "does not exist", path)
     return [
         *(RemoteEntry(name, _number(path, name), folder=True) for name in sorted(listing.folders)),
-        *(RemoteEntry(name, _number(path, name, one.tag), folder=False) for name, one in listing.objects.items()),
+        *(RemoteEntry(name, _number(path, name, state.tag), folder=False) for name, state in listing.objects.items()),
     ]
 
 
 def object_state(path: str) -> ObjectState:
     """Return the state of the object at a path. Raises OSError."""
+
+    def ask(link: Connection, key: str) -> ObjectState | None:
+        with contextlib.suppress(FileNotFoundError):
+            return link.state(key)
+        return None
+
     above, name = os.path.split(path)
-    state = None
-    if _listings.get(above) is not None:
+    if listings.get(above) is not None:
         state = _listing(above).objects.get(name)
-    elif not _is_known_to_lack(path):
-        state = _looked_up(path)
+    else:
+        state = None if _is_known_to_lack(path) else _ask(states, path, ask)
     if state is None:
         raise FileNotFoundError(errno.ENOENT, "does not exist", path)
     return state
@@ -110,26 +88,28 @@ def object_state(path: str) -> ObjectState:
 
 def path_state(path: str) -> os.stat_result:
     """Return the state of what lies at a path, an object or a folder. Raises OSError."""
-    if _is_listed(path) or not parts_of(path)[2]:
+    folder = _stat(stat.S_IFDIR | 0o555, _number(path), 0, 0)
+    known = listings.get(path)
+    if (known is not None and (known.answer.objects or known.answer.folders)) or not parts_of(path)[2]:
         entries(path)
-        return _stat(stat.S_IFDIR | 0o555, _number(path), 0, 0)
+        return folder
     above, name = os.path.split(path)
     try:
-        if "." not in name and _listings.get(above) is None:  # a folder, probably
+        if "." not in name and listings.get(above) is None:  # a folder, probably
             with contextlib.suppress(FileNotFoundError):
                 entries(path)
-                return _stat(stat.S_IFDIR | 0o555, _number(path), 0, 0)
+                return folder
         return stat_of(path, object_state(path))
     except Interrupted:
         raise  # asked again, a store that does not answer would take as long again
     except OSError as error:
-        if _listings.get(above) is not None and name not in _listing(above).folders:
+        if listings.get(above) is not None and name not in _listing(above).folders:
             raise
         try:
             entries(path)  # an error of a listing says why; one of an object has no words
         except FileNotFoundError as missing:
             raise missing if "Next:" in (missing.strerror or "") else error from None
-        return _stat(stat.S_IFDIR | 0o555, _number(path), 0, 0)
+        return folder
 
 
 def stat_of(path: str, state: ObjectState) -> os.stat_result:
@@ -145,8 +125,8 @@ def stat_of(path: str, state: ObjectState) -> os.stat_result:
 
 def forget(path: str) -> None:
     """Forget the listing and the state of a path that has changed."""
-    _listings.pop(os.path.dirname(path))
-    _states.pop(path)
+    listings.pop(os.path.dirname(path))
+    states.pop(path)
 
 
 def _stat(mode: int, number: int, size: int, mtime_ns: int) -> os.stat_result:
@@ -160,70 +140,46 @@ def _number(*words: str) -> int:
     return int.from_bytes(hashlib.blake2b(data, digest_size=7).digest())
 
 
-def _is_listed(path: str) -> bool:
-    known = _listings.get(path)
-    return known is not None and bool(known.found.objects or known.found.folders)
-
-
 def _is_known_to_lack(path: str) -> bool:
     """True if a current listing of a folder above has nothing at a path."""
     above, name = os.path.split(path)
     while parts_of(above)[1] and above != path:
-        known = _listings.get(above)
+        known = listings.get(above)
         if known is not None and time.monotonic() < known.until_s:
-            return name not in known.found.folders and name not in known.found.objects
+            return name not in known.answer.folders and name not in known.answer.objects
         path = above
         above, name = os.path.split(path)
     return False
 
 
 def _listing(path: str) -> FolderListing:
-    """List a folder, unless a listing is current. If the store does not answer, its last listing counts."""
-    lock = _locks.setdefault(path, threading.Lock())
-    known = _listings.get(path)
-    if known is not None and lock.locked() and time.monotonic() < known.until_s + MAX_REST_S:
-        return known.found  # another thread lists it at this moment
-    with lock:
-        known = _listings.get(path)
-        if known is not None and time.monotonic() < known.until_s:
-            return known.found
+    """List a folder, unless a listing is current, or another thread lists it at this moment."""
+    known = listings.get(path)
+    is_asked = _locks.setdefault(path, threading.Lock()).locked()
+    if known is not None and is_asked and time.monotonic() < known.until_s + MAX_REST_S:
+        return known.answer
+    return _ask(listings, path, lambda link, key: link.list(key))
+
+
+def _ask(cache: Lru[str, _KnownAnswer[T]], path: str, ask: Callable[[Connection, str], T]) -> T:
+    """Ask a store, unless its last answer is current. If the store fails, its last answer counts. Raises OSError."""
+    with _locks.setdefault(path, threading.Lock()):
+        known = cache.get(path)
         began = time.monotonic()
+        if known is not None and began < known.until_s:
+            return known.answer
         link, key = connection_of(path)
         try:
-            found = link.list(key)
+            answer = ask(link, key)
         except FileNotFoundError:
             raise
         except OSError as error:
             if known is None:
                 raise
-            _say(path, error)
-            found = known.found
+            scheme, bucket, _ = parts_of(path)
+            notices.say(f"{scheme}://{bucket}", f"{error.strerror or error}; shown is what was there before")
+            answer = known.answer
         now = time.monotonic()
-        _listings.put(
-            path, _KnownListing(max(began + max(FRESH_S, link.rest_s), now + min(now - began, MAX_REST_S)), found)
-        )
-        return found
-
-
-def _say(path: str, error: OSError) -> None:
-    scheme, bucket, _ = parts_of(path)
-    notices.say(f"{scheme}://{bucket}", f"{error.strerror or error}; shown is what was there before")
-
-
-def _looked_up(path: str) -> ObjectState | None:
-    with _locks.setdefault(path, threading.Lock()):
-        known = _states.get(path)
-        if known is not None and time.monotonic() < known.until_s:
-            return known.found
-        link, key = connection_of(path)
-        try:
-            state = link.state(key)
-        except FileNotFoundError:
-            state = None
-        except OSError as error:
-            if known is None:
-                raise
-            _say(path, error)
-            state = known.found
-        _states.put(path, _KnownState(time.monotonic() + max(FRESH_S, link.rest_s), state))
-        return state
+        until_s = max(began + max(FRESH_S, link.rest_s), now + min(now - began, MAX_REST_S))
+        cache.put(path, _KnownAnswer(until_s, answer))
+        return answer

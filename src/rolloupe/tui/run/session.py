@@ -260,7 +260,7 @@ class Session:
         sorts = [one.name for one in catalogue.columns if self._has_values(one)]
         return RunState(
             run.version, split, splits, steps, catalogue, sorts, query.problem_count(run),
-            progress.phase, share, changed_s, is_live(run, changed_s, run.quiet_s()),
+            progress.phase, share, changed_s, is_live(run, changed_s, run.sources.rhythm.quiet_s),
         )  # fmt: skip
 
     def _has_values(self, column: ColumnInfo) -> bool:

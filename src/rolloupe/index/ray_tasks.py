@@ -20,10 +20,9 @@ from msgspec import Struct
 
 from rolloupe._version import __version__
 from rolloupe.errors import BadQuery, UnreadablePath, words_of
-from rolloupe.index.execution.jobs import Job, JobReply, PackJob, ScanJob, perform
-from rolloupe.index.execution.processes import ATTEMPTS, keep_pandas_out
+from rolloupe.index.execution import ATTEMPTS, Job, JobReply, PackJob, ScanJob, keep_pandas_out, perform
 from rolloupe.index.fingerprint import size_of, state_of_source
-from rolloupe.index.segments.kind import BackfillJob, SegmentMeta
+from rolloupe.index.segments.kind import BackfillJob
 from rolloupe.index.segments.segment import numbers_of
 from rolloupe.index.segments.step_stats import decoded, encoded
 from rolloupe.storage import printable
@@ -73,10 +72,7 @@ def _missing(job: Job) -> str:
 
 
 class RayExecutor:
-    """Performs jobs in a Ray cluster: the one that this machine is part of, or that of a `ray://` address.
-
-    See `Executor`. Raises `BadQuery` without Ray, and `UnreadablePath` without such a cluster.
-    """
+    """Performs jobs in the cluster of this machine or of a `ray://` address. Raises `BadQuery`, `UnreadablePath`."""
 
     def __init__(self, address: str) -> None:
         self._ray = _joined(address)
@@ -90,7 +86,6 @@ class RayExecutor:
 
     @property
     def count(self) -> int:
-        """The number of jobs that the cluster has at the same time."""
         if time.monotonic() - self._counted_s > COUNT_S:
             with contextlib.suppress(Exception):  # the head may be away for a moment
                 self._count = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
@@ -98,7 +93,6 @@ class RayExecutor:
         return AHEAD * self._count
 
     def submit(self, job: Job) -> "Future[JobReply]":
-        """Submit a job: see `Executor`."""
         future = Future[JobReply]()
         try:
             reference = self._task.remote(__version__, encoded(job))
@@ -113,7 +107,6 @@ class RayExecutor:
         return future
 
     def close(self) -> None:
-        """Give up running and waiting jobs, and leave the cluster."""
         with self._lock:
             self._closed = True
             waiting = dict(self._waiting)
@@ -138,7 +131,9 @@ def _joined(address: str) -> Any:
         raise BadQuery(f"--on {address}: {MISSING}") from None
     name = address if address.startswith("ray://") else os.environ.get("RAY_ADDRESS", "auto")
     try:
-        _check_reached(name)
+        place = urlsplit(name if "//" in name else f"//{name}")
+        if place.hostname and place.port:  # if nothing listens there, Ray would try again for minutes
+            socket.create_connection((place.hostname, place.port), REACHED_S).close()
         ray.init(address=name, namespace="rolloupe", log_to_driver=False, logging_level=logging.ERROR)
     except Exception as error:
         words = " ".join(str(error).split()).rstrip(".")
@@ -146,13 +141,6 @@ def _joined(address: str) -> Any:
         where = "" if name == "auto" else f" at {name}"
         raise UnreadablePath(f"no Ray cluster can be joined{where}: {words}. Next: {next_}") from None
     return ray
-
-
-def _check_reached(address: str) -> None:
-    """Raise `OSError` if nothing listens at an address: Ray would try again for minutes."""
-    place = urlsplit(address if "//" in address else f"//{address}")
-    if place.hostname and place.port:
-        socket.create_connection((place.hostname, place.port), REACHED_S).close()
 
 
 def _reply_of(job: Job, done: "Future[bytes]") -> JobReply:
@@ -164,13 +152,11 @@ def _reply_of(job: Job, done: "Future[bytes]") -> JobReply:
     reply = answer.reply
     if answer.missing and answer.missing != _missing(job):
         return JobReply(error=f"{answer.node} does not see {printable(answer.missing)}. {SHARE}")
-    if isinstance(job, ScanJob) and reply.meta is not None and not _is_here(job, reply.meta):
-        return JobReply(error=f"{answer.node} wrote to another {printable(job.folder)} than there is here. {SHARE}")
+    if isinstance(job, ScanJob) and (meta := reply.meta) is not None:
+        is_here = size_of(numbers_of(Path(job.folder), meta)) == meta.scalar_bytes
+        words = f"{answer.node} wrote to another {printable(job.folder)} than there is here. {SHARE}"
+        return reply if is_here else JobReply(error=words)
     return reply
-
-
-def _is_here(job: ScanJob, meta: SegmentMeta) -> bool:
-    return size_of(numbers_of(Path(job.folder), meta)) == meta.scalar_bytes
 
 
 def _lost(error: Exception) -> str:
