@@ -401,7 +401,7 @@ def test_a_run_that_begins_later_is_named_by_itself(tmp_path: Path) -> None:
     with Library([place], index_dir=tmp_path / "index", follow=True, search=RunSearch(hides_runs=True)) as library:
         before = {run.id for run in library.runs}
         relax_run(tmp_path / "runs" / "b" / "same", steps=1)
-        library._look()
+        library.look()
         after = {run.id for run in library.runs}
     with Library([place], index_dir=tmp_path / "index", search=RunSearch(hides_runs=True)) as library:
         assert before < after == {run.id for run in library.runs}
