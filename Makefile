@@ -107,7 +107,6 @@ docs: build/docs-tools/.made  ## build the documentation into build/docs, and ch
 	build/docs-tools/bin/python tools/check_docs.py build/docs
 
 pages: dev  ## write the pages of the documentation that follow from the code
-	$(PY) -c 'from rolloupe.formats import describe; print(describe(), end="")' > docs/formats.md
 	$(PY) -c 'from rolloupe.derive import describe; print(describe(), end="")' > docs/derived-metrics.md
 	$(PY) -m rolloupe.cli.reference > docs/cli.md
 	$(PY) -m rolloupe.tui.keys > docs/terminal-keys.md

@@ -2,8 +2,8 @@
 
 import json
 import shutil
+import time
 from collections import Counter
-from itertools import count
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,6 @@ import pytest
 import rolloupe
 from rolloupe.formats import by_name, discover
 from rolloupe.formats.testing import FormatContract
-from rolloupe.formats.trainers import art
 from rolloupe.model import Problem, Reading
 from tests.formats.support import items, limit_contract, mean_reward, only_run, rows, samples, write
 
@@ -152,13 +151,10 @@ def test_ids_of_rows_that_generic_made_open_the_same_samples(tmp_path: Path) -> 
             assert now.response.startswith(texts.response[:40])  # in which generic shows no calls
 
 
-def test_a_group_of_many_trajectories_by_a_column_costs_no_square_of_their_number(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_group_of_many_trajectories_by_a_column_costs_no_square_of_their_number(tmp_path: Path) -> None:
     one = {"messages_and_choices": [{"role": "user", "content": "q"}], "reward": 1.0, "metadata": {"seed": 7}}
-    write(tmp_path / "trajectories" / "train" / "0001.jsonl", {"trajectories": [one] * 200})
+    write(tmp_path / "trajectories" / "train" / "0001.jsonl", {"trajectories": [one] * 4_000})
     (run,) = discover([tmp_path], Reading(group_by="metadata.seed")).runs
-    made, convert = count(), art._trajectory
-    monkeypatch.setattr(art, "_trajectory", lambda *given: (next(made), convert(*given))[1])
+    began = time.process_time()
     assert {row.group for row in rows(run)} == {"7"}
-    assert next(made) <= 400
+    assert time.process_time() - began < 5

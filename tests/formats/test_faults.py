@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 
 from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name
-from rolloupe.formats.generic.keys import PROMPTS, RESPONSES, SCORES
+from rolloupe.formats.generic.keys import USUAL
 from rolloupe.formats.reading import jsonl, line_reader
 from rolloupe.formats.reading.line_reader import BLANK, BOM
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.model import Locator, Problem, RunInfo, RunPart, SampleRow, Scanned, Source
 from tests.formats.examples import LINES, records_of
 from tests.formats.support import as_line, expected_lines, files_of, garbage, load, records, write
+from tests.formats.test_describe import section_of
 from tests.thoroughness import amount
 
 STEPS = {"iteration", "step", "rollout_id", "export_step"}
@@ -39,7 +40,7 @@ NEEDED: dict[str, set[str]] = {
     "relax": set(),
     "prime_rl": {"token_ids", "tokens"},
     "rl_logging_board": {"prompt", "response", "reward"},
-    "generic": {*PROMPTS, *RESPONSES, *SCORES, "messages"},
+    "generic": {*USUAL["prompt"], *USUAL["response"], *USUAL["score"], "messages"},
 }
 """An object without any of these keys is no sample of such a format, and is listed."""
 
@@ -52,7 +53,8 @@ GOOD = {name: records_of(name) for name in LINES}
 
 def keys_of(name: str) -> list[str]:
     """The keys that a format documents, and those of its example."""
-    documented = (key for keys, _ in by_name(name).reads for key in re.findall(r"`(\w+)[`.\[]", keys))
+    rows = re.findall(r"^\| (.*?) \|", section_of(name), re.MULTILINE)
+    documented = (key for keys in rows for key in re.findall(r"`(\w+)[`.\[]", keys))
     return sorted({*documented, *(key for record in GOOD[name] for key in record)})
 
 

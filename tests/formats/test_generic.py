@@ -21,11 +21,14 @@ def sample_of(tmp_path: Path, **record: Any) -> Sample:
     return sample
 
 
-@pytest.mark.parametrize("prompt", ["prompt", "input", "question", "query", "problem", "input_prompt"])
 @pytest.mark.parametrize(
-    "response", ["response", "completion", "output", "generation", "answer_text", "output_response"]
-)
-@pytest.mark.parametrize("score", ["reward", "score"])
+    ("prompt", "response", "score"),
+    [
+        ("prompt", "response", "reward"), ("input", "completion", "score"), ("question", "output", "reward"),
+        ("query", "generation", "score"), ("problem", "answer_text", "reward"),
+        ("input_prompt", "output_response", "score"),
+    ],
+)  # fmt: skip
 def test_usual_names_are_known(tmp_path: Path, prompt: str, response: str, score: str) -> None:
     sample = sample_of(tmp_path, **{prompt: "Q", response: "A", score: 0.5, "iteration": 4})
     assert (sample.prompt_text, sample.response_text, sample.row.reward, sample.key.step) == ("Q", "A", 0.5, 4)

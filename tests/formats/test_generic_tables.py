@@ -16,7 +16,7 @@ import pytest
 
 import rolloupe
 from rolloupe.formats import by_name, discover
-from rolloupe.formats.generic import tables
+from rolloupe.formats.generic import rows as generic_rows
 from rolloupe.formats.generic.documents import header_of, rows_in
 from rolloupe.model import Locator, Problem, SampleRow
 from tests.formats.support import items, only_run, rows, samples
@@ -283,7 +283,7 @@ def test_the_beginning_of_a_file_is_read_once_for_all_its_rows(tmp_path: Path, m
         calls.append(beginning)
         return header_of(beginning, ending)
 
-    monkeypatch.setattr(tables, "header_of", counted)
+    monkeypatch.setattr(generic_rows, "header_of", counted)
     reader: Any = by_name("generic")
     assert len([*reader.samples_at(run, source, places)]) == len(places) == 30
     assert len(calls) == 1

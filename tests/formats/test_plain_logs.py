@@ -11,8 +11,8 @@ import pytest
 
 import rolloupe
 from rolloupe.formats import by_name, discover, fields_in
-from rolloupe.formats.generic import tables
-from rolloupe.formats.generic.mapped_samples import samples_in
+from rolloupe.formats.generic import rows as generic_rows
+from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.formats.reading.line_reader import pieces_in
 from rolloupe.model import Problem, Reading, SampleRow
 from tests.formats.support import items, only_run, rows, samples, write
@@ -295,7 +295,7 @@ def test_the_samples_of_a_record_are_found_once(tmp_path: Path, monkeypatch: pyt
         calls.append(record)
         return samples_in(record, named)
 
-    monkeypatch.setattr(tables, "samples_in", count)
+    monkeypatch.setattr(generic_rows, "samples_in", count)
     assert [row.group for row in rows(run)] == [str(2**60 + n) for n in range(4)]
     assert len(calls) == 1
 

@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 
 from rolloupe.formats import by_name, discover, unreadable
-from rolloupe.formats.generic import shapes, tables
+from rolloupe.formats.generic import rows as generic_rows
+from rolloupe.formats.generic import shapes
 from rolloupe.formats.generic.documents import rows_in
 from rolloupe.formats.generic.keys import KEPT_BYTES, KEPT_LARGE, KEY_BYTES, keep_by_keys
 from rolloupe.formats.generic.keys import candidates as keys_of
-from rolloupe.formats.generic.mapped_samples import samples_in
-from rolloupe.formats.reading import jsonl, peek, stream
+from rolloupe.formats.generic.shapes import samples_in
+from rolloupe.formats.reading import peek, stream
 from rolloupe.formats.reading.field_map import Fields
 from rolloupe.formats.reading.line_reader import parse, value_of
 from rolloupe.formats.reading.records import Unusable
-from rolloupe.lru import Lru
 from rolloupe.model import Location, Locator, Problem, Reading, Sample, SampleRow
 from tests.formats.support import items, only_run, samples
 
@@ -63,7 +63,7 @@ def test_an_unchanged_file_without_samples_is_opened_once(
         opened.append(place.path)
         return real(place)
 
-    for module in (peek, tables, unreadable):
+    for module in (peek, generic_rows, unreadable):
         monkeypatch.setattr(module, "open_binary", counted)
     assert [source.name for source in reader.sources(run)] == ["good.jsonl"]
     assert {*opened} <= {str(tmp_path / "good.jsonl")}
@@ -116,8 +116,6 @@ def test_halves_of_surrogate_pairs_in_printed_objects_and_cells_become_replaceme
 
 
 def test_a_defect_at_one_row_of_a_document_costs_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rolloupe.formats.generic import tables
-
     def failing(record: dict[str, object], _named: Fields) -> list[dict[str, object]]:
         if record.get("response") == "bad":
             raise RecursionError
@@ -126,7 +124,7 @@ def test_a_defect_at_one_row_of_a_document_costs_no_other(tmp_path: Path, monkey
     path = tmp_path / "run.json"
     path.write_text(json.dumps([GOOD, GOOD | {"response": "bad"}, GOOD]), "utf-8")
     run = only_run(path)
-    monkeypatch.setattr(tables, "samples_in", failing)
+    monkeypatch.setattr(generic_rows, "samples_in", failing)
     found = items(run)
     assert [isinstance(one, SampleRow) for one in found] == [True, False, True]
 
@@ -175,13 +173,9 @@ def test_too_many_samples_by_id_are_refused_before_they_are_divided_and_it_says_
 
 
 @pytest.mark.parametrize("ending", [".json", ".jsonl"])
-@pytest.mark.parametrize("kept", [2**26, 0])
-def test_a_record_is_read_and_hashed_once_for_all_samples_in_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, kept: int
+def test_a_record_is_read_once_for_all_samples_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
 ) -> None:
-    if not kept and ending == ".jsonl":
-        pytest.skip("a line is never larger than what is kept")
-    monkeypatch.setattr(tables, "_prepared", Lru(2, kept))
     record = {"prompt": "?", "responses": [str(one) for one in range(50)], "rewards": [1.0] * 50, "logprobs": [-1.0]}
     path = tmp_path / f"run{ending}"
     path.write_text(json.dumps(record, indent=1 if ending == ".json" else None), "utf-8")
@@ -190,7 +184,7 @@ def test_a_record_is_read_and_hashed_once_for_all_samples_in_it(
     (source,) = by_name(run.format).sources(run)
     places = [Locator(source=source.name, start=row.start, length=row.length, part=row.part) for row in rows]
     seen: list[bytes] = []
-    read = {name: getattr(tables, name) for name in ("row_in", "parse")}
+    read = {name: getattr(generic_rows, name) for name in ("row_in", "parse")}
 
     def counted(name: str) -> Any:
         def call(data: bytes, *more: Any) -> Any:
@@ -200,7 +194,7 @@ def test_a_record_is_read_and_hashed_once_for_all_samples_in_it(
         return call
 
     for name in read:
-        monkeypatch.setattr(tables, name, counted(name))
+        monkeypatch.setattr(generic_rows, name, counted(name))
     found = list(by_name(run.format).samples_at(run, source, places))
     assert [one.response_text for one in found if isinstance(one, Sample)] == [row.response for row in rows]
     assert len(rows) == 50 and len(seen) == 1

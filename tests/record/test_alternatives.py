@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import rolloupe
-from rolloupe.formats.alternatives import alternatives_of
+from rolloupe.formats.generic.row_tokens import alternatives_of
 from rolloupe.record import Recorder, RecorderWarning, arguments
 from tests.record.support import lines, opened
 

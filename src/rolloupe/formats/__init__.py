@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from rolloupe.formats.reading.field_map import checked_fields, fields_in, read_fields
     from rolloupe.formats.reading.files import compression_of, listing_once
     from rolloupe.formats.reading.stream import extent, known_length, open_binary
-    from rolloupe.formats.reference import describe
     from rolloupe.formats.registry import BUILT_IN, all_formats, built_in_formats, by_name
 
 __all__ = [
@@ -26,7 +25,6 @@ __all__ = [
     "by_name",
     "checked_fields",
     "compression_of",
-    "describe",
     "discover",
     "discover_begun",
     "distinct",
@@ -41,7 +39,6 @@ __all__ = [
 
 _MODULES = {
     "base": ("Format",),
-    "reference": ("describe",),
     "discovery": ("Discovery", "Note", "discover", "discover_begun", "distinct", "may_begin"),
     "reading.field_map": ("checked_fields", "fields_in", "read_fields"),
     "reading.files": ("compression_of", "listing_once"),

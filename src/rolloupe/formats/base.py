@@ -295,15 +295,6 @@ class Format(ABC):
         """Return the files logged for a step, by kind: `tree` (JSON), `page` (HTML). Unreadable files are left out."""
         return {}
 
-    # The format's section of docs/formats.md, in Markdown.
-
-    recognises: ClassVar[str] = ""
-    layout: ClassVar[str] = ""
-    identity: ClassVar[str] = ""
-    reads: ClassVar[tuple[tuple[str, str], ...]] = ()
-    """Pairs: keys, and their meaning in Rolloupe."""
-    limits: ClassVar[str] = ""
-
 
 def no_tokens(source: Source, place: Locator, error: Exception) -> Problem:
     """Return the problem of a sample whose tokens could not be read."""

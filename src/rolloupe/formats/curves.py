@@ -58,29 +58,6 @@ class Curves(Format):
     title = "Curves without samples"
     endings = ENDINGS
     has_samples = False
-    recognises = (
-        "Where no other format reads samples, a folder that holds one of these directly, or one such file: event files "
-        "of TensorBoard; one `run-{id}.wandb` of Weights & Biases; one `.swanlab` of SwanLab; `metrics.jsonl`, "
-        "`metrics.csv` or `progress.csv`, the first rows of which each have a step that is a whole number, under a "
-        "usual name, and another number; a `trainer_state.json` with its `log_history`. If a folder holds none of "
-        "them, each run of a database of trackio or MLflow in it is a run, and so is each of several `.wandb` or "
-        '`.swanlab` files, and each `.jsonl` whose rows are `{"step", "data"}`, as verl\'s `file` logger writes them.'
-    )
-    layout = (
-        "[trackers.md](trackers.md) says what is read of each. Tracker folders in that of the run (`tensorboard/`, "
-        "`wandb/`, ...) belong to it, unless they hold several runs of a tracker. Tables in a folder of source code "
-        "(with `.git`, `pyproject.toml`, `setup.py`, `__init__.py`, `package.json` or the like) and "
-        "`trainer_state.json` in `checkpoint-{step}/` are no runs unless a person names the file. Curves in the folder "
-        "of a run with samples, or beside it under its name, are that run's."
-    )
-    identity = (
-        "The name is the tracker's own, else that of the folder or the file; a run of a database is known by its "
-        "run id. Steps as [trackers.md](trackers.md) says."
-    )
-    reads = (("numbers", "metrics"), ("the tracker's configuration", "configuration"))
-    limits = (
-        "Samples that a tracker keeps make runs of other formats: [frameworks/trackers.md](frameworks/trackers.md)."
-    )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         if is_one_file(path):

@@ -88,7 +88,9 @@ def discover(
     """
     choice = TokenizerChoice(reading)
     metrics = tuple(str(_existing(Path(path))) for path in reading.metrics)
-    formats, is_forced = _candidates(reading), bool(reading.format or reading.fields)
+    is_forced = bool(reading.format or reading.fields)
+    asked = [by_name(reading.format)] if reading.format else all_formats()
+    formats = [reader for reader in asked if reading.format or reader.takes_field_map or not reading.fields]
     tokenizers = dict[tuple[str, ...], TokenizerFile | None]()
 
     of_several = msgspec.structs.replace(reading, metrics=metrics, metrics_by_name=True)
@@ -96,7 +98,11 @@ def discover(
     def whole(run: RunInfo, how: Reading) -> RunInfo:
         if (key := (run.format, run.root, run.within)) not in tokenizers:
             tokenizers[key] = choice.of(run)
-        links = _folder_of(run) if how.links_stay_in_run else run.link_root
+        links = run.link_root
+        if how.links_stay_in_run:
+            links = run.root
+            with contextlib.suppress(ValueError):  # another package may name parts oddly
+                links = os.path.commonpath([run.root, *(part.path for part in run.parts)])
         return msgspec.structs.replace(run, reading=how, tokenizer=tokenizers[key], link_root=links)
 
     def tell(run: RunInfo) -> None:
@@ -126,13 +132,6 @@ def discover(
     return Discovery(runs, notes + walk.notes + [Note(*pair) for pair in choice.notes])
 
 
-def _folder_of(run: RunInfo) -> str:
-    """The folder or the file of a run with all of its parts; its own, where another package names parts oddly."""
-    with contextlib.suppress(ValueError):
-        return os.path.commonpath([run.root, *(part.path for part in run.parts)])
-    return run.root
-
-
 def discover_begun(
     paths: Sequence[Path],
     reading: Reading = AS_FOUND,
@@ -145,15 +144,13 @@ def discover_begun(
     """Find runs as `discover` does; a path that does not exist yet, or at which a format reads nothing, is a note."""
     present = [path for path in paths if not _is_to_come(path)]
     notes = [Note(str(path), "does not exist yet") for path in paths if path not in present]
+    if not present:
+        return Discovery([], notes)
     try:
-        runs, others = (
-            discover(present, reading, within_s, on_find, is_over, names_repeat=names_repeat)
-            if present
-            else Discovery([], [])
-        )
+        found = discover(present, reading, within_s, on_find, is_over, names_repeat=names_repeat)
     except NotRecognised as error:
-        runs, others = [], [Note(str(present[0]), str(error))]
-    return Discovery(runs, notes + others)
+        return Discovery([], [*notes, Note(str(present[0]), str(error))])
+    return Discovery(found.runs, notes + found.notes)
 
 
 def may_begin(path: Path) -> bool:
@@ -173,16 +170,15 @@ def _is_to_come(path: Path) -> bool:
     return False
 
 
-def _candidates(reading: Reading) -> tuple[Format, ...]:
-    """The formats to ask. Raises `NotRecognised`."""
-    if reading.format:
-        return (by_name(reading.format),)
-    return tuple(reader for reader in all_formats() if reader.takes_field_map or not reading.fields)
-
-
 def _existing(path: Path) -> Path:
     if is_remote(place := place_of(path)):
-        return _answering(place)
+        try:
+            path_state(place)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            step = "" if "Next:" in reason else ". Next: check the address"
+            raise UnreadablePath(f"{address_of(place)}: {reason}{step}") from None
+        return place
     try:
         place = path.expanduser().resolve(strict=True)
         readable = os.access(place, os.R_OK | (os.X_OK if is_folder(place) else 0))
@@ -198,17 +194,6 @@ def _existing(path: Path) -> Path:
     return Path(real_path(str(place)))
 
 
-def _answering(place: Path) -> Path:
-    """A place in an object store, which has to answer."""
-    try:
-        path_state(place)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        step = "" if "Next:" in reason else ". Next: check the address"
-        raise UnreadablePath(f"{address_of(place)}: {reason}{step}") from None
-    return place
-
-
 class _Walk:
     """One walk over the roots: collects runs and notes."""
 
@@ -218,8 +203,8 @@ class _Walk:
         reading: Reading,
         *,
         within_s: float | None,
-        on_find: Callable[[RunInfo], object] | None = None,
-        is_over: Callable[[], bool] | None = None,
+        on_find: Callable[[RunInfo], object],
+        is_over: Callable[[], bool] | None,
     ) -> None:
         self.runs: list[RunInfo] = []
         self.notes: list[Note] = []
@@ -280,17 +265,21 @@ class _Walk:
         self._link_root = ""
         runs = self._ask(path, [reader for reader in self._formats if unreadable.is_asked(reader, path.name)])
         if not runs:
-            reason = (
-                unreadable.reason_for(path.name, alone(path), is_named=True) or "no format recognises what it holds"
-            )
-            self._note(str(path), reason)
+            reason = unreadable.reason_for(path.name, alone(path), is_named=True)
+            self._note(str(path), reason or "no format recognises what it holds")
         return runs
 
     def root(self, path: Path) -> None:
         """Walk down from a folder that a person named."""
+
+        def check_time(folder: str) -> None:
+            """Raise `Interrupted` before a format lists a folder of a store after the end."""
+            if self._is_late():
+                raise Interrupted(errno.ETIMEDOUT, "time was over", folder)
+
         is_in_store = is_remote(path)
         self._patience_s, self._found_s = STORE_S if is_in_store else math.inf, time.monotonic()
-        with listing_once(self._check_time if is_in_store else str):
+        with listing_once(check_time if is_in_store else str):
             self._walk(path)
 
     def _walk(self, path: Path) -> None:
@@ -317,7 +306,12 @@ class _Walk:
                 waiting += [(name, depth + 1) for name in reversed(below)]
             elif below:
                 self._note(folder, f"more than {MAX_DEPTH} folders down: not looked below. Next: name this folder")
-        self._note_empty(str(path))
+        empty, self._empty = self._empty, []
+        if len(empty) == 1:
+            self._note(empty[0], "an empty folder")
+        elif empty:
+            shown = ", ".join(os.path.relpath(folder, path) for folder in empty[:3])
+            self._note(str(path), f"{len(empty)} empty folders ({shown}{', ...' if len(empty) > 3 else ''})")
         if before == (len(self.runs), len(self.notes)):
             what = "nothing here that a format reads"
             self._note(str(path), f"{what}. Next: name the folder of a run; docs/formats.md says what is read")
@@ -326,11 +320,6 @@ class _Walk:
         now = time.monotonic()
         is_over = now > self._ends_s or now > self._found_s + self._patience_s
         return is_over or (self._is_over is not None and self._is_over())
-
-    def _check_time(self, folder: str) -> None:
-        """Raise `Interrupted` before a folder of a store is listed that a format asks for after the end."""
-        if self._is_late():
-            raise Interrupted(errno.ETIMEDOUT, "time was over", folder)
 
     def _visit(self, folder: str) -> list[str]:
         """Look at one folder; return its subfolders to visit."""
@@ -396,8 +385,7 @@ class _Walk:
                     self._of_curves |= {os.path.dirname(path) for path in paths} - {run.root}
                 self._claimed.update(place.path for place in reader.tokenizers(run) if isinstance(place, Location))
                 self._whole.update(path for path in paths if is_folder(path))
-            if self._on_find is not None:
-                self._on_find(run)
+            self._on_find(run)
 
     @contextlib.contextmanager
     def _trying(self, reader: Format, path: Path) -> Iterator[None]:
@@ -428,24 +416,16 @@ class _Walk:
                 if entry.path not in self._claimed:
                     unread.append(entry)
         queue = deque(unread)
-        for reason in unreadable.reasons(self._in_time(queue), names):
+
+        def in_time() -> Iterator[FolderEntry]:
+            while queue and not self._is_late():
+                yield queue.popleft()
+
+        for reason in unreadable.reasons(in_time(), names):
             self._note(folder, reason)
         if queue:
             files = "a file was" if len(queue) == 1 else f"{len(queue)} files were"
             self._note_late(folder, f"{files} not looked at, from {queue[0].name} on")
-
-    def _note_empty(self, root: str) -> None:
-        empty, self._empty = self._empty, []
-        if len(empty) == 1:
-            self._note(empty[0], "an empty folder")
-        elif empty:
-            shown = ", ".join(os.path.relpath(folder, root) for folder in empty[:3])
-            self._note(root, f"{len(empty)} empty folders ({shown}{', ...' if len(empty) > 3 else ''})")
-
-    def _in_time(self, queue: deque[FolderEntry]) -> Iterator[FolderEntry]:
-        """Yield entries while time remains."""
-        while queue and not self._is_late():
-            yield queue.popleft()
 
     def _note_late(self, path: str, what: str) -> None:
         """Note a place that was not looked at, past any limit of notes: the note says that the list is incomplete."""
@@ -457,9 +437,8 @@ class _Walk:
         if len(self.notes) < MAX_NOTES:
             self.notes.append(Note(path, reason))
         elif len(self.notes) == MAX_NOTES:
-            self.notes.append(
-                Note(path, f"more than {MAX_NOTES} notes: the rest is left out. Next: name a folder below")
-            )
+            what = f"more than {MAX_NOTES} notes: the rest is left out"
+            self.notes.append(Note(path, f"{what}. Next: name a folder below"))
 
 
 def _overriding(formats: Iterable[Format], method: str) -> list[Format]:
@@ -488,16 +467,16 @@ def _merged(runs: Sequence[RunInfo]) -> list[RunInfo]:
     groups: dict[tuple[str, str, str], list[RunInfo]] = {}
     for run in _unique(runs):
         groups.setdefault((run.format, str(Path(run.root).parent), run.within), []).append(run)
-    return [_as_one(folder, members) for (_, folder, _), members in groups.items()]
-
-
-def _as_one(folder: str, members: list[RunInfo]) -> RunInfo:
-    first = members[0]
-    if len(members) == 1:
-        return first
-    parts = tuple(part for run in members for part in run.parts)
-    reason = f"{len(members)} files of one folder; of the first: {first.reason}"
-    return msgspec.structs.replace(first, name=Path(folder).name, root=folder, parts=parts, reason=reason, link_root="")
+    merged = []
+    for (_, folder, _), members in groups.items():
+        run, *others = members
+        if others:
+            parts = tuple(part for member in members for part in member.parts)
+            reason = f"{len(members)} files of one folder; of the first: {run.reason}"
+            facts = {"name": Path(folder).name, "root": folder, "parts": parts, "reason": reason, "link_root": ""}
+            run = msgspec.structs.replace(run, **facts)
+        merged.append(run)
+    return merged
 
 
 def distinct(runs: list[RunInfo]) -> list[RunInfo]:
@@ -507,12 +486,10 @@ def distinct(runs: list[RunInfo]) -> list[RunInfo]:
     for above in range(1, MAX_DEPTH + 1):
         if len(set(names)) == len(names):
             break
-        names = [_long_name(run, above) if counts[run.name] > 1 else run.name for run in runs]
+        for number, run in enumerate(runs):
+            if counts[run.name] > 1:
+                root = Path(run.root)
+                chain = [stem(root.name), *(parent.name for parent in root.parents if parent.name)]
+                place = chain.index(run.name) if run.name in chain else 0
+                names[number] = "-".join([*reversed(chain[place + 1 : place + 1 + above]), run.name])
     return [msgspec.structs.replace(run, name=name) for run, name in zip(runs, names, strict=True)]
-
-
-def _long_name(run: RunInfo, above: int) -> str:
-    root = Path(run.root)
-    chain = [stem(root.name), *(parent.name for parent in root.parents if parent.name)]
-    place = chain.index(run.name) if run.name in chain else 0
-    return "-".join([*reversed(chain[place + 1 : place + 1 + above]), run.name])

@@ -148,50 +148,6 @@ class Relax(ByEnding, RelaxLines):
 
     sources_by_name = True
     endings = (SUFFIX,)
-    recognises = (
-        "Files named `{number}.jsonl` below `train/` or `eval/` whose rows hold `rollout_id` and `sample_index` (or, "
-        "named and placed so, `sample_index` and `response`). Files of PyTorch as slime writes them, with "
-        "`decoded_tokens` in the samples."
-    )
-    layout = (
-        "`rollout_result/{train,eval}/{rollout_id}.jsonl`; open that folder, a folder above it, `train/` or `eval/` "
-        "alone, one file, or any flat folder of `{step}.jsonl` files with these keys. `reward_terminal_traces/` holds "
-        "no samples and is left out. Debug dumps (`--save-debug-rollout-data`) are a run of their own or, in a folder "
-        "beside `rollout_result/`, add token ids, strings and logprobs to its samples: open the folder above both."
-    )
-    identity = (
-        "step = `rollout_id`, else the file's number; group = `group_index`, else a hash of the prompt; index = "
-        "`sample_index`, else the byte offset. Split `train`, or `eval/{dataset}`."
-    )
-    reads = (
-        ("`prompt`, `response`", "turns; a prompt may be templated text or a list of messages"),
-        (
-            "`reward`",
-            (
-                "a number; of an object `score`, else `reward`, else its only number. Numbers of an object are sample "
-                "metrics `reward.NAME`, its short texts are tags"
-            ),
-        ),
-        ("`prompt_length`, `response_length`, `total_length` (or `..._token_count`)", "token counts"),
-        ("`agent_turns`", "number of turns"),
-        ("`status`", "status; `failed` is an error"),
-        ("`dataset`", "the split in evaluation files, and the environment"),
-        ("`label`", "ground truth"),
-        ("`advantage`", "the advantage, which `rolloupe convert` writes; Relax itself stores none"),
-        ("`discarded`", "why the trainer discarded it, a text that `rolloupe convert` writes"),
-        ("`uid`, `trace_id`", "other frameworks' names of the sample and its trace, which `rolloupe convert` writes"),
-        (
-            "`rollout_id`, `sample_index`, `group_index`, `total_length`",
-            "also shown under these names among the sample's facts",
-        ),
-        ("any other number", "sample metric (`image_count`, `image_token_count`, `multimodal_token_count`, ...)"),
-        ("any other key", "extra (`weight_versions`, `multimodal_inputs`, `latency_trace`, ...)"),
-    )
-    limits = (
-        "The lines hold no token ids, logprobs, advantages or images. The dumps hold token ids, strings and logprobs; "
-        "a line and a dumped sample are one where their texts are equal, and those without the other are counted as "
-        "problems."
-    )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         if path.name.endswith(SUFFIX):

@@ -15,7 +15,7 @@ import numpy as np
 
 from rolloupe import tokens
 from rolloupe.formats.generic import row_tokens
-from rolloupe.formats.generic.tables import LineRows
+from rolloupe.formats.generic.rows import LineRows
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import alone, files, is_one_file, links_of, stem
 from rolloupe.formats.reading.peek import Peek, first_looks
@@ -43,56 +43,6 @@ class RLLoggingBoard(LineRows):
     sources_by_name = True
     title = "RLLoggingBoard"
     pad = PAD_TOKEN
-    recognises = (
-        "A folder with `.jsonl` files whose rows hold `prompt`, `response`, `reward`, `step`, and one of the "
-        "board's own keys (`response_tokens`, `ref_response`, `ref_reward`, `ref_logprobs`, ...). Any other log is "
-        "`generic`. What a row says under other usual names is read as there."
-    )
-    layout = (
-        "`{root}/{run}/*.jsonl`: all `.jsonl` files of a folder (ranks) are one run; a folder of such folders holds "
-        "many runs. A folder `eval_X` beside `X` or `train_X` becomes the split `eval/X` of that run."
-    )
-    identity = (
-        "step = `step`; group as in plain JSON lines, of the prompt without padding; index = `{file}:{byte offset}`, "
-        "the file without `.jsonl`. Split `train`, or `eval/X`."
-    )
-    reads = (
-        ("`prompt`, `response`", f"turns; the pad token `{PAD_TOKEN}` is dropped"),
-        ("`reward`, `ref_reward`, `valid_reward`, `ref_valid_reward`", "reward, and sample metrics"),
-        ("`ref_response`", "the reference model's response"),
-        ("`ground_truth`", "ground truth"),
-        ("`discarded`", "why the trainer discarded it, a text that `rolloupe convert` writes"),
-        (
-            "`response_tokens`",
-            "token strings, up to the padding; their number with it is the sample metric `response_tokens_len`",
-        ),
-        (
-            "`logprobs`, `ref_logprobs`, `values`, `token_rewards`",
-            (
-                "token series, cut to the shortest with a note, or beside a mask as those of plain JSON lines; derived "
-                "from the first two, `log_ratio` = logprobs - ref_logprobs and `kl` = exp(log_ratio) - 1 - log_ratio"
-            ),
-        ),
-        ("`entropy`, `advantages`, `returns`", "token series, which the board ignores"),
-        (
-            "`loss_mask` and its other names, `attention_mask`",
-            "0 for a token that was not trained, or padding: no values there",
-        ),
-        ("ids of tokens, logprobs in other shapes, `top_logprobs`", "as those of plain JSON lines"),
-        (
-            "derived",
-            (
-                "sample metrics `avg_log_ratio`, `sum_log_ratio`, `avg_kl`, `sum_kl`, `max_kl` (over response "
-                "tokens that are not NaN), `reward_gap` = reward - ref_reward, `ref_response_chars`, "
-                "`valid_reward_gap` = reward - valid_reward"
-            ),
-        ),
-        ("any other key", "as in plain JSON lines (`generic`)"),
-    )
-    limits = (
-        "A row without `step` is listed under the number in the file's name, else under step 0. The end token of a "
-        "system prompt (`<endofsystem>`) is shown, not cut away."
-    )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         links = link_root or str(path.resolve())

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -270,19 +271,7 @@ def _locator(source: Source, row: SampleRow) -> Locator:
     return Locator(source=source.name, start=row.start, length=row.length, part=row.part)
 
 
-def _facts(row: SampleRow) -> tuple[object, ...]:
-    return (
-        row.key,
-        row.ordinal,
-        row.start,
-        row.length,
-        row.part,
-        row.reward,
-        row.status,
-        row.uid,
-        row.prompt,
-        row.response,
-    )
+_facts = attrgetter("key", "ordinal", "start", "length", "part", "reward", "status", "uid", "prompt", "response")
 
 
 def _check_items(reader: Format, run: RunInfo, source: Source) -> list[Scanned]:

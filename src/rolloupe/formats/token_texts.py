@@ -13,17 +13,7 @@ from rolloupe.errors import UnreadablePath
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import links_of
 from rolloupe.formats.registry import by_name
-from rolloupe.model import (
-    Location,
-    Reading,
-    RunInfo,
-    Sample,
-    SampleRow,
-    Scanned,
-    TokenizerFile,
-    TokenSeries,
-    Turn,
-)
+from rolloupe.model import Location, Reading, RunInfo, Sample, SampleRow, Scanned, TokenizerFile, TokenSeries, Turn
 from rolloupe.storage import is_file
 from rolloupe.tokenizer import Tokenizer
 
@@ -33,7 +23,7 @@ MAX_CHARS = 64 * 2**20
 
 def own_tokenizer(run: RunInfo, folder: str = "") -> list[Location | str]:
     """Return the tokenizer in a folder of a run, if there is one, as `Format.tokenizers` does."""
-    place = Location(os.path.join(run.root, folder), links_of(run)) if folder else Location(run.root, links_of(run))
+    place = Location(os.path.join(run.root, folder) if folder else run.root, links_of(run))
     found = None if is_file(run.root) else tokenizer.find_tokenizer(place)
     return [found] if found else []
 
@@ -151,7 +141,7 @@ def add_tokens(run: RunInfo, sample: Sample, ids: Sequence[int], first: int, *, 
     if has_text or not ids:
         return
     strings = sample.token_strings if sample.is_decoded else None
-    sample.notes.append(note_of(run, ids, strings) if run.tokenizer else note_without_tokenizer(ids))
+    sample.notes.append(note_of(run, ids, strings))
     if strings and (turns := turns_of(run, ids, strings, first)):
         sample.turns = turns
 
@@ -176,7 +166,7 @@ def series_of(arrays: Mapping[str, Any], total: int, first: int | None) -> tuple
         TokenSeries(name=name, values=tokens.packed(values), offset=max(0, total - len(values)))
         for name, values in found.items()
     ]
-    if len({one.offset for one in series}) == 1:
+    if len({values.offset for values in series}) == 1:
         tokens.hide_masked(series, ("loss_mask",))
     return series, notes
 
@@ -196,14 +186,11 @@ class TokenizerChoice:
             return self._chosen
         for place in by_name(run.format).tokenizers(run):
             try:
-                return self._loaded(place).file
+                if isinstance(place, str):
+                    return tokenizer.load_named(place, download=self._download).file
+                return tokenizer.load_at(place).file
             except UnreadablePath as error:
                 if self._download and isinstance(place, str):
                     raise
                 self.notes.append((run.root, f"its token ids are not decoded: {error}"))
         return None
-
-    def _loaded(self, place: Location | str) -> Tokenizer:
-        if isinstance(place, str):
-            return tokenizer.load_named(place, download=self._download)
-        return tokenizer.load_at(place)

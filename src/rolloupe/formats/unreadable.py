@@ -8,8 +8,8 @@ from rolloupe.formats.base import Format
 from rolloupe.formats.generic.hints import maps_to_text
 from rolloupe.formats.generic.hints import why_unread as why_no_sample
 from rolloupe.formats.generic.keys import has_sample, has_text, roles_of
-from rolloupe.formats.generic.mapped_samples import samples_in
-from rolloupe.formats.generic.tables import TABLES, first_rows
+from rolloupe.formats.generic.rows import TABLES, first_rows
+from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.formats.reading.documents import beginning
 from rolloupe.formats.reading.files import JSONL, FolderEntry, is_passed_over, plain_name, why_shut
 from rolloupe.formats.reading.line_reader import MAX_LFS_POINTER_BYTES, why_no_text
@@ -156,10 +156,10 @@ _ELSEWHERE = {"responses_create_params", "_swanLab"}
 """Where NeMo-Gym has the prompt, below keys of each environment that may look like a response; a table of SwanLab."""
 
 
-def is_asked(one: Format, name: str) -> bool:
+def is_asked(reader: Format, name: str) -> bool:
     """Return whether a format may read a file with this suffix: binary suffixes must be declared by a format."""
     ending = _ending(name)
-    return ending not in _KINDS or ending == ".json" or ending in one.endings
+    return ending not in _KINDS or ending == ".json" or ending in reader.endings
 
 
 def is_foreign(record: Record) -> bool:
@@ -177,7 +177,11 @@ def reasons(entries: Iterable[FolderEntry], names: Collection[str]) -> list[str]
         reason = _TWICE if is_passed_over(entry.name, names) else reason_for(entry.name, entry.location)
         if reason is not None:
             by_reason.setdefault(reason, []).append(entry.name)
-    return [f"{_listed(names)}: {reason}" for reason, names in by_reason.items()]
+    found = []
+    for reason, names in by_reason.items():
+        shown = ", ".join(text.named(name) for name in sorted(names)[:3])
+        found.append(f"{len(names)} files ({shown}, ...): {reason}" if len(names) > 3 else f"{shown}: {reason}")
+    return found
 
 
 def reason_for(name: str, location: Location, *, is_named: bool = False) -> str | None:
@@ -202,7 +206,10 @@ def reason_for(name: str, location: Location, *, is_named: bool = False) -> str 
     )
     own = own or (_of_rows(location, is_named=is_named) if ending in TABLES else None)
     if ending in _UNTOLD:
-        return _of_another_name(location, name)
+        if not any(has_sample(record, roles_of(record)) for record in look(location).objects):
+            return None
+        called = text.named(f"{name.rpartition('.')[0] or name}.jsonl")
+        return f"JSON lines with samples, under a name that is not read. Next: call it {called}"
     return own or (_shut(location) or _KINDS[ending] if ending in _KINDS else None)
 
 
@@ -278,17 +285,3 @@ def _of_rows(location: Location, *, is_named: bool) -> str | None:
         return f"its rows cannot be read: {error}"
     may_be_log = is_named or any(has_text(record, roles_of(record)) for record in records) or maps_to_text(records)
     return why_no_sample(records) if may_be_log else None
-
-
-def _of_another_name(location: Location, name: str) -> str | None:
-    """Say how to name a file of samples whose name says nothing of its kind."""
-    seen = look(location).objects
-    if not any(has_sample(record, roles_of(record)) for record in seen):
-        return None
-    called = text.named(f"{name.rpartition('.')[0] or name}.jsonl")
-    return f"JSON lines with samples, under a name that is not read. Next: call it {called}"
-
-
-def _listed(names: list[str]) -> str:
-    shown = ", ".join(text.named(name) for name in sorted(names)[:3])
-    return f"{len(names)} files ({shown}, ...)" if len(names) > 3 else shown

@@ -51,47 +51,6 @@ class Verl(NamedRows, PromptRuns):
 
     name = "verl"
     title = "verl"
-    recognises = (
-        "Files named by a step (`12.jsonl`) whose rows hold `input`, `output` and `score`; of a file under another "
-        "name that a person names, rows with `step` as well."
-    )
-    layout = (
-        "`{trainer.rollout_data_dir}/{step}.jsonl`, one folder a run, and `{trainer.validation_data_dir}/{step}.jsonl` "
-        "beside it: a folder whose name has a word such as `val` or `test` is the evaluation of the run beside it. "
-        "Where both settings name one folder, files with the prompts of `0.jsonl` are evaluations. "
-        "[frameworks/verl.md](frameworks/verl.md) has the switches."
-    )
-    identity = (
-        "step = `step`, else the file's number; group = `uid` without its last two parts (episode, output), else a "
-        "hash of the prompt and the byte at which the rows with it begin, for verl repeats a prompt in consecutive "
-        "rows; index = `{file}:{byte offset}`. Split `train`, or `eval/WORD` after the word in the name of the folder."
-    )
-    reads = (
-        (
-            "`input`, `output`",
-            (
-                "turns; lines `system`, `user`, `assistant` divide the prompt, and then the response, too; so do Llama "
-                "3's role words, which a blank line follows and nothing parts from the turn before"
-            ),
-        ),
-        ("`score`", "the reward: a number, NaN, or the text that `default=str` makes of one"),
-        ("`gts`", "ground truth"),
-        ("`uid`", "the sample's name; `request_id` is among its facts"),
-        ("any other number, such as `acc`", "sample metric"),
-        ("other short texts, such as `pred`", "tags"),
-        ("any other key", "extra"),
-        (
-            "`.hydra/config.yaml` or `config.yaml`, in the run's folder or up to two above",
-            (
-                "configuration: of it the update's rule (`clip_ratio`, `clip_ratio_low`, `clip_ratio_high`, "
-                "`clip_ratio_c`, `loss_agg_mode`, `kl_loss_coef`)"
-            ),
-        ),
-    )
-    limits = (
-        "The files hold no token ids, logprobs, advantages, lengths or status. Two prompts with the same text that "
-        "follow each other are one group; `--group-by COLUMN` makes others."
-    )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         links = link_root or str(path.resolve())

@@ -15,8 +15,8 @@ import rolloupe
 from rolloupe.cli.commands import doctor
 from rolloupe.formats import by_name
 from rolloupe.formats.generic.format import Generic
-from rolloupe.formats.generic.groups import GroupedRow, group_doubts
-from rolloupe.formats.generic.tables import LineRows
+from rolloupe.formats.generic.hints import GroupedRow, group_doubts
+from rolloupe.formats.generic.rows import LineRows
 from rolloupe.formats.reading.fields import digest
 from rolloupe.model import SampleRow
 from rolloupe.query.run.problems import MOST_ROWS, MOST_S

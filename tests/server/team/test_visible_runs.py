@@ -12,9 +12,8 @@ from urllib.parse import quote
 import pytest
 
 from rolloupe.errors import BadQuery
-from rolloupe.formats.discovery import _folder_of
 from rolloupe.index import Library, RunSearch
-from rolloupe.model import Reading, RunInfo, RunPart
+from rolloupe.model import Reading
 from rolloupe.server import access as access_module
 from rolloupe.server import context
 from rolloupe.server.access import AccessFile, Role, parsed
@@ -188,14 +187,6 @@ def test_a_link_within_an_open_run_leads_to_no_closed_one(tmp_path: Path) -> Non
         (run,) = ids(app, "bob")
         listed = get_as(app, "bob", f"/api/runs/{run}/samples?split=train&step_min=0&step_max=99").json
         assert listed["total"] == 32, "of the run's own link, and not of the other"
-
-
-def test_a_run_has_one_folder_even_with_parts_beside_each_other_or_odd_ones() -> None:
-    def folder(*parts: str) -> str:
-        run = RunInfo(name="r", root="/d/run/a", format="x", reason="", parts=tuple(RunPart(one) for one in parts))
-        return _folder_of(run)
-
-    assert [folder("/d/run/a/b"), folder("/d/run/b", "/d/run/a"), folder("b")] == ["/d/run/a", "/d/run", "/d/run/a"]
 
 
 def test_a_server_with_rules_keeps_links_within_their_run(

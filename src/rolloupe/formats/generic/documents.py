@@ -447,7 +447,7 @@ def _of_document(data: bytes, too_large: str) -> Iterator[PlacedRow]:
     characters, line_end, content_end, before = "", -1, -1, at
     budget = MOST_LOOKS * len(data) + FREE_LOOKS
     while True:
-        at = _next(data, at)
+        at = match.end() if (match := _between.match(data, at)) else at
         first = data[at : at + 1]
         if not first or (columns is not None and first == b"]"):
             return
@@ -517,8 +517,3 @@ def _size_in_line(data: bytes, at: int, end: int) -> int:
     except (msgspec.DecodeError, ValueError, RecursionError):
         return 0
     return end - at
-
-
-def _next(data: bytes, at: int) -> int:
-    match = _between.match(data, at)
-    return match.end() if match else at

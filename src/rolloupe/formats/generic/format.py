@@ -9,27 +9,9 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from rolloupe.formats.generic.keys import (
-    GROUPS,
-    OUTCOMES,
-    PROMPTS,
-    RESPONSES,
-    SCORES,
-    STEPS,
-    WEAK_GROUPS,
-    WEAK_RESPONSES,
-    WEAK_STEPS,
-    Roles,
-    candidates,
-    has_answer,
-    has_sample,
-    has_text,
-    roles_of,
-)
-from rolloupe.formats.generic.mapped_samples import samples_in
+from rolloupe.formats.generic.keys import Roles, candidates, has_answer, has_sample, has_text, roles_of
 from rolloupe.formats.generic.row_tokens import holds_ids
-from rolloupe.formats.generic.shapes import LOOKED
-from rolloupe.formats.generic.tables import (
+from rolloupe.formats.generic.rows import (
     PARQUET,
     TABLES,
     AnyRows,
@@ -41,9 +23,10 @@ from rolloupe.formats.generic.tables import (
     is_read_whole,
     rows_at_start,
 )
+from rolloupe.formats.generic.shapes import LOOKED, samples_in
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.documents import ByEnding
-from rolloupe.formats.reading.field_map import ROLES, Fields
+from rolloupe.formats.reading.field_map import Fields
 from rolloupe.formats.reading.files import (
     EVAL_WORDS,
     JSONL,
@@ -62,9 +45,8 @@ from rolloupe.formats.reading.peek import MAX_FILES, first_looks, look, look_at
 from rolloupe.formats.reading.records import Record, RecordFormat, Unusable
 from rolloupe.formats.unreadable import is_foreign
 from rolloupe.lru import Lru
-from rolloupe.model import Location, Problem, RunInfo, RunPart, Source
+from rolloupe.model import Location, Problem, RunInfo, Source
 from rolloupe.storage import is_file, path_state, stamp_of_state
-from rolloupe.tokens import LOSS_MASKS
 
 MAX_STEP_FOLDERS = 100_000
 """Number of step folders to look at below one run."""
@@ -78,10 +60,6 @@ _digits = re.compile(r"[0-9]+")
 _NO_NAME = re.compile(r"data|(?:global|steps?|iter|iteration|rollout)?[0-9]*")
 
 
-def _names(keys: tuple[str, ...]) -> str:
-    return ", ".join(f"`{key}`" for key in keys)
-
-
 class Generic(ByEnding, AnyRows, JsonlFormat):
     """JSON lines with text and a score."""
 
@@ -89,102 +67,10 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
     title = "JSON lines with text and a score"
     takes_field_map = True
     endings = (".parquet",)
-    recognises = (
-        "`.jsonl` or `.ndjson` files, or in a folder without such samples `.parquet`, `.csv`, `.tsv` or `.json` (an "
-        "array, objects one after another, an object with a list of samples, columns, samples by ids or lists of them, "
-        "or one with `columns` and `data`, as pandas, `mlflow.log_table` and W&B write tables), whose rows hold "
-        "a text or a list of messages (prompt: "
-        f"{_names(PROMPTS)}; response: {_names(RESPONSES)}, else {_names(WEAK_RESPONSES)}; or `messages` alone) and a "
-        f"score ({_names(SCORES)}; beside a response also {_names(OUTCOMES)}, true or false before a number). Names "
-        "are known however they are written (`groupId`, `Group ID`); without a usual name, one that ends in a usual "
-        "word counts (`decoded_completion`, `scalar_reward`)."
-    )
-    layout = (
-        "One file, a folder of files, or a folder whose folders are named by a step or a rank (`global_step_3_evals/`, "
-        "`12/`, `rank_0/`) and hold such files. Files without samples (`aggregated_results.jsonl`) and inputs of "
-        "NeMo-Gym are left out; not so a file of the same answers whose score is no number, or whose name differs from "
-        "those of others in numbers alone. "
-        "A row may hold several samples: lists of equal length (`completions`, `rewards`), numbered members "
-        "(`completion_0`, `reward_0`), of which some may be missing, a list of objects. What is no list of that length "
-        "is shared by them. Parts of a sample may lie in objects (`input.prompt`, `output.text`, `meta.step`), also "
-        "beside a conversation (`input.messages`, `input.label`)."
-    )
-    identity = (
-        f"step = {_names(STEPS)}, else the number in the name of the folder or the file, else {_names(WEAK_STEPS)}, "
-        "else 0. In a name, the number after a word such as `step` counts, that of an epoch last; any other last "
-        "number, which may be a count, only after a word such as `gen`, with leading zeros, or if other files differ "
-        f"in it alone, and no date (`-0613`). group = {_names(GROUPS)}, `uid` without its last two numbers, a number "
-        f"`id` beside a prompt of messages; without a prompt {_names(WEAK_GROUPS)}, or the row if it holds several "
-        "samples; else a hash of the prompt. index = `{file}:{byte offset}`, of several in a row with `.{number}`. "
-        "Split `train`, or `eval/{name}` if the file or folder is named after an evaluation (`val_...`, "
-        "`global_step_3_evals/gsm8k.jsonl`)."
-    )
-    reads = (
-        (
-            "prompt and response keys, `messages`",
-            "turns; of `messages` alone the response begins at the first assistant message",
-        ),
-        (
-            "score keys",
-            (
-                "the reward: a number, also one in quotes; `correct`, `passed`, `true`, `yes`, `success`, `solved` and "
-                "the like as 1, `incorrect`, `failed`, `false`, `no` and the like as 0, where the word is a tag as "
-                "well; of an object `score`, else `reward`, `total` or the like, else its only "
-                "number; of a list with a number for each token the sum, and the list is the token series "
-                "`token_rewards`. Any other list is a problem"
-            ),
-        ),
-        ("`advantage`, `adv`, ...", "advantage"),
-        ("`discarded`", "why the trainer discarded it, a text"),
-        ("`status`, `finish_reason`, `stop_reason`, `stop_condition`, `is_truncated`, `error`", "status"),
-        ("`ground_truth`, `gts`, `label`, `target`, `answer`, ...", "ground truth"),
-        ("`response_length`, `completion_tokens`, `prompt_len`, `seqlen`, ...", "token counts"),
-        ("`data_source`, `dataset`, `env_name`, `env_class`, `task`, ...", "environment"),
-        (
-            "`logprobs`, `ref_logprobs`, `entropy`, `advantages`, ... as lists",
-            (
-                "token series; beside a mask one that covers neither the response, nor prompt and response, nor the "
-                "trained tokens alone is not shown, else they are cut to the shortest, both with a note"
-            ),
-        ),
-        ("`rollout_logprobs` as a list", "the token series `logprobs`; `logprobs` beside it are `trainer_logprobs`"),
-        (
-            f"{_names(LOSS_MASKS)}, `labels` with -100; `attention_mask`",
-            "the token series `loss_mask`, 0 for a token that was not trained; 0 for padding: no values there",
-        ),
-        (
-            (
-                "`logprobs`, `token_logprobs`, `output_token_logprobs`, ... as OpenAI's API, vLLM or SGLang write them "
-                "or as pairs or objects with a token and a logprob; `choices` with one choice"
-            ),
-            "`logprobs`, token strings, ids and alternatives; of a choice the response and the status as well",
-        ),
-        ("`top_logprobs`: pairs, or objects as vLLM and OpenAI's API write them", "alternatives of tokens"),
-        (
-            "`response_tokens`, `completion_ids`, `response_ids`, `prompt_ids`, `input_ids`, `token_ids`, ... as lists",
-            "token strings and ids, without the padding that every mask leaves out",
-        ),
-        ("other numbers, true and false, and the numbers in `metrics`", "sample metrics"),
-        (f"other texts of at most {fields.MAX_TAG_CHARS} characters", "tags"),
-        ("any other key", "extra"),
-    )
-    limits = (
-        "A row without any of the text and score keys is listed as a problem, as is a prompt without a response, "
-        "tokens, a score or a status. Token ids without text are not decoded. "
-        "Rows with other keys are read with `--map response=reply.text,reward=grade` (in Python `fields=`), which maps "
-        'roles to keys, or `--map FILE`, a TOML file of lines such as `reward = "grade.total"`. The roles are '
-        f"{_names(tuple(ROLES))}; a key with dots leads into objects, by numbers into lists (`messages.0.content`), "
-        "and by names through a list of objects (`infos.r`, a number for each of as many responses). Keys with a plus "
-        "between make a sample each: `response=chosen+rejected,reward=1+0` (a number stands for itself), or "
-        "`response=output_1+output_2,reward=preference`, where the reward names the better one. In a document, the map "
-        "finds the objects that have its keys, in lists or by ids, as in results of evalplus and BFCL. A document is "
-        "read up to 256 MiB. `doctor` and `lint` name keys that may make other groups. Of several objects on a line, "
-        "and of one behind the torn rest of another, each is read."
-    )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         if is_one_file(path):
-            return self._runs_of(path, stem(path.name), [alone(path)], "one file", "", forced=forced)
+            return self._runs_of(path, [alone(path)], "one file", "", forced=forced)
         root = link_root or str(path.resolve())
         listed = [
             entry.location for entry in files(str(path), root) if forced or _may_hold_samples(entry, (), forced=False)
@@ -192,26 +78,20 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
         places = "" if listed else "in folders named by a step"
         listed += [entry.location for folder in _step_folders(str(path), root) for entry in files(folder.path, root)]
         number = f"{len(listed)} file{'s' if len(listed) != 1 else ''} of JSON lines {places}".rstrip()
-        found = self._runs_of(path, path.name, listed, number, root, forced=forced)
-        return found or self._tables_in(path, root, forced=forced)
+        if found := self._runs_of(path, listed, number, root, forced=forced):
+            return found
+        tables = [table for place in _places(str(path), root) for table in files(place, root, TABLES)]
+        listed = [table.location for table in tables if forced or _may_hold_samples(table, (), forced=False)]
+        kinds = " and ".join(sorted({_KINDS[ending_of(place.path)] for place in listed}))
+        number = f"{len(listed)} {kinds} file{'s' if len(listed) != 1 else ''}"
+        return self._runs_of(path, listed, number, root, forced=forced)
 
-    def _runs_of(
-        self, path: Path, name: str, listed: list[Location], what: str, links: str, *, forced: bool
-    ) -> list[RunInfo]:
+    def _runs_of(self, path: Path, listed: list[Location], what: str, links: str, *, forced: bool) -> list[RunInfo]:
         fitting = next((roles_of(record) for record in _beginnings(listed)), None)
         if not listed or not (fitting or forced):
             return []
         reason = f"{what}, {fitting.described() if fitting else 'read as --map or --format says'}"
-        parts = (RunPart(str(path)),)
-        return [RunInfo(name=name, root=str(path), format=self.name, reason=reason, parts=parts, link_root=links)]
-
-    def _tables_in(self, folder: Path, links: str, *, forced: bool) -> list[RunInfo]:
-        """The run of a folder without JSON lines of samples."""
-        tables = [table for place in _places(str(folder), links) for table in files(place, links, TABLES)]
-        listed = [table.location for table in tables if forced or _may_hold_samples(table, (), forced=False)]
-        kinds = " and ".join(sorted({_KINDS[ending_of(place.path)] for place in listed}))
-        number = f"{len(listed)} {kinds} file{'s' if len(listed) != 1 else ''}"
-        return self._runs_of(folder, folder.name, listed, number, links, forced=forced)
+        return [self._run_at(path, reason, links, "" if links else stem(path.name))]
 
     def sources(self, run: RunInfo) -> list[Source]:
         found = []
@@ -230,7 +110,12 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
             if certain or not choice:
                 listed = _with_unscored(certain, listed, named, forced=choice)
             else:
-                listed = [*filter(_holds_ids, listed)] or listed
+                with_ids = []
+                for entry in listed:
+                    whole = is_read_whole(entry.location)
+                    if any(map(holds_ids, first_rows(entry.location) if whole else look(entry.location).objects)):
+                        with_ids.append(entry)
+                listed = with_ids or listed
             numbered = fields.numbered_names(_bare(entry.name) for entry in listed)
             found += [_source(run, entry.location, numbered) for entry in listed]
         return found
@@ -269,12 +154,13 @@ _LINES, _PARQUET, _DOCUMENTS = LineRows(), ParquetRows(), DocumentRows()
 def _beginnings(listed: list[Location]) -> Iterator[Record]:
     """The samples among the first records of a few of many files."""
     whole = [place for place in listed if is_read_whole(place)]
-    yield from (sample for place in whole[:MAX_FILES] for record in first_rows(place) for sample in _samples(record))
+    for place in whole[:MAX_FILES]:
+        for record in first_rows(place):
+            yield from _samples(record)
     if len(whole) < len(listed):
-        lines = first_looks([place for place in listed if place not in whole] if whole else listed)
-        yield from (
-            sample for seen in lines.values() for record in seen.objects for sample in _samples(record, seen.whole)
-        )
+        for seen in first_looks([place for place in listed if place not in whole] if whole else listed).values():
+            for record in seen.objects:
+                yield from _samples(record, seen.whole)
 
 
 def _samples(
@@ -331,10 +217,9 @@ def _split(run: RunInfo, name: str) -> str:
     words = [word for word in words_in(file) if not _NO_NAME.fullmatch(word)]
     if words and words[0] in EVAL_WORDS:
         return f"eval/{'_'.join(words[1:]) or words[0]}"
-    folder = next((part for part in above if not EVAL_WORDS.isdisjoint(words_in(part))), "")
     top = Path(run.root).name
-    if not folder and top.lower() in EVAL_WORDS:
-        folder = top
+    evaluations = (part for part in above if not EVAL_WORDS.isdisjoint(words_in(part)))
+    folder = next(evaluations, top if top.lower() in EVAL_WORDS else "")
     return f"eval/{'_'.join(words) or folder}" if folder else "train"
 
 
@@ -343,7 +228,7 @@ Answers = tuple[tuple[str | None, bool], ...]
 
 
 class _Verdict(NamedTuple):
-    """What the beginning of a file says in one state of it; its answers, once somebody asks for them."""
+    """The result of a look at the beginning of a file in one state; its answers, once somebody asks for them."""
 
     state: tuple[int, int, int]
     inode: int
@@ -364,12 +249,8 @@ def _may_hold_samples(entry: FolderEntry, named: Fields, *, forced: bool) -> boo
     return _verdict(entry, named, forced=forced).may_hold_samples
 
 
-def _answers(entry: FolderEntry, named: Fields, *, forced: bool) -> Answers:
-    return _verdict(entry, named, forced=forced, with_answers=True).answers or ()
-
-
 def _verdict(entry: FolderEntry, named: Fields, *, forced: bool, with_answers: bool = False) -> _Verdict:
-    """What a file says: unless it has changed, it is opened once for all who ask."""
+    """Look into a file, once for all who ask until it changes."""
     try:
         state = stamp_of_state(path_state(entry.path))
         key = entry.location, named, forced
@@ -400,12 +281,6 @@ def _answers_in(records: Iterable[Record], named: Fields, *, forced: bool) -> It
             yield answer, "score" in candidates(tuple(sample)).by_role
 
 
-def _holds_ids(entry: FolderEntry) -> bool:
-    """Whether a file has ids of tokens in one of its first records."""
-    records = first_rows(entry.location) if is_read_whole(entry.location) else look(entry.location).objects
-    return any(map(holds_ids, records))
-
-
 def _with_unscored(
     certain: list[FolderEntry], listed: list[FolderEntry], named: Fields, *, forced: bool
 ) -> list[FolderEntry]:
@@ -417,15 +292,18 @@ def _with_unscored(
     known = {entry.path for entry in certain}
     if not certain or len(known) == len(listed):
         return certain
-    answers = {key for entry in certain[:MAX_FILES] for key, _ in _answers(entry, named, forced=forced) if key}
+
+    def answers_of(entry: FolderEntry) -> Answers:
+        return _verdict(entry, named, forced=forced, with_answers=True).answers or ()
+
+    answers = {key for entry in certain[:MAX_FILES] for key, _ in answers_of(entry) if key}
     names = {_digits.sub("0", entry.name) for entry in certain}
 
     def is_like(entry: FolderEntry) -> bool:
         is_named = _digits.sub("0", entry.name) in names
-        found = _answers(entry, named, forced=forced)
         return any(
             (is_scored and is_named) if key is None else (key in answers and (is_scored or is_named or forced))
-            for key, is_scored in found
+            for key, is_scored in answers_of(entry)
         )
 
     return [entry for entry in listed if entry.path in known or is_like(entry)]

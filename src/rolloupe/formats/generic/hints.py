@@ -1,18 +1,35 @@
-"""Why rows hold no sample, and the field map that would read them."""
+"""Hints for a person: why rows hold no sample, which field map would read them, and which keys may name groups.
+
+A field map is tried on the first rows before it is proposed. Keys of groups follow from a look at some samples.
+"""
 
 import math
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+import shlex
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, islice
+from typing import Any, NamedTuple
 
 from rolloupe import text
-from rolloupe.formats.generic.keys import WEAK_RESPONSES, Roles, candidates, has_sample, has_text, roles_of, words_of
-from rolloupe.formats.generic.mapped_samples import samples_in
+from rolloupe.formats.generic.keys import (
+    MAX_NAME_CHARS,
+    USUAL,
+    Roles,
+    candidates,
+    fold,
+    has_sample,
+    has_text,
+    roles_of,
+    words_of,
+)
 from rolloupe.formats.generic.row_tokens import holds_ids
+from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.field_map import as_pairs, choice, label_of
+from rolloupe.formats.reading.files import plain_name
 from rolloupe.formats.reading.records import Record, Unusable
+from rolloupe.model import SampleRow
 
 MAX_LEAVES = 200
 SHOWN_KEYS = 8
@@ -83,7 +100,7 @@ def _shown(keys: Mapping[str, object]) -> str:
 
 
 def _of_other_types(row: Record) -> str:
-    """What to say of usual names whose values are not of the type that they usually have."""
+    """A remark on usual names whose values have an unusual type; empty without any."""
     by_role = candidates(tuple(row)).by_role
     odd = [f"{text.quoted(key)} is an object" for key in by_role.get("response", ())[:1] if isinstance(row[key], dict)]
     odd += [f"{text.quoted(key)} is a text" for key in by_role.get("score", ())[:1] if isinstance(row[key], str)]
@@ -91,7 +108,7 @@ def _of_other_types(row: Record) -> str:
 
 
 def _alternatives(row: Record, proposed: Mapping[str, str]) -> str:
-    """What to say of other objects of a row that have the same keys as the one with the proposed response."""
+    """A remark on other objects of a row with the keys of the one that has the proposed response; empty without any."""
     before, _, key = (proposed.get("response") or proposed.get("reward", "")).partition(".")
     keys = {path.partition(".")[2].partition(".")[0] for path in proposed.values() if path.startswith(f"{before}.")}
     others = {
@@ -236,17 +253,12 @@ def _rows_within(record: Record, depth: int) -> Sequence[Record]:
         listed = value if isinstance(value, list) else [*value.values()] if len(value) > 1 else []
         if fields.is_messages(listed) and text.conversation(listed) is None:
             inner = _rows_within(listed[0], depth - 1) if depth else ()
-            if inner or _may_be_row(listed[0]):
+            leaves = [*dict(_leaves(listed[0])).values()]
+            is_scored = any(isinstance(leaf, int | float) or fields.is_verdict(leaf) for leaf in leaves)
+            if inner or (is_scored and any(isinstance(leaf, str) for leaf in leaves)):
                 return inner or listed[:SHOWN_KEYS]
     deeper = (_rows_within(value, depth - 1) for value in members[1:] if depth and isinstance(value, dict))
     return next((rows for rows in deeper if rows), ())
-
-
-def _may_be_row(record: Record) -> bool:
-    """Whether an object in a document has a text, and a number or a verdict."""
-    values = [*dict(_leaves(record)).values()]
-    has_text = any(isinstance(value, str) for value in values)
-    return has_text and any(isinstance(value, int | float) or fields.is_verdict(value) for value in values)
 
 
 def _by_path(rows: Sequence[dict[str, Any]], kind: Any) -> dict[str, list[Any]]:
@@ -259,7 +271,7 @@ def _by_path(rows: Sequence[dict[str, Any]], kind: Any) -> dict[str, list[Any]]:
 
 
 def _as_text(role: str, path: str, texts: Mapping[str, list[str]]) -> tuple[int, int, int, int] | None:
-    """How well a member fits as a text; None if it cannot be one.
+    """Rank a member as a text; None if it cannot be one.
 
     By its name, whether that says that it was made of another member (`rewritten_review` of `review`), whether it is
     prose, and its length.
@@ -291,7 +303,7 @@ def preference_map(records: Sequence[Record], roles: Roles) -> dict[str, str]:
     first = records[0]
     keys = _responses(first)
     has_score = roles.score is not None and not _are_scores(first[roles.score], len(keys))
-    if has_score or (roles.response and roles.response not in WEAK_RESPONSES):
+    if has_score or (roles.response and roles.response not in USUAL["weak_response"]):
         return {}
     if len(keys) < 2 or any(not _is_answer(record.get(key)) for record in records for key in keys):
         return {}
@@ -323,12 +335,12 @@ def _responses(record: Record) -> list[str]:
 
 
 def _label(key: str) -> str:
-    """What tells a response from the others of a row: `chosen`, or its last word or number."""
+    """The part of a key that tells responses apart: `chosen`, or its last word or number."""
     return next((word for word in words_of(key) if word in _PAIR), label_of(key))
 
 
 def _reward_of_pair(records: Sequence[Record], keys: Sequence[str]) -> str:
-    """What says which of some responses is the better: numbers of each, their list, a choice, or their own names."""
+    """The keys of the rewards of some responses: a number for each, a list, a choice, or the names of the responses."""
     first, labels = records[0], [_label(key) for key in keys]
     numbers = [key for key, value in first.items() if fields.number(value) is not None]
     of_each = [next((key for key in numbers if label in {*words_of(key)}), "") for label in labels]
@@ -344,7 +356,7 @@ def _reward_of_pair(records: Sequence[Record], keys: Sequence[str]) -> str:
 
 
 def _path_of_scores(value: object, count: int, path: str = "", depth: int = _SCORE_DEPTH) -> str:
-    """Where the first list of scores is that has one for each of some responses; empty without one."""
+    """The path of the first list with a score for each of `count` responses; empty without one."""
     members = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
     for key, member in members:
         below = f"{path}.{key}" if path else str(key)
@@ -361,3 +373,210 @@ def _are_scores(value: object, count: int) -> bool:
 
 def _is_answer(value: object) -> bool:
     return isinstance(value, str) or (isinstance(value, list) and text.conversation(value) is not None)
+
+
+NAMED_FILES = 3
+MAX_KEYS = 200
+"""Of a row, so many keys may name its group."""
+_REGULAR = 0.75
+"""Of the values of a key that names groups, so many occur equally often."""
+_SUBJECTS = frozenset(
+    "group prompt question query problem task item example instance puzzle doc document case exercise scenario".split()
+)
+"""Words in the names of keys that tell a thing to solve from another."""
+_NUMBERS = frozenset("id ids idx index no num nr number key hash uid uuid row line".split())
+_NO_GROUP = frozenset(
+    """rollout rank seed attempt try trial generation gen completion response candidate answer output choice turn step
+    epoch iter iteration worker gpu node host pid shard device batch launch version model length len tokens token chars
+    count score reward grade advantage time timestamp date level difficulty type kind category subject topic domain
+    split dataset benchmark source env environment status reason position pass n k temperature total max min text
+    size""".split()
+)
+"""Words in the names of keys whose equal values make no group."""
+_MODELS = frozenset(("model", "modelname", "modelid", "llm", "policyname"))
+_OF_SHARDS = frozenset(
+    """rank worker gpu node proc process host shard part dp tp pp ep cp chunk batch actor replica thread job task pid
+    device server engine file split samples sample rollouts rollout completions completion generations generation
+    generated outputs output results result dump dumps data train training eval val test log logs global step steps
+    iter iteration epoch of t z""".split()
+)
+"""Words in the names of files that tell parts of one log from each other."""
+_words = re.compile(r"[a-z]+")
+_id = re.compile(r"(?=[0-9a-f-]*[0-9])[0-9a-f]{8,}(?:-[0-9a-f]{4,})*")
+
+
+class GroupedRow(NamedTuple):
+    """A row, its record as `--group-by` sees it, and the name of its file."""
+
+    record: Record
+    row: SampleRow
+    file: str
+
+
+Groups = list[Hashable]
+"""The group of each row."""
+
+
+def group_doubts(rows: Sequence[GroupedRow], *, is_guessed: bool) -> list[str]:
+    """Name the keys that may group some rows in another way, each in a sentence with the option that does so.
+
+    `rows` follow each other in their files. `is_guessed` says that the key of the group was taken for its name.
+    """
+    if len(rows) < 2:
+        return []
+    of_prompts: Groups = [(row.split, row.step, row.prompt) for _, row, _ in rows]
+    doubts = [_merged(rows)] if is_guessed else []
+    if all(goes_by_prompt(row) for _, row, _ in rows):
+        doubts.insert(0, _unnamed(rows, of_prompts))
+    elif is_guessed:
+        doubts.insert(0, _mixed(rows, of_prompts))
+    return [doubt for doubt in doubts if doubt]
+
+
+def goes_by_prompt(row: SampleRow) -> bool:
+    """Return whether the group of a row follows from its prompt alone, or from that and its place."""
+    return row.group.startswith(fields.digest(row.prompt))
+
+
+def _mixed(rows: Sequence[GroupedRow], of_prompts: Groups) -> str:
+    """A doubt about groups with different prompts; empty without any, and for the turns of conversations."""
+    members: dict[Hashable, list[GroupedRow]] = defaultdict(list)
+    for grouped in rows:
+        members[grouped.row.split, grouped.row.step, grouped.row.group].append(grouped)
+    several = [some for some in members.values() if len(some) > 1]
+    mixed = []
+    for some in several:
+        prompts = [row.prompt for _, row, _ in some]
+        shortest = min(prompts, key=len).strip()
+        if len({*prompts}) > 1 and not (shortest and all(prompt.startswith(shortest) for prompt in prompts)):
+            mixed.append(some)  # prompts that do not all continue the shortest, as those of later turns do
+    if not mixed:
+        return ""
+    named = roles_of(mixed[0][0].record).group or "uid"
+    key = next((key for key, groups in _candidates(rows) if _same(groups, of_prompts)), "prompt")
+    return (
+        f"{len(mixed)} of {len(several)} groups that were looked at, by {text.quoted(named)}, hold different prompts. "
+        f"Next: open the run with --group-by {shlex.quote(key)}, if a group is the samples of one prompt"
+    )
+
+
+def _merged(rows: Sequence[GroupedRow]) -> str:
+    """A doubt about groups with samples of several models, or of files that seem no parts of one log; else empty."""
+    models: dict[Hashable, dict[str, None]] = defaultdict(dict)
+    places: dict[Hashable, dict[str, None]] = defaultdict(dict)
+    model = next((key for key in rows[0].record if fold(key[:MAX_NAME_CHARS]) in _MODELS), "")
+    for record, row, file in rows:
+        group = row.split, row.step, row.group
+        places[group].setdefault(file)
+        if model and (name := fields.name(record.get(model))) is not None:
+            models[group].setdefault(name)
+    of = roles_of(rows[0].record).group or "prompt"
+    if several := [[*names] for names in models.values() if len(names) > 1]:
+        return (
+            f"{len(several)} of {len(models)} groups that were looked at hold samples of several models "
+            f"({_first(several[0])}). Next: open the run with --group-by {_pair(of, model)}, which keeps them apart"
+        )
+    several = [[*names] for names in places.values() if len({_without_parts(name) for name in names}) > 1]
+    if not several:
+        return ""
+    return (
+        f"{_first(several[0])} share {len(several)} of {len(places)} groups that were looked at: their samples are "
+        f"shown together. Next: open the run with --group-by {_pair(of, 'file')}, if they are no parts of one log"
+    )
+
+
+def _pair(*keys: str) -> str:
+    return shlex.quote(",".join(keys))
+
+
+def _first(names: Sequence[str]) -> str:
+    shown = ", ".join(map(text.named, names[:NAMED_FILES]))
+    return f"{shown} and {len(names) - NAMED_FILES} more" if len(names) > NAMED_FILES else shown
+
+
+def _without_parts(file: str) -> str:
+    """The name of a file without what tells parts of one log from each other."""
+    name = plain_name(file.rpartition("/")[2]).lower()
+    stem = _id.sub("", name.partition(".jsonl")[0].rpartition(".")[0] or name.rpartition(".")[0] or name)
+    return stem if {*_words.findall(stem)} - _OF_SHARDS else ""
+
+
+def _unnamed(rows: Sequence[GroupedRow], of_prompts: Groups) -> str:
+    """A doubt about rows grouped by their prompts, if a key may name their groups; else empty."""
+    has_prompt = any(row.prompt for _, row, _ in rows)
+    singles = sum(count == 1 for count in Counter(of_prompts).values()) * 2 > len(rows)
+    for key, groups in _candidates(rows):
+        divides = not has_prompt or _follows(of_prompts, groups)  # one prompt for each value
+        if not _same(groups, of_prompts) and (divides or (singles and _follows(groups, of_prompts))):
+            return (
+                f"no key names the groups, and {text.quoted(key)} may: its values come again, and make other groups "
+                f"than equal prompts do. Next: open the run with --group-by {shlex.quote(key)}, if that names a group"
+            )
+    return ""
+
+
+def _candidates(rows: Sequence[GroupedRow]) -> Iterator[tuple[str, Groups]]:
+    """The keys whose values may name groups, with these: first those whose names say so, then the finest."""
+    found = []
+    for key in islice(_names(rows[0].record), MAX_KEYS):
+        words = {*words_of(key)}
+        if words & _NO_GROUP or not key.isprintable():
+            continue
+        values = [_name_at(record, key) for record, _, _ in rows]
+        if None in values:
+            continue
+        groups: Groups = [(row.split, row.step, value) for value, (_, row, _) in zip(values, rows, strict=True)]
+        distinct, is_named = len({*values}), bool(words & _SUBJECTS)
+        if distinct > 1 and _is_regular(groups, rows):
+            # rows of a group follow each other, or under the name of a number more groups are than rows in each
+            runs = sum(1 for _ in groupby(zip(groups, (file for _, _, file in rows), strict=True)))
+            count = len({*groups})
+            if is_named or runs <= count * 1.25 or (words & _NUMBERS and count * count >= 2 * len(groups)):
+                found.append((not is_named, -distinct, key, groups))
+    yield from ((key, groups) for _, _, key, groups in sorted(found, key=lambda ranked: ranked[:2]))
+
+
+def _names(record: Record) -> Iterator[str]:
+    """The keys of a record that may name a group, those of its objects too, as `--group-by` takes them."""
+    roles = roles_of(record)
+    taken = {*roles[:7], roles.status_key, roles.advantage, *roles.counts.values()}  # all but the environment
+    for key, value in record.items():
+        if isinstance(value, dict):
+            yield from (f"{key}.{inner}" for inner, member in value.items() if _is_name(member))
+        elif key not in taken and _is_name(value):
+            yield key
+
+
+def _is_name(value: object) -> bool:
+    return type(value) is int or (type(value) is str and 0 < len(value) <= fields.MAX_TAG_CHARS)
+
+
+def _name_at(record: Mapping[str, Any], key: str) -> str | None:
+    value = record.get(key)
+    if value is None and "." in key:
+        outer, _, inner = key.partition(".")
+        member = record.get(outer)
+        value = member.get(inner) if isinstance(member, dict) else None
+    return str(value) if _is_name(value) else None
+
+
+def _is_regular(groups: Groups, rows: Sequence[GroupedRow]) -> bool:
+    """Whether most values occur equally often, and more than once; the last one of a file may be cut off."""
+    counts = Counter(groups)
+    last = {file: group for group, (_, _, file) in zip(groups, rows, strict=True)}
+    if len(counts) > len(last) + 1:
+        counts = Counter({group: count for group, count in counts.items() if group not in last.values()})
+    usual, often = Counter(counts.values()).most_common(1)[0]
+    return usual > 1 and often >= _REGULAR * len(counts)
+
+
+def _same(some: Iterable[Hashable], others: Iterable[Hashable]) -> bool:
+    """Whether rows are divided alike."""
+    pairs = {*zip(some, others, strict=True)}
+    return len(pairs) == len({left for left, _ in pairs}) == len({right for _, right in pairs})
+
+
+def _follows(some: Iterable[Hashable], others: Iterable[Hashable]) -> bool:
+    """Whether each value of `others` comes with a single value of `some`."""
+    pairs = {*zip(some, others, strict=True)}
+    return len(pairs) == len({right for _, right in pairs})

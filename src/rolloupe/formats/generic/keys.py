@@ -15,72 +15,53 @@ from rolloupe.formats.reading.records import Record
 from rolloupe.lru import Lru
 from rolloupe.model import SampleRow, Status
 
-PROMPTS = (
-    "prompt", "input", "question", "query", "problem", "input_prompt", "instruction", "prompt_text", "prompts",
-    "inputs", "user_prompt", "queries", "input_text", "full_prompt", "prompt_messages", "input_messages",
-)  # fmt: skip
-RESPONSES = (
-    "response", "completion", "output", "generation", "answer_text", "output_response", "response_text",
-    "completion_text", "output_text", "generated_text", "model_output", "generated", "candidates", "reply",
-    "model_response", "llm_output", "solution_str", "resps",
-)  # fmt: skip
-WEAK_RESPONSES = ("text", "code", "generated_code", "prediction", "pred", "answer", "solution")
-"""The response of a row without a more usual name."""
-MESSAGES = ("messages", "conversation", "chat", "trajectory", "traj", "history", "dialog", "dialogue")
-SCORES = (
-    *fields.REWARDS, "reward_value", "final_reward", "final_score", "reward_total", "episode_reward", "reward_info",
-    "reward_details", "grade", "reward_score", "rm_score",
-)  # fmt: skip
-"""The usual names of a reward."""
-OUTCOMES = (
-    "correct", "is_correct", "accuracy", "acc", "acc_norm", "passed", "success", "solved", "is_solved",
-    "resolved", "is_success", "is_resolved", "is_passed", "correctness", "pass", "exact_match",
-)  # fmt: skip
-"""The usual names of a verdict, which is the reward of a row that has no other: true and false before a number."""
-STEPS = (
-    "step", "global_step", "global_steps", "iteration", "training_step", "train_step", "iter", "update", "itr",
-    "trainer_step", "policy_step", "rl_step", "optim_step", "step_idx", "step_id", "iteration_id", "update_step",
-)  # fmt: skip
-WEAK_STEPS = ("rollout_id", "epoch")
-"""The step of a row whose file names none."""
-GROUPS = (
-    "group", "group_id", "group_index", "group_idx", "prompt_id", "prompt_idx", "prompt_index", "example_id", "task_id",
-    "group_uid", "prompt_uid", "problem_id", "question_id", "instance_id", "query_id", "puzzle_id", "doc_id", "qid",
-    "problem_idx", "problem_index", "question_idx", "question_index", "task_idx", "task_index", "example_idx",
-    "example_index", "instance_idx", "query_idx", "group_key", "group_name", "prompt_hash", "prompt_key", "item_id",
-    "group_num", "group_no", "prompt_num", "problem_uid", "question_uid", "task_uid", "question_hash", "prompt_group",
-    "q_idx", "q_id",
-)  # fmt: skip
-LABELS = (
-    "ground_truth", "gts", "label", "target", "golden_answer", "reference_answer", "answer", "gt", "gold",
-    "gold_answer", "expected_answer", "expected", "expected_output", "correct_answer", "reference", "target_answer",
-    "answer_key", "canonical_answer", "canonical_solution",
-    "correct_text", "solution", "reference_solution", "possible_answer", "gt_answer",
-    "ground_truth_answer", "true_answer",
-)  # fmt: skip
-ENVS = (
-    "env_name", "env_id", "env", "env_class", "data_source", "dataset", "task", "environment", "task_name",
-    "dataset_name", "benchmark",
-)  # fmt: skip
-STATUSES = ("status", "finish_reason", "stop_reason", "stop_condition", "termination_reason", "exit_status")
-TRUNCATED = ("is_truncated", "truncated", "was_truncated")
-"""The usual names of whether a sample was cut short."""
-WEAK_GROUPS = ("session_id", "id", "idx", "index", "key")
-"""The group of a row without a prompt."""
-ADVANTAGES = ("advantage", "adv", "advantages", "normalized_advantage", "group_advantage")
-COUNTS = {
-    "prompt": (
-        "prompt_length", "prompt_tokens", "prompt_len", "prompt_token_count", "input_tokens", "num_prompt_tokens",
-        "n_prompt_tokens",
-    ),
-    "response": (
-        "response_length", "response_tokens", "response_len", "response_token_count", "completion_tokens",
-        "completion_length", "output_tokens", "num_response_tokens", "num_completion_tokens", "completion_len",
-        "output_length", "num_output_tokens", "n_tokens", "num_tokens", "token_count", "generated_tokens",
-        "num_generated_tokens", "gen_len", "exact_token_count",
-    ),
-    "total": ("total_length", "total_tokens", "total_token_count", "seqlen", "seq_len"),
-}  # fmt: skip
+Names = tuple[str, ...]
+
+USUAL: dict[str, Names] = {
+    role: tuple(names.split())
+    for role, names in {
+        "prompt": """prompt input question query problem input_prompt instruction prompt_text prompts inputs user_prompt
+            queries input_text full_prompt prompt_messages input_messages""",
+        "response": """response completion output generation answer_text output_response response_text completion_text
+            output_text generated_text model_output generated candidates reply model_response llm_output solution_str
+            resps""",
+        "weak_response": "text code generated_code prediction pred answer solution",
+        "messages": "messages conversation chat trajectory traj history dialog dialogue",
+        "score": f"""{" ".join(fields.REWARDS)} reward_value final_reward final_score reward_total episode_reward
+            reward_info reward_details grade reward_score rm_score""",
+        "outcome": """correct is_correct accuracy acc acc_norm passed success solved is_solved resolved is_success
+            is_resolved is_passed correctness pass exact_match""",
+        "step": """step global_step global_steps iteration training_step train_step iter update itr trainer_step
+            policy_step rl_step optim_step step_idx step_id iteration_id update_step""",
+        "weak_step": "rollout_id epoch",
+        "group": """group group_id group_index group_idx prompt_id prompt_idx prompt_index example_id task_id group_uid
+            prompt_uid problem_id question_id instance_id query_id puzzle_id doc_id qid problem_idx problem_index
+            question_idx question_index task_idx task_index example_idx example_index instance_idx query_idx group_key
+            group_name prompt_hash prompt_key item_id group_num group_no prompt_num problem_uid question_uid task_uid
+            question_hash prompt_group q_idx q_id""",
+        "weak_group": "session_id id idx index key",
+        "label": """ground_truth gts label target golden_answer reference_answer answer gt gold gold_answer
+            expected_answer expected expected_output correct_answer reference target_answer answer_key canonical_answer
+            canonical_solution correct_text solution reference_solution possible_answer gt_answer ground_truth_answer
+            true_answer""",
+        "env": "env_name env_id env env_class data_source dataset task environment task_name dataset_name benchmark",
+        "status_key": "status finish_reason stop_reason stop_condition termination_reason exit_status",
+        "truncated": "is_truncated truncated was_truncated",
+        "advantage": "advantage adv advantages normalized_advantage group_advantage",
+        "prompt_tokens": """prompt_length prompt_tokens prompt_len prompt_token_count input_tokens num_prompt_tokens
+            n_prompt_tokens""",
+        "response_tokens": """response_length response_tokens response_len response_token_count completion_tokens
+            completion_length output_tokens num_response_tokens num_completion_tokens completion_len output_length
+            num_output_tokens n_tokens num_tokens token_count generated_tokens num_generated_tokens gen_len
+            exact_token_count""",
+        "total_tokens": "total_length total_tokens total_token_count seqlen seq_len",
+    }.items()
+}
+"""The usual names of each role, the most usual first; a weak one counts in a row without any other.
+
+An outcome is a verdict, the reward of a row that has no other: true and false before a number. `truncated` says whether
+a sample was cut short.
+"""
 _ENDINGS = {
     "prompt": ("prompt", "question", "query", "problem", "instruction"),
     "response": ("response", "completion", "output", "generation", "reply", "answer", "solution", "prediction"),
@@ -94,12 +75,9 @@ _OF_ANOTHER = frozenset(
 )
 """Words of names that have such a word, too, and mean something else."""
 _OF_MESSAGES = frozenset(("messages", "conversation", "chat"))
-_VERDICTS = frozenset(name.replace("_", "") for name in OUTCOMES)
+_VERDICTS = frozenset(name.replace("_", "") for name in USUAL["outcome"])
 _OF_OUTCOMES = frozenset(("correct", "correctness", "passed", "success", "solved", "resolved"))
-_ROLES = {
-    "prompt": PROMPTS, "response": RESPONSES, "messages": MESSAGES, "score": SCORES, "step": STEPS, "group": GROUPS,
-    "label": LABELS, "env": ENVS, "status_key": STATUSES, "advantage": ADVANTAGES,
-}  # fmt: skip
+_ROLES = ("prompt", "response", "messages", "score", "step", "group", "label", "env", "status_key", "advantage")
 _words = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _no_letter = re.compile(r"[^a-z0-9]")
 MAX_NAME_CHARS = 64
@@ -109,7 +87,6 @@ KEPT_LARGE, KEPT_BYTES, KEY_BYTES = 4, 2**24, 64
 """Of rows with more or longer keys for so few, as the samples of one record have the same."""
 
 Test = Callable[[object], bool]
-Names = tuple[str, ...]
 T = TypeVar("T")
 
 
@@ -194,15 +171,12 @@ class Roles(NamedTuple):
             return "completed", "is_completed"
         return "unknown", ""
 
-    def keys(self) -> set[str | None]:
-        """The keys with a role; not a weak step, which may count something else beside the step."""
-        return {*self[:9], *self.counts.values(), self.advantage, "uid"}
-
     def rest(self, record: Record) -> tuple[dict[str, float], dict[str, str]]:
         """Sample metrics and tags: numbers and short texts without a role."""
         metrics: dict[str, float] = {}
         tags: dict[str, str] = {}
-        keys_with_role = self.keys()
+        # not a weak step, which may count something else beside the step
+        keys_with_role = {*self[:9], *self.counts.values(), self.advantage, "uid"}
         for key, value in record.items():
             if key in keys_with_role or (key == "discarded" and fields.reason(value) is not None):
                 continue
@@ -210,10 +184,7 @@ class Roles(NamedTuple):
                 metrics[key] = value_as_number
             elif (short := fields.tag(value)) is not None:
                 tags[key] = short
-        inner = record.get("metrics")
-        if isinstance(inner, dict):
-            metrics = {k: n for k, v in inner.items() if (n := fields.number(v)) is not None} | metrics
-        return metrics, tags
+        return fields.numbers(record.get("metrics")) | metrics, tags
 
     def shows(self, key: str, value: object, row: SampleRow) -> bool:
         """Whether a member appears outside the extra fields."""
@@ -238,14 +209,14 @@ def roles_of(record: Record) -> Roles:
     """Find the key in each role: the first usual name whose value has the right type, if any."""
     found = candidates(tuple(record))
     names = found.by_role.get
-    prompts, responses, scores, steps = (
-        names("prompt", ()),
-        names("response", ()),
-        names("score", ()),
-        names("step", ()),
-    )
+    prompts, responses, chats = names("prompt", ()), names("response", ()), names("messages", ())
+    scores, steps = names("score", ()), names("step", ())
     prompt, response = _first(record, prompts, _is_text), _first(record, responses, _is_response)
-    messages = None if prompt and response else _first(record, names("messages", ()), _is_conversation)
+    messages: str | None = None
+    if not (prompt and response):
+        messages = _first(
+            record, chats, lambda value: fields.is_messages(value) or text.conversation(value) is not None
+        )
     if response is None and (messages is None or not text.answers_in(_unpack(record[messages]))):
         response = _first(record, found.weak_responses, _is_response)
     group = _first_read(record, names("group", ()), fields.name)
@@ -253,23 +224,28 @@ def roles_of(record: Record) -> Roles:
         group = "id"  # verifiers until September 2025: rollouts of one example share it
     score = _first(record, scores, _is_score)
     response = response or (None if messages else _first(record, responses, _is_any))
-    if score is None and found.outcomes and (response or messages or _holds_answer(record, prompt)):
-        verdicts = [key for key in found.outcomes if _is_verdict(key, record[key])]
-        score = next((key for key in verdicts if isinstance(record[key], bool)), None) or next(iter(verdicts), None)
+    if score is None and found.outcomes:
+        is_answered = response or messages or (prompt and text.answers_in(text.conversation(record[prompt]) or ()))
+        verdicts = [key for key in found.outcomes if is_answered and _is_verdict(key, record[key])]
+        score = _first(record, verdicts, _is_flag) or next(iter(verdicts), None)
     step = _first_read(record, steps, fields.integer)
-    if step is None and steps:
-        step = next((key for key in steps if _may_be_step(key, record[key])), None)
-    labels = names("label", ())
+    if step is None and steps:  # anything, which then counts as a problem; but `steps` may be what a sample did
+        others = [key for key in steps if isinstance(record[key], str | int | float) or not fold(key).endswith("steps")]
+        step = _first(record, others, _is_any)
+    prompt = prompt or _first(record, prompts, _is_any)
+    if not prompt and response and chats:  # messages that are a text
+        prompt = _first(record, [key for key in chats if fold(key) in _OF_MESSAGES], _is_word)
+    labels = [key for key in names("label", ()) if key != response and record[key] is not None]  # but no ids of tokens
     return Roles(
-        prompt
-        or _first(record, prompts, _is_any)
-        or (_text_before(record, names("messages", ())) if response else None),
+        prompt,
         response,
         messages,
-        score or _first(record, scores, _is_null),
+        score or _first(record, scores, lambda value: value is None),
         step,
         group,
-        _first(record, [key for key in labels if key != response], _may_be_label) if labels else None,
+        _first(
+            record, labels, lambda value: not (isinstance(value, list) and len(value) > 1 and isinstance(value[0], int))
+        ),
         _first_read(record, names("env", ()), fields.name),
         _first(record, names("status_key", ()), _is_word) or _first(record, found.truncated, _is_flag),
         {what: key for what, keys in found.counts.items() if (key := _first_read(record, keys, fields.count))},
@@ -292,17 +268,6 @@ def _first_read(record: Record, keys: Iterable[str], read: Callable[[object], ob
         if read(record[key]) is not None:
             return key
     return None
-
-
-def _holds_answer(record: Record, prompt: str | None) -> bool:
-    """Whether a whole conversation stands under the name of a prompt."""
-    messages = text.conversation(record[prompt]) if prompt else None
-    return messages is not None and text.answers_in(messages) > 0
-
-
-def _text_before(record: Record, messages: Names) -> str | None:
-    """The prompt of a row whose messages are a text beside its response."""
-    return next((key for key in messages if fold(key) in _OF_MESSAGES and isinstance(record[key], str)), None)
 
 
 def keep_by_keys(of_keys: Callable[[Names], T]) -> Callable[[Names], T]:
@@ -336,35 +301,37 @@ def candidates(keys: Names) -> NamedKeys:
             if folded.endswith("s"):
                 plain.setdefault(folded[:-1], []).append(key)
                 plain.setdefault(folded.removesuffix("es"), []).append(key)
-    by_role = {role: _keys_called(usual, plain) for role, usual in _ROLES.items()}
+    by_role = {role: _keys_called(role, plain) for role in _ROLES}
     placed = {key for names in by_role.values() for key in names}
     for role, endings in _ENDINGS.items():
         if not by_role[role]:
             by_role[role] = _ending_in(endings, [key for key in keys if key not in placed])
     if not (by_role["response"] or by_role["messages"]):
-        by_role["response"] = _keys_called(WEAK_RESPONSES, plain)
+        by_role["response"] = _keys_called("weak_response", plain)
     if not by_role["score"]:
         parts = [key for key in keys if key not in placed and not _OF_ANOTHER.intersection(words := {*words_of(key)})
                  and words & {"reward", "score"}]  # fmt: skip
         by_role["score"] = tuple(parts) if len(parts) == 1 else ()
-    elif len(by_role["score"]) > 1 and not _keys_called(SCORES, plain):
+    elif len(by_role["score"]) > 1 and not _keys_called("score", plain):
         by_role["score"] = ()  # several parts of a reward, of which none is the whole
-    outcomes = _keys_called(OUTCOMES, plain) or tuple(key for key in keys if not _OF_OUTCOMES.isdisjoint(words_of(key)))
+    outcomes = _keys_called("outcome", plain) or tuple(
+        key for key in keys if not _OF_OUTCOMES.isdisjoint(words_of(key))
+    )
     return NamedKeys(
         {role: names for role, names in by_role.items() if names},
         tuple(key for key in outcomes if key not in placed),
-        _keys_called(TRUNCATED, plain),
-        _keys_called(WEAK_RESPONSES, plain),
-        _keys_called(WEAK_STEPS, plain),
-        _keys_called(WEAK_GROUPS, plain),
-        {what: names for what, usual in COUNTS.items() if (names := _keys_called(usual, plain))},
+        _keys_called("truncated", plain),
+        _keys_called("weak_response", plain),
+        _keys_called("weak_step", plain),
+        _keys_called("weak_group", plain),
+        {what: names for what in ("prompt", "response", "total") if (names := _keys_called(f"{what}_tokens", plain))},
         any(by_role[role] for role in ("prompt", "response", "messages", "score")),
     )
 
 
-def _keys_called(usual: Iterable[str], plain: dict[str, list[str]]) -> Names:
-    """The keys with one of these names, each once."""
-    found = (key for name in usual for key in sorted(plain.get(_folded(name), ()), key=lambda key: key != name))
+def _keys_called(role: str, plain: dict[str, list[str]]) -> Names:
+    """The keys with one of the usual names of a role, each once."""
+    found = (key for name in USUAL[role] for key in sorted(plain.get(_folded(name), ()), key=lambda key: key != name))
     return tuple(dict.fromkeys(found))
 
 
@@ -384,11 +351,9 @@ def fold(key: str) -> str:
     return _no_letter.sub("", key.lower())
 
 
-_folded = lru_cache(maxsize=1024)(fold)
-"""For the usual names alone, which are as many."""
-
-
-_WEAK_RESPONSES = frozenset(map(fold, WEAK_RESPONSES))
+_folded = lru_cache(maxsize=4096)(fold)
+"""For names of limited length."""
+_WEAK_RESPONSES = frozenset(map(fold, USUAL["weak_response"]))
 
 
 def is_weak_response(key: str) -> bool:
@@ -424,18 +389,14 @@ def has_sample(record: Record, roles: Roles) -> bool:
     return type(record[roles.score]) is not list or any(record[key] for key in (roles.response, roles.messages) if key)
 
 
-_LISTS = {fold(name) for name in (*PROMPTS, *RESPONSES, *WEAK_RESPONSES, *MESSAGES, *SCORES, "error")}
+_LISTS = {fold(name) for role in ("prompt", "response", "weak_response", "messages", "score") for name in USUAL[role]}
+_LISTS.add("error")
 """The names whose value may be a meaningful list, without a last s."""
 
 
 def is_aside(key: str) -> bool:
     """Whether a list under this key is only ever a token series or an extra field."""
-    return _is_aside(key[:MAX_NAME_CHARS])
-
-
-@lru_cache(maxsize=4096)
-def _is_aside(key: str) -> bool:
-    folded = fold(key)
+    folded = _folded(key[:MAX_NAME_CHARS])
     return folded not in _LISTS and folded.removesuffix("s") not in _LISTS
 
 
@@ -457,10 +418,6 @@ def _unpack(value: object) -> Any:
 
 def _is_text(value: object) -> bool:
     return type(value) is str or text.conversation(value) is not None
-
-
-def _is_conversation(value: object) -> bool:
-    return fields.is_messages(value) or text.conversation(value) is not None
 
 
 def _is_response(value: object) -> bool:
@@ -488,17 +445,8 @@ def _is_verdict(key: str, value: object) -> bool:
     return isinstance(value, bool) or (is_usual and isinstance(value, int | float) and 0 <= value <= 1)
 
 
-def _may_be_label(value: object) -> bool:
-    """Anything but the ids of tokens."""
-    return value is not None and not (isinstance(value, list) and len(value) > 1 and isinstance(value[0], int))
-
-
 def _is_any(value: object) -> bool:
     return value is not None
-
-
-def _is_null(value: object) -> bool:
-    return value is None
 
 
 def _is_word(value: object) -> bool:
@@ -507,8 +455,3 @@ def _is_word(value: object) -> bool:
 
 def _is_flag(value: object) -> bool:
     return isinstance(value, bool)
-
-
-def _may_be_step(key: str, value: object) -> bool:
-    """Anything, which then counts as a problem; but `steps` may be what a sample did."""
-    return value is not None and (isinstance(value, str | int | float) or not fold(key).endswith("steps"))

@@ -1,24 +1,31 @@
-"""The members of a row that hold its tokens: strings, ids, series and masks, whatever they are called."""
+"""The members of a row that hold its tokens: strings, ids, series and masks, whatever they are called.
 
-from collections.abc import Mapping, Sequence
+Logprobs and alternatives come as inference servers and recorders write them: OpenAI's API (`logprobs.content` of chat
+completions; `tokens`, `token_logprobs`, `top_logprobs` of legacy completions); vLLM's `vllm/logprobs.py`
+(`SampleLogprobs`, for each token an object from ids to `{"logprob", "rank", "decoded_token"}`, the sampled one first;
+`FlatLogprobs`, the same in flat lists); SGLang's `meta_info` (`output_token_logprobs` and `output_top_logprobs`,
+triples of logprob, id and text or null); TGI's `details.tokens` (objects with `id`, `text`, `logprob`). Lists of pairs
+are what scripts make of these.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from rolloupe import tokens
-from rolloupe.formats.alternatives import (
-    OF_SGLANG,
-    TOP_OF_SGLANG,
-    Alternatives,
-    alternatives_of,
-    sampled_tokens,
-)
 from rolloupe.formats.generic.keys import MAX_NAME_CHARS, candidates, fold, keep_by_keys
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.token_texts import ids_of
-from rolloupe.model import Sample, TokenSeries
+from rolloupe.model import MOST_ALTERNATIVES, Sample, TokenSeries
 
+Alternatives = list[list[tuple[str, float]]]
+
+OF_SGLANG, TOP_OF_SGLANG = "output_token_logprobs", "output_top_logprobs"
 SERIES: Final = (
     "logprobs", "trainer_logprobs", "ref_logprobs", "rollout_logprobs", "old_logprobs", "values", "token_rewards",
     "advantages", "returns", "entropy", "kl",
@@ -74,7 +81,7 @@ _USUAL: Final = {fold(name): usual for name, usual in _OTHER_NAMES.items()} | {
 
 
 def needs_length(key: str) -> bool:
-    """Tell whether a scan asks a list under this key for nothing but its length."""
+    """Return whether a scan asks a list under this key for nothing but its length."""
     return _USUAL.get(fold(key), key) not in _WITH_VALUES
 
 
@@ -115,10 +122,8 @@ class RowTokens(NamedTuple):
     def may_be_padded(self) -> bool:
         """False if a mask counts the first token and the last, so that neither is padding."""
         count = len(self.pieces)
-        for name, values in self.arrays.items():
-            if name in _IS_MASK and len(values) == count and values[0] == values[-1] == 1:
-                return False
-        return True
+        masks = (values for name, values in self.arrays.items() if name in _IS_MASK)
+        return not any(len(values) == count and values[0] == values[-1] == 1 for values in masks)
 
     def masks(self) -> dict[str, tokens.Floats]:
         """The masks that can be read."""
@@ -205,11 +210,6 @@ def _begins_with(value: list[Any] | tokens.Floats, kind: type) -> bool:
     return kind is int if isinstance(value, np.ndarray) else type(value[0]) is kind
 
 
-@keep_by_keys
-def _answers(keys: tuple[str, ...]) -> tuple[str, ...]:
-    return candidates(keys).by_role.get("response", ())
-
-
 def with_choice(record: Record) -> Record:
     """Return a row with what the one choice of a completion holds that it stores whole, as a server has sent it.
 
@@ -217,7 +217,7 @@ def with_choice(record: Record) -> Record:
     `token_ids` and `prompt_token_ids`. The completion is the row itself, or a member in place of the response.
     """
     key = ""
-    for name in _answers(tuple(record)):  # a plain loop: this runs several times for each row
+    for name in candidates(tuple(record)).by_role.get("response", ()):  # a plain loop: for each row it runs often
         if type(value := record[name]) is dict and "choices" in value:
             key = name
             break
@@ -231,24 +231,18 @@ def with_choice(record: Record) -> Record:
     message, rest = choice.get("message"), {name: value for name, value in whole.items() if name != "choices"}
     found = {name: value for name, value in record.items() if name not in (key, "choices")}
     found |= {f"{key}_object": rest} if key and rest else {}
-    if isinstance(message, dict):
-        found.setdefault("response", [{"role": "assistant"} | message])
-    elif choice.get("text") is not None:
-        found.setdefault("response", fields.as_text(choice["text"]))
+    answer = None if choice.get("text") is None else fields.as_text(choice["text"])
+    left = {name: value for name, value in choice.items() if name not in _OF_CHOICE and value is not None}
     others = {
+        "response": [{"role": "assistant"} | message] if isinstance(message, dict) else answer,
         "logprobs": choice.get("logprobs"), "finish_reason": choice.get("finish_reason"),
         "response_ids": choice.get("token_ids"),
-        "prompt_ids": choice.get("prompt_token_ids", whole.get("prompt_token_ids")),
+        "prompt_ids": choice.get("prompt_token_ids", whole.get("prompt_token_ids")), "choice": left or None,
     }  # fmt: skip
-    for name, value in others.items():
-        if value is not None:
-            found.setdefault(name, value)
-    if left := {name: value for name, value in choice.items() if name not in _OF_CHOICE and value is not None}:
-        found.setdefault("choice", left)
-    return found
+    return found | {name: value for name, value in others.items() if value is not None and name not in found}
 
 
-def extent_of(found: RowTokens, prompt: int | None, pad: str = "") -> RowExtent:
+def extent_of(found: RowTokens, prompt: int | None, pad: str) -> RowExtent:
     """Return where the tokens of a row begin and end. Masks, which may be long lists, are read only where they tell.
 
     `prompt` is how long the row says that its prompt is, and `pad` a string that is only ever padding at the end.
@@ -299,7 +293,7 @@ class AlignedRow(NamedTuple):
     notes: list[str]
 
 
-def placed_row(found: RowTokens, prompt: int | None, pad: str = "") -> AlignedRow:
+def placed_row(found: RowTokens, prompt: int | None, pad: str) -> AlignedRow:
     """Place the arrays of a row; see `extent_of`."""
     masks = found.masks()
     extent = extent_of(found, prompt, pad)
@@ -368,3 +362,179 @@ def _alternatives(found: RowTokens, placed: AlignedRow) -> Alternatives:
     if again is None:
         return []
     return [[] if np.isnan(place) else read[int(place)] for place in again.tolist()]
+
+
+_BY_LOGPROB = itemgetter(1)
+_TEXTS = ("token", "text", "decoded_token", "content")
+_IDS = ("id", "token_id", "token")
+_LOGPROBS = ("logprob", "log_prob")
+_AS_ID = "token_id:"
+"""How vLLM writes a token with `return_tokens_as_token_ids`."""
+
+
+class SampledTokens(NamedTuple):
+    """The sampled tokens that a list of logprobs names; a list may be empty."""
+
+    logprobs: list[Any]
+    strings: list[str]
+    ids: list[int]
+    top: object
+    """What holds the alternatives: see `alternatives_of`."""
+
+
+def alternatives_of(value: object) -> Alternatives:
+    """Read an entry for each of the last tokens, the likeliest first; leave out what is no text with a number.
+
+    An entry is a list of pairs, of triples of SGLang or of objects with `token` and `logprob`, an object of logprobs
+    by token, or an object with a member `top_logprobs` that is one of these.
+    """
+    found = []
+    for entry in fields.as_list(value):
+        inner = entry.get("top_logprobs") if isinstance(entry, dict) else None
+        pairs = _pairs(inner if isinstance(inner, list | dict) else entry)
+        found.append(sorted(pairs, key=_BY_LOGPROB, reverse=True)[:MOST_ALTERNATIVES])
+    return found
+
+
+def sampled_tokens(value: object) -> SampledTokens | None:
+    """Read the logprobs of sampled tokens that are more than a list of numbers; None for anything else.
+
+    What is no number stays among the logprobs, so that each keeps its place.
+    """
+    if isinstance(value, dict):
+        return _of_object(value)
+    listed = fields.as_list(value)
+    first = next((item for item in listed if item is not None), None)
+    if isinstance(first, list | tuple):
+        return _of_tuples(listed)
+    if not isinstance(first, dict):
+        return None
+    return _of_objects(listed) if any(key in first for key in _LOGPROBS) else _of_members(listed)
+
+
+def _of_object(value: Record) -> SampledTokens | None:
+    if isinstance(content := value.get("content"), list):
+        return _of_objects(content)
+    if isinstance(listed := value.get(OF_SGLANG), list):
+        found = sampled_tokens(listed)
+        return found and found._replace(top=value.get(TOP_OF_SGLANG))
+    if isinstance(logprobs := value.get("token_logprobs"), list):
+        names = [(_text(token), _id(token)) for token in fields.as_list(value.get("tokens"))]
+        return _tokens(logprobs, names, value.get("top_logprobs"))
+    starts, ids, values = value.get("start_indices"), value.get("token_ids"), value.get("logprobs")
+    if isinstance(starts, list) and isinstance(ids, list) and isinstance(values, list):
+        return _of_flat(starts, ids, values, value.get("decoded_tokens"))
+    return None
+
+
+def _of_objects(entries: Sequence[Any]) -> SampledTokens | None:
+    """Objects of a token each."""
+    objects = [entry if isinstance(entry, dict) else {} for entry in entries]
+    logprobs = [_member(entry, _LOGPROBS) for entry in objects]
+    texts = (next((entry[key] for key in _TEXTS if isinstance(entry.get(key), str)), None) for entry in objects)
+    names = [(_text(text), _id(_member(entry, _IDS))) for text, entry in zip(texts, objects, strict=True)]
+    has_top = any("top_logprobs" in entry for entry in objects)
+    return _tokens(logprobs, names, entries if has_top else None)
+
+
+def _of_members(entries: Sequence[Any]) -> SampledTokens | None:
+    """Objects of logprobs by token or id, of which the first is the sampled one if they say more than a number."""
+    logprobs: list[Any] = []
+    names: list[tuple[str | None, int | None]] = []
+    for entry in entries:
+        members = [*entry.items()] if isinstance(entry, dict) else []
+        key, value = members[0] if members else (None, None)
+        if isinstance(value, dict):
+            is_id = isinstance(key, str) and key.isascii() and key.isdigit() and len(key) < 16
+            logprobs.append(value.get("logprob"))
+            names.append((_text(value.get("decoded_token")), int(key) if is_id and key else None))
+        else:
+            logprobs.append(value if len(members) == 1 else None)
+            names.append((key if len(members) == 1 else None, None))
+    return _tokens(logprobs, names, entries)
+
+
+def _of_tuples(entries: Sequence[Any]) -> SampledTokens | None:
+    """Pairs of a token or id with its logprob in any order, and triples of SGLang."""
+    listed = [entry if isinstance(entry, list | tuple) and len(entry) in (2, 3) else (None, None) for entry in entries]
+    places = _order(listed)
+    if places is None:
+        return None
+    logprob, token = places
+    names = [(_text(entry[2]) if len(entry) == 3 else _text(entry[token]), _id(entry[token])) for entry in listed]
+    return _tokens([entry[logprob] for entry in listed], names, None)
+
+
+def _order(entries: Sequence[Any]) -> tuple[int, int] | None:
+    """Which element of pairs or triples is the logprob, and which the token; None if their types do not say so."""
+    firsts, seconds = ([entry[place] for entry in entries if entry[place] is not None] for place in (0, 1))
+    if any(isinstance(item, str) for item in firsts):
+        return (1, 0)
+    if any(isinstance(item, str) for item in seconds):
+        return (0, 1)
+    first_is, second_is = (bool(some) and all(_id(item) is not None for item in some) for some in (firsts, seconds))
+    if first_is == second_is:
+        return None
+    return (1, 0) if first_is else (0, 1)
+
+
+def _of_flat(starts: list[Any], ids: list[Any], values: list[Any], texts: object) -> SampledTokens | None:
+    """VLLM's flat lists: of each token a piece of them, which begins with the sampled one."""
+    pieces = texts if isinstance(texts, list) and len(texts) == len(ids) else [None] * len(ids)
+    edges = [*starts, len(ids)]
+    if len(values) != len(ids) or any(_id(edge) is None for edge in edges) or any(a >= b for a, b in pairwise(edges)):
+        return None
+    if starts and starts[0] != 0:
+        return None
+    names = [(_text(pieces[start]), _id(ids[start])) for start in starts]
+    entries = [
+        [[pieces[n] if isinstance(pieces[n], str) else str(ids[n]), values[n]] for n in range(start, stop)]
+        for start, stop in pairwise(edges)
+    ]
+    return _tokens([values[start] for start in starts], names, entries)
+
+
+def _tokens(logprobs: list[Any], names: Sequence[tuple[str | None, int | None]], top: object) -> SampledTokens | None:
+    if logprobs and all(fields.number(value) is None for value in logprobs):
+        return None
+    strings, ids = [text for text, _ in names], [number for _, number in names]
+    return SampledTokens(
+        logprobs,
+        [text or "" for text in strings] if any(strings) else [],
+        [-1 if number is None else number for number in ids] if any(number is not None for number in ids) else [],
+        top,
+    )
+
+
+def _member(entry: Record, keys: Iterable[str]) -> Any:
+    return next((entry[key] for key in keys if key in entry), None)
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and not value.startswith(_AS_ID) else None
+
+
+def _id(value: object) -> int | None:
+    if isinstance(value, str) and value.startswith(_AS_ID):
+        digits = value.removeprefix(_AS_ID)
+        return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 16 else None
+    return value if type(value) is int and 0 <= value < fields.MAX_STEP else None
+
+
+def _pairs(entry: Any) -> Iterator[tuple[str, float]]:
+    members: Iterable[Any] = entry.items() if isinstance(entry, dict) else entry if isinstance(entry, list) else ()
+    for member in members:
+        text: Any = None
+        value: Any = None
+        if isinstance(member, dict):
+            text, value = member.get("token"), _member(member, _LOGPROBS)
+        elif isinstance(member, list | tuple) and len(member) == 2:
+            text, value = member
+        elif isinstance(member, list | tuple) and len(member) == 3:  # SGLang: a text or null at the end
+            value, text = member[0], str(member[1]) if member[2] is None else member[2]
+        if isinstance(value, dict):
+            decoded = value.get("decoded_token")
+            text, value = decoded if isinstance(decoded, str) and decoded else text, value.get("logprob")
+        logprob = None if isinstance(value, bool) else fields.number(value)
+        if isinstance(text, str) and logprob is not None and math.isfinite(logprob):
+            yield text, logprob

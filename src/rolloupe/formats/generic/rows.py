@@ -1,16 +1,34 @@
-"""Rows whose members have the usual names: one row becomes a sample, whatever kind of file holds it."""
+"""Rows of anybody's files: a row under usual names becomes a sample, and each kind of file has a reader.
+
+The kinds are JSON lines, Parquet, CSV, TSV and JSON documents.
+"""
 
 import re
-from typing import ClassVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby, islice
+from typing import ClassVar, TypeVar
+
+import numpy as np
 
 from rolloupe import text, tokens
+from rolloupe.formats.base import NO_ANNOTATIONS, Annotations, changed, no_sample, no_tokens
 from rolloupe.formats.generic import row_tokens
+from rolloupe.formats.generic.documents import DELIMITED, Header, PlacedRow, header_of, is_document, row_in, rows_in
+from rolloupe.formats.generic.hints import goes_by_prompt
 from rolloupe.formats.generic.keys import Roles, is_aside, is_prompt_alone, may_be_sample, roles_of, weak_group
+from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.field_map import as_pairs
-from rolloupe.formats.reading.files import stem
-from rolloupe.formats.reading.records import Record, RecordFormat, References, Unusable, step_of
-from rolloupe.model import Locator, Sample, SampleRow, Source
+from rolloupe.formats.reading.files import plain_name, stem, while_unchanged
+from rolloupe.formats.reading.jsonl import JsonlFormat
+from rolloupe.formats.reading.line_reader import parse
+from rolloupe.formats.reading.records import Record, RecordFormat, References, Uncut, Unusable, step_of
+from rolloupe.formats.reading.stream import open_binary
+from rolloupe.formats.reading.tables.parquet import ParquetFormat
+from rolloupe.lru import Lru
+from rolloupe.model import Location, Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source
+from rolloupe.storage import path_state
+from rolloupe.tokens import SampleTokens
 
 SHOWN_TEXTS = 12
 _UID = re.compile(r"(?P<group>.+)_[0-9]+_[0-9]+", re.DOTALL)
@@ -26,6 +44,8 @@ class NamedRows(RecordFormat):
     """The token that pads responses, if the framework has one of its own."""
     scores_tokens: ClassVar[bool] = False
     """True if a list of rewards is always one of the tokens, whether the record tells their number or not."""
+    cuts_arrays: ClassVar[bool] = True
+    """False if a list of numbers may be something else than a token series or an extra field: see `may_cut`."""
 
     def roles(self, record: Record) -> Roles:
         """Return the key in each role. What a format leaves open, `known_roles` adds."""
@@ -37,7 +57,7 @@ class NamedRows(RecordFormat):
         return own if type(self).roles is NamedRows.roles else own.with_usual(roles_of(record))
 
     def may_cut(self, key: str) -> bool:
-        return is_aside(key)
+        return self.cuts_arrays and is_aside(key)
 
     def needs_length(self, key: str) -> bool:
         return row_tokens.needs_length(key)
@@ -50,7 +70,10 @@ class NamedRows(RecordFormat):
         reward = self._reward(roles, record)
         status, status_raw = roles.status(record)
         prompt_value, response_value = roles.texts(record)
-        prompt = fields.joined(prompt_value)
+        prompt, messages = fields.joined(prompt_value), fields.chat(response_value)
+        turns = text.bare_answers(response_value, prompt) if isinstance(response_value, str) else 1
+        if messages is not None:
+            turns = max(1, text.answers_in(messages)) if messages else 0
         metrics, tags = roles.rest(record)
         step = step_of(record.get(roles.step)) if roles.step else source.step
         if step is None and roles.weak_step:
@@ -71,7 +94,7 @@ class NamedRows(RecordFormat):
             advantage=fields.number(record.get(roles.advantage)) if roles.advantage else None,
             status=status,
             status_raw=status_raw,
-            turns=_turn_count(response_value, prompt),
+            turns=turns,
             prompt_tokens=prompt_tokens,
             response_tokens=response_tokens,
             total_tokens=roles.tokens(record, "total"),
@@ -83,7 +106,7 @@ class NamedRows(RecordFormat):
             has_series=found.has_series,
             prompt=prompt,
             response=fields.joined(response_value, thoughts=True),
-            messages=fields.chat(response_value),
+            messages=messages,
         )
 
     def _reward(self, roles: Roles, record: Record) -> fields.Reward:
@@ -96,7 +119,12 @@ class NamedRows(RecordFormat):
         if len(value) == 1:
             return fields.reward(value[0])
         rewards = tokens.read_floats(value)
-        if rewards is not None and (self.scores_tokens or _is_of_tokens(len(value), roles, record)):
+        others = (member for key, member in record.items() if key not in (roles.score, *roles[:3]))
+        if rewards is not None and (
+            self.scores_tokens
+            or roles.tokens(record, "response") == len(value)
+            or any(tokens.length(member) == len(value) for member in others)
+        ):
             return fields.Reward(tokens.nan_sum(rewards), {}, {})
         what = f"`{roles.score}` has {len(value)} numbers for one response"
         if not fields.joined(roles.texts(record)[1]).strip():
@@ -122,14 +150,14 @@ class NamedRows(RecordFormat):
         return References(fields.as_text(record.get(label)) if label else "", [])
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
-        record = row_tokens.with_choice(record)
+        record = row_tokens.with_choice(self.own_record(record, row))
         roles = self.known_roles(record)
         prompt, response = roles.texts(record)
         found = _tokens(roles, record)
         sample = fields.sample_of(row, locator, prompt, response)
         sample.label = self.references(record).label
-        in_place = row_tokens.placed_row(found, roles.tokens(record, "prompt"), self.pad)
-        unplaced = row_tokens.add_row_tokens(sample, found, in_place)
+        aligned = row_tokens.placed_row(found, roles.tokens(record, "prompt"), self.pad)
+        unplaced = row_tokens.add_row_tokens(sample, found, aligned)
         placed = found.keys.keys() - unplaced
         sample.extra = {
             key: fields.showable(value)
@@ -137,15 +165,6 @@ class NamedRows(RecordFormat):
             if key not in placed and (key in unplaced or not roles.shows(key, value, row))
         }
         return sample
-
-
-def _is_of_tokens(count: int, roles: Roles, record: Record) -> bool:
-    """Whether a response has so many tokens, as a count or another list says."""
-    if roles.tokens(record, "response") == count:
-        return True
-    texts = (roles.score, roles.messages, roles.prompt, roles.response)
-    lists = (value for key, value in record.items() if key not in texts)
-    return any(tokens.length(value) == count for value in lists)
 
 
 def _group(roles: Roles, record: Record) -> str | None:
@@ -156,19 +175,12 @@ def _group(roles: Roles, record: Record) -> str | None:
     return fields.name(match["group"]) if match else None
 
 
-def _turn_count(response: object, prompt: str) -> int:
-    messages = fields.chat(response)
-    if messages is None:
-        return text.bare_answers(response, prompt) if isinstance(response, str) else 1
-    return max(1, text.answers_in(messages)) if messages else 0
-
-
 def _tokens(roles: Roles, record: Record) -> row_tokens.RowTokens:
     """The tokens of a row; a list of scores counts among them if it has a number for each."""
     found = row_tokens.row_tokens(record)
     scores = record[roles.score] if roles.score else None
     count = tokens.length(scores)
-    if not count and "rollout_logprobs" not in found.arrays:
+    if not count and "rollout_logprobs" not in found.arrays:  # nearly always
         return found
     arrays, keys = dict(found.arrays), dict(found.keys)
     if count and all(tokens.length(values) == count for values in arrays.values()):
@@ -178,6 +190,12 @@ def _tokens(roles: Roles, record: Record) -> row_tokens.RowTokens:
         arrays = {renamed.get(name, name): values for name, values in arrays.items()}
         keys = {key: renamed.get(name, name) for key, name in keys.items()}
     return found._replace(arrays=arrays, keys=keys)
+
+
+def number_row(row: SampleRow, number: int) -> SampleRow:
+    """Number the row of one of several samples in a record."""
+    row.index, row.ordinal, row.part = f"{row.index}.{number}", row.start + number, str(number)
+    return row
 
 
 class OwnNames(NamedRows):
@@ -194,3 +212,241 @@ class OwnNames(NamedRows):
         if own["messages"] and not fields.is_messages(record[own["messages"]]):
             own["messages"] = None
         return Roles(**own, counts={what: key for what, key in self.counts.items() if key in record})
+
+
+T = TypeVar("T")
+
+PARQUET = ".parquet"
+TABLES = (PARQUET, ".json", *DELIMITED)
+FIRST_BYTES = 2**20
+LOOKED_BYTES = 2**25
+"""How much of a document is looked at that is one object."""
+FIRST_ROWS = 8
+HEAD_BYTES = 2**12
+KEPT_BYTES = 2**26
+"""A line may have as many."""
+
+_prepared: Lru[tuple[object, ...], Record] = Lru(entries=2, total=KEPT_BYTES)
+"""Prepared records by their bytes, or by their places: samples of one are loaded one after another."""
+
+
+def ending_of(path: str) -> str:
+    """Return the suffix of a table; empty for any other file."""
+    return next((ending for ending in TABLES if plain_name(path).endswith(ending)), "")
+
+
+class DividedRecord(Record):
+    """A record that holds several samples, with these."""
+
+    def __init__(self, record: Record, samples: list[Record]) -> None:
+        super().__init__(record)
+        self.samples = samples
+
+
+class AnyRows(NamedRows):
+    """Rows under usual names, or those of a person's field map; a row may hold several samples."""
+
+    name = "generic"
+    title = "rows with text and a score"
+
+    def prepared(self, run: RunInfo, record: Record) -> Record:
+        """See `RecordFormat`: the one sample in a record, or a record with its samples. Raises `Unusable`."""
+        samples = samples_in(record, run.reading.fields)
+        return samples[0] if len(samples) == 1 else DividedRecord(record, samples)
+
+    def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
+        if not isinstance(record, DividedRecord):
+            return [self.row(source, record, start, length)]
+        found: list[Scanned] = []
+        for number, own in enumerate(record.samples):
+            try:
+                found.append(_number(self.row(source, own, start, length), number))
+            except Unusable as error:
+                reason = f"sample {number}: {error}"
+                found.append(Problem(source=source.name, reason=reason, start=start, stop=start + length))
+        return found
+
+    def own_record(self, record: Record, row: SampleRow) -> Record:
+        return record.samples[int(row.part.rpartition(".")[2])] if isinstance(record, DividedRecord) else record
+
+    def part_of(self, run: RunInfo, source: Source, locator: Locator, record: Record) -> tuple[Record, SampleRow]:
+        """One of the samples that a prepared record holds: its own record, and its row. Raises `Unusable`."""
+        samples = record.samples if isinstance(record, DividedRecord) else [record]
+        number = int(locator.part or 0)
+        if len(samples) <= number or (len(samples) > 1) != bool(locator.part):
+            raise Unusable(f"its part {locator.part!r} is gone")
+        (row,) = self.rows_of(run, source, samples[number], locator.start, locator.length)
+        if not isinstance(row, SampleRow):
+            raise Unusable("it is no sample")
+        return samples[number], _number(row, number) if locator.part else row
+
+
+def _number(row: SampleRow, number: int) -> SampleRow:
+    """Number the row of one of several samples in a record."""
+    if not row.prompt and goes_by_prompt(row):
+        row.group = row.index  # responses without a prompt, which one record holds
+    return number_row(row, number)
+
+
+class LineRows(AnyRows, JsonlFormat):
+    """Rows of JSON lines."""
+
+    def _parsed(self, run: RunInfo, source: Source, data: bytes, locator: Locator) -> tuple[Record, SampleRow]:
+        if not locator.part:
+            return super()._parsed(run, source, data, locator)
+        key = data, run.reading.fields  # samples read in order pass the same bytes object, whose hash is known
+        try:
+            record = _prepared.get_or_make(key, lambda: self.prepared(run, parse(data)), lambda _: len(data))
+            return self.part_of(run, source, locator, record)
+        except Unusable as error:
+            raise changed(source, locator.start, str(error)) from None
+
+    def samples_at(self, run: RunInfo, source: Source, places: Sequence[Locator]) -> Iterator[Sample | Problem]:
+        return self.samples_in_order(run, source, places, self.annotate)
+
+
+class ParquetRows(AnyRows, ParquetFormat):
+    """Rows of Parquet files."""
+
+    def prepared(self, run: RunInfo, record: Record) -> Record:
+        try:
+            return super().prepared(run, record)
+        except Uncut:
+            lists = {key: value.tolist() for key, value in record.items() if isinstance(value, np.ndarray)}
+            return super().prepared(run, record | lists)
+
+
+class DocumentRows(AnyRows):
+    """Rows of CSV, TSV and JSON documents. A scan reads the file up to `MAX_BYTES`."""
+
+    def first_records(self, some: Sequence[Location]) -> list[Record]:
+        return [record for location in some for record in first_rows(location)]
+
+    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
+        with open_binary(source.location) as file:
+            for placed in rows_in(file, ending_of(source.path)):
+                if placed.start >= stop:
+                    return
+                if placed.start >= start:
+                    yield from self._scanned(run, source, placed)
+
+    def _scanned(self, run: RunInfo, source: Source, placed: PlacedRow) -> Iterable[Scanned]:
+        start, stop, record, reason, may_grow = placed
+        if record is not None:
+            try:
+                return self.rows_of(run, source, self.prepared(run, record), start, stop - start)
+            except Unusable as error:
+                reason = str(error)
+            except Exception as error:  # a defect of ours must not cost the rows after it
+                reason = self.failure(error)
+        return [Problem(source=source.name, reason=reason, start=start, stop=stop, transient=may_grow)]
+
+    def record_at(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow] | None:
+        return self._record_and_row(run, source, locator)
+
+    def token_arrays(
+        self,
+        run: RunInfo,
+        source: Source,
+        places: Sequence[Locator],
+        annotations: Annotations = NO_ANNOTATIONS,  # noqa: ARG002
+    ) -> Iterator[SampleTokens | Problem]:
+        """See `Format`. Nothing annotates such files."""
+        return self._in_order(run, source, places, tokens.tokens_of, no_tokens)
+
+    def samples_at(self, run: RunInfo, source: Source, places: Sequence[Locator]) -> Iterator[Sample | Problem]:
+        return self._in_order(run, source, places, lambda sample: sample, no_sample)
+
+    def _in_order(
+        self,
+        run: RunInfo,
+        source: Source,
+        places: Sequence[Locator],
+        of: Callable[[Sample], T],
+        failed: Callable[[Source, Locator, Exception], Problem],
+    ) -> Iterator[T | Problem]:
+        """Read each record once, however large it is and however many samples it holds."""
+        for _, several in groupby(places, lambda place: (place.start, place.length)):
+            whole: Record | None = None
+            for place in several:
+                try:
+                    whole = self._whole(run, source, place) if whole is None else whole
+                    record, row = self.part_of(run, source, place, whole)
+                    yield of(self.sample(record, row, place))
+                except Exception as error:  # must not cost the samples after it
+                    yield failed(source, place, error)
+
+    def _record_and_row(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
+        try:
+            state = path_state(source.path)
+            place = locator.start, locator.length, state.st_ino, state.st_size, state.st_mtime_ns
+            key = source.location, place, run.reading.fields
+            whole = _prepared.get_or_make(key, lambda: self._whole(run, source, locator), lambda _: locator.length)
+            return self.part_of(run, source, locator, whole)
+        except Unusable as error:
+            raise changed(source, locator.start, str(error)) from None
+        except OSError as error:
+            raise changed(source, locator.start, error.strerror or str(error)) from None
+
+    def _whole(self, run: RunInfo, source: Source, locator: Locator) -> Record:
+        """The prepared record at a place. Raises `Unusable`, and `SourceChanged`."""
+        data = self.read(source, locator.start, locator.length)
+        if len(data) < locator.length:
+            raise changed(source, locator.start, "the file ends before it")
+        return self.prepared(run, row_in(data, _header(source.location)))
+
+
+@while_unchanged(512)
+def _header(location: Location) -> Header:
+    with open_binary(location) as file:
+        return header_of(file.read(FIRST_BYTES), ending_of(location.path))
+
+
+def is_read_whole(location: Location) -> bool:
+    """Return whether a file is a table or a document, which is read as a whole; JSON lines are not."""
+    if ending_of(location.path):
+        return True
+    try:
+        return _begins_document(location)
+    except OSError:
+        return False
+
+
+def _state_of_beginning(location: Location) -> tuple[int, int]:
+    state = path_state(location.path)
+    return state.st_ino, min(state.st_size, HEAD_BYTES)
+
+
+@while_unchanged(4096, _state_of_beginning)
+def _begins_document(location: Location) -> bool:
+    """Whether a file named like JSON lines holds a document over several lines."""
+    with open_binary(location) as file:
+        return is_document(file.read(HEAD_BYTES))
+
+
+def first_rows(location: Location) -> tuple[Record, ...]:
+    """Return the first rows of a table, long values cut short; nothing of an unreadable file."""
+    try:
+        return rows_at_start(location)
+    except OSError:
+        return ()
+
+
+@while_unchanged(512)
+def rows_at_start(location: Location) -> tuple[Record, ...]:
+    """Return the first rows of a table as `first_rows` does. Raises OSError."""
+    ending = ending_of(location.path)
+    if ending == PARQUET:
+        return tuple(ParquetRows().first_records([location]))
+    is_table = ending in DELIMITED
+    with open_binary(location) as file:
+        found = _few(rows_in(file, ending, LOOKED_BYTES if is_table else FIRST_BYTES))
+        file.seek(0)
+        if not found and not is_table and file.read(FIRST_BYTES).lstrip()[:1] == b"{":
+            file.seek(0)
+            found = _few(rows_in(file, ending, LOOKED_BYTES))  # one object, whose list may be long
+    return tuple(map(fields.showable, found))
+
+
+def _few(rows: Iterator[PlacedRow]) -> list[Record]:
+    return [*islice((placed.record for placed in rows if placed.record is not None), FIRST_ROWS)]

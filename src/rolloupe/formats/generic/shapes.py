@@ -1,9 +1,12 @@
-"""The samples in one record, as usual names say: itself, or several.
+"""The samples in one record: itself, or several.
 
 A record may hold the responses of a group, or a whole batch: lists that run in parallel (`completions`, `rewards`),
 numbered members (`completion_0`, `reward_0`), a list of objects that are samples, or objects by their ids. What is no
 list of that length is shared. The texts and facts of a sample may also lie in objects of its record (`{"output":
-{"text": ..., "finish_reason": ...}}`). A person's field map goes before all of this: see `mapped_samples`.
+{"text": ..., "finish_reason": ...}}`).
+
+A person's field map goes before all of this: its keys lie in the record, or in the objects of a list below it or by
+their ids, and what they name is not divided otherwise.
 """
 
 import re
@@ -14,7 +17,7 @@ import numpy as np
 
 from rolloupe import text
 from rolloupe.formats.generic.keys import (
-    LABELS,
+    USUAL,
     Names,
     candidates,
     fold,
@@ -26,6 +29,7 @@ from rolloupe.formats.generic.keys import (
 )
 from rolloupe.formats.generic.row_tokens import SERIES, token_members
 from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.field_map import ROLES, Fields, has_mapped, renamed
 from rolloupe.formats.reading.records import Record, Uncut, Unusable
 
 MAX_SAMPLES = 100_000
@@ -56,7 +60,7 @@ _OF_ONE = frozenset(("steps", "turns", "actions", "events", "toolcalls", "histor
 _TEXTS = ("text", "content", "message")
 _NO_COLUMNS = frozenset(("tools", "functions", "prompt_ids", "prompt_token_ids", "prompt_tokens", "input_ids"))
 """Lists that belong to a prompt, however long they are."""
-_LABELS = frozenset(LABELS)
+_LABELS = frozenset(USUAL["label"])
 _NUMBERS = frozenset((int, float, bool))
 
 
@@ -137,7 +141,11 @@ def _beside_list(record: Record, key: str, listed: list[Any], depth: int) -> tup
     first = _with_response(lift(_fullest(listed), depth - 1))
     is_answered = has_answer(first, roles_of(first))
     answer = {"response": ""} if is_answered and "response" not in others else {}  # so that `answer` is a label
-    others = _with_prompt(lift(answer | others, depth - 1))
+    others = lift(answer | others, depth - 1)
+    roles = roles_of(others)
+    messages = text.conversation(others[roles.messages]) if roles.messages else None
+    if messages is not None and not roles.prompt and not text.answers_in(messages):  # they are the prompt
+        others = {"prompt" if key == roles.messages else key: value for key, value in others.items()}
     others = {name: other for name, other in others.items() if name not in answer}
     lists = {name: other for name, other in others.items() if _is_column(name, other, len(listed))}
     left_out = {roles_of(others).score, *lists}
@@ -149,15 +157,6 @@ def _beside_list(record: Record, key: str, listed: list[Any], depth: int) -> tup
         if fields.is_messages(other) and text.conversation(other) is None:  # other samples, or sums of them
             left_out.add(name)
     return {name: other for name, other in others.items() if name not in left_out}, lists
-
-
-def _with_prompt(record: Record) -> Record:
-    """What samples share, where messages without an answer are their prompt."""
-    roles = roles_of(record)
-    messages = text.conversation(record[roles.messages]) if roles.messages else None
-    if messages is None or roles.prompt or text.answers_in(messages):
-        return record
-    return {"prompt" if key == roles.messages else key: value for key, value in record.items()}
 
 
 def _lists_of_samples(record: Record, depth: int) -> Iterator[tuple[str, list[Any]]]:
@@ -224,7 +223,9 @@ def _by_id(record: Record, depth: int) -> list[Record] | None:
             if column is not None and column.keys() == rows
         }
         return in_columns(columns) if rows and len(columns) == len(record) else None
-    if not holds_objects(listed) or not _are_alike(listed) or not _are_samples(None, "", listed, depth):
+    members = _fullest(listed).keys()  # which those that make up one sample do not share
+    alike = sum(own is not None and not members.isdisjoint(own) for own in listed)
+    if not holds_objects(listed) or 2 * alike <= len(listed) or not _are_samples(None, "", listed, depth):
         return None
     shared = check_shared(facts_beside(others, [own for own in listed[:LOOKED] if own]), len(by_id))
     return [
@@ -317,12 +318,6 @@ def check_shared(shared: Record, count: int) -> Record:
     return shared
 
 
-def _are_alike(listed: Sequence[Record | None]) -> bool:
-    """Whether most objects share a member with the fullest, as samples do; those that make up one sample do not."""
-    first = _fullest(listed).keys()
-    return 2 * sum(other is not None and not first.isdisjoint(other) for other in listed) > len(listed)
-
-
 def in_columns(record: Record) -> list[Record] | None:
     """The samples of lists that run in parallel."""
     named = candidates(tuple(record))
@@ -340,8 +335,12 @@ def in_columns(record: Record) -> list[Record] | None:
     is_batch = response in by_role.get("messages", ()) or any(
         are_responses(record[key]) and len(record[key]) == count for key in by_role.get("prompt", ())
     )
-    if not is_batch and _has_token_numbers(record, response):
-        return [record | {response: "".join(map(fields.as_text, record[response]))}]
+    if not is_batch:
+        score = roles_of(record).score
+        logprobs = [value[0] for key, value in record.items() if "logprob" in key.lower() and _length(value) == count]
+        has_one = score is not None and _length(record[score]) is None
+        if has_one and any(fields.number(value) is not None for value in logprobs):  # the tokens of one response
+            return [record | {response: "".join(map(fields.as_text, record[response]))}]
     lists = {
         key: value
         for key, value in record.items()
@@ -390,7 +389,7 @@ def _divide(shared: Record, lists: dict[str, list[Any]], inner: dict[str, dict[s
 
 
 def _size_of(shared: Record) -> int:
-    """What a sample takes of what it shares, in characters."""
+    """The size of the members that each sample repeats, in characters."""
     size = MEMBER_CHARS * len(shared) + sum(len(value) for value in shared.values() if isinstance(value, str))
     inner = [value for value in shared.values() if isinstance(value, dict | list)]
     while inner:
@@ -407,14 +406,6 @@ def _check_size(shared: int, count: int) -> None:
         raise Unusable(f"{count:,} samples in one record; at most {MAX_SAMPLES:,} are read. Next: {AS_LINES}")
     if count > 1 and shared * count > MAX_SHARED:
         raise Unusable(f"{count:,} samples in one record, which share too much: not read. Next: {AS_LINES}")
-
-
-def _has_token_numbers(record: Record, response: str) -> bool:
-    """Whether a list of texts is the tokens of one response: they have a logprob each, and one reward together."""
-    count, score = len(record[response]), roles_of(record).score
-    logprobs = [value for key, value in record.items() if "logprob" in key.lower() and _length(value) == count]
-    has_one = score is not None and _length(record[score]) is None
-    return has_one and any(fields.number(values[0]) is not None for values in logprobs)
 
 
 def are_responses(value: object) -> bool:
@@ -452,10 +443,12 @@ def lift(record: Record, depth: int = MAX_DEPTH) -> Record:
     if not depth or not any(type(value) is dict and fold(key) in _OBJECTS for key, value in record.items()):
         return record
     lifted = dict(record)
+    by_role = candidates(tuple(record)).by_role
+    texts = [key for role in ("prompt", "response", "messages") for key in by_role.get(role, ())]
     for key, value in record.items():
         if type(value) is not dict or fold(key) not in _OBJECTS:
             continue
-        if key in _texts_of(tuple(record)) and text.conversation(value) is not None:  # a text, with facts beside it
+        if key in texts and text.conversation(value) is not None:  # a text, with facts beside it
             if not text.is_message(value) and "choices" not in value:
                 beside = _lacking(lifted, value, first=3)
                 lifted |= {"label" if is_weak_response(name) else name: member for name, member in beside.items()}
@@ -469,13 +462,6 @@ def lift(record: Record, depth: int = MAX_DEPTH) -> Record:
         if left := {name: member for name, member in inner.items() if name not in taken}:
             lifted[key] = left if len(left) < len(value) else value
     return lifted
-
-
-@keep_by_keys
-def _texts_of(keys: Names) -> frozenset[str]:
-    """The keys of a row that name its texts or messages."""
-    by_role = candidates(keys).by_role
-    return frozenset(key for role in ("prompt", "response", "messages") for key in by_role.get(role, ()))
 
 
 def _lacking(record: Record, inner: Record, first: int = 0) -> Record:
@@ -514,3 +500,77 @@ def _with_response(record: Record, names: Sequence[str] = _TEXTS) -> Record:
         return record
     key = next((key for key in names if record.get(key)), None)
     return {"response" if name == key else name: value for name, value in record.items()} if key else record
+
+
+MAX_NAMED_DEPTH = 6
+"""Objects and lists within one another, below which the keys of a field map may lie."""
+
+
+def samples_in(record: Record, named: Fields = ()) -> list[Record]:
+    """Return the samples of a record, under a field map if there is one; one that is a sample, or holds none, alone.
+
+    Raises `Unusable` if responses and rewards differ in number, or if the samples share too much.
+    """
+    if not named:
+        return samples_of(record)
+    by_role = dict(named)
+    texts = [by_role[role] for role in ("response", "messages") if role in by_role]
+    keys = texts or ([by_role["reward"]] if "reward" in by_role else [*by_role.values()])
+    if has_mapped(record, keys):
+        return _samples_under(renamed(record, named), named)
+    found = _objects_with(record, keys, named, MAX_NAMED_DEPTH)
+    check_shared({}, len(found))
+    return [
+        with_group(name, sample) if name else sample
+        for name, own in found or [("", record)]
+        for sample in _samples_under(renamed(own, named), named)
+    ]
+
+
+def _samples_under(record: Record, named: Fields) -> list[Record]:
+    """The samples of a record with the members that a person named, which is not divided by any others."""
+    names = {ROLES[role] for role, _ in named}
+    key = next((name for name in ("response", "messages") if name in names and name in record), None)
+    value = record[key] if key else None
+    if are_responses(value):
+        found = in_columns(record)
+    elif key:
+        found = [record] if is_text(value) or type(value) is not list else None
+    else:
+        own = lift(record) if "reward" in names and not isinstance(record.get("reward"), list) else {}
+        found = [record] if has_answer(own, roles_of(own)) else None
+    return [lift(sample) for sample in found] if found else samples_of(record)
+
+
+def _objects_with(
+    value: Any, keys: Collection[str], named: Fields, depth: int, *, in_list: bool = False
+) -> list[tuple[str, Record]]:
+    """The objects with one of some keys in a list, by their ids, or below, with the texts and numbers above them.
+
+    If they come from several lists, each has the name of its own.
+    """
+    if in_list and isinstance(value, dict) and has_mapped(value, keys):
+        return [("", value)]
+    if isinstance(value, dict):
+        is_whole = depth == MAX_NAMED_DEPTH  # which may hold one sample by its id
+        are_objects = (is_whole or len(value) > 1) and all(type(own) is dict for own in value.values())
+        listed = [{"id": name} | own for name, own in value.items()] if are_objects else []
+    else:
+        listed = [own for own in value if type(own) is dict] if type(value) is list and holds_objects(value) else []
+    having = sum(has_mapped(own, keys) for own in listed[:LOOKED])
+    if having and (type(value) is list or having * 2 > len(listed[:LOOKED])):
+        return [("", own) for own in listed]
+    if not depth:
+        return []
+    if not isinstance(value, dict):
+        return [inner for own in listed for inner in _objects_with(own, keys, named, depth - 1, in_list=True)]
+    below = {key: _objects_with(own, keys, named, depth - 1, in_list=in_list) for key, own in value.items()}
+    below = {key: found for key, found in below.items() if found}
+    objects = [own for found in below.values() for _, own in found]
+    asked = {name.partition(".")[0] for _, key in named for name in key.split("+")}
+    shared = check_shared(facts_beside(value, objects, asked), len(objects))
+    return [
+        (name if len(below) == 1 else f"{key}/{name}".rstrip("/"), shared | own)
+        for key, found in below.items()
+        for name, own in found
+    ]

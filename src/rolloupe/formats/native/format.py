@@ -14,8 +14,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from rolloupe import tokens
-from rolloupe.formats.alternatives import alternatives_of
 from rolloupe.formats.base import Annotations
+from rolloupe.formats.generic.row_tokens import alternatives_of
 from rolloupe.formats.native.run_files import (
     NativeTokens,
     PartUnreadable,
@@ -86,25 +86,6 @@ class Native(JsonlFormat):
     name = "native"
     sources_by_name = True
     title = "Rolloupe"
-    recognises = f'A folder with a file `{MARKER}` that holds `"layout": "rolloupe"`.'
-    layout = "[docs/native-format.md](native-format.md) specifies it; open the folder, or anything inside it."
-    identity = "split, step, group and index as they were recorded; `uid` joins annotations."
-    reads = (
-        ("`samples/`", "samples"),
-        ("`annotations/`", "annotations of samples; the newest value wins"),
-        ("`tokens/`", "token series, read with their sample"),
-        ("`metrics/`, `config.json`, `checkpoints.jsonl`, `code.diff`", "metrics, configuration, checkpoints, code"),
-        (
-            "derived",
-            (
-                "sample metrics `ref_reward`, `ref_response_chars`, `reward_gap` = reward - ref_reward, "
-                "`valid_reward_gap`; `avg_log_ratio`, "
-                "`sum_log_ratio` of logprobs and ref_logprobs, `avg_kl`, `sum_kl`, `max_kl` of a series `kl`"
-            ),
-        ),
-        ("any other key", "extra"),
-    )
-    limits = "Files of a later version are refused, with a message."
     annotates_by_place = True
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:

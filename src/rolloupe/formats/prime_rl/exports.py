@@ -121,54 +121,6 @@ class PrimeRL(JsonlFormat):
 
     name = "prime_rl"
     title = "prime-rl token exports"
-    recognises = (
-        "Files named `rank_{R}.jsonl` in a folder `token_exports/`, or in folders `step_{N}/` in it, whose rows hold "
-        "`micro_step`, `micro_sequence_idx` and `export_sequence_idx`."
-    )
-    layout = (
-        "`token_exports/rank_{R}.jsonl`, `token_exports/step_{N}/rank_{R}.jsonl`, also below one folder for each "
-        "run; open the run, `token_exports/` or one file. A step of later versions is being written until it "
-        "has `STABLE`, and incomplete where nothing changed for 10 minutes without it."
-    )
-    identity = (
-        "step = `export_step`, else `step`; index = `{rank}-{export_sequence_idx}`; group = a hash of the token ids "
-        "before the first one that is trained on, for the files name no group. One row is one packed sequence: a "
-        "branch of a rollout, not always a whole one."
-    )
-    reads = (
-        (
-            "`token_ids`, `position_ids`",
-            "the tokens: with a tokenizer prompt, response and turns as text, else shown as ids",
-        ),
-        ("`loss_mask`", "the sampled, trained tokens: turns are its spans, and all means are over it"),
-        ("`rewards`", "the reward, and a token series, until June 2026; later versions store none"),
-        ("`advantages`", "the advantage, and a token series"),
-        (
-            ", ".join(f"`{key}`" for key in SERIES if key not in ("advantages", "rewards", *PROBABILITIES.values())),
-            f"token series, absent outside the mask; `{AT_SAMPLING}` is called `logprobs`",
-        ),
-        (
-            f"{', '.join(f'`{key}`' for key in PROBABILITIES)} (the first shape)",
-            f"the token series {', '.join(f'`{name}`' for name in PROBABILITIES.values())}",
-        ),
-        (", ".join(f"`{key}`" for key in MEANS), "sample metrics: the mean over the mask"),
-        ("`log_importance_ratio`", "sample metric `abs_log_importance_ratio`: the mean of its magnitude over the mask"),
-        (", ".join(f"`{key}`" for key in COUNTS), "sample metrics: numbers of tokens"),
-        (
-            "`rl_weights`, `ce_weights`, `ref_kl_weights`",
-            "sample metric `ce_only`: the number of tokens trained by cross-entropy alone",
-        ),
-        ("`env_name`", "environment"),
-        ("`training_mode`, `run_id`", "tags"),
-        ("`tokens` (the first shape, a list of objects)", "the same, column by column"),
-        ("any other key", "extra"),
-    )
-    limits = (
-        "The files hold no text: name a tokenizer, unless the run has one (`tokenizer.json`, "
-        "`tokenizer/`) or names in `configs/` one that the local Hugging Face cache has. They hold no group, no "
-        "reward from June 2026 on, no reference logprobs. Index 0 of a packed sequence holds garbage by design; it "
-        "lies outside the mask."
-    )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         links = link_root or str(path.resolve())

@@ -72,46 +72,6 @@ class PrimeRLTraces(JsonlFormat):
     title = "prime-rl trace streams"
     series_in_samples = True
     series_are_annotated = True
-    recognises = (
-        "A folder with files in `monitors/file/traces/stream/` (or, for a day in 2026, a file `stream.jsonl` there); a "
-        "folder `traces/`, or a file of its stream, whose rows hold `traces`."
-    )
-    layout = (
-        "`{run}/monitors/file/traces/stream/{chunk}.jsonl`; open the run, a folder above it, or `traces/`. "
-        "`annotations/{producer}/` and `metrics.jsonl` are read beside it; `live/` and the indexes of streams hold no "
-        "samples of their own."
-    )
-    identity = (
-        "one sample for each branch of each trace. step = `run.work.step`; group = `group.id`, else a hash of the "
-        "prompt; index = `{trace id}:{branch}`, which is also what annotations are joined by, else `{file}:{byte "
-        "offset}:{trace}.{branch}`. Split `train`, or `eval/{environment}`."
-    )
-    reads = (
-        ("`nodes` from root to leaf", "turns, with tool calls and thinking; token ids and `loss_mask` (`mask`)"),
-        (
-            "`logprobs`, `advantages`, `reference_logprobs`, `trainer_logprobs`, `entropies` of nodes",
-            "token series, absent outside the mask; two are renamed `ref_logprobs` and `entropy`",
-        ),
-        ("`rewards`", "the reward: the sum of score times weight; each score is the sample metric `reward.NAME`"),
-        ("`metrics`, numbers in `info`, `num_input_tokens`, `num_output_tokens`, `run.work.policy`", "sample metrics"),
-        ("`errors`, `stop_condition`, `calls`", "status; the stop reason, token counts and time of each turn"),
-        ("`agent.name`, `task.key`, `id`, `run.id`", "tags; `task.data.answer` is the ground truth"),
-        (
-            "annotations: `advantages`, `trainer_logprobs`, `entropies`, `mismatch_kl`, `is_masked`, ...",
-            (
-                "token series, the newest winning; the first three are taken for a message only where they cover all "
-                "of its sampled tokens. Their means are sample metrics, of `is_masked` how many. Of `info`: advantage, "
-                "numbers, `ship.step`, and discarded where not `effective`"
-            ),
-        ),
-        ("`metrics.jsonl`", "metrics by step; rows without a step follow"),
-        ("any other key", "extra"),
-    )
-    limits = (
-        "Samples are listed under the step they were generated for, whatever step they were shipped in. Routed "
-        "experts, sampling masks and multi-modal data are not in the files. Of one line at most "
-        f"{episodes.MAX_BRANCHES} branches are listed."
-    )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         links = link_root or str(path.resolve())

@@ -271,54 +271,6 @@ class Slime(Format):
     kind: ClassVar[str] = SLIME
     """The kind of dumps that it reads, as `kind_of` calls it."""
 
-    recognises = (
-        "Files of PyTorch (`.pt`), in `rollout_data/` or directly in a folder, that hold `rollout_id` and `samples` "
-        "with `tokens`, `response`, `response_length` and `status`."
-    )
-    layout = (
-        "`rollout_data/{id}.pt`, `rollout_data/eval_{id}.pt` and `train_data/{id}.pt`, or `train_data/{id}_{rank}.pt`, "
-        "as `--dump-details` writes them; open the folder around them, `rollout_data/`, one file, or a folder of files "
-        "that `--save-debug-rollout-data` wrote. The files are pickles: they are read as data, and nothing in them is "
-        "run ([how](security.md))."
-    )
-    identity = (
-        "step = `rollout_id`, else the number in the file's name; group = `group_index`, else a hash of the prompt; "
-        "index = `index`, with a number for later siblings that share it, else the position. Split `train`, or "
-        "`eval/default` for files named `eval_`. The trainer's rows are joined by `rollout_position`, else by "
-        "`sample_index` if one sample alone has it; rows without a sample and samples without a row are counted as "
-        "problems, and so are steps without the train data that later ones have."
-    )
-    reads: ClassVar[tuple[tuple[str, str], ...]] = (
-        ("`prompt`, `response`", "turns; a prompt may be templated text or a list of messages"),
-        (
-            "`reward`",
-            "a number; of an object `score`, else `reward`, else its only number; its other parts as in Relax",
-        ),
-        ("`tokens`, `response_length`", "token ids, and the numbers of tokens"),
-        (
-            "`rollout_log_probs`, `loss_mask`, `teacher_log_probs`",
-            "token series `logprobs`, `loss_mask`, `teacher_logprobs`; absent outside the mask, and in no mean",
-        ),
-        ("`status`, `label`, `remove_sample`", "status; ground truth; discarded"),
-        (
-            "`log_probs`, `ref_log_probs`, `entropy`, `advantages`, `returns`, `values`, `kl` of the train data",
-            (
-                "token series, absent outside the mask; `log_probs`, those before the update, are called "
-                "`old_logprobs`. The advantage of a sample is the mean over its mask"
-            ),
-        ),
-        ("`raw_reward`, `rewards` of the train data", "sample metrics `raw_reward` and `normalized_reward`"),
-        ("numbers and short texts of `metadata`", "sample metrics and tags `metadata.NAME`"),
-        ("the last of `weight_versions`", "sample metric `weight_version`"),
-        ("`tokenizer/`", "makes texts of token ids"),
-        ("any other number", "sample metric"),
-        ("any other key", "extra; an object of a class is named, with its data, and never made"),
-    )
-    limits = (
-        "The files name no data set of an evaluation and hold no configuration. Without `train_data/` there are no "
-        "advantages. Pieces of responses that older versions wrote with context parallelism are left out."
-    )
-
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         links = link_root or str(path.resolve())
         if is_one_file(path):

@@ -77,33 +77,6 @@ class Miles(Slime):
     title = "miles"
     kind = MILES
 
-    recognises = (
-        "Files of PyTorch as slime writes them, with a `metadata` beside `samples`, or with `adapter`, `reward_spec`, "
-        "`routing_key` or `rollout_indexer_topk` in the samples."
-    )
-    layout = (
-        "`rollout_data/{id}.pt`, `rollout_data/eval_{id}.pt`, `train_data/{id}_{rank}.pt`, `trajectory/{id}.jsonl`, "
-        "`dashboard/`, `tokenizer/`, as `--dump-details` writes them. `dashboard_columns/` stands for a dump "
-        "that is missing, and `trajectory/` or one of its files opens alone; `dashboard/cache/` belongs to the viewer "
-        "of miles and is no source."
-    )
-    identity = (
-        "as slime's. The trainer's rows are joined by `sample_indices`, over all ranks: copies that ranks hold count "
-        "once, and pieces that they hold with context parallelism are put together. A conversation belongs to the "
-        "sample with its `sample_index`."
-    )
-    reads = (
-        *Slime.reads,
-        ("`messages` of `trajectory/`", "the turns of the sample, with tool calls and thoughts"),
-        ("`tokens`, `loss_mask`, `rollout_log_probs` of `dashboard_columns/`", "as of a dump, where that is missing"),
-        ("`dashboard/metrics.jsonl`", "metrics by step; where miles counts by `train/step`, that count is the step"),
-        ("`args` of `dashboard/meta.json`", "the configuration, and what it holds of the rule of the update"),
-    )
-    limits = (
-        "Only samples whose messages were recorded have a conversation. Pieces of responses are put together for the "
-        "`thd` layout, and for dumps that say which rank holds which. Streams about machines are not read."
-    )
-
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         dumps = super().detect(path, forced=forced, link_root=link_root)
         return dumps or CONVERSATIONS_ALONE.detect(path, link_root=link_root)

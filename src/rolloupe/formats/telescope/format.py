@@ -72,58 +72,6 @@ class Telescope(Format):
     name = "telescope"
     title = "Telescope"
     endings = (".zip",)
-    recognises = (
-        "A folder with `steps/`, `events/` or `evals_after_training/` in which archives named `block_{i}.zip`, "
-        "`block_live.zip`, `tail.zip` or `evals_after_training_{time}.zip` hold `samples_data*.parquet`; or one such "
-        "archive."
-    )
-    layout = (
-        "A local copy of the files that Telescope uploads for a run; `config.json`, `summary.json` and "
-        "`history.jsonl`, as exported from W&B, are read too if they lie beside the archives. Archives overlap "
-        "and are merged: finished blocks, `block_live.zip`, `tail.zip`, first of `steps/`, then of `events/`; a sample "
-        "belongs to the first that holds it. A step with samples that was not trained is incomplete."
-    )
-    identity = (
-        "step = `step`, for discarded samples `trainer_step`; group = `group_id`; index = `sample_id`; "
-        "of cancelled samples that were never sent, which have none, `none-{n}`. Evaluations are the split "
-        "`eval/{eval_name}`, group = `sample_idx`, index = `completion_idx`; evaluations after training "
-        "`eval/{eval_name}_after_training`, index = `{completion_idx}-{time}`."
-    )
-    reads = (
-        ("`samples_data`, `_kept`", "samples; `_kept` of `events/` only until `steps/` has them"),
-        (
-            "`samples_data_discarded`, `_cancelled`",
-            "samples with their `discard_reason`; cancelled ones have no answer and no reward",
-        ),
-        ("`samples_data_eval`", "samples of evaluations; they have metrics and no reward"),
-        ("`stop_reason`", "status; of generations the stop reason of the turn"),
-        (
-            "`off_policy_steps`, `num_generations`, `compute_reward_time`, `inference_step`, `model_step`",
-            "sample metrics",
-        ),
-        ("`prompts`", "the turns of the system and the user, environment, token counts"),
-        (
-            "`generations`, `env_responses`, `tool_calls`",
-            (
-                "turns; the cards of calls and their errors. One message may answer several calls; the `result` of a "
-                "call is a turn only where the generation has no message"
-            ),
-        ),
-        ("`rollouts_metrics`, `turn_metrics`", "sample metrics; metrics of turns"),
-        ("`golden_answers`, `sample_tags`, `info_turns`", "the ground truth, tags, logs of turns"),
-        ("`raw_string`, any other column", "extra"),
-        ("`metrics`, `history.jsonl`", "metrics by step, named `section/group/metric`"),
-        (
-            "`environments` of the config, `env_details` and `eval_env_details` of the summary",
-            "the ranges of rewards, by environment, and of sample metrics",
-        ),
-    )
-    limits = (
-        "Archives hold no tokens, token ids or logprobs. Events, timelines and GPU usage are not read. "
-        "Telescope rewrites a tail every few seconds: it is read again as a whole. Archives that expand beyond "
-        "250-fold and 1 GiB, hold more than 1,000 members, or are packed by an unusual method, and tables "
-        "of more than a million rows and 64 for each byte of the archive, are listed as problems."
-    )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         links = link_root or str(path.resolve())

@@ -77,58 +77,6 @@ class Tinker(TinkerFiles, JsonlFormat):
 
     name = "tinker"
     title = "Tinker cookbook"
-    recognises = (
-        "A folder with `*_rollout_summaries.jsonl`, `*_logtree.json` or `.html` files under the cookbook's names; or "
-        "`.jsonl` files whose rows hold `group_idx`, `traj_idx` and `total_reward`; or, without rollouts, "
-        "a `metrics.jsonl` beside `config.json`, `checkpoints.jsonl` or the cookbook's `code.diff`, or with its keys "
-        "(`progress/batch`, `env/all/...`, `train_mean_nll`). `{name}_metrics.jsonl` is the run `{name}`."
-    )
-    layout = (
-        "The `log_path`: `{base}_iteration_{step:06d}_rollout_summaries.jsonl`, as documented, or "
-        "`iteration_{step:06d}/{base}_rollout_summaries.jsonl`, as written since release 0.2.0, or both; `{base}` is "
-        "`train` or `eval_{label}`. Beside them `_logtree.json` and `.html` under the same names, `metrics.jsonl`, "
-        "`config.json`, `checkpoints.jsonl`, `code.diff`. One iteration's folder or one file can be opened alone."
-    )
-    identity = (
-        "step = `iteration`, else the number in the name; group = `group_idx`; index = `traj_idx`, else the byte "
-        "offset. Split `train`, or `eval/{label}`, the label as in the file's name (the cookbook replaces what is not "
-        "`A-Z a-z 0-9 _ . -`). Each iteration renumbers its groups, after failed and filtered groups were removed: "
-        "the number is not a prompt id. If both layouts hold a trajectory, the newer layout's is current."
-    )
-    reads = (
-        ("`total_reward`", "reward"),
-        ("`final_reward`, `sampling_client_step`", "sample metrics"),
-        (
-            "`trajectory_metrics`, `steps[].metrics`",
-            "sample metrics, true and false as 1 and 0; other values become extra fields or logs of the step",
-        ),
-        ("`stop/{reason}` among them, or `status` and `stop_reason` (schema 2)", "status, and the turn's stop reason"),
-        ("`steps`", "one turn of the assistant each, with `reward`, `ob_len`, `ac_len` and its metrics; their number"),
-        ("`steps[].step_idx`, `.episode_done`", "facts of the turn"),
-        (
-            "`ob_len`, `ac_len`",
-            "prompt tokens (the first `ob_len`), response tokens (all `ac_len`), total (the last two)",
-        ),
-        (
-            "`logs.assistant_content`, `.tool_call_{i}`, `.tool_result_{i}`",
-            "text, tool calls, turns of the tools; the first step's `prompt`, `question`, ... is the prompt",
-        ),
-        ("any other log", "log of the turn"),
-        ("`conversation`, `logs._conversation` (schema 3)", "turns"),
-        ("`tags`", "tag `tags`, joined by commas; the first is the environment"),
-        (
-            "`discarded`, `advantage`, `label`, `uid`, `trace_id`, `named_tags`",
-            "keys of `rolloupe convert`: why it was discarded, advantage, ground truth, names, and tags by name",
-        ),
-        ("any other key", "extra (`schema_version`, `final_ob_len`, ...)"),
-    )
-    limits = (
-        "Rollout files hold no token ids, logprobs, advantages or prompt ids, and no text but what the environment "
-        "logged. A conversation of `_logtree.json` becomes a sample's text, in lists and searches too, only if it "
-        "certainly belongs to the sample; the report and its search show the others. A metric of a sample is the mean "
-        "over its steps, and its `trajectory_metrics`, that have the key, as the cookbook averages: a flag that only "
-        "the last step carries counts whole. Images are not stored."
-    )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         links = link_root or str(path.resolve())

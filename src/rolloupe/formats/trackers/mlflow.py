@@ -108,34 +108,6 @@ class MLflow(DatabaseFormat):
     suffixes = ENDINGS
     endings = ENDINGS
     sizes: ClassVar = {SPANS: size_of(("content",))}
-    recognises = (
-        "SQLite of MLflow, alone or in a folder, with traces. Runs with metrics alone are listed beside them; without "
-        "any traces they are curves."
-    )
-    layout = (
-        "`mlruns.db`, for verl `/tmp/mlruns.db` unless `MLFLOW_TRACKING_URI` names another, with its `-wal`. Each "
-        "`experiment_name` among the tags of an experiment's traces is a run, else each run of MLflow in which traces "
-        "were logged, and so are the traces without either. Of verl a sample is a span whose name ends in `.run`, of "
-        "other traces the root. "
-        "[frameworks/trackers.md](frameworks/trackers.md) has the switches."
-    )
-    identity = (
-        "verl: step = the tag `step`; group = `uid` among the inputs, else `sample_index` and a hash of the prompt; "
-        "index = `rollout_n`; split `train`, or `eval/validation` by the tag `validate`. Others: step, group and split "
-        "under usual names among inputs, outputs and tags, else 0, a hash of the prompt, and `train`; index = the row."
-    )
-    reads = (
-        ("`mlflow.spanInputs`, `mlflow.spanOutputs`", "turns, token ids, logprobs, the loss mask, the reward if any"),
-        ("`status`", "status"),
-        ("inputs, outputs and tags of other traces, under usual names", "turns, reward, ground truth, sample metrics"),
-        ("assessments", "the reward under a usual name, or the only number; others are sample metrics and tags"),
-        ("`metrics`, `params` of the run of that name", "metrics, configuration"),
-    )
-    limits = (
-        "verl computes rewards after the trace. Feedback that comes after a trace was indexed shows in the sample, and "
-        "in lists once the index is made again. Spans that MLflow keeps as artifacts, as before 3.5, and validations, "
-        "which verl logs as artifacts, are not read."
-    )
 
     def runs_in(self, location: Location, links: str) -> list[RunInfo]:
         path, runs = Path(location.path), []

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from rolloupe import text, tokens
 from rolloupe.formats.base import changed
 from rolloupe.formats.curve_files import config_of, curve_locations
-from rolloupe.formats.generic.keys import ENVS, Roles, has_sample, roles_of
+from rolloupe.formats.generic.keys import USUAL, Roles, has_sample, roles_of
 from rolloupe.formats.generic.rows import NamedRows
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.documents import unpacked
@@ -31,7 +31,7 @@ from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.trackers.curves import number_of
 from rolloupe.formats.reading.trainer_files import described_files
 from rolloupe.formats.token_texts import add_tokens, ids_of, series_of, texts_of
-from rolloupe.formats.trainers.nemo_gym import conversation, parted
+from rolloupe.formats.trainers.nemo import conversation, parted
 from rolloupe.formats.trainers.trl import RewardFunctions
 from rolloupe.model import Location, Locator, Problem, RunFile, RunInfo, Sample, SampleRow, Source
 
@@ -327,7 +327,7 @@ def _plain(row: Record, own: dict[str, str | None], step: int | None, split: str
     """The sample of a row whose columns `own` names by role."""
     others = {name: value for name, value in row.items() if name not in (*own.values(), *_GROUPS, "sample_index")}
     members: Record = {role: row.get(name) for role, name in own.items() if name}
-    group, env = (fields.first(row, names, fields.name) for names in (_GROUPS, ENVS))
+    group, env = (fields.first(row, names, fields.name) for names in (_GROUPS, USUAL["env"]))
     if group:  # which the environment counts
         members["group"] = f"{env}-{group}" if env else group
     return LoggedSample(_with_step(others | members, step), split, name_of(row.get("sample_index")))

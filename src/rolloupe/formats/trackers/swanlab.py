@@ -26,23 +26,6 @@ class SwanLab(TableFiles):
     title = "SwanLab"
     media = (MEDIA,)
     folder = re.compile(r"run-[0-9]{8}_[0-9]{6}-(?P<id>.+)")
-    recognises = "The folder of a run (`run-{date}_{time}-{id}`) with a table of samples below `media/`."
-    layout = (
-        "`{logdir}/run-{date}_{time}-{id}/media/{n}/echarts-step{step}-{hash}.json` (0.7), "
-        "`media/echarts/{step}-{hash}.json` (0.10). [frameworks/trackers.md](frameworks/trackers.md) has the switches."
-    )
-    identity = (
-        "step = `step` of a row, else that of the table; group = a hash of the prompt; index = the table and the row. "
-        "Split `train`; `eval/NAME` by the key, and for the columns `step`, `input`, `output`, `score` of verl."
-    )
-    reads = (
-        ("`step`, `input`, `output`, `score` (verl)", "turns, reward"),
-        ("`prompt`, `completion`, the numbers right behind (ms-swift)", "turns; reward functions, and their sum"),
-        ("other columns", "sample metrics, tags and extra"),
-        ("`files/config.yaml`", "configuration"),
-        ("`backup.swanlab`, `run-{id}.swanlab`", "metrics, and the keys of tables"),
-    )
-    limits = "NaN is null in a table. Until a run of 0.10 ends, its tables have no keys and no metrics beside them."
 
     def tables(self, run: RunInfo) -> list[TableFile]:
         logged, links = self.logged(run).tables, links_of(run)

@@ -40,29 +40,6 @@ class TensorBoard(TrackerSamples):
     title = "TensorBoard"
     splittable = True
     suffixes = ()
-    recognises = (
-        "Event files of TensorBoard, directly in a folder or one alone, the first 4 MiB of which have a text with "
-        "samples, as OpenRLHF and verl write them, or with `Prompt:`, `Response:` (`Completion:`, `Output:`) and "
-        "`Reward:` (`Score:`) at beginnings of lines, plain, bold or as headings. Without one they are curves."
-    )
-    layout = (
-        "`events.out.tfevents.*`; all files of a folder are one run. "
-        "[frameworks/trackers.md](frameworks/trackers.md) has the switches."
-    )
-    identity = (
-        "step = that of the event; group = a hash of the prompt; index = verl's number of the sample, of OpenRLHF a "
-        "hash of the text, of others the place. Split `train`, or `eval/NAME` by the tag (`val/generations`)."
-    )
-    reads = (
-        ("`train/generated_samples` (OpenRLHF)", "the response, with its prompt; the reward"),
-        ("`val/generations` (verl)", "turns; the score as reward"),
-        ("texts with such labels", "turns; the reward"),
-        ("scalars", "metrics"),
-    )
-    limits = (
-        "The prompt of OpenRLHF's samples is part of their text. A text with `### Sample N` in an output of verl is "
-        "read as two samples."
-    )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
         links = link_root or str(path.resolve())

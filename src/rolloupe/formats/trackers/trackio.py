@@ -87,39 +87,6 @@ class Trackio(DatabaseFormat):
         TRACES: size_of(("messages", "metadata")),
         METRICS: size_of(("metrics",)),
     }
-    recognises = (
-        "A database `{project}.db`, or a folder with some, in which a run has traces, or tables of samples among its "
-        "first or last 300 metrics. A database without any is curves."
-    )
-    layout = (
-        "`$TRACKIO_DIR/{project}.db`, else `~/.cache/huggingface/trackio/{project}.db`, with its `-wal` while the "
-        "trainer writes. Each run of the database is a run. Runs of verl's workers, which log traces of calls "
-        "alone, belong to the run of their name. [frameworks/trackers.md](frameworks/trackers.md) has the switches."
-    )
-    identity = (
-        "step = `step` or `global_step` of a trace or of a table's row, else `train/global_step` of the row, else "
-        "trackio's own count; group = `group_id`, `group_index`, `trajectory_index`, of verl's traces `uid` or "
-        "`sample_index` with a hash of the prompt, else that hash; index = `sample_index`, of verl's traces "
-        "`rollout_n`, else the place in the database. Split `train`; `eval/NAME` by `split`, `mode`, `validate` or the "
-        "trace's key, of TRL's tables by the metrics logged just before."
-    )
-    reads = (
-        ("`messages`", "turns: the response begins at the first message of the assistant"),
-        ("`reward`, `score`, `output.reward_score`", "reward; of `rewards/NAME` alone their sum"),
-        (
-            "tables with `prompt` and `completion`: the numbers right behind",
-            "sample metrics `reward.NAME`; the reward is their sum, with `reward_weights` of the configuration",
-        ),
-        ("`advantage`, `advantages`", "advantage; a list also as token series"),
-        ("verl's `output`", "token ids, logprobs and the loss mask; `response_text`, else text by the tokenizer"),
-        ("other numbers and short texts", "sample metrics and tags"),
-        ("metrics, configuration", "metrics, configuration"),
-    )
-    limits = (
-        "Traces that trackio dropped (it caps them for each call) leave groups incomplete. Of verl's traces only calls "
-        "that end in `.run` are samples. Samples that are deleted while the run is open stay in lists until it is "
-        "opened again."
-    )
 
     def runs_in(self, location: Location, links: str) -> list[RunInfo]:
         try:

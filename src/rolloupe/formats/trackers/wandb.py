@@ -27,35 +27,6 @@ class WeightsAndBiases(TableFiles):
     title = "Weights & Biases"
     media = ("files", "media", "table")
     folder = re.compile(r"(?:offline-)?run-[0-9]{8}_[0-9]{6}-(?P<id>.+)")
-    recognises = (
-        "The folder of a run (`offline-run-{date}_{time}-{id}`, `run-...`) with a table of samples below "
-        "`files/media/table/`: prompts with completions or outputs, texts with rewards, or results of NeMo-Gym. "
-        "Without one it is curves."
-    )
-    layout = (
-        "`wandb/{offline-run|run}-{date}_{time}-{id}/files/media/table/{key}_{step}_{hash}.table.json`. Of tables that "
-        "repeat the rows of earlier ones (verl, OpenRLHF) the newest counts, and `final-{key}` only without a "
-        "`{key}`. [frameworks/trackers.md](frameworks/trackers.md) has the switches."
-    )
-    identity = (
-        "step = `step` or `global_step` of a row, else `train/global_step` logged beside the table, else the step of "
-        "W&B; group = the environment and `example_id` or `task_idx`, else a hash of the prompt, with a number where "
-        "TRL asks it again later; index = the number in verl's wide rows, else the table and the row. Split `train`; "
-        "`eval/NAME` by the key, `eval/eval` of a table that follows metrics `eval/...`."
-    )
-    reads = (
-        ("`prompt`, `completion`, the numbers right behind (TRL, ms-swift)", "turns; reward functions, and their sum"),
-        ("`input_N`, `output_N`, `score_N` (verl)", "a sample each"),
-        ("`text`, `reward` (OpenRLHF)", "the response, with its prompt; the reward"),
-        ("`Full result` (NeMo-RL)", "a rollout of NeMo-Gym"),
-        ("`messages`, `reward` (prime-rl until August 2026)", "turns; the reward"),
-        ("other columns", "sample metrics, tags and extra"),
-        ("`run-{id}.wandb`", "metrics, configuration: of it `reward_weights` of TRL"),
-    )
-    limits = (
-        "W&B cuts tables at 10,000 rows. Which table is of an evaluation shows once the client has written its block. "
-        "Tables of online runs are kept as long as the run's folder is."
-    )
 
     def tables(self, run: RunInfo) -> list[TableFile]:
         folder = os.path.join(run.root, *self.media)

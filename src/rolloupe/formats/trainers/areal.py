@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from rolloupe import text
 from rolloupe.formats.generic.rows import OwnNames
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.files import FolderEntry, alone, files, folders, is_one_file, links_of, source_at, stem
+from rolloupe.formats.reading.files import alone, files, folders, is_one_file, links_of, source_at, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import first_records
 from rolloupe.formats.reading.records import Record, Unusable, step_of
@@ -35,61 +35,29 @@ class AReaL(OwnNames, JsonlFormat):
         "prompt": "prompt", "response": "completion", "score": "reward", "step": "tail_version", "group": "task_id",
     }  # fmt: skip
     counts: ClassVar[dict[str, str]] = {"prompt": "prompt_len", "total": "seqlen"}
-    recognises = "Lines with `task_id`, `tail_version`, `prompt`, `completion` and `reward`."
-    layout = (
-        "`{fileroot}/logs/{user}/{experiment}/{trial}/rollout/{tail_version}/{task_id}.jsonl`, and `eval-rollout/` "
-        "beside `rollout/`; open the trial, one of these folders or one file. "
-        "[frameworks/areal.md](frameworks/areal.md) has the switches."
-    )
-    identity = (
-        "step = the folder's version, the newest weights that sampled its batch, else `tail_version`, the newest that "
-        "sampled the trajectory: it is not the trainer's step; group = `task_id`; index = `{file}:{byte offset}`. "
-        "Split `train`, or `eval/rollout` below `eval-rollout/`."
-    )
-    reads = (
-        ("`prompt`, `completion`", "turns, special tokens included"),
-        (
-            "`segments` of several turns",
-            (
-                "where turns may begin: outside of what was generated. Without a chat template each is a turn, with "
-                "its number of tokens"
-            ),
-        ),
-        ("`reward`", "the reward"),
-        ("`seqlen`, `prompt_len`", "token counts"),
-        (
-            "`head_version`, `tail_version`, `original_reward`, `sample_idx`",
-            "sample metrics; `head_version` may be -1, `tail_version` if it is not the step",
-        ),
-        ("any other key, `version_rle`", "extra"),
-    )
-    limits = (
-        "The files hold no token ids, logprobs, advantages or status, and no sample whose last token is masked, which "
-        "AReaL leaves out."
-    )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         links = link_root or str(path.resolve())
-        parts = [path] if is_one_file(path) else _parts(path, links)
-        places = (
-            [alone(path)] if is_one_file(path) else [entry.location for part in parts for entry in _listed(part, links)]
-        )
-        found = first_records(places)
-        if not places or not (forced or any(record.keys() >= _OWN for record in found)):
+        parts, places = [path], [alone(path)]
+        if not is_one_file(path):
+            below = [Path(entry.path) for entry in folders(str(path), links) if entry.name in SPLITS]
+            parts = [folder for folder in below if _versions(folder, links)] or [path]
+            places = [place for part in parts for place in _listed(part, links)]
+        if not places or not (forced or any(record.keys() >= _OWN for record in first_records(places))):
             return []
         number = "one file" if len(places) == 1 else f"{len(places):,} files"
         reason = f"{number} of AReaL: steps are weight versions, groups are tasks"
-        name, links = (stem(path.name), "") if is_one_file(path) else (_name_of(path), links)
+        is_split = path.name in SPLITS and bool(path.parent.name)
+        name, links = (stem(path.name), "") if is_one_file(path) else ((path.parent if is_split else path).name, links)
         split_parts = tuple(RunPart(str(part), SPLITS.get(part.name)) for part in parts)
         return [self._run_at(path, reason, links, name, split_parts)]
 
     def sources(self, run: RunInfo) -> list[Source]:
         if is_file(run.root):
             return [_source(Location(run.root, links_of(run)), run, None)]
-        listed = (
-            (entry.location, part.split) for part in run.parts for entry in _listed(Path(part.path), links_of(run))
-        )
-        return [_source(place, run, split) for place, split in listed]
+        return [
+            _source(place, run, part.split) for part in run.parts for place in _listed(Path(part.path), links_of(run))
+        ]
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         if "completion" not in record:
@@ -98,12 +66,9 @@ class AReaL(OwnNames, JsonlFormat):
         if row.total_tokens is not None and row.prompt_tokens is not None:
             row.response_tokens = max(0, row.total_tokens - row.prompt_tokens)
         version = step_of(record.get("tail_version"))
-        if source.step is None:
-            row.step = version or 0
-        else:
-            row.step = source.step
-            if version not in (None, source.step):
-                row.metrics["tail_version"] = float(version or 0)
+        row.step = (version or 0) if source.step is None else source.step
+        if version is not None and version != row.step:
+            row.metrics["tail_version"] = float(version)
         row.turns = max(1, sum(segment["role"] == "gen" for segment in _segments(record)))
         return row
 
@@ -112,17 +77,16 @@ class AReaL(OwnNames, JsonlFormat):
         if segments := _segments(record):
             asked = [turn for turn in sample.turns if turn.origin == "prompt"]
             sample.turns = [*asked, *_response_turns(fields.as_text(record.get("completion")), segments)]
-            sample.extra = sample.extra | {
-                "segments": [{k: v for k, v in segment.items() if k != "text"} for segment in segments]
-            }
+            sample.extra["segments"] = [{k: v for k, v in segment.items() if k != "text"} for segment in segments]
         return sample
 
 
 def _segments(record: Record) -> list[dict[str, Any]]:
     """The segments of a trajectory of several turns; none if one of them is no segment."""
     listed = fields.as_list(record.get("segments"))
-    is_whole = all(isinstance(segment, dict) and isinstance(segment.get("text"), str) for segment in listed)
-    return listed if is_whole and all(segment.get("role") in ("prompt", "gen", "context") for segment in listed) else []
+    segments = [segment for segment in fields.dicts(listed) if isinstance(segment.get("text"), str)]
+    are_whole = len(segments) == len(listed) and all(segment.get("role") in tuple(ROLES) for segment in segments)
+    return segments if are_whole else []
 
 
 def _response_turns(completion: str, segments: list[dict[str, Any]]) -> list[Turn]:
@@ -150,23 +114,13 @@ def _response_turns(completion: str, segments: list[dict[str, Any]]) -> list[Tur
     ]  # fmt: skip
 
 
-def _parts(folder: Path, links: str) -> list[Path]:
-    """The folders with versions: of a trial its two, else this one itself."""
-    below = [Path(entry.path) for entry in folders(str(folder), links) if entry.name in SPLITS]
-    return [place for place in below if _versions(place, links)] or [folder]
-
-
 def _versions(folder: Path, links: str) -> list[Path]:
     found = [Path(entry.path) for entry in folders(str(folder), links) if entry.name.isdecimal()]
     return sorted(found, key=lambda place: fields.integer(place.name) or 0)
 
 
-def _listed(folder: Path, links: str) -> list[FolderEntry]:
-    return [entry for place in _versions(folder, links) or [folder] for entry in files(str(place), links)]
-
-
-def _name_of(folder: Path) -> str:
-    return folder.parent.name if folder.name in SPLITS and folder.parent.name else folder.name
+def _listed(folder: Path, links: str) -> list[Location]:
+    return [entry.location for place in _versions(folder, links) or [folder] for entry in files(str(place), links)]
 
 
 def _source(place: Location, run: RunInfo, split: str | None) -> Source:

@@ -5,12 +5,12 @@ of YAML until mid-2025. A choice of the model is a message within an object with
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
 from rolloupe.formats.generic.keys import Roles
-from rolloupe.formats.generic.rows import NamedRows
+from rolloupe.formats.generic.rows import NamedRows, number_row
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.documents import ByEnding, NumberedFormat, unpacked
 from rolloupe.formats.reading.files import (
@@ -61,9 +61,7 @@ class _Trajectories(NamedRows):
 
     name = "art"
     title = "ART"
-
-    def may_cut(self, key: str) -> bool:  # noqa: ARG002
-        return False
+    cuts_arrays = False
 
     def roles(self, record: Record) -> Roles:
         messages = "messages" if fields.is_messages(record.get("messages")) else None
@@ -73,8 +71,9 @@ class _Trajectories(NamedRows):
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `RecordFormat`: numbers and short texts of the metadata are sample metrics and tags."""
         row = super().row(source, record, start, length)
+        names = fields.MetricNames()
         for key, value in fields.as_dict(record.get("metadata")).items():
-            name = fields.MetricNames()[_METADATA + key]
+            name = names[_METADATA + key]
             if (number := fields.number(value)) is not None:
                 row.metrics[name] = number
             elif (short := fields.tag(value)) is not None:
@@ -84,13 +83,12 @@ class _Trajectories(NamedRows):
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `RecordFormat`: without what is empty, and what of the metadata is shown."""
         sample = super().sample(record, row, locator)
-        names, metadata = fields.MetricNames(), record.get("metadata")
-        shown = sample.extra
+        names, metadata = fields.MetricNames(), self.own_record(record, row).get("metadata")
         if isinstance(metadata, dict):
             placed = {*row.metrics, *row.tags}
             rest = {key: value for key, value in metadata.items() if names[_METADATA + key] not in placed}
-            shown = shown | {"metadata": fields.showable(rest)}
-        sample.extra = {key: value for key, value in shown.items() if value not in (None, [], {})}
+            sample.extra["metadata"] = fields.showable(rest)
+        sample.extra = {key: value for key, value in sample.extra.items() if value not in (None, [], {})}
         return sample
 
 
@@ -113,17 +111,12 @@ class _GroupLines(_Trajectories, JsonlFormat):
                 reason = f"trajectory {number}: {trajectory}"
                 found.append(Problem(source=source.name, reason=reason, start=start, stop=start + length))
                 continue
-            row = self.row(source, trajectory, start, length)
-            row.index, row.part, row.ordinal = f"{row.index}.{number}", str(number), start + number
-            found.append(row)
+            found.append(number_row(self.row(source, trajectory, start, length), number))
         return found
 
     def own_record(self, record: Record, row: SampleRow) -> Record:
         found = _trajectory(_members(record)[int(row.part)], _facts(record, str(row.start)))
         return {} if isinstance(found, Unusable) else found
-
-    def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
-        return super().sample(self.own_record(record, row), row, locator)
 
 
 class _Yaml(_Trajectories, NumberedFormat):
@@ -143,53 +136,41 @@ class Art(ByEnding, _Trajectories, JsonlFormat):
 
     endings: ClassVar[tuple[str, ...]] = (PARQUET, YAML)
     suffixes = (*_READERS, ".ndjson")
-    recognises = (
-        "A folder `trajectories/` or one of its folders, with files named by a step; Parquet with `group_index`, "
-        "`reward`, `metrics`, `metadata` and `messages`, or groups with `trajectories` and `messages_and_choices` as "
-        "lines of JSON or as YAML; one such file under any name."
-    )
-    layout = (
-        "`.art/{project}/models/{model}/trajectories/{split}/{step:04d}.parquet`, before that `.jsonl`, until mid-2025 "
-        "`.yaml`, and `history.jsonl` beside `trajectories/`. [frameworks/art.md](frameworks/art.md) has the calls."
-    )
-    identity = (
-        "step = the file's number; group = `group_index`, of lines the byte at which the group begins, of YAML its "
-        "number; index = `{file}:{row}`, of lines `{file}:{byte offset}.{number}`. Split `train`, or `eval/{folder}` "
-        "for any other folder of `trajectories/`."
-    )
-    reads = (
-        ("`messages`, `messages_and_choices`", "turns; the response begins at the first answer"),
-        ("`reward`", "the reward"),
-        ("`metrics`", "sample metrics"),
-        ("`metadata`", "its numbers and short texts are sample metrics and tags `metadata.NAME`"),
-        ("`finish_reason` of the last choice", "status"),
-        ("`tools`, `logs`, `additional_histories`, `group_metadata`, `group_metrics`, any other key", "extra"),
-        ("any other key of a group", "extra, as `group_KEY`"),
-        ("`history.jsonl`", "metrics"),
-    )
-    limits = (
-        "ART drops logprobs and advantages before it writes, and trajectories that raised an exception. Documents of "
-        "YAML are read up to 32 MiB and a million values."
-    )
 
     def reader_of(self, source: Source) -> RecordFormat:
         return _READERS[_ending(source.path)]
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         links = link_root or str(path.resolve())
-        part = path if is_one_file(path) else _around(path, links) or path
-        places = [alone(path)] if is_one_file(path) else [entry.location for entry, _ in _listed(part, links)]
+        if is_one_file(path):
+            part, places, name, links = path, [alone(path)], stem(path.name), ""
+        else:
+            names = [place.name for place in (path, *path.parents)]
+            below = [] if path.name == TRAJECTORIES else folders(str(path), links)
+            inner = [Path(entry.path) for entry in below if entry.name == TRAJECTORIES]
+            part = next((folder for folder in inner if _listed(folder, links)), path)
+            places = [entry.location for entry, _ in _listed(part, links)]
+            is_below_model = TRAJECTORIES in names[:2] and len(names) > 2
+            name = names[names.index(TRAJECTORIES) + 1] if is_below_model else path.name
         if not places or not (forced or any(map(_fits, (places[0], places[-1])))):
             return []
-        name, links = (stem(path.name), "") if is_one_file(path) else (_name_of(path), links)
         return [self._run_at(path, f"{file_count(places)} of trajectories of ART", links, name, (RunPart(str(part)),))]
 
     def sources(self, run: RunInfo) -> list[Source]:
+        """See `Format`: a document of YAML that changed is read again as a whole."""
+        listed: list[tuple[Location, str]] = []
+        for part in (Path(part.path) for part in run.parts):
+            if is_file(part):
+                listed.append((Location(str(part), links_of(run)), _split(part.parent)))
+            else:
+                listed += [(entry.location, split) for entry, split in _listed(part, links_of(run))]
         found = []
-        for part in map(Path, (part.path for part in run.parts)):
-            one_file = [(Location(str(part), links_of(run)), _split(part.parent))] if is_file(part) else []
-            listed = [] if one_file else [(entry.location, split) for entry, split in _listed(part, links_of(run))]
-            found += [_source(run, place, split) for place, split in (*one_file, *listed)]
+        for place, split in listed:
+            number = plain_name(Path(place.path).name).partition(".")[0]
+            step = int(number) if _STEP.fullmatch(number) else None
+            state = path_state(place.path) if _ending(place.path) == YAML else None
+            depends = f"{state.st_size}-{state.st_mtime_ns}" if state else ""
+            found.append(source_at(run, place, split=split, step=step, depends=depends))
         return found
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
@@ -275,24 +256,11 @@ def _fits(place: Location) -> bool:
     if ending == PARQUET:
         return any(record.keys() >= _COLUMNS for record in _READERS[ending].first_records([place]))
     seen = look(place)
-    return any(map(_is_group, seen.objects)) or (not seen.whole and _begins_a_group(seen.objects, place))
-
-
-def _begins_a_group(first: Sequence[Record], place: Location) -> bool:
-    """Return whether a line that is too long to be seen whole begins like a group."""
-    return any(TRAJECTORIES in record for record in first) and _MESSAGES in read_bytes(place, MAX_BYTES)
-
-
-def _is_group(record: Record) -> bool:
-    listed = record.get(TRAJECTORIES)
-    first = listed[0] if isinstance(listed, list) and listed else None
-    return isinstance(first, dict) and "messages_and_choices" in first
-
-
-def _around(folder: Path, links: str) -> Path | None:
-    """The folder of splits: this one or that in it, if it holds any."""
-    named = [folder] if folder.name == TRAJECTORIES else [Path(entry.path) for entry in folders(str(folder), links)]
-    return next((place for place in named if place.name == TRAJECTORIES and _listed(place, links)), None)
+    firsts = (first for record in seen.objects for first in fields.as_list(record.get(TRAJECTORIES))[:1])
+    if any("messages_and_choices" in fields.as_dict(first) for first in firsts):
+        return True
+    is_too_long = not seen.whole and any(TRAJECTORIES in record for record in seen.objects)
+    return is_too_long and _MESSAGES in read_bytes(place, MAX_BYTES)
 
 
 def _listed(folder: Path, links: str) -> list[tuple[FolderEntry, str]]:
@@ -304,45 +272,22 @@ def _listed(folder: Path, links: str) -> list[tuple[FolderEntry, str]]:
 
 
 def _of_steps(folder: str, links: str) -> list[FolderEntry]:
-    """The files of steps in their order, of one that was migrated the newest kind; without any, those of ART."""
+    """The files of steps in their order, of one that was migrated the newest kind; else files of other names.
+
+    These are looked for only if one of the first few holds trajectories.
+    """
     found: dict[int, FolderEntry] = {}
     for ending in reversed(_READERS):
         for entry in files(folder, links, (ending,)):
             name = plain_name(entry.name).removesuffix(ending)
             if _STEP.fullmatch(name):
                 found[int(name)] = entry
-    return [found[step] for step in sorted(found)] or _of_other_names(folder, links)
-
-
-def _of_other_names(folder: str, links: str) -> list[FolderEntry]:
-    """Files that hold trajectories under other names; where the first few hold none, none is looked for."""
-    listed = files(folder, links, tuple(_READERS))
-    if not any(_fits(entry.location) for entry in listed[:2]):
-        return []
-    return [entry for entry in listed if _fits(entry.location)]
+    listed = [] if found else files(folder, links, tuple(_READERS))
+    if any(_fits(entry.location) for entry in listed[:2]):
+        return [entry for entry in listed if _fits(entry.location)]
+    return [found[step] for step in sorted(found)]
 
 
 def _split(folder: Path) -> str:
     is_eval = folder.parent.name == TRAJECTORIES or folder.name.lower() in EVAL_WORDS
     return f"eval/{folder.name}" if is_eval and folder.name != "train" else "train"
-
-
-def _name_of(folder: Path) -> str:
-    """The name of the model."""
-    names = [place.name for place in (folder, *folder.parents)]
-    return names[names.index(TRAJECTORIES) + 1] if TRAJECTORIES in names[:2] and len(names) > 2 else folder.name
-
-
-def _source(run: RunInfo, place: Location, split: str | None) -> Source:
-    step = plain_name(Path(place.path).name).partition(".")[0]
-    return source_at(
-        run, place, split=split, step=int(step) if _STEP.fullmatch(step) else None, depends=_depends(place)
-    )
-
-
-def _depends(place: Location) -> str:
-    """A document that changed is read again as a whole."""
-    if _ending(place.path) != YAML:
-        return ""
-    state = path_state(place.path)
-    return f"{state.st_size}-{state.st_mtime_ns}"

@@ -36,31 +36,6 @@ class Atropos(JsonlFormat):
     name = "atropos"
     title = "Atropos"
     series_in_samples = True
-    recognises = "Lines with lists of one length under `scores`, `tokens` and `masks`."
-    layout = (
-        "`{data_path_to_save_groups}.jsonl` of an environment; open the file or its folder. "
-        "[frameworks/atropos.md](frameworks/atropos.md) has the switches."
-    )
-    identity = (
-        "step = 0, for the files have none; group = `{file}:{byte offset}`, a line; index = the place in its lists. "
-        "Split `train`."
-    )
-    reads = (
-        ("`messages`", "turns: the response begins at the first answer"),
-        ("`scores`", "the reward"),
-        ("`tokens`", "token ids; of lines without messages also texts, by the tokenizer"),
-        ("`masks`", "the token series `loss_mask`: 0 where a mask is -100. The response begins at the first other"),
-        (
-            "`inference_logprobs`, `ref_logprobs`, `advantages`",
-            (
-                "token series `logprobs`, `ref_logprobs`, `advantages`, absent outside the mask; the advantage is the "
-                "mean of the last"
-            ),
-        ),
-        ("`overrides`, `images`, `distill_token_ids`, `distill_logprobs`", "extra, of each sample its own"),
-        ("any other key, such as `group_overrides`, `generation_params`", "extra"),
-    )
-    limits = "The files hold no step, status or ground truth, and only the groups that were sent to the trainer."
 
     def fits(self, record: Record) -> bool:
         others = candidates(tuple(record)).by_role.keys() & _TOLD_ELSEWHERE  # in any other log of groups
@@ -120,7 +95,6 @@ class Atropos(JsonlFormat):
         return sample
 
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
-        """See `RecordFormat`: with its tokens."""
         ids, first = _tokens(record, int(sample.row.part))
         add_tokens(run, sample, ids, first, has_text=isinstance(record.get(MESSAGES), list))
 

@@ -4,7 +4,6 @@ Source: `_save_rollouts` and `save_rollout_metadata` in `rl_utils.py`. The metad
 the tokenizer.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 from msgspec.structs import replace
@@ -38,27 +37,6 @@ class OpenInstruct(JsonlFormat):
         "dataset", "ground_truth", "logprobs",
     ))  # fmt: skip
     series_keys = frozenset((PROMPT, RESPONSE, "logprobs"))
-    recognises = "Lines with `prompt_tokens`, `response_tokens`, `prompt_idx` and `reward`."
-    layout = (
-        "`{rollouts_save_path}/{run}_rollouts_{shard}.jsonl`, a new shard each 10,000 rows, and "
-        "`{run}_metadata.jsonl`. [frameworks/open_instruct.md](frameworks/open_instruct.md) has the switches."
-    )
-    identity = "step = `step`; group = `prompt_idx`; index = `{file}:{byte offset}`. Split `train`."
-    reads = (
-        (
-            "`prompt_tokens`, `response_tokens`",
-            "the tokens: with a tokenizer prompt, response and turns as text, else shown as ids",
-        ),
-        ("`reward`, `advantage`, `finish_reason`", "reward, advantage, status"),
-        ("`logprobs`", "the token series `logprobs`"),
-        ("`ground_truth`, `dataset`", "ground truth, environment"),
-        ("`request_info`", "its numbers are sample metrics, the rest is extra"),
-        ("`{run}_metadata.jsonl`", "configuration; its `model_name` names the tokenizer"),
-    )
-    limits = (
-        "The lines hold no text: without `--tokenizer`, a tokenizer in the folder or the model in the local Hugging "
-        "Face cache, ids are shown."
-    )
 
     def fits(self, record: Record) -> bool:
         return record.keys() >= _OWN
@@ -85,6 +63,9 @@ class OpenInstruct(JsonlFormat):
             raise Unusable("a line without response_tokens is no trace")
         prompt, response = (tokens.length(record.get(key)) or 0 for key in (PROMPT, RESPONSE))
         status, status_raw = fields.status(record.get("finish_reason"))
+        dataset, names = record.get("dataset"), fields.MetricNames()
+        dataset = dataset[0] if isinstance(dataset, list) and len(dataset) == 1 else dataset
+        numbers = fields.numbers(record.get("request_info"))
         return SampleRow(
             split="train",
             step=step_of(record.get("step")) or 0,
@@ -100,8 +81,8 @@ class OpenInstruct(JsonlFormat):
             prompt_tokens=prompt,
             response_tokens=response,
             total_tokens=prompt + response,
-            env=_env(record.get("dataset")),
-            metrics=_numbers(record.get("request_info")),
+            env=fields.name(dataset) or "",
+            metrics={names[key]: number for key, number in numbers.items()},
             has_series=bool(tokens.length(record.get("logprobs"))),
             prompt=record["prompt"],
             response=record["response"],
@@ -117,30 +98,14 @@ class OpenInstruct(JsonlFormat):
         return sample
 
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
-        """See `RecordFormat`: with its tokens."""
         prompt, response = ids_of(record.get(PROMPT)), ids_of(record.get(RESPONSE))
         add_tokens(run, sample, [*prompt, *response], len(prompt), has_text=False)
 
     def config(self, run: RunInfo) -> dict[str, Any]:
-        return next((record for place in _metadata(run) for record in records(place)), {})
+        folder = folder_of(run)
+        listed = files(folder, folder if is_file(run.root) else links_of(run), (METADATA,))
+        return next((record for entry in listed for record in records(entry.location)), {})
 
     def tokenizers(self, run: RunInfo) -> list[Location | str]:
         name = self.config(run).get("model_name")
         return [*own_tokenizer(run), *([name] if isinstance(name, str) else [])]
-
-
-def _metadata(run: RunInfo) -> Iterator[Location]:
-    folder = folder_of(run)
-    links = folder if is_file(run.root) else links_of(run)
-    yield from (entry.location for entry in files(folder, links, (METADATA,)))
-
-
-def _env(value: object) -> str:
-    """The data set of a sample; a list names one."""
-    name = value[0] if isinstance(value, list) and len(value) == 1 else value
-    return fields.name(name) or ""
-
-
-def _numbers(info: object) -> dict[str, float]:
-    names = fields.MetricNames()
-    return {names[key]: number for key, number in fields.numbers(info).items()}

@@ -6,7 +6,7 @@ Source: `write_to_json_process`. Its pipeline of verifiable rewards writes promp
 
 from typing import ClassVar
 
-from rolloupe.formats.generic.rows import OwnNames
+from rolloupe.formats.generic.rows import OwnNames, number_row
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.documents import columns_at, sample_count, unpacked
 from rolloupe.formats.reading.jsonl import JsonlFormat
@@ -22,60 +22,31 @@ class Roll(OwnNames, JsonlFormat):
 
     name = "roll"
     title = "ROLL"
+    cuts_arrays = False
     names: ClassVar[dict[str, str]] = {
         "prompt": "prompt", "response": "responses", "messages": "messages", "score": "scores",
         "step": "global_step", "group": "id", "label": "ground_truth", "env": "domain", "status_key": "stop_reason",
     }  # fmt: skip
-    recognises = (
-        "A line that holds lists under `prompt`, `responses` and `scores`, or under `trajectory_data` and `messages`."
-    )
-    layout = (
-        "`{rollout_dump_dir}/rollout_dump_data.step_{N}.jsonl`, one line a file. "
-        "[frameworks/roll.md](frameworks/roll.md) has the switches."
-    )
-    identity = (
-        "step = `global_step`, else the file's number; group = `id`, of agentic rollouts `env_info.group_id` and "
-        "`env_info.seed`, else a hash of the prompt; index = `{file}:{byte offset of the line}.{place in its lists}`."
-    )
-    reads = (
-        ("`prompt`, `responses`", "turns"),
-        ("`scores`, of agentic rollouts `reward_info.episode_reward`", "the reward"),
-        ("`domain`, of agentic rollouts `env_info.tag`", "environment"),
-        ("`ground_truth`", "ground truth"),
-        ("`messages` of agentic rollouts", "turns; the response begins at the first assistant message"),
-        ("`failure_info.stop_reason`, `finish_reason`", "status"),
-        ("`source`, `difficulty`, `tag`, `case_type`", "tags"),
-        ("any other list, such as `messages`, `sampling_params`", "extra, as objects"),
-    )
-    limits = (
-        "The files hold no token ids, logprobs or advantages. Rows of an agentic trajectory before its last step are "
-        "empty, and no samples."
-    )
 
     def fits(self, record: Record) -> bool:
         columns = _OWN if "responses" in record else (TRAJECTORY, "messages")
         return all(isinstance(record.get(key), list) for key in columns)
 
-    def may_cut(self, key: str) -> bool:  # noqa: ARG002
-        """See `RecordFormat`: a column of numbers is no series."""
-        return False
-
     def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
         """See `RecordFormat`: a sample for each place in the lists."""
-        samples = (_sample_at(record, number) for number in range(sample_count(record, _column(record))))
-        return [self._part(source, sample, start, length, number) for number, sample in enumerate(samples) if sample]
-
-    def _part(self, source: Source, sample: Record, start: int, length: int, number: int) -> SampleRow:
-        row = self.row(source, sample, start, length)
-        row.index, row.ordinal, row.part = f"{row.index}.{number}", start + number, str(number)
-        row.tags = {key: value for key, value in row.tags.items() if unpacked(value) is value}
-        return row
+        found: list[Scanned] = []
+        for number in range(sample_count(record, _column(record))):
+            if sample := _sample_at(record, number):
+                row = number_row(self.row(source, sample, start, length), number)
+                row.tags = {key: value for key, value in row.tags.items() if unpacked(value) is value}
+                found.append(row)
+        return found
 
     def own_record(self, record: Record, row: SampleRow) -> Record:
         return _sample_at(record, int(row.part))
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
-        sample = super().sample(self.own_record(record, row), row, locator)
+        sample = super().sample(record, row, locator)
         sample.extra = {key: unpacked(value) for key, value in sample.extra.items()}
         return sample
 

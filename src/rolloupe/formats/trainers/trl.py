@@ -1,7 +1,12 @@
-"""The completions that TRL's trainers log: a Parquet file for each log.
+"""The completions that TRL's trainers log, in a Parquet file for each log, and those of ms-swift, in lines of JSON.
 
-Source: `GRPOTrainer.log` of TRL 1.7 to 1.16. The columns are step, prompt, completion, then a float for each reward
-function, then what `log_extra` was given, then the advantage. A call of `log` overwrites the file of its step.
+TRL: `GRPOTrainer.log` of 1.7 to 1.16. The columns are step, prompt, completion, then a float for each reward function,
+then what `log_extra` was given, then the advantage. A call of `log` overwrites the file of its step.
+
+ms-swift: `JsonlWriter` and the trainers of 4.6 (`swift/rlhf_trainers/grpo_trainer.py`, `rollout_mixin.py`). A line is a
+log with its columns as lists: step, prompt, completion, a list for each reward function, advantages, then what the
+rollout added. With Megatron (`swift/megatron/trainers`) the step is `gen_step`; with Ray (`swift/ray/megatron`) a line
+is a sample.
 """
 
 import math
@@ -11,13 +16,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from rolloupe.formats.generic.keys import Roles
-from rolloupe.formats.generic.rows import NamedRows
+from rolloupe.formats.generic.rows import NamedRows, number_row
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import (
     FolderEntry,
@@ -28,14 +33,17 @@ from rolloupe.formats.reading.files import (
     folders,
     is_one_file,
     links_of,
+    plain_name,
     source_at,
     while_unchanged,
 )
-from rolloupe.formats.reading.records import Record
+from rolloupe.formats.reading.documents import columns_at, sample_count
+from rolloupe.formats.reading.jsonl import JsonlFormat
+from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.formats.reading.tables.parquet import ParquetFormat, column_types, leading_texts, repeats
 from rolloupe.formats.reading.trackers.curves import LoggedRun
 from rolloupe.formats.reading.trainer_files import read_json, read_text
-from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source
+from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Scanned, Source
 from rolloupe.storage import is_file, path_state
 
 FOLDER = "completions"
@@ -51,20 +59,15 @@ TOO_MANY = (
     "the reward is the sum of its parts without weights: the configuration has more reward_weights than there are parts"
 )
 
-_FEWER = ": the configuration has more reward_weights than there are parts"
+UNWEIGHTED = "the reward is the sum of its parts without weights: the file holds neither a total nor weights"
 _TELLING = {"loss_type", "reward_weights", "num_generations"}
 _NAMED = re.compile(r"completions_[0-9]{1,15}\.parquet")
 _CHECKPOINT = re.compile(r"checkpoint-(?P<step>[0-9]{1,15})")
 _FLOATS = {"double", "float", "null"}
-
-UNWEIGHTED = "the reward is the sum of its parts without weights: the file holds neither a total nor weights"
-
 _MEAN = re.compile(r"(?:train/|eval/|eval_)?rewards/(?P<name>.+)/mean")
 """The metric of a reward function in TRL."""
-
-_LEFT_OUT = dict.fromkeys(("messages", "score", "group", "env", "status_key"))
-
 _OWN = {"prompt": "prompt", "response": "completion", "step": "step"}
+_LEFT_OUT = dict.fromkeys((*_OWN, "messages", "score", "group", "env", "status_key"))
 
 
 class RewardFunctions(NamedTuple):
@@ -106,9 +109,8 @@ class RewardParts(NamedRows):
 
     def roles(self, record: Record) -> Roles:
         """See `NamedRows`: the trainer's own names, whatever reward functions and extra columns are called."""
-        found = super().roles(record)
         own = {role: key for role, key in _OWN.items() if key in record}
-        return found._replace(**(dict.fromkeys(_OWN) | own | _LEFT_OUT), counts={})
+        return super().roles(record)._replace(**(_LEFT_OUT | own), counts={})
 
     def summed(
         self, row: SampleRow, names: Sequence[str], values: dict[str, Any], known: RewardFunctions | None = None
@@ -134,49 +136,12 @@ class TRL(RewardParts, ParquetFormat):
 
     name = "trl"
     title = "TRL"
-    recognises = (
-        "A folder with files `completions_{step}.parquet`, or with such a folder `completions/`, whose rows hold "
-        "`step`, `prompt` and `completion`; one file under any name with these and `advantage`."
-    )
-    layout = (
-        "`{output_dir}/completions/completions_{step:05d}.parquet`, which `log_completions=True` writes. "
-        "[frameworks/trl.md](frameworks/trl.md) has the switches."
-    )
-    identity = (
-        "step = `step`, else the file's number; group = a hash of the prompt, for TRL repeats a prompt in consecutive "
-        "rows, with a number where a file asks it again later; index = `{file}:{row}`. Split `train`, or `eval/eval` "
-        "for a file that an evaluation has overwritten: `trainer_state.json`, of the run or its newest checkpoint, has "
-        "an evaluation at its step, or has no entry there and the groups are no multiple of those of most files."
-    )
-    reads = (
-        ("`prompt`, `completion`", "turns, whether texts or messages with tool calls"),
-        (
-            "the columns of floats right after `completion`: reward functions",
-            "sample metrics `reward.NAME`; the reward is their sum, which a note says, by `reward_weights` if known",
-        ),
-        ("`advantage`", "advantage"),
-        ("other columns, from `log_extra`", "numbers are sample metrics, short texts tags, others extra"),
-        ("`trainer_state.json`", "`log_history` as metrics"),
-        (
-            (
-                "`training_args.json`, `args.json`, `config.yaml`, else event files of TensorBoard, a run of Weights & "
-                "Biases or of trackio in the folder of the run"
-            ),
-            "configuration: `reward_weights`, and the update's rule (`loss_type`, `epsilon`, `epsilon_high`, `beta`)",
-        ),
-    )
-    limits = (
-        "The files hold no total reward, weights, token ids, logprobs, lengths or status, and only the last batch "
-        "before each log. Unless `reward_weights` count them, a column of floats right behind the reward functions "
-        "looks like one. "
-        "Of a run of more than 500 files, evaluations are known by `trainer_state.json` alone."
-    )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         links = link_root or str(path.resolve())
         if is_one_file(path):
-            fitting = any(map(_is_whole, self.first_records([alone(path)])))
-            return [self._run(path, path.stem, path, "", "one file of TRL")] if forced or fitting else []
+            fits = forced or _hold_completions([alone(path)])
+            return [self._run(path, path.stem, path, "", "one file of TRL")] if fits else []
         for folder in (path, path / FOLDER):
             listed = _completions(str(folder), links)
             if listed and (forced or any(map(self.fits, self.first_records([entry.location for entry in listed])))):
@@ -192,14 +157,13 @@ class TRL(RewardParts, ParquetFormat):
         run = self._run_at(root, reason, links, name, (RunPart(str(part)),))
         sources = self.sources(run)
         if (known := _functions_of(run)).weights:
-            fitting = any(known.fit(known.among(_float_columns(source.location))) for source in sources[:1])
-            reason = reason.replace("sums without weights", "sums by reward_weights") if fitting else reason + _FEWER
-            run = replace(run, reason=reason)
-        evals = sum(source.split == EVAL for source in sources)
-        if not evals:
-            return run
-        said = f"{reason}; {evals} of the files hold an evaluation, which overwrote the rollouts of its step"
-        return replace(run, reason=said)
+            if any(known.fit(known.among(_float_columns(source.location))) for source in sources[:1]):
+                reason = reason.replace("sums without weights", "sums by reward_weights")
+            else:
+                reason += ": the configuration has more reward_weights than there are parts"
+        if evals := sum(source.split == EVAL for source in sources):
+            reason += f"; {evals} of the files hold an evaluation, which overwrote the rollouts of its step"
+        return replace(run, reason=reason)
 
     def fits(self, record: Record) -> bool:
         return {"step", "prompt", "completion"} <= record.keys()
@@ -214,10 +178,11 @@ class TRL(RewardParts, ParquetFormat):
                 continue
             listed = _completions(part.path, links_of(run))
             history = {step: is_eval for state in _states(run) for step, is_eval in state.steps.items()}
-            evals = _evaluations(listed, history)
+            odd = _of_other_size(listed) if len(listed) <= MAX_COMPARED else set()
             for entry in listed:
-                split = EVAL if entry.path in evals else None
-                step, depends = fields.step_in(Path(entry.name).stem), f"{split or ''}{functions}"
+                step = fields.step_in(Path(entry.name).stem)
+                split = EVAL if history.get(step or 0, entry.path in odd) else None
+                depends = f"{split or ''}{functions}"
                 found.append(source_at(run, entry.location, split=split, step=step, depends=depends))
         return found
 
@@ -282,22 +247,18 @@ def _listed_with(depends: str) -> RewardFunctions:
     return msgspec.json.decode(depends[depends.index("[") :], type=RewardFunctions)
 
 
-def _is_whole(record: Record) -> bool:
-    return {"step", "prompt", "completion", "advantage"} <= record.keys()
+def _hold_completions(places: Sequence[Location]) -> bool:
+    """Whether files begin with rows of TRL, whatever their names are."""
+    return any({"step", "prompt", "completion", "advantage"} <= row.keys() for row in TRL().first_records(places))
 
 
 def _completions(folder: str, link_root: str) -> list[FolderEntry]:
-    listed = [entry for entry in files(folder, link_root, (".parquet",)) if _NAMED.fullmatch(entry.name)]
-    listed = listed or _of_other_names(folder, link_root)
+    """The files of completions; under other names only if one of the first few holds some."""
+    every = files(folder, link_root, (".parquet",))
+    listed = [entry for entry in every if _NAMED.fullmatch(entry.name)]
+    if not listed and _hold_completions([entry.location for entry in every[:2]]):
+        listed = [entry for entry in every if _hold_completions([entry.location])]
     return sorted(listed, key=lambda entry: fields.step_in(Path(entry.name).stem) or 0)
-
-
-def _of_other_names(folder: str, link_root: str) -> list[FolderEntry]:
-    """Files of TRL under other names; without any among the first few, there is no search."""
-    listed = files(folder, link_root, (".parquet",))
-    if not any(map(_is_whole, TRL().first_records([entry.location for entry in listed[:2]]))):
-        return []
-    return [entry for entry in listed if any(map(_is_whole, TRL().first_records([entry.location])))]
 
 
 def _float_columns(location: Location) -> list[str]:
@@ -328,18 +289,14 @@ class _State(NamedTuple):
 
 
 def _states(run: RunInfo) -> list[_State]:
-    places = [(place, folder) for folder in _folders(run) for place in (folder, *_newest_checkpoint(folder))]
-    return [_state_in(state) for place, folder in places if (state := file_of(place, STATE, folder))]
-
-
-def _newest_checkpoint(folder: str) -> list[str]:
-    """A trainer that runs keeps its state in its checkpoints alone."""
-    steps = {
-        int(named["step"]): entry.path
-        for entry in folders(folder, folder)
-        if (named := _CHECKPOINT.fullmatch(entry.name))
-    }
-    return [steps[max(steps)]] if steps else []
+    """The states in the folder and in its newest checkpoint: a trainer that runs keeps its state there alone."""
+    found = []
+    for folder in _folders(run):
+        named = ((_CHECKPOINT.fullmatch(entry.name), entry.path) for entry in folders(folder, folder))
+        checkpoints = {int(match["step"]): path for match, path in named if match}
+        newest = [checkpoints[max(checkpoints)]] if checkpoints else []
+        found += [_state_in(state) for place in (folder, *newest) if (state := file_of(place, STATE, folder))]
+    return found
 
 
 @while_unchanged(64)
@@ -353,22 +310,109 @@ def _state_in(state: Location) -> _State:
     return _State(found, tuple(names))
 
 
-def _evaluations(listed: list[FolderEntry], history: dict[int, bool]) -> set[str]:
-    """The paths of the files that an evaluation has overwritten: the history decides on its steps."""
-    known = {entry.path: history.get(fields.step_in(Path(entry.name).stem) or 0) for entry in listed}
-    others = _of_other_size(listed) if len(listed) <= MAX_COMPARED else set()
-    return {path for path, is_eval in known.items() if (path in others if is_eval is None else is_eval)}
-
-
 def _of_other_size(listed: list[FolderEntry]) -> set[str]:
     """The files whose groups are no multiple of those of most files: neighbours may have the same prompt."""
-    sizes = {entry.path: size for entry in listed if (size := _group_size(entry.location))}
+    sizes = {}
+    for entry in listed:
+        repeated = Counter(Counter(leading_texts(entry.location, "prompt")).values())
+        if repeated:
+            sizes[entry.path] = repeated.most_common(1)[0][0]
     usual = Counter(sizes.values()).most_common(1)
     others = {path for path, size in sizes.items() if size % usual[0][0]}
     return others if len(others) * 2 < len(sizes) else set()
 
 
-def _group_size(location: Location) -> int:
-    """The most frequent number of equal prompts at the beginning of a file."""
-    counts = Counter(Counter(leading_texts(location, "prompt")).values())
-    return counts.most_common(1)[0][0] if counts else 0
+NAME_OF_SWIFT = "completions.jsonl"
+STEPS = ("step", "gen_step")
+"""With Megatron, `gen_step` alone."""
+TEXTS = ("prompt", "completion")
+
+
+class MsSwift(RewardParts, JsonlFormat):
+    """Completions of ms-swift."""
+
+    name = "ms_swift"
+    title = "ms-swift"
+    suffixes: ClassVar[tuple[str, ...]] = (NAME_OF_SWIFT,)
+    cuts_arrays = False
+
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
+        is_named = plain_name(path.name) == NAME_OF_SWIFT and is_one_file(path)
+        what = "lines with columns as lists; equal prompts of a step are inferred to be a group"
+        reason = f"{what}, rewards are sums without weights"
+        return [
+            replace(run, name=(is_named and path.parent.name) or run.name, reason=reason)
+            for run in super().detect(path, forced=forced, link_root=link_root)
+        ]
+
+    def fits(self, record: Record) -> bool:
+        has_lists = all(isinstance(record.get(key), list) for key in TEXTS)
+        return _is_row(record) or (has_lists and any(isinstance(record.get(key), list) for key in STEPS))
+
+    def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
+        """See `RecordFormat`: a sample for each place in the lists."""
+        if _is_row(record):
+            sample = _with_step(record)
+            step_of(sample["step"])
+            row = self.row(source, sample, start, length)
+            row.reward = fields.number(row.metrics.pop("reward", None))
+            return [row]
+        if not all(isinstance(record.get(key), list) for key in TEXTS):
+            raise Unusable("an object without lists of prompts and completions is no log of completions")
+        found: list[Scanned] = []
+        functions = _reward_names(record)
+        for number in range(sample_count(record, "completion")):
+            sample = _row_at(record, number)
+            step_of(sample.get("step"))
+            row = number_row(self.row(source, sample, start, length), number)
+            found.append(self.summed(row, functions, sample))
+        return found
+
+    def own_record(self, record: Record, row: SampleRow) -> Record:
+        return _row_at(record, int(row.part)) if row.part else _with_step(record)
+
+    def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
+        sample = super().sample(record, row, locator)
+        if not row.part:  # its reward is the total
+            sample.notes = [note for note in sample.notes if note != UNWEIGHTED]
+            sample.extra.pop("reward", None)
+        return sample
+
+    def config(self, run: RunInfo) -> dict[str, Any]:
+        folder = folder_of(run)
+        return fields.as_dict(read_json(file_of(folder, "args.json", folder)))
+
+
+def _is_row(record: Record) -> bool:
+    """Return whether a line is a single sample, as ms-swift writes it with Ray."""
+    return "gen_step" in record and all(isinstance(record.get(key), str) for key in TEXTS)
+
+
+def _with_step(record: Record) -> Record:
+    """A sample whose step is `step`, else `gen_step`."""
+    if "step" in record or "gen_step" not in record:
+        return record
+    return {"step" if key == "gen_step" else key: value for key, value in record.items()}
+
+
+def _row_at(record: Record, number: int) -> Record:
+    """Return the values at one place of all lists, and all other members; lists of other lengths are left out."""
+    count = len(record["completion"])
+    row = columns_at(record, number, count)
+    named = (*STEPS, *TEXTS)
+    row |= {key: value[number] for key in named if isinstance(value := record.get(key), list) and number < len(value)}
+    row = _with_step({"advantage" if key == "advantages" else key: value for key, value in row.items()})
+    return row | ({"prompt": ""} if "prompt" not in row else {})
+
+
+def _reward_names(record: Record) -> list[str]:
+    """The lists of numbers behind the completion, up to the advantages."""
+    names = list(record)
+    first = names.index("completion") + 1
+    stop = names.index("advantages") if "advantages" in names[first:] else first
+    return [
+        name
+        for name in names[first:stop]
+        if isinstance(values := record[name], list)
+        and all(value is None or fields.number(value) is not None for value in values)
+    ]

@@ -65,24 +65,6 @@ class Tviz(NumberedFormat):
     suffixes = ENDINGS
     series_in_samples = True
     placed = frozenset((*_OF_ROLLOUT, *_OF_TRAJECTORY)) - {"image_path", "step_rewards"}
-    recognises = "SQLite with the tables `runs`, `rollouts` and `trajectories` of tviz."
-    layout = (
-        "`~/.tviz/tviz.db`, or the file that `TVIZ_DB_PATH` or `db_path` names; it holds any number of runs, and is "
-        "read in place, with its `-wal`. [frameworks/tviz.md](frameworks/tviz.md) has the switches."
-    )
-    identity = "step = `step`; group = `group_idx`; index = `trajectory_idx`. Split `train`."
-    reads = (
-        ("`prompt_text`, `output_text`", "turns; where they are empty, the token ids"),
-        ("`reward`", "the reward"),
-        ("`prompt_tokens`, `output_tokens`", "the tokens"),
-        ("`logprobs`", "the token series `logprobs`"),
-        ("`distance_km`, `pred_lat`, `pred_lon`, `gt_lat`, `gt_lon`", "sample metrics"),
-        ("`city`, `country`", "tags"),
-        ("`image_path`, `step_rewards`", "extra"),
-        ("the table `steps`, with its `extras`", "metrics"),
-        ("`runs.config`, `runs.ended_at`", "configuration; whether the run has ended"),
-    )
-    limits = "tviz stores neither status nor ground truth, advantages or splits. Images are not shown."
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
         """See `Format`: each run of a database is one."""
@@ -91,14 +73,14 @@ class Tviz(NumberedFormat):
             listed = [Location(str(path), str(path))] if path.suffix in ENDINGS else []
         else:
             listed = [entry.location for entry in files_in(str(path), links, ENDINGS)]
-        return [self._run(place, run) for place in listed if is_database(place) for run in stored_runs(place)]
-
-    def _run(self, place: Location, stored: StoredRun) -> RunInfo:
-        return RunInfo(
-            name=stored.name or os.path.basename(place.path), root=place.path, format=self.name, within=stored.id,
-            reason="a run in a database of tviz", parts=(RunPart(place.path),),
-            link_root="" if place.root == place.path else place.root,
-        )  # fmt: skip
+        return [
+            RunInfo(
+                name=stored.name or os.path.basename(place.path), root=place.path, format=self.name, within=stored.id,
+                reason="a run in a database of tviz", parts=(RunPart(place.path),),
+                link_root="" if place.root == place.path else place.root,
+            )
+            for place in listed if is_database(place) for stored in stored_runs(place)
+        ]  # fmt: skip
 
     def sources(self, run: RunInfo) -> list[Source]:
         """Return the database, whose newest rows may still lie in its `-wal`."""
@@ -108,13 +90,9 @@ class Tviz(NumberedFormat):
     def numbered(self, location: Location, within: str) -> Iterator[tuple[int, Record | Unusable]]:
         """See `NumberedFormat`: the number is the trajectory's id."""
         last = -(2**62)
-        while True:
-            found = _read(location, last, within, BATCH_ROWS)
-            if not found:
-                return
-            yield from (
-                (record["id"], Unusable(record[TOO_LARGE]) if TOO_LARGE in record else record) for record in found
-            )
+        while found := _read(location, last, within, BATCH_ROWS):
+            for record in found:
+                yield record["id"], Unusable(record[TOO_LARGE]) if TOO_LARGE in record else record
             last = found[-1]["id"]
 
     def numbered_record(self, location: Location, number: int) -> Record:
@@ -127,7 +105,6 @@ class Tviz(NumberedFormat):
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:  # noqa: ARG002
         prompt_ids, output_ids = ids_of(record["prompt_tokens"]), ids_of(record["output_tokens"])
-        numbers = ((name, fields.number(record[name])) for name in _METRICS)
         return SampleRow(
             split="train",
             step=fields.integer(record["step"]) or 0,
@@ -140,8 +117,8 @@ class Tviz(NumberedFormat):
             prompt_tokens=len(prompt_ids) or None,
             response_tokens=len(output_ids) or None,
             total_tokens=(len(prompt_ids) + len(output_ids)) or None,
-            metrics={name: number for name, number in numbers if number is not None},
-            tags={name: short for name in _TAGS if (short := fields.tag(record[name])) is not None},
+            metrics=fields.numbers({name: record[name] for name in _METRICS}),
+            tags=fields.tags({name: record[name] for name in _TAGS}),
             has_series=bool(record["logprobs"]) and isinstance(record["logprobs"], list),
             prompt=fields.as_text(record["prompt_text"]) or shown(prompt_ids),
             response=fields.as_text(record["output_text"]) or shown(output_ids),
@@ -158,17 +135,16 @@ class Tviz(NumberedFormat):
         return sample
 
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
-        """See `RecordFormat`: with its tokens."""
         prompt_ids, output_ids = ids_of(record["prompt_tokens"]), ids_of(record["output_tokens"])
         add_tokens(run, sample, [*prompt_ids, *output_ids], len(prompt_ids), has_text=bool(record["output_text"]))
 
     def config(self, run: RunInfo) -> dict[str, Any]:
-        found = self._stored(run)
-        return found.config if found is not None and isinstance(found.config, dict) else {}
+        stored = self._stored(run)
+        return fields.as_dict(stored.config) if stored else {}
 
     def ending(self, run: RunInfo) -> str:
-        found = self._stored(run)
-        return "" if found is None else "ended" if found.ended else "open"
+        stored = self._stored(run)
+        return "" if stored is None else "ended" if stored.ended else "open"
 
     def _stored(self, run: RunInfo) -> StoredRun | None:
         runs = stored_runs(Location(run.root, links_of(run)))
@@ -198,11 +174,12 @@ def _stored_runs(location: Location) -> tuple[StoredRun, ...]:
 def _runs(database: apsw.Connection) -> tuple[StoredRun, ...]:
     if any(not columns <= stored_columns(database, table) for table, columns in _NEEDED.items()):
         return ()
-    named = {"id", "name", "config", "ended_at"} <= stored_columns(database, "runs")
+    columns = ("id", "name", "config", "ended_at")
     about = {}
-    if named:
-        listed = table_rows(database, ("id", "name", "config", "ended_at"), f"FROM runs LIMIT {MOST_RUNS}")
-        about = {fields.as_text(row["id"]): row for row in listed}
+    if {*columns} <= stored_columns(database, "runs"):
+        about = {
+            fields.as_text(row["id"]): row for row in table_rows(database, columns, f"FROM runs LIMIT {MOST_RUNS}")
+        }
     with_rows = table_rows(database, ("run_id",), f"FROM rollouts GROUP BY run_id ORDER BY MIN(id) LIMIT {MOST_RUNS}")
     found = []
     for group in with_rows:
@@ -249,4 +226,4 @@ def _steps(database: apsw.Connection, run_id: str) -> list[Record]:
     if "step" not in columns:
         return []
     rows = table_rows(database, columns, "FROM steps WHERE run_id = ? ORDER BY id", (run_id,))
-    return [{**(more if isinstance(more := unpacked(row.pop("extras", None)), dict) else {}), **row} for row in rows]
+    return [fields.as_dict(unpacked(row.pop("extras", None))) | row for row in rows]

@@ -73,8 +73,8 @@ class Episodes(PrimeRLTraces):
         """See `RecordFormat`: an episode of an evaluation, with a group."""
         episode = record if is_episode(record) else {"traces": [record], "task": record.get("task")}
         of_run, task = as_dict(episode.get("run")), as_dict(episode.get("task"))
-        named = (task.get("key"), as_dict(task.get("data")).get("idx"))
-        key = next((name for one in named if (name := fields.name(one))), None)
+        names = map(fields.name, (task.get("key"), as_dict(task.get("data")).get("idx")))
+        key = next(filter(None, names), None)
         group = as_dict(episode.get("group"))
         has_type = of_run.get("type") or as_dict(of_run.get("work")).get("type")
         return episode | {
@@ -85,38 +85,6 @@ class Episodes(PrimeRLTraces):
 
 class Verifiers(ByEnding, Results):
     """Evaluations of verifiers."""
-
-    recognises = (
-        "Lines with `prompt`, `completion`, `reward`, `example_id` (until September 2025 `id`) and one of "
-        "`generation_ms`, `timing`, `is_completed`, `stop_condition`, or without these in a `results.jsonl` whose "
-        "`metadata.json` has `env_id` or `env`; from 0.4 on lines with `traces`, or with `nodes` "
-        "and `agent`, outside a stream of prime-rl."
-    )
-    layout = (
-        "`outputs/evals/{env}--{model}/{id}/results.jsonl` with `metadata.json`; from 0.4 on "
-        "`outputs/{run}/traces.jsonl` with `configs/resolved/eval.json`. "
-        "[frameworks/verifiers.md](frameworks/verifiers.md) has the switches."
-    )
-    identity = (
-        "step = 0; group = `example_id`, else `id`, in any order of lines; index = `{file}:{byte offset}`. Split "
-        "`eval/{env_id}`, of a file without metadata `eval/results`. Of traces: group = `group.id`, else the task's "
-        "`key` or `data.idx`; index, step and split as those of [prime-rl's](#prime-rl-trace-streams-prime_rl_traces), "
-        "but for `eval/{environment}` where no type of run is given."
-    )
-    reads = (
-        ("`prompt`, `completion`", "turns with tool calls, also those stored as texts of JSON"),
-        ("`reward`", "the reward"),
-        ("`answer`, `task`", "ground truth, environment"),
-        ("`error`, `is_truncated`, `stop_condition`, `is_completed`", "status"),
-        ("every other number, such as those of reward functions", "sample metrics"),
-        ("`info`, `timing`, `token_usage`, any other key", "extra"),
-        ("`traces`", "as those of prime-rl: a sample for each branch, with tokens and logprobs"),
-        (
-            "`metadata.json`, `configs/resolved/eval.json`",
-            "configuration, as the file has it: its averages may be 0 beside rows with rewards",
-        ),
-    )
-    limits = "An evaluation has no steps. `state_columns` such as `trajectory` are extra fields."
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`: rows without a telling key are results if the metadata beside them names an environment."""

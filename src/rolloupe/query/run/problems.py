@@ -11,8 +11,8 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from rolloupe.errors import RolloupeError
-from rolloupe.formats.generic.groups import GroupedRow, goes_by_prompt
-from rolloupe.formats.generic.groups import group_doubts as doubts_of_rows
+from rolloupe.formats.generic.hints import GroupedRow, goes_by_prompt
+from rolloupe.formats.generic.hints import group_doubts as doubts_of_rows
 from rolloupe.formats.reading.fields import REWARDS
 from rolloupe.formats.reading.trainer_files import damage
 from rolloupe.index import OpenRun

@@ -16,7 +16,7 @@ from rolloupe.formats.reading.fields import as_dict, dicts
 from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, folders, is_one_file, links_of, source_at
 from rolloupe.formats.reading.records import Record, References, Unusable
 from rolloupe.formats.reading.trainer_files import read_json
-from rolloupe.formats.trainers.nemo_gym import add_item_tokens, tokens_of
+from rolloupe.formats.trainers.nemo import add_item_tokens, tokens_of
 from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source, Status
 from rolloupe.storage import is_file, path_state
 
@@ -50,38 +50,6 @@ class Harbor(NumberedFormat):
     takes_single_files = True
     series_in_samples = True
     placed = frozenset(("steps", "subagent_trajectories", "final_metrics", "_result", "_step"))
-    recognises = (
-        "JSON documents whose `schema_version` begins with `ATIF-`, alone, in a folder, or in Harbor's trials; of a "
-        "trial or a step without any, the trial's `result.json` with `task_name` and `trial_name`."
-    )
-    layout = (
-        "`jobs/{job}/{trial}/agent/trajectory.json` with `result.json` in the trial, and "
-        "`steps/{step}/agent/trajectory.json` in trials of several steps; open the job, a trial, a folder of documents "
-        "or one document. [frameworks/harbor.md](frameworks/harbor.md) has the switches."
-    )
-    identity = (
-        "step = 0; group = `task_name` of the result, with the step's name in a trial of several, else a hash of the "
-        "prompt; index = the trial and its step, of other documents the file. Split `eval/{source}` after the data set "
-        "of the trial, else `eval/harbor`."
-    )
-    reads = (
-        ("`steps` with `message`, `reasoning_content`, `tool_calls`, `observation`", "turns"),
-        ("`subagent_trajectories`", "turns under the name of their agent, where a result refers to them, else last"),
-        ("`continued_trajectory_ref`", "the steps of the documents that follow, without those copied for context"),
-        ("`verifier_result.rewards`", "the reward: `reward`, else its only number; each is a metric `reward.NAME`"),
-        ("`exception_info`", "status; extra"),
-        ("`final_metrics`", "sample metrics"),
-        (
-            "`prompt_token_ids`, `completion_token_ids`, `logprobs` of the steps' metrics",
-            "the tokens, the token series `logprobs` and `loss_mask`",
-        ),
-        ("`agent`, `notes`, `extra`, any other key", "extra"),
-        ("`config.json` of the job or the trial", "configuration"),
-    )
-    limits = (
-        "A document alone has no reward. Images lie in files beside and are not shown. Token ids are left out where "
-        "those of a later step do not begin with those of an earlier one."
-    )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
         links = link_root or str(path.resolve())
@@ -90,14 +58,29 @@ class Harbor(NumberedFormat):
         if not fitting:
             return []
         name, links = (path.stem, "") if is_one_file(path) else (path.name, links)
-        return [self._run_at(path, _reason(places), links, name, _parts(path, places))]
+        lost = sum(map(_is_result, places))
+        count = "one trajectory" if len(places) - lost == 1 else f"{len(places) - lost} trajectories"
+        reason = f"{count} in ATIF, the format of Harbor"
+        if lost:
+            reason += f"; {lost} trial{'s have' if lost > 1 else ' has'} results without one"
+        # the folders of trials and steps are no runs of their own
+        inner = {folder: None for place in places for folder in Path(place.path).parents if path in folder.parents}
+        parts = tuple(RunPart(str(folder)) for folder in (path, *inner))
+        return [self._run_at(path, reason, links, name, parts)]
 
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`: what a trial's result and the documents that follow say counts for its rows."""
         if is_file(run.root):
             return [source_at(run, Location(run.root, links_of(run)), split="eval/harbor")]
         listed = [entry.location for entry in _listed(Path(run.root), links_of(run)) if _fits(entry.location)]
-        beside = {folder: _continuations(folder, links_of(run)) for folder in {os.path.dirname(p.path) for p in listed}}
+        beside = {
+            folder: [
+                entry.location
+                for entry in files(folder, links_of(run), (".json",))
+                if entry.name != FIRST and (os.path.basename(folder) == AGENT or _CONTINUED in entry.name)
+            ]
+            for folder in {os.path.dirname(place.path) for place in listed}
+        }
         return [source_at(run, place, split="eval/harbor", depends=_depends(place, beside)) for place in listed]
 
     def numbered(self, location: Location, within: str) -> Iterator[tuple[int, Record | Unusable]]:  # noqa: ARG002
@@ -107,29 +90,24 @@ class Harbor(NumberedFormat):
             for number, step in enumerate(_lost_steps(location, result)):
                 yield number, {"steps": [], "_result": result, "_step": step}
             return
-        found = _document(location)
-        documents, seen = [found], {os.path.basename(location.path)}
-        while (name := documents[-1].get(_GOES_ON)) and len(documents) < MAX_DOCUMENTS:
-            if not isinstance(name, str) or not _NEXT.fullmatch(name) or name in seen:
-                break
-            seen.add(name)
-            folder = os.path.dirname(location.path)
-            following = file_of(folder, name, location.root)
+        folder, name = os.path.split(location.path)
+        documents, names = [_document(location)], {name}
+        while isinstance(goes_on := documents[-1].get(_GOES_ON), str) and len(documents) < MAX_DOCUMENTS:
+            is_new = _NEXT.fullmatch(goes_on) and goes_on not in names
+            following = file_of(folder, goes_on, location.root) if is_new else None
             if following is None:
                 break
+            names.add(goes_on)
             documents.append(_document(following))
         steps = [step for document in documents for step in document["steps"]]
         subagents = [sub for document in documents for sub in fields.as_list(document.get("subagent_trajectories"))]
-        yield (
-            0,
-            documents[-1]
-            | {
-                "steps": steps,
-                "subagent_trajectories": subagents,
-                "_result": as_dict(read_json(_trial_file(location, RESULT))),
-                "_step": _step_name(location.path),
-            },
-        )
+        places = location.path.split(os.sep)
+        is_of_step = places[-4:-3] == [STEPS] and places[-2] == AGENT
+        made = {
+            "steps": steps, "subagent_trajectories": subagents, "_step": places[-3] if is_of_step else "",
+            "_result": as_dict(read_json(_result_file(location))),
+        }  # fmt: skip
+        yield 0, documents[-1] | made
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         asked, answered = _parted(record)
@@ -139,12 +117,12 @@ class Harbor(NumberedFormat):
         status, status_raw = _status(of_step, has_reward=reward.value is not None)
         prompt = fields.joined(asked)
         found = tokens_of(_items(record))
-        metrics = {name: n for name in _TOTALS if (n := fields.number(totals.get(name))) is not None}
-        source_name = fields.tag(result.get("source"))
+        metrics = fields.numbers({name: totals.get(name) for name in _TOTALS})
+        source_name, task = fields.tag(result.get("source")), fields.name(result.get("task_name"))
         return SampleRow(
             split=f"eval/{os.path.basename(source_name)}" if source_name else source.split or "eval/harbor",
             step=0,
-            group=_group(record["_step"], result) or fields.digest(prompt),
+            group=":".join(filter(None, (task, record["_step"]))) if task else fields.digest(prompt),
             index=_index(source, record["_step"]),
             ordinal=start,
             start=start,
@@ -156,7 +134,7 @@ class Harbor(NumberedFormat):
             prompt_tokens=found.first or None,
             response_tokens=len(found.ids) - found.first if found.ids else fields.count(totals.get(_TOTALS[1])),
             total_tokens=len(found.ids) or None,
-            env=fields.name(result.get("task_name")) or "",
+            env=task or "",
             uid=fields.name(record.get("trajectory_id")) or fields.name(record.get("session_id")) or "",
             metrics=metrics | reward.metrics,
             has_series=bool(found.ids),
@@ -180,7 +158,6 @@ class Harbor(NumberedFormat):
         return sample
 
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
-        """See `RecordFormat`: with its tokens."""
         add_item_tokens(run, sample, _items(record))
 
     def config(self, run: RunInfo) -> dict[str, Any]:
@@ -206,19 +183,6 @@ def _listed(folder: Path, links: str) -> list[FolderEntry]:
     return found or [entry for entry in own if entry.name not in (RESULT, CONFIG) and _CONTINUED not in entry.name]
 
 
-def _reason(places: list[Location]) -> str:
-    alone = sum(map(_is_result, places))
-    count = "one trajectory" if len(places) - alone == 1 else f"{len(places) - alone} trajectories"
-    reason = f"{count} in ATIF, the format of Harbor"
-    return f"{reason}; {alone} trial{'s have' if alone > 1 else ' has'} results without one" if alone else reason
-
-
-def _parts(root: Path, places: list[Location]) -> tuple[RunPart, ...]:
-    """The run's own folder or file, and the folders of trials and steps, which are no runs of their own."""
-    inner = {folder: None for place in places for folder in Path(place.path).parents if root in folder.parents}
-    return tuple(RunPart(str(folder)) for folder in (root, *inner))
-
-
 def _of_trial(folder: Path, links: str) -> list[FolderEntry]:
     """The trajectories of a trial, and its result if the trial or one of its steps failed before it wrote any."""
     below = {entry.name for entry in folders(str(folder), links)}
@@ -242,41 +206,28 @@ def _lost_steps(place: Location, result: Record) -> list[str]:
     return [step for step in named if step not in written] if named or written else [""]
 
 
-def _trial_file(place: Location, name: str) -> Location | None:
-    """A file in the folder of the trial of a document, if the run reaches that far."""
+def _result_file(place: Location) -> Location | None:
+    """The result of the trial of a document, if the run reaches that far."""
     agent = os.path.dirname(place.path)
     trial = os.path.dirname(agent)
     if os.path.basename(os.path.dirname(trial)) == STEPS:
         trial = os.path.dirname(os.path.dirname(trial))
     is_inside = trial == place.root or trial.startswith(place.root.rstrip(os.sep) + os.sep)
-    return file_of(trial, name, place.root) if os.path.basename(agent) == AGENT and is_inside else None
-
-
-def _continuations(folder: str, links: str) -> list[Location]:
-    """The documents of a folder in which a trajectory may go on: an agent's folder holds one trajectory."""
-    is_agent = os.path.basename(folder) == AGENT
-    listed = files(folder, links, (".json",))
-    return [entry.location for entry in listed if entry.name != FIRST and (is_agent or _CONTINUED in entry.name)]
-
-
-def _following(place: Location, beside: dict[str, list[Location]]) -> list[Location]:
-    folder, name = os.path.split(place.path)
-    begin = "" if os.path.basename(folder) == AGENT else name.removesuffix(".json") + _CONTINUED
-    return [place for place in beside[folder] if os.path.basename(place.path).startswith(begin)]
+    return file_of(trial, RESULT, place.root) if os.path.basename(agent) == AGENT and is_inside else None
 
 
 def _depends(place: Location, beside: dict[str, list[Location]]) -> str:
-    """Return a word that changes with the other files on which the rows of a document depend."""
+    """Return a word that changes with the other files on which the rows of a document depend.
+
+    These are the result of its trial, and the documents in which it may go on: an agent's folder holds one trajectory.
+    """
     if _is_result(place):
         return " ".join(_lost_steps(place, as_dict(read_json(place))))
-    return " ".join([_state(_trial_file(place, RESULT)), *map(_state, _following(place, beside))]).strip()
-
-
-def _state(place: Location | None) -> str:
-    if place is None:
-        return ""
-    state = path_state(place.path)
-    return f"{state.st_size}-{state.st_mtime_ns}"
+    folder, name = os.path.split(place.path)
+    begin = "" if os.path.basename(folder) == AGENT else name.removesuffix(".json") + _CONTINUED
+    following = (other for other in beside[folder] if os.path.basename(other.path).startswith(begin))
+    states = [path_state(other.path) for other in (_result_file(place), *following) if other]
+    return " ".join(f"{state.st_size}-{state.st_mtime_ns}" for state in states)
 
 
 def _document(place: Location) -> Record:
@@ -285,7 +236,7 @@ def _document(place: Location) -> Record:
 
 
 def _parted(record: Record) -> tuple[list[Record], list[Record]]:
-    messages = messages_of(record)
+    messages = [*_messages(record, "", 0)]
     first = next((n for n, message in enumerate(messages) if message["role"] == "assistant"), len(messages))
     return messages[:first], messages[first:]
 
@@ -293,25 +244,12 @@ def _parted(record: Record) -> tuple[list[Record], list[Record]]:
 def _index(source: Source, step: str) -> str:
     """The trial and its step; of a document that lies elsewhere its name."""
     places = source.name.split("/")
-    if places == [RESULT]:
-        return step or RESULT
     if len(places) == 1:
-        return places[0]
+        return (step if places == [RESULT] else "") or places[0]
     kept = [place for place in places[:-1] if place not in (AGENT, STEPS)]
     if step and places[-1] == RESULT:
         kept.append(step)
     return ":".join(kept) or source.name
-
-
-def _step_name(path: str) -> str:
-    """The step of a trial of several that a document is of."""
-    places = path.split(os.sep)
-    return places[-3] if places[-4:-3] == [STEPS] and places[-2] == AGENT else ""
-
-
-def _group(step: str, result: Record) -> str | None:
-    task = fields.name(result.get("task_name"))
-    return task and ":".join(filter(None, (task, step)))
 
 
 def _step_of(step: str, result: Record) -> Record:
@@ -340,12 +278,8 @@ def _items(record: Record) -> list[Record]:
     return [{name: metrics.get(key) for key, name in _TOKENS} for metrics in found]
 
 
-def messages_of(trajectory: Record) -> list[Record]:
-    """Return the messages of a trajectory and of all agents in it, without steps that were copied for context."""
-    return [*_messages(trajectory, "", 0)]
-
-
 def _messages(trajectory: Record, name: str, depth: int) -> Iterator[Record]:
+    """The messages of a trajectory and of all agents in it, without steps that were copied for context."""
     subagents = dicts(trajectory.get("subagent_trajectories")) if depth < MAX_DEPTH else []
     inner = {_id(subagent): subagent for subagent in subagents}
     for step in dicts(trajectory.get("steps")):
@@ -372,16 +306,10 @@ def _agent(trajectory: Record) -> str:
 
 def _message(step: Record, name: str) -> Record:
     source = step.get("source")
-    calls = [_call(call) for call in dicts(step.get("tool_calls"))]
-    found: dict[str, Any] = {"role": ROLES.get(str(source), str(source)), "content": step.get("message")}
-    return (
-        found
-        | ({"reasoning_content": step["reasoning_content"]} if step.get("reasoning_content") else {})
-        | ({"tool_calls": calls} if calls else {})
-        | ({"name": name} if name else {})
-    )
-
-
-def _call(call: Record) -> Record:
-    function = {"name": call.get("function_name"), "arguments": call.get("arguments")}
-    return {"id": call.get("tool_call_id"), "type": "function", "function": function}
+    calls = []
+    for call in dicts(step.get("tool_calls")):
+        function = {"name": call.get("function_name"), "arguments": call.get("arguments")}
+        calls.append({"id": call.get("tool_call_id"), "type": "function", "function": function})
+    message = {"role": ROLES.get(str(source), str(source)), "content": step.get("message")}
+    others = {"reasoning_content": step.get("reasoning_content"), "tool_calls": calls, "name": name}
+    return message | {key: value for key, value in others.items() if value}

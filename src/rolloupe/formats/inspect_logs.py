@@ -12,13 +12,17 @@ are read.
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from rolloupe import text
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.documents import NumberedFormat, beginning, list_document, members_before, unpacked
+from rolloupe.formats.reading.fields import as_dict
 from rolloupe.formats.reading.files import files, is_one_file, links_of, plain_name, source_at, while_unchanged
 from rolloupe.formats.reading.line_reader import parse
 from rolloupe.formats.reading.records import Record, References, Unusable
@@ -58,38 +62,6 @@ class InspectLogs(NumberedFormat):
     takes_single_files = True
     endings = (ARCHIVE,)
     suffixes = (ARCHIVE, DOCUMENT)
-    recognises = (
-        "Zip archives `.eval` with `header.json` or `_journal/start.json`, and JSON documents that begin with "
-        "`version`, `status` and `eval`."
-    )
-    layout = (
-        "`logs/{time}_{task}_{id}.eval` or `.json`: each file is a run. "
-        "[frameworks/inspect.md](frameworks/inspect.md) has the switches."
-    )
-    identity = "step = 0; group = the sample's `id`; index = `{file}:{epoch}`. Split `eval/{task}`."
-    reads = (
-        ("`messages`, else `input`, `output` and the answers and tool calls in `events`", "turns"),
-        ("`attachments`", "their texts and images stand where messages refer to them"),
-        (
-            "`scores`",
-            (
-                "the reward: the value of the first scorer (C = 1, P = 0.5, I and N = 0); all values are sample "
-                "metrics `reward.SCORER`, of values with parts `reward.SCORER.PART`"
-            ),
-        ),
-        ("`target`", "ground truth"),
-        ("`error`, `limit`, the stop reason of the output", "status"),
-        ("`model_usage`", "sample metrics `input_tokens`, `output_tokens`"),
-        ("`total_time`, `working_time`, `turn_count`", "sample metrics"),
-        ("numbers and short texts of `metadata`", "sample metrics and tags `metadata.NAME`"),
-        ("`results.scores`", "metrics"),
-        ("`eval`, `plan`", "configuration"),
-        ("any other key", "extra; `events` and `attachments` are in the raw record alone"),
-    )
-    limits = (
-        "A member of an archive and a document are read up to 256 MiB, and of an archive at most 250 times its size. "
-        "Other agents' events are not shown."
-    )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
         """See `Format`: each file is a run."""
@@ -98,14 +70,15 @@ class InspectLogs(NumberedFormat):
             listed = [Location(str(path), str(path))] if plain_name(path.name).endswith(self.suffixes) else []
         else:
             listed = [entry.location for entry in files(str(path), links, self.suffixes)]
-        return [self._run(place, spec) for place in listed if (spec := _spec(place)) is not None]
-
-    def _run(self, place: Location, spec: Record) -> RunInfo:
-        words = (fields.name(spec.get("task")), os.path.basename(fields.name(spec.get("model")) or ""))
-        links = "" if place.root == place.path else place.root
-        part = RunPart(place.path, split=_split(spec))
-        reason = "a log of Inspect: groups are its samples"
-        return self._run_at(Path(place.path), reason, links, " ".join(filter(None, words)), (part,))
+        runs = []
+        for place in listed:
+            if (spec := _spec(place)) is not None:
+                words = (fields.name(spec.get("task")), os.path.basename(fields.name(spec.get("model")) or ""))
+                links = "" if place.root == place.path else place.root
+                parts = (RunPart(place.path, split=_split(spec)),)
+                reason = "a log of Inspect: groups are its samples"
+                runs.append(self._run_at(Path(place.path), reason, links, " ".join(filter(None, words)), parts))
+        return runs
 
     def sources(self, run: RunInfo) -> list[Source]:
         place = Location(run.root, links_of(run))
@@ -114,26 +87,18 @@ class InspectLogs(NumberedFormat):
         return [source_at(run, place, split=split, depends=split)]
 
     def numbered(self, location: Location, within: str) -> Iterator[tuple[int, Record | Unusable]]:  # noqa: ARG002
-        if not location.path.endswith(ARCHIVE):
-            found = list_document(location, SAMPLES)
-            for number in range(len(found)):
-                yield number, _tried(found.element, number)
-            return
-        with Members(location) as members:
-            for number, name in enumerate(_names(members)):
-                yield number, _tried(lambda member: _member(members, member), name)
+        with _readers(location) as readers:
+            for number, read in enumerate(readers):
+                try:
+                    yield number, read()
+                except Unusable as error:
+                    yield number, error
 
     def numbered_record(self, location: Location, number: int) -> Record:
-        if not location.path.endswith(ARCHIVE):
-            found = list_document(location, SAMPLES)
-            if not 0 <= number < len(found):
+        with _readers(location) as readers:
+            if not 0 <= number < len(readers):
                 raise Unusable("it has no such sample")
-            return found.element(number)
-        with Members(location) as members:
-            names = _names(members)
-            if not 0 <= number < len(names):
-                raise Unusable("it has no such sample")
-            return _member(members, names[number])
+            return readers[number]()
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         asked, answered = conversation(record)
@@ -184,30 +149,27 @@ class InspectLogs(NumberedFormat):
         return "open" if status == "started" else "ended"
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
-        results = _header(Location(run.root, links_of(run))).get("results")
-        scores = results.get("scores") if isinstance(results, dict) else None
+        results = as_dict(_header(Location(run.root, links_of(run))).get("results"))
         found: Record = {"step": 0}
-        for score in scores if isinstance(scores, list) else ():
-            inner = score.get("metrics") if isinstance(score, dict) else None
-            for name, metric in inner.items() if isinstance(inner, dict) else ():
-                found[f"{score.get('name')}/{name}"] = metric.get("value") if isinstance(metric, dict) else None
+        for score in fields.dicts(results.get("scores")):
+            for name, metric in as_dict(score.get("metrics")).items():
+                found[f"{score.get('name')}/{name}"] = as_dict(metric).get("value")
         return merged_metrics([found]) if len(found) > 1 else []
 
 
-def _tried(read: Any, what: Any) -> Record | Unusable:
-    try:
-        found: Record = read(what)
-    except Unusable as error:
-        return error
-    return found
-
-
-def _names(members: Members) -> list[str]:
-    return [name for name in members.names() if _SAMPLE.fullmatch(name) or _IN_CHUNKS.fullmatch(name)]
-
-
-def _member(members: Members, name: str) -> Record:
-    return parse(members.read(name)) if _SAMPLE.fullmatch(name) else sample_in_chunks(members, name)
+@contextmanager
+def _readers(location: Location) -> Iterator[list[Callable[[], Record]]]:
+    """Open a log; yield a function for each sample that reads it, or raises `Unusable`."""
+    if not location.path.endswith(ARCHIVE):
+        document = list_document(location, SAMPLES)
+        yield [partial(document.element, number) for number in range(len(document))]
+        return
+    with Members(location) as members:
+        yield [
+            partial(sample_in_chunks if _IN_CHUNKS.fullmatch(name) else sample_in_member, members, name)
+            for name in members.names()
+            if _SAMPLE.fullmatch(name) or _IN_CHUNKS.fullmatch(name)
+        ]
 
 
 def _split(spec: Record) -> str:
@@ -249,14 +211,13 @@ def _status(record: Record) -> tuple[Status, str]:
     limit = record.get("limit")
     if isinstance(limit, dict):
         return "truncated", fields.tag(limit.get("type")) or "limit"
-    output = record.get("output")
-    choices = output.get("choices") if isinstance(output, dict) else None
-    last = choices[0] if isinstance(choices, list) and choices else output
-    return fields.status(last.get("stop_reason") if isinstance(last, dict) else None)
+    output = as_dict(record.get("output"))
+    choice, *_ = fields.as_list(output.get("choices")) or [output]
+    return fields.status(as_dict(choice).get("stop_reason"))
 
 
 def _reward(scores: object) -> float | None:
-    for score in scores.values() if isinstance(scores, dict) else ():
+    for score in as_dict(scores).values():
         value = score.get("value") if isinstance(score, dict) else score
         return fields.reward(value).value if isinstance(value, dict) else _number(value)
     return None
@@ -277,97 +238,88 @@ def _number(value: object) -> float | None:
 def _facts(record: Record) -> tuple[dict[str, float], dict[str, str]]:
     """The sample metrics and tags of a sample."""
     found: dict[str, Any] = {key: record.get(key) for key in ("total_time", "working_time", "turn_count")}
-    usage = record.get("model_usage")
-    for counts in usage.values() if isinstance(usage, dict) else ():
+    for counts in as_dict(record.get("model_usage")).values():
         for key in ("input_tokens", "output_tokens"):
-            count = fields.count(counts.get(key)) if isinstance(counts, dict) else None
+            count = fields.count(as_dict(counts).get(key))
             found[key] = (found.get(key) or 0) + count if count is not None else found.get(key)
-    for name, score in _items(record.get("scores")):
+    for name, score in as_dict(record.get("scores")).items():
         value = score.get("value") if isinstance(score, dict) else score
-        parts = _items(value) or [("", value)]
-        found |= {f"reward.{name}.{part}".rstrip("."): _number(member) for part, member in parts}
-    about = _items(record.get("metadata"))
-    found |= {f"metadata.{key}": value for key, value in about if not isinstance(value, str)}
+        parts = as_dict(value) or {"": value}
+        found |= {f"reward.{name}.{part}".rstrip("."): _number(member) for part, member in parts.items()}
+    about = as_dict(record.get("metadata"))
+    found |= {f"metadata.{key}": value for key, value in about.items() if not isinstance(value, str)}
     names = fields.MetricNames()
     metrics = {names[key]: number for key, value in found.items() if (number := fields.number(value)) is not None}
-    return metrics, {
-        names[f"metadata.{key}"]: short for key, value in about if (short := fields.tag(value)) is not None
-    }
-
-
-def _items(value: object) -> list[tuple[str, Any]]:
-    return [*value.items()] if isinstance(value, dict) else []
+    return metrics, {names[f"metadata.{key}"]: short for key, short in fields.tags(about).items()}
 
 
 def conversation(sample: Record) -> tuple[Any, list[Any]]:
     """Return what the model was asked, examples of answers included, and all messages from its first answer on."""
     put = _Attachments(sample.get("attachments")).put
-    messages = sample.get("messages")
-    listed = messages if isinstance(messages, list) and messages else [*_of_events(sample.get("events"))]
-    first = next((number for number, message in enumerate(listed) if _is_answer(message)), None)
+    listed = fields.as_list(sample.get("messages")) or [*_of_events(sample.get("events"))]
+    answers = (
+        number
+        for number, message in enumerate(listed)
+        if isinstance(message, dict) and text.answers_in([message]) and message.get("source") != "input"
+    )
+    first = next(answers, None)
     if first is not None:
         answered = put(listed[first:])
         return (put(listed[:first]) if listed[:first] else put(sample.get("input"))), answered
     return put(listed or sample.get("input")), put([*_choices(sample.get("output"))])
 
 
-def _is_answer(message: object) -> bool:
-    return isinstance(message, dict) and text.answers_in([message]) > 0 and message.get("source") != "input"
-
-
-def _choices(output: object) -> Iterator[Any]:
-    choices = output.get("choices") if isinstance(output, dict) else None
-    for choice in choices[:1] if isinstance(choices, list) else ():
-        if isinstance(choice, dict) and isinstance(choice.get("message"), dict):
-            yield choice["message"]
+def _choices(output: object) -> list[Any]:
+    """The message of the first choice, if there is one."""
+    return fields.dicts(
+        [as_dict(choice).get("message") for choice in fields.as_list(as_dict(output).get("choices"))[:1]]
+    )
 
 
 def _of_events(events: object) -> Iterator[Any]:
     """The answers of models and the results of tools, in their order."""
     called: set[object] = set()
-    for event in events if isinstance(events, list) else ():
-        kind = event.get("event") if isinstance(event, dict) else ""
-        if kind == "model":
+    for event in fields.dicts(events):
+        if event.get("event") == "model":
             for message in _choices(event.get("output")):
-                calls = message.get("tool_calls")
-                called |= {str(call.get("id")) for call in calls or () if isinstance(call, dict)}
+                called |= {str(call.get("id")) for call in fields.dicts(message.get("tool_calls"))}
                 yield message
-        elif kind == "tool":
+        elif event.get("event") == "tool":
             call_id = str(event.get("id"))
             if call_id not in called:
                 call = {"id": call_id, "function": event.get("function"), "arguments": event.get("arguments")}
                 yield {"role": "assistant", "content": "", "tool_calls": [call]}
-            yield {"role": "tool", "content": _result(event), "tool_call_id": call_id}
-
-
-def _result(event: Record) -> Any:
-    error = event.get("error")
-    return error.get("message") if isinstance(error, dict) else event.get("result")
+            error = event.get("error")
+            result = error.get("message") if isinstance(error, dict) else event.get("result")
+            yield {"role": "tool", "content": result, "tool_call_id": call_id}
 
 
 class _Attachments:
     """The attachments of a sample, put into their places, up to a number of characters."""
 
     def __init__(self, attachments: object) -> None:
-        self._texts = attachments if isinstance(attachments, dict) else {}
+        self._texts = as_dict(attachments)
         self._left = MAX_ATTACHED_CHARS
 
     def put(self, value: Any, depth: int = 0) -> Any:
         """Return a value in which texts stand for references to them."""
         if not self._texts or depth > MAX_DEPTH:
             return value
-        if isinstance(value, str):
-            return self._text(value) if value.startswith(ATTACHMENT) else value
         if isinstance(value, list):
             return [self.put(member, depth + 1) for member in value]
-        return {key: self.put(member, depth + 1) for key, member in value.items()} if isinstance(value, dict) else value
+        if isinstance(value, dict):
+            return {key: self.put(member, depth + 1) for key, member in value.items()}
+        is_reference = isinstance(value, str) and value.startswith(ATTACHMENT)
+        attached = self._texts.get(value.removeprefix(ATTACHMENT)) if is_reference else None
+        if not isinstance(attached, str) or len(attached) > self._left:
+            return value
+        self._left -= len(attached)
+        return attached
 
-    def _text(self, reference: str) -> str:
-        found = self._texts.get(reference.removeprefix(ATTACHMENT))
-        if not isinstance(found, str) or len(found) > self._left:
-            return reference
-        self._left -= len(found)
-        return found
+
+def sample_in_member(members: Members, name: str) -> Record:
+    """Return the record of a sample that is one member. Raises `Unusable` and OSError."""
+    return parse(members.read(name))
 
 
 def sample_in_chunks(members: Members, shell: str) -> Record:
@@ -379,12 +331,12 @@ def sample_in_chunks(members: Members, shell: str) -> Record:
     if refs := record.pop("message_refs", None):
         record["messages"] = [*_ChunkedList(members, folder, "messages").ranges(refs)]
     elif not record.get("messages"):
-        record["events"] = [*_ChunkedList(members, folder, "events").first(MAX_EVENTS)]
+        chunks = map(_ChunkedList(members, folder, "events").at, range(MAX_EVENTS))
+        record["events"] = [event for found in takewhile(bool, chunks) for event in found]
     attachments = _ChunkedList(members, folder, "attachments")
     referred = _references([record.get("messages"), record.get("input"), record.get("events")])
     found = {str(number): text for number in sorted(referred) for text in attachments.at(number)}
-    own = record.get("attachments")
-    record["attachments"] = found | (own if isinstance(own, dict) else {})
+    record["attachments"] = found | as_dict(record.get("attachments"))
     return record
 
 
@@ -411,17 +363,10 @@ class _ChunkedList:
             if left < 0:
                 raise Unusable(f"more than {MAX_MESSAGES:,} messages: not read")
             for number in range(start, stop):
-                found = [*self.at(number)]
+                found = self.at(number)
                 if not found:
                     raise Unusable(f"its message {number} is in no chunk")
                 yield from found
-
-    def first(self, most: int) -> Iterator[Any]:
-        """Yield the items from the first on."""
-        for number in range(most):
-            if not (found := [*self.at(number)]):
-                return
-            yield from found
 
     def at(self, number: int) -> list[Any]:
         """Return the item of a number in a list, which is empty without it. Raises `Unusable`."""
@@ -445,7 +390,8 @@ def _references(value: Any) -> set[int]:
         member = waiting.pop()
         if isinstance(member, str) and member.startswith(ATTACHMENT):
             number = member.removeprefix(ATTACHMENT)
-            found |= {int(number)} if number.isdecimal() and len(number) < 16 else set()
+            if number.isdecimal() and len(number) < 16:
+                found.add(int(number))
         elif isinstance(member, list | dict):
             waiting += member.values() if isinstance(member, dict) else member
     return found
