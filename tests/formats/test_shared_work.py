@@ -17,7 +17,7 @@ from rolloupe.formats.generic.documents import rows_in
 from rolloupe.formats.generic.keys import KEPT_BYTES, KEPT_LARGE, KEY_BYTES, keep_by_keys
 from rolloupe.formats.generic.keys import candidates as keys_of
 from rolloupe.formats.generic.shapes import samples_in
-from rolloupe.formats.reading import peek, stream
+from rolloupe.formats.reading import jsonl, peek, stream
 from rolloupe.formats.reading.field_map import Fields
 from rolloupe.formats.reading.line_reader import parse, value_of
 from rolloupe.formats.reading.records import Unusable

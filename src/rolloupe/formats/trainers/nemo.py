@@ -20,11 +20,11 @@ from rolloupe import text, tokens
 from rolloupe.formats.generic.keys import Roles
 from rolloupe.formats.generic.rows import NamedRows
 from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.documents import ByEnding
 from rolloupe.formats.reading.fields import as_dict
 from rolloupe.formats.reading.files import alone, file_of, files, is_one_file, links_of, plain_name, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat, PromptRuns
 from rolloupe.formats.reading.line_reader import parse
-from rolloupe.formats.reading.documents import ByEnding
 from rolloupe.formats.reading.peek import first_looks, look
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.token_texts import add_tokens, ids_of, own_tokenizer, series_of, texts_of

@@ -24,6 +24,7 @@ from msgspec.structs import replace
 from rolloupe.formats.generic.keys import Roles
 from rolloupe.formats.generic.rows import NamedRows, number_row
 from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.documents import columns_at, sample_count
 from rolloupe.formats.reading.files import (
     FolderEntry,
     alone,
@@ -37,7 +38,6 @@ from rolloupe.formats.reading.files import (
     source_at,
     while_unchanged,
 )
-from rolloupe.formats.reading.documents import columns_at, sample_count
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.formats.reading.tables.parquet import ParquetFormat, column_types, leading_texts, repeats
