@@ -72,7 +72,7 @@ class RLLoggingBoard(LineRows):
 
     def sources(self, run: RunInfo) -> list[Source]:
         """A part beside the run's own folder is named after its folder."""
-        found = []
+        sources = []
         for part in run.parts:
             name, links = os.path.basename(part.path), links_of(run)
             if is_file(part.path):
@@ -81,11 +81,11 @@ class RLLoggingBoard(LineRows):
                 prefix = "" if part.path == run.root else f"{name}/"
                 links = links if is_below(part.path, links) else part.path
                 listed = [(file.path, prefix + file.name, file.root) for file in files(part.path, links, SUFFIX)]
-            found += [
+            sources += [
                 Source(path=path, name=name, root=root, split=part.split, step=fields.step_in(_file_stem(path)))
                 for path, name, root in listed
             ]
-        return found
+        return sources
 
     series_keys = frozenset(ARRAYS)
 

@@ -198,10 +198,14 @@ def _vocabulary(data: bytes, settings: bytes) -> Vocabulary:
     if data.startswith(LFS_POINTER):
         raise BadTokenizer("it is a Git LFS pointer, the file itself is not downloaded")
     if data.lstrip()[:1] == b"{":
-        vocabulary = read_tekken(data) if is_tekken(data) else read_tokenizer_json(data)
+        top = parse(data, _Top)
+        is_tekken = top.model == NOTHING and top.vocab != NOTHING
+        vocabulary = read_tekken(data) if is_tekken else read_tokenizer_json(data)
     else:
-        read = read_ranks if RANK_LINE.match(data) else read_sentence_piece
-        vocabulary = with_added_tokens(read(data), settings)
+        vocabulary = read_ranks(data) if RANK_LINE.match(data) else read_sentence_piece(data)
+        listed = parse(settings, _Config).added_tokens_decoder if settings else {}
+        spellings = {**vocabulary.spellings, **{token: added.content for token, added in listed.items()}}
+        vocabulary = replace(vocabulary, spellings=spellings, special=vocabulary.special | listed.keys())
     if max(map(len, vocabulary.spellings.values()), default=0) > MAX_SPELLING:
         raise BadTokenizer(f"it has a token of more than {MAX_SPELLING:,} characters")
     return vocabulary
@@ -257,14 +261,6 @@ def read_tokenizer_json(data: bytes) -> Vocabulary:
     added = {token.id: token.content for token in document.added_tokens}
     spellings = {token: spelling for spelling, token in ids} | added
     return replace(_decoder(document.decoder), spellings=spellings, special=frozenset(added))
-
-
-def with_added_tokens(vocabulary: Vocabulary, config: bytes) -> Vocabulary:
-    """Add the tokens that a `tokenizer_config.json` lists; empty without such a file. Raises `BadTokenizer`."""
-    listed = parse(config, _Config).added_tokens_decoder if config else {}
-    added: dict[int, str | bytes] = {token: added_token.content for token, added_token in listed.items()}
-    spellings, special = {**vocabulary.spellings, **added}, vocabulary.special | added.keys()
-    return replace(vocabulary, spellings=spellings, special=special)
 
 
 def parse(data: bytes, kind: type[T]) -> T:
@@ -415,12 +411,6 @@ class _Tekken(Struct):
     config: _Sizes
     vocab: list[_Ranked]
     special_tokens: list[_Named] | None = None
-
-
-def is_tekken(data: bytes) -> bool:
-    """Tell whether JSON is a tekken.json and no tokenizer.json. Raises `BadTokenizer`."""
-    top = parse(data, _Top)
-    return top.model == NOTHING and top.vocab != NOTHING
 
 
 def read_tekken(data: bytes) -> Vocabulary:

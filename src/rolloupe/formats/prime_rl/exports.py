@@ -228,6 +228,11 @@ class PrimeRL(JsonlFormat):
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         columns = columns_of(record)
         notes = [f"{note_without_tokenizer(columns.ids)}; {BY_MASK}", *columns.notes, *absences_of(columns)]
+        series = [TokenSeries(name="loss_mask", values=tokens.packed(columns.mask.astype(np.float64)))]
+        for name, values in series_of(columns).items():
+            stored = columns.stored(AT_SAMPLING if name == "logprobs" else name)
+            beside = None if stored is None else tokens.beside(stored, values)
+            series.append(TokenSeries(name=name, values=tokens.packed(values), stored=beside))
         return Sample(
             key=row.key,
             row=row,
@@ -236,7 +241,7 @@ class PrimeRL(JsonlFormat):
             prompt_text=row.prompt,
             response_text=row.response,
             token_ids=columns.ids,
-            series=token_series_of(columns),
+            series=series,
             extra={
                 key: fields.showable(value)
                 for key, value in record.items()
@@ -403,16 +408,6 @@ def metrics_of(record: Record, columns: TokenColumns) -> dict[str, float]:
         other = 0.0 if ref is None else np.nan_to_num(ref)
         metrics["ce_only"] = float(np.count_nonzero((ce > 0) & (rl == 0) & (other == 0)))
     return metrics
-
-
-def token_series_of(columns: TokenColumns) -> list[TokenSeries]:
-    """Return the token series of a sample, the loss mask first."""
-    series = [TokenSeries(name="loss_mask", values=tokens.packed(columns.mask.astype(np.float64)))]
-    for name, values in series_of(columns).items():
-        stored = columns.stored(AT_SAMPLING if name == "logprobs" else name)
-        beside = None if stored is None else tokens.beside(stored, values)
-        series.append(TokenSeries(name=name, values=tokens.packed(values), stored=beside))
-    return series
 
 
 def series_of(columns: TokenColumns) -> dict[str, tokens.Floats]:

@@ -127,15 +127,6 @@ def dump_of(location: Location) -> DumpFile:
     return DumpFile(location, int(match["step"]) if match else None, bool(match and match["eval"]))
 
 
-def may_hold_dumps(folder: str, links: str) -> bool:
-    """Return whether the names in a folder leave room for dumps: nearly all folders have none."""
-    try:
-        listed = entries(folder, links)
-    except OSError:
-        return False
-    return any(entry.name.endswith(ENDING) or (entry.is_folder and entry.name == ROLLOUTS) for entry in listed)
-
-
 def _while_same(listed: Callable[[str, str], T]) -> Callable[[str, str], T]:
     """List a folder again only once it has changed: of each file of a run one asks what else is there."""
 
@@ -276,8 +267,12 @@ class Slime(Format):
         if is_one_file(path):
             fits = path.suffix in ENDING and self._fits([dump_of(alone(path))], forced=forced)
             return [self._run_at(path, f"one dump of {self.title}", "", path.stem)] if fits else []
-        if not may_hold_dumps(str(path), links):
+        try:
+            listed = entries(str(path), links)
+        except OSError:
             return []
+        if not any(entry.name.endswith(ENDING) or (entry.is_folder and entry.name == ROLLOUTS) for entry in listed):
+            return []  # nearly all folders
         name = telling_name(path, (ROLLOUTS, "dump_details", "debug"))
         inner = path / ROLLOUTS
         dumps = dumps_in(str(inner), links)

@@ -36,7 +36,7 @@ from rolloupe.formats.reading.records import Record, References, Unusable
 from rolloupe.formats.reading.tables.parquet import ParquetFormat
 from rolloupe.formats.reading.trainer_files import records_about
 from rolloupe.formats.slime.format import EVAL, MILES, Slime, state_of
-from rolloupe.formats.slime.samples import Dump, first_answer, first_of, turns_from, uid_of
+from rolloupe.formats.slime.samples import Dump, first_answer, first_of, uid_of
 from rolloupe.formats.token_texts import add_texts, ids_of, note_of, series_of, shown, strings_of, turns_of
 from rolloupe.model import (
     Location,
@@ -129,11 +129,13 @@ class Miles(Slime):
             return sample
         records, notes = records_about(location, "sample_index", sample.row.index)
         sample.notes += notes
-        conversations = [messages for record in records if (messages := _messages_of(record)) is not None]
+        conversations = [own for record in records if (own := _messages_of(record)) is not None]
         if len(conversations) == 1:
+            (messages,) = conversations
             prompt = sample.prompt_messages if sample.prompt_messages is not None else sample.prompt_text
-            sample.turns = turns_from(conversations[0], prompt)
-            _add_messages(sample.row, conversations[0], prompt)
+            first = first_answer(messages, prompt)
+            sample.turns = fields.prompt_turns(messages[:first]) + fields.response_turns(messages[first:])
+            _add_messages(sample.row, messages, prompt)
             sample.response_messages = sample.row.messages
         elif conversations:
             sample.notes.append(f"{len(conversations)} conversations have its sample_index: none is shown")

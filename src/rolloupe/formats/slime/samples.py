@@ -24,7 +24,7 @@ from rolloupe.formats.reading.pickles.torch_files import torch_file
 from rolloupe.formats.reading.pickles.values import MAX_VALUES, ArrayValue, Blob, NumberList, Tensor, floats_of, simple
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.token_texts import ids_of, series_of
-from rolloupe.model import Location, Locator, Sample, SampleRow, Turn
+from rolloupe.model import Location, Locator, Sample, SampleRow
 
 PART: Final = "samples"
 """Names the list of a dump in which a locator counts."""
@@ -257,12 +257,6 @@ def first_answer(messages: Sequence[Any], prompt: Any) -> int:
         return len(prompt)
     first = text.answer_at(messages)
     return first if first < len(messages) else 0
-
-
-def turns_from(messages: Sequence[Any], prompt: Any) -> list[Turn]:
-    """Return the turns of a recorded conversation."""
-    first = first_answer(messages, prompt)
-    return fields.prompt_turns(list(messages[:first])) + fields.response_turns(list(messages[first:]))
 
 
 MASK: Final = "loss_masks"

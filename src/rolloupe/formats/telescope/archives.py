@@ -216,24 +216,19 @@ def outline_of(archive: Archive) -> Outline:
         return cached[1]
     outline = NOTHING
     with contextlib.suppress(Unreadable):
-        outline = _outlined(tables_of(archive.location))
+        tables = tables_of(archive.location)
+        ids, steps, trained = NOTHING
+        for kind in KINDS:
+            table = tables.columns(kind.samples, frozenset(("sample_id", "group_id", "step")), MAX_SAMPLES)
+            if table is not None:
+                ids = np.union1d(ids, marks(integers(table, "sample_id", MISSING), integers(table, "group_id", 0)))
+                steps = np.union1d(steps, integers(table, "step", MISSING)) if kind.is_trained else steps
+        metrics = tables.columns("metrics", frozenset(("step",)))
+        if metrics is not None and metrics.num_rows:
+            trained = int(integers(metrics, "step", MISSING).max())
+        outline = Outline(ids, steps, trained)
     OUTLINES.put(archive.location.path, (archive.state, outline), outline.nbytes)
     return outline
-
-
-def _outlined(tables: Tables) -> Outline:
-    ids, steps, trained = NOTHING.ids, NOTHING.steps, MISSING
-    for kind in KINDS:
-        table = tables.columns(kind.samples, frozenset(("sample_id", "group_id", "step")), MAX_SAMPLES)
-        if table is None:
-            continue
-        ids = np.union1d(ids, marks(integers(table, "sample_id", MISSING), integers(table, "group_id", 0)))
-        if kind.is_trained:
-            steps = np.union1d(steps, integers(table, "step", MISSING))
-    metrics = tables.columns("metrics", frozenset(("step",)))
-    if metrics is not None and metrics.num_rows:
-        trained = int(integers(metrics, "step", MISSING).max())
-    return Outline(ids, steps, trained)
 
 
 def marks(samples: np.ndarray, groups: np.ndarray) -> np.ndarray:

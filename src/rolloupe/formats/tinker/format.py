@@ -33,7 +33,6 @@ from rolloupe.formats.tinker.run_files import (
     TinkerFiles,
     find,
     of_file,
-    prefixes,
 )
 from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Scanned, Source
 from rolloupe.storage import is_file, path_state
@@ -122,7 +121,7 @@ class Tinker(TinkerFiles, JsonlFormat):
     def _without_rollouts(self, folder: Path, links: str) -> list[RunInfo]:
         if by_name("generic").detect(folder, link_root=links):
             return []  # samples of any other log, and a folder is one format's
-        begun = prefixes(str(folder), links)
+        begun = [plain_name(entry.name).removesuffix(METRICS) for entry in files(str(folder), links, (METRICS,))]
         runs = []
         for prefix in [""] if "" in begun else begun:
             place = file_of(str(folder), prefix + METRICS, links)
@@ -207,7 +206,9 @@ class Tinker(TinkerFiles, JsonlFormat):
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         turns, placed = tinker_turns.turns_in(record)
-        prompt_messages, response_messages = tinker_turns.messages_in(record, turns)
+        conversation = fields.messages(record.get("conversation"))
+        pairs = [*zip(conversation, turns, strict=True)] if conversation and len(conversation) == len(turns) else []
+        of_prompt, of_response = ([m for m, turn in pairs if turn.origin == kind] for kind in ("prompt", "response"))
         return Sample(
             key=row.key,
             row=row,
@@ -215,8 +216,8 @@ class Tinker(TinkerFiles, JsonlFormat):
             turns=turns,
             prompt_text=row.prompt,
             response_text=row.response,
-            prompt_messages=prompt_messages,
-            response_messages=response_messages,
+            prompt_messages=of_prompt or None,
+            response_messages=of_response or None,
             label=label if isinstance(label := record.get("label"), str) else "",
             extra=_extra(record, row) | ({} if placed else {"steps": fields.showable(record.get("steps"))}),
             notes=[] if placed else ["the conversation has fewer answers than there are steps: see the extra fields"],

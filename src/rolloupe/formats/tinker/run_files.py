@@ -135,11 +135,6 @@ def _named(entry: FolderEntry, name: str, step: int | None, *, is_at_top: bool) 
     return None if is_lost else StepFile(entry.location, name, kind, split, step, number is not None)
 
 
-def prefixes(folder: str, link_root: str) -> list[str]:
-    """Return the prefixes of the metrics files in a folder: usually one, empty."""
-    return [plain_name(entry.name).removesuffix(METRICS) for entry in files(folder, link_root, (METRICS,))]
-
-
 def described(folder: str, link_root: str, prefix: str) -> list[tuple[str, str, str]]:
     """List the files of a run's folder: path, name, and description. With a prefix, only files with that prefix."""
     by_path = {} if prefix else {named.location.path: named for named in find(folder, link_root)}

@@ -223,16 +223,6 @@ def shows(record: Record, tied: Tied) -> bool:
     return all(any((turn.role, turn.parts) == (other.role, other.parts) for other in candidates) for turn in tied.turns)
 
 
-def messages_in(record: Record, turns: list[Turn]) -> tuple[list[Any] | None, list[Any] | None]:
-    """Return the messages of the prompt and of the response, if a conversation has one for each turn."""
-    conversation = fields.messages(record.get("conversation"))
-    if conversation is None or len(conversation) != len(turns):
-        return None, None
-    pairs = [*zip(conversation, turns, strict=True)]
-    prompt, response = ([m for m, turn in pairs if turn.origin == origin] or None for origin in ("prompt", "response"))
-    return prompt, response
-
-
 def texts_of(turns: Sequence[Turn]) -> tuple[str, str]:
     """Return prompt and response as plain text."""
     pieces: dict[str, list[str]] = {"prompt": [], "response": []}
