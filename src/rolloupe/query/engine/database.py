@@ -140,7 +140,7 @@ def of_files(
         with _connection(run) as connection:
             return connection.sql(f"WITH files AS ({files}) {sql}", params=list(values)).to_arrow_table(), paths
     except duckdb.Error as error:
-        _forget(run)
+        databases.pop(run.catalog.folder.parent)
         good = [path for path in paths if is_readable(path)]
         if not good or len(good) == len(paths):
             raise SourceChanged(MENDED) from error
@@ -178,7 +178,7 @@ def answer(
             raise SourceChanged(MENDED) from error
         raise BadQuery(str(error).splitlines()[0]) from error
     except duckdb.Error as error:
-        _forget(run)  # some errors leave a database that no longer answers
+        databases.pop(run.catalog.folder.parent)  # some errors leave a database that no longer answers
         if distrust([pack for reading in (base, newer, scores) for pack in reading.plan.packed]):
             return answer(run, question, fetch)  # ask again without them
         if run.heal(_alone(base, newer, scores)) or isinstance(error, duckdb.IOException):
@@ -265,11 +265,6 @@ def cursor_of(folder: Path) -> "duckdb.DuckDBPyConnection":
             for old in databases.put(folder, database):
                 old.close()  # its cursors keep what they need
         return database.cursor()
-
-
-def _forget(run: OpenRun) -> None:
-    with _lock:
-        databases.pop(run.catalog.folder.parent)
 
 
 def locked_database(folder: Path) -> "duckdb.DuckDBPyConnection":

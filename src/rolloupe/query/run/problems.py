@@ -130,33 +130,27 @@ def reward_doubts(run: OpenRun) -> list[str]:
     """Return signs that the rewards are no scores, which only a person can judge: a sentence each."""
     if not run.wait(0):
         return []
+    doubts = []
+    key = dict(run.info.reading.fields).get("reward")
     try:
-        return [doubt for doubt in (*(_of_text(run, name) for name in text_rewards(run)), _counter(run)) if doubt]
+        for name in text_rewards(run):
+            query = SampleQuery(where=conditions(f"reward is null and not {name} is null"), limit=1)
+            page = samples(run, query, columns=[name])
+            for first in page.samples:
+                many = "1 sample has" if page.total == 1 else f"{page.total:,} samples have"
+                what = "a text in place of a reward, which is no number; the first is"
+                doubts.append(f"{many} {what} “{first.values[0]}”")
+        rows = database.ask(run, Question(run.snapshot().holding() if key else (), COUNTS))
     except RolloupeError:  # the index is being rebuilt
         return []
-
-
-def _of_text(run: OpenRun, name: str) -> str:
-    """A sentence about samples with a text in place of their reward; empty without any."""
-    query = SampleQuery(where=conditions(f"reward is null and not {name} is null"), limit=1)
-    page = samples(run, query, columns=[name])
-    if not page.total:
-        return ""
-    (first,) = page.samples
-    many = "1 sample has" if page.total == 1 else f"{page.total:,} samples have"
-    return f"{many} a text in place of a reward, which is no number; the first is “{first.values[0]}”"
-
-
-def _counter(run: OpenRun) -> str:
-    """A sentence about rewards that a field map takes from a counter of rows; empty for other rewards."""
-    key = dict(run.info.reading.fields).get("reward")
-    rows = database.ask(run, Question(run.snapshot().holding() if key else (), COUNTS))
-    is_counter = bool(rows) and all(
-        rows_of_file == different >= LEAST_ROWS and low in (0, 1) and high == low + different - 1
-        for rows_of_file, different, low, high in rows
+    is_counter = (
+        count == different >= LEAST_ROWS and low in (0, 1) and high == low + different - 1
+        for count, different, low, high in rows
     )
-    what = f"the rewards count the rows of each file, as `{key}` says: a counter is no score"
-    return f"{what}. Next: name another key with --map reward=KEY" if is_counter else ""
+    if rows and all(is_counter):
+        what = f"the rewards count the rows of each file, as `{key}` says: a counter is no score"
+        doubts.append(f"{what}. Next: name another key with --map reward=KEY")
+    return doubts
 
 
 def group_doubts(run: OpenRun) -> list[str]:

@@ -104,23 +104,16 @@ def token_stats(
 
 
 def _stats(split: str, step: int, parts: Sequence[_Sums], percentiles: Sequence[float]) -> TokenStats:
-    count, samples = sum(part.tokens for part in parts), sum(part.samples for part in parts)
+    count, infinite, samples = (
+        sum(getattr(part, name) for part in parts) for name in ("tokens", "infinite", "samples")
+    )
     low, high = min(part.low for part in parts), max(part.high for part in parts)
+    mean = math.fsum(part.total for part in parts) / count * UNIT
+    of_means = math.fsum(part.mean_total for part in parts) / samples * UNIT
     whole = merged_histograms(part.histogram for part in parts)
     by_percentile = {share: min(high, max(low, whole.percentile(share / 100))) for share in percentiles}
-    return TokenStats(
-        split,
-        step,
-        parts[0].origin,
-        count,
-        sum(part.infinite for part in parts),
-        samples,
-        math.fsum(part.total for part in parts) / count * UNIT,
-        math.fsum(part.mean_total for part in parts) / samples * UNIT,
-        low,
-        high,
-        by_percentile,
-    )
+    origin = parts[0].origin
+    return TokenStats(split, step, origin, count, infinite, samples, mean, of_means, low, high, by_percentile)
 
 
 class PositionCurve(NamedTuple):

@@ -9,6 +9,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import wraps
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
@@ -39,13 +40,13 @@ ORDER BY nth, ends_with(idx, own_end), part DESC
 """The last row of each counts: of a table, `own_start` is the number of a row, which is at the end of its index too."""
 
 OF_GROUP = """
-SELECT idx, launch, source, byte_start, byte_length, part, uid, reward FROM base
+SELECT idx, launch, source, byte_start, byte_length, part, uid, reward, ordinal FROM base
 WHERE split = ? AND step = ? AND grp = ?
 """
 
 GROUP = f"{OF_GROUP} ORDER BY {FILE_ORDER}"
 
-OWN = f"{OF_GROUP} AND idx = ? ORDER BY {FILE_ORDER}"
+OWN = f"{OF_GROUP} AND idx = ?"  # attempts are few: to sort them here saves a sixth of the time of a sample
 
 PLACES = """
 SELECT uid, file, byte_start, byte_length FROM rows WHERE {} ORDER BY source, byte_start, nth
@@ -117,7 +118,7 @@ def group_rows(run: OpenRun, key: SampleKey) -> list[GroupRow]:
 
 def row_of(record: Sequence[Any]) -> GroupRow:
     """Return the row of a record of `OF_GROUP`."""
-    index, launch, source, start, length, part, uid, reward = record
+    index, launch, source, start, length, part, uid, reward, _ = record
     return GroupRow(index, launch, Locator(source=source, start=start, length=length, part=part), uid, reward)
 
 
@@ -160,7 +161,9 @@ def _chosen(run: OpenRun, key: SampleKey, rows: list[GroupRow]) -> GroupRow:
 
 def _alone(run: OpenRun, key: SampleKey) -> GroupRow:
     """Return the row of a sample, looked up without its group, which may be large. Raises `NotFound`."""
-    return _chosen(run, key, [row_of(record) for record in database.ask(run, _question(run, key, OWN, key.shared))])
+    records = database.ask(run, _question(run, key, OWN, key.shared))
+    in_file_order = sorted(records, key=itemgetter(2, 8, 3, 5))  # source, ordinal, byte_start, part
+    return _chosen(run, key, [row_of(record) for record in in_file_order])
 
 
 def no_sample(run: OpenRun, key: SampleKey) -> NotFound:

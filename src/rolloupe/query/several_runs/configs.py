@@ -93,29 +93,24 @@ def flat(tree: Any, max_chars: int = MAX_CHARS) -> dict[str, str]:
     for path, value in _values(tree, "", 0):
         if len(values) >= MAX_VALUES:
             break
-        if len(path) <= MAX_KEY_CHARS:
-            values[path] = _text(value, max_chars)
+        if len(path) > MAX_KEY_CHARS:
+            continue
+        if isinstance(value, list) and len(value) > max_chars:
+            value = [*value[:max_chars], f"and {len(value) - max_chars} more"]
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+        values[path] = text if len(text) <= max_chars else f"{text[: max_chars - 1]}…"
     return values
 
 
 def _values(tree: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
-    if depth < MAX_DEPTH:
-        if isinstance(tree, Mapping):
-            for key, value in tree.items():
-                yield from _values(value, f"{path}.{key}" if path else str(key), depth + 1)
-            return
-        if isinstance(tree, list) and any(isinstance(value, list | Mapping) for value in tree[:MAX_VALUES]):
-            for number, value in enumerate(tree):
-                yield from _values(value, f"{path}.{number}" if path else str(number), depth + 1)
-            return
-    yield path, tree
-
-
-def _text(value: Any, max_chars: int) -> str:
-    if isinstance(value, list) and len(value) > max_chars:
-        value = [*value[:max_chars], f"and {len(value) - max_chars} more"]
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= max_chars else f"{text[: max_chars - 1]}…"
+    children = tree.items() if isinstance(tree, Mapping) else None
+    if isinstance(tree, list) and any(isinstance(value, list | Mapping) for value in tree[:MAX_VALUES]):
+        children = enumerate(tree)
+    if children is None or depth >= MAX_DEPTH:
+        yield path, tree
+        return
+    for key, value in children:
+        yield from _values(value, f"{path}.{key}" if path else str(key), depth + 1)
 
 
 def ranked(keys: Sequence[str], configs: Mapping[str, Mapping[str, str]], names: Mapping[str, str]) -> list[str]:

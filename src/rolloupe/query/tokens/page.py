@@ -88,12 +88,16 @@ def token_page(sample: Sample, start: int = 0, count: int | None = None, loss: R
     if ids is not None:
         own = sample.token_ids[start:stop]
         ids[: len(own)] = own
+    strings, before = None, total - len(sample.token_strings)
+    if sample.token_strings:
+        own_strings = sample.token_strings[max(0, start - before) : max(0, stop - before)]
+        strings = [*[""] * max(0, min(before, stop) - start), *own_strings]
     return TokenPage(
         total=total,
         start=start,
         stop=stop,
         ids=ids,
-        strings=_strings(sample.token_strings, total, start, stop) if sample.token_strings else None,
+        strings=strings,
         spans=spans_of(sample, total, mask).within(start, stop),
         series={each.name: each.values[start:stop] for each in series},
         origins={each.name: each.origin for each in series},
@@ -104,11 +108,6 @@ def token_page(sample: Sample, start: int = 0, count: int | None = None, loss: R
         partial=sample.partial_tokens,
         loss=loss,
     )
-
-
-def _strings(strings: Sequence[str], total: int, start: int, stop: int) -> list[str]:
-    before = total - len(strings)
-    return [""] * max(0, min(before, stop) - start) + list(strings[max(0, start - before) : max(0, stop - before)])
 
 
 def token_table(sample: Sample) -> pa.Table:
@@ -132,15 +131,11 @@ def token_table(sample: Sample) -> pa.Table:
         "mask": pa.nulls(total, pa.bool_()) if mask is None else pa.array(mask),
     }
     series = {f"series.{name}" if name in OWN else name: pa.array(values) for name, values in page.series.items()}
-    return pa.table(columns | series | {"top_logprobs": _alternatives(sample, total)})
-
-
-def _alternatives(sample: Sample, total: int) -> pa.Array:
-    texts: list[str | None] = [None] * (total - len(sample.top_logprobs))
-    for alternatives in sample.top_logprobs:
-        named = [{"text": _encodable(text), "logprob": logprob} for text, logprob in alternatives]
-        texts.append(json.dumps(named, ensure_ascii=False) if named else None)
-    return pa.array(texts, pa.string())
+    alternatives: list[str | None] = [None] * (total - len(sample.top_logprobs))  # they are of the last tokens, too
+    for recorded in sample.top_logprobs:
+        named = [{"text": _encodable(text), "logprob": logprob} for text, logprob in recorded]
+        alternatives.append(json.dumps(named, ensure_ascii=False) if named else None)
+    return pa.table(columns | series | {"top_logprobs": pa.array(alternatives, pa.string())})
 
 
 def _encodable(text: str) -> str:
