@@ -49,13 +49,7 @@ class WorstTokens(NamedTuple):
 
 
 def worst_tokens(
-    run: OpenRun,
-    query: SampleQuery,
-    series: str,
-    *,
-    highest: bool = True,
-    one_a_sample: bool = False,
-    limit: int = 20,
+    run: OpenRun, query: SampleQuery, series: str, *, highest: bool = True, one_a_sample: bool = False, limit: int = 20
 ) -> WorstTokens:
     """The `limit` tokens with the highest, or the lowest, values of a series among the samples of a query.
 

@@ -135,10 +135,7 @@ def list_rows(
 
 
 def _names_in(
-    metrics: Collection[str],
-    tags: Collection[str],
-    wanted: Sequence[ColumnRef | None] | None,
-    derived: tuple[str, ...],
+    metrics: Collection[str], tags: Collection[str], wanted: Sequence[ColumnRef | None] | None, derived: tuple[str, ...]
 ) -> RowNames:
     if wanted is None:
         return RowNames(tuple(sorted(metrics)), tuple(sorted(tags)), derived)

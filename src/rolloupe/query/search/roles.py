@@ -203,12 +203,7 @@ class FoundRow(NamedTuple):
 
 
 def rows_of_roles(
-    run: OpenRun,
-    pattern: Pattern,
-    piece: Piece,
-    numbers: Rows,
-    go_on: Callable[[], bool],
-    note: Callable[[str], None],
+    run: OpenRun, pattern: Pattern, piece: Piece, numbers: Rows, go_on: Callable[[], bool], note: Callable[[str], None]
 ) -> Iterator[FoundRow]:
     """Read samples of a piece whole, and yield those that match; notes a sample that can no longer be read."""
     places = [RowPlace(piece, number) for number in numbers.tolist()]

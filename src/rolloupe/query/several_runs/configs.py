@@ -95,9 +95,10 @@ def flat(tree: Any, max_chars: int = MAX_CHARS) -> dict[str, str]:
             break
         if len(path) > MAX_KEY_CHARS:
             continue
+        shown = value
         if isinstance(value, list) and len(value) > max_chars:
-            value = [*value[:max_chars], f"and {len(value) - max_chars} more"]
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+            shown = [*value[:max_chars], f"and {len(value) - max_chars} more"]
+        text = shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False, default=str)
         values[path] = text if len(text) <= max_chars else f"{text[: max_chars - 1]}…"
     return values
 
