@@ -378,13 +378,13 @@ QUESTIONS: dict[str, Question] = {
             name="prompt-samples",
             about="The samples of a prompt at a step.",
             query=PromptSampleQuery,
-            place="rolloupe.query.several_runs.shared_prompts:prompt_samples",
+            place="rolloupe.query.prompts:prompt_samples",
         ),
         Question(
             name="same",
             about="Where a run answers one prompt, by split and step.",
             query=SameQuery,
-            place="rolloupe.query.sample.same_prompt:same_prompt_answer",
+            place="rolloupe.query.prompts:same_prompt_answer",
         ),
         Question(
             name="step-values",

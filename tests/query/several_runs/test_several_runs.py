@@ -13,9 +13,8 @@ import rolloupe
 from rolloupe import Recorder, query
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import Library, OpenRun
-from rolloupe.query import CurveOptions, CurveQuery
+from rolloupe.query import CurveOptions, CurveQuery, prompts
 from rolloupe.query.engine import database
-from rolloupe.query.several_runs import shared_prompts
 from rolloupe.questions import PromptSampleQuery
 from rolloupe.record import launches
 from tests.index.support import opened
@@ -100,7 +99,7 @@ def test_each_run_answers_one_statement_about_a_step_and_the_next_page_none(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    shared_prompts.kept_counts.clear()
+    prompts.kept_counts.clear()
     for name in ("table", "ask"):
         own = getattr(database, name)
 

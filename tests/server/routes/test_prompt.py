@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rolloupe.query.sample import same_prompt
+from rolloupe.query import prompts
 from tests.server.support import Answer, lines, opened, relax_run, row, served
 from tests.server.support import get as asked
 
@@ -54,7 +54,7 @@ def test_the_one_compared_with_comes_along_where_it_is_not_chosen(get: Callable[
 def test_steps_of_a_prompt_are_cut_only_where_there_are_more(
     get: Callable[[str], Answer], monkeypatch: pytest.MonkeyPatch, most: int, is_cut: bool
 ) -> None:
-    monkeypatch.setattr(same_prompt, "MOST", most)
+    monkeypatch.setattr(prompts, "MOST", most)
     reply = get("/api/runs/run/same?id=train/1/7/0").json
     assert (len(reply["steps"]), reply["is_cut"]) == (most, is_cut)
 

@@ -9,7 +9,7 @@ import json
 import re
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -104,7 +104,7 @@ def flat(tree: Any, max_chars: int = MAX_CHARS) -> dict[str, str]:
 
 
 def _values(tree: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
-    children = tree.items() if isinstance(tree, Mapping) else None
+    children: Iterable[tuple[Any, Any]] | None = tree.items() if isinstance(tree, Mapping) else None
     if isinstance(tree, list) and any(isinstance(value, list | Mapping) for value in tree[:MAX_VALUES]):
         children = enumerate(tree)
     if children is None or depth >= MAX_DEPTH:
