@@ -11,7 +11,8 @@ import rolloupe
 from rolloupe import query
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleQuery
-from rolloupe.state import Change, Mark, SampleMark, State, marks_of
+from rolloupe.state import State
+from rolloupe.state.records import Change, Mark, SampleMark, marks_of
 from tests.index.support import lines, row
 from tests.query.sample.test_stream import questions
 

@@ -44,7 +44,7 @@ def test_importing_what_a_trainer_needs_is_light(module: str) -> None:
     assert loaded_after(f"import rolloupe.{module}") == set()
 
 
-@pytest.mark.parametrize("module", ["prime_rl", "relax", "rl_logging_board", "base"])
+@pytest.mark.parametrize("module", ["prime_rl", "relax", "rl_logging_board"])
 def test_importing_what_writes_is_light(module: str) -> None:
     allowed = {"numpy"} if module == "prime_rl" else set()
     assert loaded_after(f"import rolloupe.record.writers.{module}") <= allowed

@@ -15,7 +15,8 @@ import rolloupe
 from rolloupe.errors import BadQuery, NotFound, NotWritable
 from rolloupe.index import Library
 from rolloupe.query import CurveQuery
-from rolloupe.state import ScoreFiles, State
+from rolloupe.state import State
+from rolloupe.state.scores import ScoreFiles
 from tests.index.support import contents, eventually, lines, relax_run, row
 
 GRADER = """

@@ -17,7 +17,7 @@ import rolloupe as package
 from rolloupe import query
 from rolloupe.errors import BadQuery
 from rolloupe.export import report
-from rolloupe.export.report import document
+from rolloupe.export.report import contents
 from tests.cli.support import rolloupe
 from tests.server.support import report_data
 
@@ -163,7 +163,7 @@ def test_options_choose_by_rank_record_environment_and_tokens(tmp_path: Path) ->
 def test_many_samples_need_a_folder_and_link_to_each_other(
     short_grpo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(document, "PART_BYTES", 40_000)
+    monkeypatch.setattr(report, "PART_BYTES", 40_000)
     words = ("export", "html", short_grpo, "--step", "0", "--split", "train", "--all-records")
     refused = rolloupe(*words, "-o", tmp_path / "r.html")
     assert refused.code == 2 and "Next: name a folder" in refused.err and not (tmp_path / "r.html").exists()
@@ -198,7 +198,7 @@ def test_an_open_file_begins_before_samples_are_read_and_gets_findings_behind_th
 
         return call
 
-    monkeypatch.setattr(report, "insight_of", noted("findings", lambda *_: None))
+    monkeypatch.setattr(contents, "insight_of", noted("findings", lambda *_: None))
     monkeypatch.setattr(query, "with_group_advantages", noted("samples", query.with_group_advantages))
     with package.open(short_grpo, index_dir=tmp_path / "index") as runs:
         done = runs[0].report(sink, package.SampleQuery(limit=3), findings=True)
@@ -210,7 +210,7 @@ def test_an_open_file_begins_before_samples_are_read_and_gets_findings_behind_th
 def test_a_report_that_fails_on_its_way_is_whole_and_the_error_is_raised(
     short_grpo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(document, "PART_BYTES", 20_000)
+    monkeypatch.setattr(report, "PART_BYTES", 20_000)
     sink = io.BytesIO()
     no_room = pytest.raises(BadQuery, match="do not fit into one file")
     with package.open(short_grpo, index_dir=tmp_path / "index") as runs, no_room:

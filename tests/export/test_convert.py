@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rolloupe.errors import NotRecognised, NotWritable, SourceChanged
-from rolloupe.export import convert
+from rolloupe.export import check, convert
 from rolloupe.formats.reading import fields
 from rolloupe.model import Checkpoint, Locator, MetricRow, Sample, SampleKey, SampleRow
 from rolloupe.query import SplitSummary, Stats, StepSummary
@@ -101,7 +101,7 @@ def test_a_layout_or_a_place_that_will_not_do_is_known_beforehand(tmp_path: Path
     with pytest.raises(NotWritable):
         convert(Made(1), Path("/nowhere/made/below"), "relax")
     with pytest.raises(NotWritable):
-        convert(Made(1), tmp_path, "relax", paths=[tmp_path / "source"])
+        check(tmp_path, [tmp_path / "source"], force=False)
 
 
 def test_what_native_cannot_hold_of_counts_is_said_and_nothing_is_warned_of(tmp_path: Path) -> None:

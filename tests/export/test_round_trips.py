@@ -14,7 +14,7 @@ from rolloupe.formats import by_name, discover
 from rolloupe.formats.reading.files import alone
 from rolloupe.formats.reading.trainer_files import read_bytes
 from rolloupe.model import Reading, Sample, SampleRow
-from rolloupe.record.writers.base import WRITERS, writer_of
+from rolloupe.record.writers import WRITERS, writer_of
 from tests.export.oracle import differences, named
 from tests.formats.support import load, samples
 from tests.thoroughness import amount, slow_unless

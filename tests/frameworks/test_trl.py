@@ -325,8 +325,8 @@ def test_nothing_that_a_hook_meets_reaches_training(told: dict[str, Any], monkey
 
     recorder = Recorder("run", code=None)
     trainer = trainer_of(told, config_of(max_steps=1, save_strategy="steps", save_steps=1), recorder=recorder)
-    for name in ("rewarded", "column", "generated", "begun", "computed", "logged", "saved", "end_steps"):
-        monkeypatch.setattr(trainer._recording, name, fails)
+    for name in ("sample", "annotate", "metrics", "checkpoint", "step_end"):
+        monkeypatch.setattr(recorder, name, fails)
     with pytest.warns(RecorderWarning, match="ZeroDivisionError"):
         trainer.train()
     assert trainer.state.global_step == 1

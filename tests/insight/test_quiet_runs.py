@@ -74,7 +74,7 @@ def test_a_run_that_was_killed_and_resumed_rings_nothing(tmp_path: Path) -> None
                         response_tokens=length,
                     )  # fmt: skip
                 run.metrics(step, {"actor/kl": max(0, step - 3) / 1000 * np.exp(0.2 * random.standard_normal())})
-        launches._ours.clear()  # as another process would
+        launches.own_launches.clear()  # as another process would
 
     train(0, 25, last_samples=3)
     train(22, 45, last_samples=16)

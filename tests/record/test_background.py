@@ -15,6 +15,7 @@ import pytest
 
 from rolloupe.record import Recorder, RecorderWarning
 from rolloupe.record.lines import Lines
+from tests.forks import program
 from tests.record.support import opened, recorder, series
 
 
@@ -33,8 +34,7 @@ class Gate:
 
     def stop(self, record: Recorder) -> None:
         """Wait until the thread stands here, what was recorded so far in its hands: all else waits behind it."""
-        with record._background._changed:
-            record._background._hurry()
+        threading.Thread(target=record.flush, daemon=True).start()
         assert self._reached.wait(30)
 
     def open(self) -> None:
@@ -105,8 +105,8 @@ with Recorder(sys.argv[1], code=None) as record:
 
 @pytest.mark.slow
 def test_a_disk_that_is_full_within_a_part_costs_its_series_alone(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", FULL, tmp_path / "run"], capture_output=True, text=True, check=True)
-    assert "token series: OSError" in done.stdout and "token series dropped" in done.stdout
+    printed, _ = program(FULL, str(tmp_path / "run")).communicate(60)
+    assert b"token series: OSError" in printed and b"token series dropped" in printed
     assert [path.name for path in (tmp_path / "run/tokens/rank0").iterdir() if path.name.startswith(".")] == []
     run = opened(tmp_path / "run")
     assert [len(run.sample(f"train/0/g/{index}").series) for index in range(3)] == [1, 0, 1]
@@ -167,15 +167,19 @@ def test_a_run_that_vanished_is_made_again_and_its_loss_is_told(tmp_path: Path) 
 
 
 def test_trouble_of_the_writing_thread_hangs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
-        raise MemoryError("no more")
+    append = Lines.append
 
-    monkeypatch.setattr("rolloupe.record.background.Background._append", fail)
+    def fail(file: Lines, some: Any) -> None:
+        if file.path.parent.name != "losses":
+            raise SystemExit("no more")
+        append(file, some)
+
+    monkeypatch.setattr(Lines, "append", fail)
     record = recorder(tmp_path / "run", strict=False)  # warnings are errors in this test
     record.sample(step=0)
     record.step_end(0)
     record.close()
-    assert record.failures == {"MemoryError: no more": 2}
+    assert record.failures == {"SystemExit: no more": 2}
 
 
 INTERRUPTED = """

@@ -9,7 +9,7 @@ import pytest
 
 import rolloupe
 from rolloupe.record import Recorder
-from rolloupe.record.writers.base import WRITERS
+from rolloupe.record.writers import WRITERS
 from tests.cli.support import rolloupe as command
 from tests.formats.support import only_run, rows
 

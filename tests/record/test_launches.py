@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 
@@ -13,6 +11,7 @@ import pytest
 import rolloupe
 from rolloupe.query import sample_and_group
 from rolloupe.record import Recorder
+from tests.forks import program
 from tests.record.support import lines, opened, recorder, series
 
 
@@ -71,18 +70,26 @@ def test_a_process_that_was_forked_off_writes_files_of_its_own(tmp_path: Path) -
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_process_that_was_forked_off_while_trouble_was_reported_does_not_wait_for_it(tmp_path: Path) -> None:
-    with recorder(tmp_path / "run", strict=False) as record:
-        with record.trouble._lock, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            child = os.fork()
-            if not child:
+    children = []
+
+    class Forks:
+        """A step whose number is read while the trouble is reported."""
+
+        def __index__(self) -> int:
+            children.append(os.fork())
+            if not children[0]:
                 signal.alarm(30)  # ends it where it hangs
                 try:
                     record.sample(step=0, group="g", index="child", reward="bad")
                     record.flush()
                 finally:
                     os._exit(0)
-        assert os.waitpid(child, 0)[1] == 0
+            return 0
+
+    with recorder(tmp_path / "run", strict=False) as record, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        record.trouble.report("bad", what="values", step=Forks())
+        assert os.waitpid(children[0], 0)[1] == 0
     assert [sample.key.index for sample in opened(tmp_path / "run").samples()] == ["child"]
 
 
@@ -163,8 +170,7 @@ os.kill(os.getpid(), 9)
 
 def test_what_was_recorded_before_a_crash_is_left_aside_once_its_step_is_recorded_again(tmp_path: Path) -> None:
     for first, stop, count in ((0, 3, 6), (2, 4, 4)):
-        words = [str(tmp_path / "run"), str(first), str(stop), str(count)]
-        subprocess.run([sys.executable, "-c", CRASHES, *words], check=False, timeout=120)
+        program(CRASHES, str(tmp_path / "run"), str(first), str(stop), str(count)).communicate(60)
     run = opened(tmp_path / "run")
     assert {s.step: (s.samples, s.reward.mean) for s in run.steps()} == {0: (6, 6), 1: (6, 6), 2: (4, 4), 3: (4, 4)}
     assert [s.reward for s in run.samples(sort="reward")] == [4.0] * 8 + [6.0] * 12

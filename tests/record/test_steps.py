@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from rolloupe.record import RecorderWarning
+from rolloupe.record.open_steps import OpenSample, OpenSteps
 from tests.record.support import opened, recorder
 
 
@@ -103,9 +104,9 @@ def test_a_step_that_has_ended_may_be_recorded_again(tmp_path: Path) -> None:
             record.step_end(0)
 
 
-def test_places_are_remembered_within_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_places_are_remembered_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rolloupe.record.open_steps.MAX_SAMPLES", 10)
-    with recorder(tmp_path / "run") as record:
-        for index in range(100):
-            record.sample(step=0, group="g", index=index)
-        assert len(record._steps._places) == 10
+    steps, sample = OpenSteps(None), OpenSample((0, "train"), frozenset())
+    for index in range(100):
+        assert steps.add("", sample, "g", str(index)) == ""
+    assert [steps.add("", sample, "g", index) for index in ("99", "91", "0")] == ["place", "place", ""]

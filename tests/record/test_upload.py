@@ -1,10 +1,10 @@
 """Files of a run that are sent elsewhere while it is recorded: what arrives, in which order, and what is said."""
 
 import signal
-import subprocess
 import sys
 import time
 import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,33 @@ import rolloupe
 from rolloupe import Recorder
 from rolloupe.record import RecorderWarning, upload
 from rolloupe.record.upload.delivery import Delivery, FileVersion, FolderTarget, files_in, target_of
+from tests.forks import Fork, program
+
+SENDS = "import sys; from rolloupe.record.upload import delivery; sys.exit(delivery.main(*sys.argv[1:]))"
+
+
+@pytest.fixture
+def sooner(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Start the processes that send sooner."""
+    started: list[Fork] = []
+
+    def start(folder: Path, target: str) -> Fork:
+        started.append(program(SENDS, str(folder), target))
+        return started[-1]
+
+    monkeypatch.setattr(upload, "start", start)
+    yield
+    for process in started:
+        process.kill()
+        process.close()
+
+
+def wait_until(is_so: Callable[[], object]) -> None:
+    """Wait for another process."""
+    until = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < until
+        time.sleep(0.005)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -28,6 +55,7 @@ def record(recorder: Recorder, step: int) -> None:
     recorder.step_end(step)
 
 
+@pytest.mark.usefixtures("sooner")
 def test_all_files_are_there_when_the_recorder_is_closed(tmp_path: Path) -> None:
     run, target = tmp_path / "run", tmp_path / "far" / "run"
     for launch in range(2):
@@ -97,10 +125,11 @@ def test_a_run_is_not_sent_into_itself(tmp_path: Path) -> None:
             target_of(str(inside), tmp_path)
 
 
+@pytest.mark.usefixtures("sooner")
 def test_what_cannot_be_sent_is_said_and_sent_at_the_next_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(upload, "WAIT_S", 2.0)
+    monkeypatch.setattr(upload, "WAIT_S", 0.01)
     run, target = tmp_path / "run", tmp_path / "far"
     target.write_text("a file is in the way")
     with (
@@ -108,6 +137,9 @@ def test_what_cannot_be_sent_is_said_and_sent_at_the_next_start(
         Recorder(run, code=None, upload=target) as recorder,
     ):
         record(recorder, 0)
+        while not told:
+            recorder.flush()
+    monkeypatch.setattr(upload, "WAIT_S", 60.0)
     said = "\n".join(str(one.message) for one in told)
     assert (
         f"not uploaded yet to {target}: " in said
@@ -147,8 +179,9 @@ def test_a_process_that_cannot_start_costs_nothing_but_the_upload(
 
 
 KILLED = """
-import os, signal, sys
+import os, signal, sys, warnings
 from rolloupe import Recorder
+warnings.simplefilter("ignore")  # of a fork with threads
 recorder = Recorder(sys.argv[1], code=None, upload=sys.argv[2])
 recorder.sample(step=0, group="g", prompt="p", response="r", reward=1.0, series={"logprobs": [-1.0]})
 recorder.step_end(0)
@@ -163,12 +196,11 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 def test_the_rest_is_sent_after_the_trainer_was_killed(tmp_path: Path) -> None:
     run, target = tmp_path / "run", tmp_path / "far"
-    ended = subprocess.run([sys.executable, "-c", KILLED, run, target], check=False, capture_output=True, timeout=120)
-    assert ended.returncode == -signal.SIGKILL, ended.stderr
-    until = time.monotonic() + 60
-    while contents(target) != contents(run) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert contents(target) == contents(run) and b"of the worker" in b"".join(contents(target).values())
+    trainer = program(KILLED, str(run), str(target))
+    assert trainer.wait(60) == -signal.SIGKILL
+    wait_until(lambda: contents(target) == contents(run))
+    assert b"of the worker" in b"".join(contents(target).values())
+    trainer.close()
 
 
 def test_states_are_those_of_regular_files(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from typing import Any
 
 import rolloupe
 from rolloupe.index import Library
-from rolloupe.state import Change, RunMark, SampleMark, State
+from rolloupe.state import State
+from rolloupe.state.records import Change, RunMark, SampleMark
 
 DATA, DEMO = "tests/data", "src/rolloupe/demo/runs"
 RUNS = {

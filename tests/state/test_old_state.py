@@ -11,8 +11,8 @@ from rolloupe.errors import NotFound
 from rolloupe.index import Library, OpenRun
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleQuery, by_uid, every, named, sample, sample_and_group
-from rolloupe.state import Change, RunMark, SampleMark, State
-from rolloupe.state.mark_lookup import found, marks_of
+from rolloupe.state import State
+from rolloupe.state.records import Change, RunMark, SampleMark, located_samples, marks_of
 from tests.formats.packages import install, on_path
 from tests.formats.support import write
 from tests.state.old_state import RUNS, digest
@@ -83,7 +83,7 @@ def located(state: State, run: OpenRun) -> dict[str, str]:
     """The samples of a run's bookmarks, by the ids under which they were kept; those that are gone are left out."""
     owner = state.owner(run)
     marks = marks_of(state.of(owner)) if owner else []
-    pairs = found(marks, lambda keys: named(run, keys), lambda uids: by_uid(run, uids))
+    pairs = located_samples(marks, lambda keys: named(run, keys), lambda uids: by_uid(run, uids))
     return {mark.item.name: str(item.key) for mark, item in pairs if item is not None}
 
 

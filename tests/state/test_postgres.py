@@ -11,8 +11,9 @@ import pytest
 
 from rolloupe.errors import BadQuery, NotWritable
 from rolloupe.index import Library, OpenRun
-from rolloupe.state import Change, RunMark, SampleMark, State
+from rolloupe.state import State
 from rolloupe.state import postgres as module
+from rolloupe.state.records import Change, RunMark, SampleMark
 from tests.server.support import relax_run
 from tests.state.postgres_server import Postgres, postgres
 

@@ -16,8 +16,8 @@ import pytest
 
 from rolloupe.errors import BadQuery, NotWritable
 from rolloupe.index import Library, OpenRun
-from rolloupe.state import NAME, Change, RunMark, SampleMark, State, Written, database
-from rolloupe.state.records import MAX_NOTE_CHARS
+from rolloupe.state import NAME, State, file
+from rolloupe.state.records import MAX_NOTE_CHARS, Change, RunMark, SampleMark, Written
 from tests.disks import on_small_disk
 from tests.index.support import lines, opened, relax_run, row
 
@@ -296,7 +296,7 @@ def test_what_can_be_read_is_shown_where_nothing_can_be_written(
     state.write(note("kept"), run)
     state.close()
     refused = PermissionError(13, "Permission denied", str(state.path))
-    monkeypatch.setattr(database, "open_file", lambda path, *, check=False: (_ for _ in ()).throw(refused))
+    monkeypatch.setattr(file, "open_file", lambda path, *, check=False: (_ for _ in ()).throw(refused))
     check_reads_and_refuses(tmp_path, run)
 
 
@@ -313,7 +313,8 @@ import json, sys
 from pathlib import Path
 from rolloupe.errors import NotWritable
 from rolloupe.index import Library
-from rolloupe.state import Change, SampleMark, State
+from rolloupe.state import State
+from rolloupe.state.records import Change, SampleMark
 from tests.disks import fill
 
 disk, run_folder, when = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]

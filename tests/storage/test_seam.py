@@ -41,7 +41,7 @@ EXCEPTIONS = {
     "server/team/layers.py": "what the system says of the memory of the process",
     "server/team/serve.py": "the socket that it makes",
     "server/process/token_file.py": "the file with the server's token",
-    "export/report/document.py": "the file or the folder that it writes",
+    "export/report/__init__.py": "the file or the folder that it writes",
     "wire/app_files.py": "the built browser app",
     "wire/typescript.py": "the types of the browser app",
     **dict.fromkeys(

@@ -15,7 +15,8 @@ from benchmarks.terminal import Screen
 from rolloupe import query
 from rolloupe.errors import NotFound
 from rolloupe.model import SampleKey
-from rolloupe.state import Change, SampleMark, State
+from rolloupe.state import State
+from rolloupe.state.records import Change, SampleMark
 from rolloupe.tui.app import Terminal
 from rolloupe.tui.run.questions import Questions
 from rolloupe.tui.screens import search

@@ -21,7 +21,8 @@ from rolloupe.insight.findings import Finding, Prevalence, ReadingList, RunFindi
 from rolloupe.insight.lint import lint
 from rolloupe.questions import FindingQuery, LintQuery
 from rolloupe.record import Recorder
-from rolloupe.state import FindingAside, State, set_finding_aside
+from rolloupe.state import State
+from rolloupe.state.decisions import FindingAside, set_finding_aside
 from rolloupe.tui.draw.charts import chart
 from rolloupe.tui.draw.ink import PLAIN
 from rolloupe.tui.draw.palettes import PALETTES

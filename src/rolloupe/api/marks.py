@@ -9,7 +9,9 @@ from rolloupe.index import OpenRun
 from rolloupe.index.segments.parts import ScoreLine
 from rolloupe.insight.rescore import FAILED, PREFIX, REASON, Graded, Rescored, RescorePlan, rescored
 from rolloupe.model import SampleKey
-from rolloupe.state import State, encoded, found, marks_of, score_file
+from rolloupe.state import State
+from rolloupe.state.records import located_samples, marks_of
+from rolloupe.state.scores import encoded, score_file
 
 
 class Bookmark(NamedTuple):
@@ -41,7 +43,7 @@ def bookmarks(run: OpenRun, state_dir: Path | None) -> list[Bookmark]:
     def moved(uids: Sequence[str]) -> dict[str, tuple[SampleKey, str]]:
         return {uid: (item.key, item.response) for uid, item in query.by_uid(run, uids).items()}
 
-    samples = found(marks, lambda keys: query.responses(run, keys), moved)
+    samples = located_samples(marks, lambda keys: query.responses(run, keys), moved)
     return [
         Bookmark(
             str(sample[0]) if sample and sample[0] != mark.key else mark.item.name,

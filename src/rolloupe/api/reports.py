@@ -11,20 +11,15 @@ from msgspec.structs import replace
 from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.export.report import (
-    MEASURES,
-    TITLES,
     Insight,
     Report,
-    ReportedSample,
     ReportedTokens,
     WrittenReport,
     made_now,
-    measured_by,
-    no_insight,
     scope_of,
-    worst_of,
     write_report,
 )
+from rolloupe.export.report.contents import MEASURES, TITLES, ReportedSample, measured_by, worst_of
 
 if TYPE_CHECKING:
     from rolloupe.index import OpenRun
@@ -51,7 +46,7 @@ class ReportPlan(NamedTuple):
     by: str
     tokens: ReportedTokens
     advanced: Advanced
-    insight: Insight = no_insight
+    insight: Insight
 
 
 def write(

@@ -180,7 +180,7 @@ def runs_at(
     or `ray://HOST:PORT`, that indexes.
     """
     from rolloupe.index import IndexWork, Library, RunSearch, RunShard
-    from rolloupe.state import ScoreFiles
+    from rolloupe.state.scores import ScoreFiles
 
     def cluster() -> "Executor":
         from rolloupe.index.ray_tasks import RayExecutor

@@ -3,13 +3,14 @@
 Asks the same questions as every face, and writes only where the caller says.
 """
 
-from rolloupe.export.convert import Conversion, Convertible, check, convert
+from rolloupe.export.convert import Conversion, Convertible, Selection, check, convert
 from rolloupe.export.tables import KINDS, TableColumns, columns_of, csv_lines, rows, written
 
 __all__ = [
     "KINDS",
     "Conversion",
     "Convertible",
+    "Selection",
     "TableColumns",
     "check",
     "columns_of",
@@ -17,4 +18,4 @@ __all__ = [
     "csv_lines",
     "rows",
     "written",
-]  # fmt: skip
+]

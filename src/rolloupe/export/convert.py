@@ -10,7 +10,7 @@ import shutil
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -18,8 +18,8 @@ from rolloupe.errors import NotFound, NotWritable
 from rolloupe.formats.token_texts import strings_of_prompt
 from rolloupe.model import Checkpoint, MetricRow, Sample
 from rolloupe.record.failures import RecorderWarning
-from rolloupe.record.writers.base import Keeper, ReportKeeper, Writer, writer_of
-from rolloupe.record.writers.base import check as check_layout
+from rolloupe.record.writers import check as check_layout
+from rolloupe.record.writers import writer_of
 from rolloupe.storage import is_below, own_place
 
 if TYPE_CHECKING:
@@ -64,21 +64,12 @@ WHOLE = "samples "
 """Losses with this prefix count samples that were left out."""
 
 
-def whole(losses: Mapping[str, int]) -> int:
-    """Return the number of samples that were left out."""
-    return sum(count for word, count in losses.items() if word.startswith(WHOLE))
-
-
 def described(word: str, count: int) -> tuple[str, str]:
     """Return how many things lost something, such as `24 samples`, and what they lost."""
-    if word.startswith(WHOLE):
-        one, several, what = "sample", "samples", f"all of it: {word.removeprefix(WHOLE)}"
-    else:
-        one, several, what = COUNTED.get(word, ("sample", "samples", PLAIN.get(word, word)))
-    return f"{count:,} {one if count == 1 else several}", what
+    what = f"all of it: {word.removeprefix(WHOLE)}" if word.startswith(WHOLE) else PLAIN.get(word, word)
+    singular, plural, what = COUNTED.get(word, ("sample", "samples", what))
+    return f"{count:,} {singular if count == 1 else plural}", what
 
-
-Steps = tuple[int | None, int | None]
 
 REPORTS = "reports of the trainer (logtree)"
 """Copied as they are if the layout has a place for them and the run has them as files."""
@@ -87,56 +78,68 @@ REPORTS = "reports of the trainer (logtree)"
 UNREAD = "tokens beyond those that are read of a sample"
 
 
+class Selection(NamedTuple):
+    """The part of a run to convert, by default all of it."""
+
+    splits: Sequence[str] = ()
+    """The splits to convert; `eval` means every `eval/...`."""
+    steps: tuple[int | None, int | None] = (None, None)
+    """First and last step, both included."""
+
+    def has_split(self, split: str) -> bool:
+        """Return whether a split is part of it."""
+        return not self.splits or split in self.splits or ("eval" in self.splits and split.startswith("eval/"))
+
+    def has_step(self, step: int | None) -> bool:
+        """Return whether a step is part of it; what has no step belongs to all steps alone."""
+        low, high = self.steps
+        if step is None:
+            return low is None and high is None
+        return (low is None or step >= low) and (high is None or step <= high)
+
+
+WHOLE_RUN = Selection()
+
+
 class Convertible(Protocol):
     """The questions that a conversion asks of a run; `rolloupe.Run` answers them."""
 
     @property
     def id(self) -> str:
         """Its name."""
-        ...
 
     @property
     def path(self) -> str:
         """Where it lies."""
-        ...
 
     @property
     def config(self) -> Mapping[str, Any]:
         """Its configuration."""
-        ...
 
     @property
     def checkpoints(self) -> Sequence[Checkpoint]:
         """Its checkpoints."""
-        ...
 
     def splits(self) -> "Sequence[SplitSummary]":
         """Its splits."""
-        ...
 
     def steps(self, split: str | None = None) -> "Sequence[StepSummary]":
         """The steps of a split, ascending."""
-        ...
 
     def whole(self, step: int, split: str | None = None) -> Iterator[Sample]:
         """The samples of a step."""
-        ...
 
     def metric_rows(self) -> Sequence[MetricRow]:
         """The trainer's metrics."""
-        ...
 
     def code_diff(self) -> str:
         """How its code differs from its repository."""
-        ...
 
     def logtrees(self) -> Sequence[tuple[str, int]]:
         """The splits and steps that have a report."""
-        ...
 
     def report_files(self, step: int, split: str | None = None) -> Mapping[str, bytes]:
         """The files of a step's report, by kind; empty if it has none."""
-        ...
 
 
 class Conversion(NamedTuple):
@@ -152,7 +155,7 @@ class Conversion(NamedTuple):
     @property
     def written(self) -> int:
         """How many samples the layout could hold."""
-        return self.samples - whole(self.left)
+        return self.samples - sum(count for word, count in self.left.items() if word.startswith(WHOLE))
 
 
 def convert(
@@ -160,9 +163,7 @@ def convert(
     target: Path,
     layout: str,
     *,
-    paths: Sequence[Path] = (),
-    splits: Sequence[str] = (),
-    steps: Steps = (None, None),
+    selection: Selection = WHOLE_RUN,
     force: bool = False,
     advanced: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Conversion:
@@ -173,9 +174,7 @@ def convert(
         target: a folder that is empty or does not exist; with `force`, files of the same names are replaced, and
             others stay.
         layout: the name of a writable layout.
-        paths: other paths, besides `run.path`, that must not be written to.
-        splits: the splits to convert, by default all; `eval` means every `eval/...`.
-        steps: first and last step, both included.
+        selection: the splits and steps to convert, by default all.
         force: write into a folder that is not empty.
         advanced: called with the number of converted samples and their total.
 
@@ -183,8 +182,8 @@ def convert(
     `NotWritable` for a target that must not be written to, `SourceChanged` if a file was rewritten meanwhile.
     """
     check_layout(layout)
-    check(target, [Path(run.path), *paths], force=force)
-    todo = _steps(run, splits, steps)
+    check(target, [Path(run.path)], force=force)
+    todo = _steps(run, selection)
     if not todo:
         raise NotFound(f"run {run.id!r} has no samples there; `rolloupe ls PATH` lists its splits and steps")
     total = sum(count for _, _, count in todo)
@@ -205,10 +204,14 @@ def convert(
         writer = writer_of(layout, folder)
         for split, step, _ in todo:
             losses.update(writer.write(split, step, counted(run.whole(step, split))))
-        losses[REPORTS] = sum(not _reported(run, writer, *place) for place in _reports(run, splits, steps))
-        losses.update(writer.metrics([row for row in run.metric_rows() if _is_within(row.step, steps)]))
-        more = run.config, run.checkpoints, run.code_diff()
-        losses.update(writer.keep(*more) if isinstance(writer, Keeper) else _not_kept(*more))
+        for split, step in run.logtrees():  # steps without samples included
+            if selection.has_split(split) and selection.has_step(step):
+                files = run.report_files(step, split) if writer.takes_reports else {}
+                if files:
+                    writer.report(split, step, files)
+                losses[REPORTS] += not files
+        losses.update(writer.metrics([row for row in run.metric_rows() if selection.has_step(row.step)]))
+        losses.update(writer.keep(run.config, run.checkpoints, run.code_diff()))
         writer.close()
         if not any(folder.iterdir()):
             descriptions = (described(word, count) for word, count in losses.most_common(5) if count)
@@ -216,8 +219,8 @@ def convert(
             raise NotFound(f"{layout} can hold none of the {done:,} samples: {summary}")
     if total > done:
         losses["earlier attempts at a sample"] = total - done
-    found = {word: count for word, count in losses.most_common() if count}
-    return Conversion(done, len(todo), found, dict(Counter(split for split, _, _ in todo)))
+    left = {word: count for word, count in losses.most_common() if count}
+    return Conversion(done, len(todo), left, dict(Counter(split for split, _, _ in todo)))
 
 
 def check(target: Path, sources: Sequence[Path], *, force: bool) -> None:
@@ -235,48 +238,19 @@ def check(target: Path, sources: Sequence[Path], *, force: bool) -> None:
         raise NotWritable(f"{target} cannot be looked at: {error.strerror or error}") from error
 
 
-def _steps(run: Convertible, splits: Sequence[str], steps: Steps) -> list[tuple[str, int, int]]:
-    """Splits, steps and their numbers of samples, in order."""
-    all_splits = run.splits()
-    names = [split.name for split in all_splits]
-    for choice in splits:
+def _steps(run: Convertible, selection: Selection) -> list[tuple[str, int, int]]:
+    """Return the splits, their steps and the numbers of samples, in order."""
+    names = [split.name for split in run.splits()]
+    for choice in selection.splits:
         if choice not in names and not (choice == "eval" and any(name.startswith("eval/") for name in names)):
             raise NotFound(f"run {run.id!r} has no split {choice!r}; there are: {', '.join(names[:40]) or 'none'}")
-    listed = ((name, found) for name in names if _is_wanted(name, splits) for found in run.steps(name))
-    return [(name, found.step, found.samples) for name, found in listed if _is_within(found.step, steps)]
-
-
-def _is_wanted(split: str, splits: Sequence[str]) -> bool:
-    return not splits or split in splits or ("eval" in splits and split.startswith("eval/"))
-
-
-def _reports(run: Convertible, splits: Sequence[str], steps: Steps) -> list[tuple[str, int]]:
-    """The splits and steps of reports, steps without samples included."""
-    return [(split, step) for split, step in run.logtrees() if _is_wanted(split, splits) and _is_within(step, steps)]
-
-
-def _reported(run: Convertible, writer: Writer, split: str, step: int) -> bool:
-    """Copy a step's report; False if the layout has no place for it, or its file cannot be read."""
-    files = run.report_files(step, split) if isinstance(writer, ReportKeeper) else {}
-    if isinstance(writer, ReportKeeper) and files:
-        writer.report(split, step, files)
-    return bool(files)
-
-
-def _is_within(step: int | None, steps: Steps) -> bool:
-    low, high = steps
-    if step is None:
-        return low is None and high is None
-    return (low is None or step >= low) and (high is None or step <= high)
-
-
-def _not_kept(config: Mapping[str, Any], checkpoints: Sequence[Checkpoint], code_diff: str) -> dict[str, int]:
-    """Contents of a run that a layout has no place for."""
-    return {
-        "configurations": int(bool(config)),
-        "checkpoints": len(checkpoints),
-        "differences of code": int(bool(code_diff)),
-    }
+    return [
+        (name, summary.step, summary.samples)
+        for name in names
+        if selection.has_split(name)
+        for summary in run.steps(name)
+        if selection.has_step(summary.step)
+    ]
 
 
 @contextmanager
@@ -288,32 +262,19 @@ def _beside(target: Path) -> Iterator[Path]:
     try:
         temporary.mkdir(parents=True)
         yield temporary
-        _move(temporary, place)
-    except OSError as error:
-        _remove(temporary, new_folders)
-        raise NotWritable(f"{target} cannot be written: {error.strerror or error}") from error
-    except BaseException:
-        _remove(temporary, new_folders)
-        raise
-
-
-def _move(folder: Path, place: Path) -> None:
-    """Move files to their place: all at once if it is free, otherwise one by one."""
-    try:
-        folder.rename(place)  # if `place` is missing or empty
-    except OSError:
-        for path in sorted(path for path in folder.rglob("*") if not path.is_dir()):
-            goal = place / path.relative_to(folder)
-            goal.parent.mkdir(parents=True, exist_ok=True)
-            path.replace(goal)
-        shutil.rmtree(folder)
-
-
-def _remove(folder: Path, new_folders: Sequence[Path]) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    for parent in new_folders:
         try:
-            os.rmdir(parent)
+            temporary.rename(place)  # if `place` is missing or empty; otherwise the files move one by one
         except OSError:
-            if parent.exists():
-                return
+            for path in sorted(path for path in temporary.rglob("*") if not path.is_dir()):
+                goal = place / path.relative_to(temporary)
+                goal.parent.mkdir(parents=True, exist_ok=True)
+                path.replace(goal)
+            shutil.rmtree(temporary)
+    except BaseException as error:
+        shutil.rmtree(temporary, ignore_errors=True)
+        for parent in new_folders:
+            with suppress(OSError):
+                os.rmdir(parent)
+        if isinstance(error, OSError):
+            raise NotWritable(f"{target} cannot be written: {error.strerror or error}") from error
+        raise

@@ -119,10 +119,12 @@ def rows(
 
 def written(kind: str, columns: TableColumns, records: Iterable[dict[str, Any]]) -> Iterator[bytes]:
     """The bytes of a file. Raises `BadQuery` for an unknown kind."""
-    writers = {"jsonl": _json_lines, "csv": _csv, "parquet": _parquet}
-    if kind not in writers:
+    if kind == "csv":
+        lines = csv_lines(columns.names, ([row[name] for name in columns.names] for row in records))
+        return chain(["\ufeff".encode()], lines)  # without this mark, spreadsheets misread UTF-8
+    if kind not in KINDS:
         raise BadQuery(f"{kind!r} cannot be written; there are: {', '.join(KINDS)}")
-    return _gathered(writers[kind](columns, records))
+    return _gathered((_json_lines if kind == "jsonl" else _parquet)(columns, records))
 
 
 def _gathered(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -147,24 +149,22 @@ def _json_lines(columns: TableColumns, records: Iterable[dict[str, Any]]) -> Ite
         yield text.clean(_encode(values)).encode() + b"\n"
 
 
-def _csv(columns: TableColumns, records: Iterable[dict[str, Any]]) -> Iterator[bytes]:
-    yield "\ufeff".encode()  # without it, spreadsheets misread UTF-8
-    yield from _csv_lines(columns.names, ([row[name] for name in columns.names] for row in records))
-
-
 def csv_lines(names: Sequence[str], records: Iterable[Sequence[object]]) -> Iterator[bytes]:
-    """The bytes of rows as CSV, after a header."""
-    return _gathered(_csv_lines(names, records))
+    """Return the bytes of rows as CSV, after a header."""
 
+    def lines() -> Iterator[bytes]:
+        page = io.StringIO()
+        writer = csv.writer(page)
+        for row in chain([names], records):
+            formulas = [isinstance(value, str) and value.startswith(FORMULA) for value in row]
+            writer.writerow(
+                [f"'{value}" if is_formula else _plain(value) for value, is_formula in zip(row, formulas, strict=True)]
+            )
+            yield text.clean(page.getvalue()).encode()
+            page.seek(0)
+            page.truncate()
 
-def _csv_lines(names: Sequence[str], records: Iterable[Sequence[object]]) -> Iterator[bytes]:
-    page = io.StringIO()
-    writer = csv.writer(page)
-    for row in chain([names], records):
-        writer.writerow([_cell(value) for value in row])
-        yield text.clean(page.getvalue()).encode()
-        page.seek(0)
-        page.truncate()
+    return _gathered(lines())
 
 
 def _parquet(columns: TableColumns, records: Iterable[dict[str, Any]]) -> Iterator[bytes]:
@@ -182,37 +182,30 @@ def _parquet(columns: TableColumns, records: Iterable[dict[str, Any]]) -> Iterat
     with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
         records = iter(records)
         while batch := list(islice(records, BATCH)):
-            arrays = [pa.array([_clean(row[name]) for row in batch], kind) for name, kind in fields]
+            arrays = []
+            for name, kind in fields:
+                values = [row[name] for row in batch]
+                arrays.append(pa.array([text.clean(it) if isinstance(it, str) else it for it in values], kind))
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
             yield sink.take()
     yield sink.take()
 
 
-class Sink(io.RawIOBase):
-    """A file that holds written bytes until its owner takes them."""
+class Sink(io.BytesIO):
+    """A file that holds written bytes until its owner takes them; positions count from its beginning."""
 
-    def __init__(self) -> None:
-        self._buffer = bytearray()
-        self._at = 0
-
-    def writable(self) -> bool:
-        """True."""
-        return True
-
-    def write(self, data: Any) -> int:
-        """Hold some bytes."""
-        self._buffer += data
-        self._at += len(data)
-        return len(data)
+    _taken = 0
 
     def tell(self) -> int:
-        """How many bytes were written."""
-        return self._at
+        """Return how many bytes were written."""
+        return self._taken + super().tell()
 
     def take(self) -> bytes:
-        """The bytes written since the last call."""
-        data = bytes(self._buffer)
-        self._buffer.clear()
+        """Return the bytes written since the last call."""
+        data = self.getvalue()
+        self._taken += len(data)
+        self.seek(0)
+        self.truncate()
         return data
 
 
@@ -220,13 +213,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return value
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, str):
-        return f"'{value}" if value.startswith(FORMULA) else value
-    return "" if value is None else _plain(value)
-
-
-def _clean(value: Any) -> Any:
-    return text.clean(value) if isinstance(value, str) else value

@@ -27,70 +27,63 @@ def name(value: object) -> str:
 
 def count(value: object) -> int | None:
     """Return a whole number. Raises `TypeError` for other values, `ValueError` for one beyond 2^53."""
-    found = None if scalar(value) is None else whole_number(value)
-    if found is not None and abs(found) > MAX_COUNT:
+    counted = None if scalar(value) is None else whole_number(value)
+    if counted is not None and abs(counted) > MAX_COUNT:
         raise ValueError("expected a whole number within 2^53")
-    return found
+    return counted
 
 
 def number(value: object) -> float | None:
     """Return a number. Raises `TypeError` and `ValueError` for other values, texts included."""
-    found = scalar(value)
-    if isinstance(found, str):
+    plain = scalar(value)
+    if isinstance(plain, str):
         raise TypeError("expected a number, got a string")
     try:
-        return None if found is None else float(found)
+        return None if plain is None else float(plain)
     except TypeError:
-        raise TypeError(f"expected a number, got {_kind(value)}") from None
-
-
-def _kind(value: object) -> str:
-    return "a string" if isinstance(value, str) else type(value).__name__
+        raise TypeError(f"expected a number, got {type(value).__name__}") from None
 
 
 def messages(value: object) -> Any:
     """Return a prompt or a response as the file stores it: a text, or a list of messages as dicts."""
-    if isinstance(value, list | tuple) and any(hasattr(one, "role") for one in value):
+    if isinstance(value, list | tuple) and any(hasattr(message, "role") for message in value):
         return messages_of(value)
     return jsonable(value)
 
 
 def turns_in(response: object) -> int | None:
     """Return how many messages of a response the model wrote; None unless the response is a list of messages."""
-    listed = response if isinstance(response, list) else []
-    answers = sum(isinstance(one, dict) and one.get("role") == "assistant" for one in listed)
+    given = response if isinstance(response, list) else []
+    answers = sum(isinstance(message, dict) and message.get("role") == "assistant" for message in given)
     return answers if answers > 1 else None
 
 
 def step_of(step: object) -> int:
     """Read a step. Raises `TypeError` or `ValueError` that names the step: no record can do without one."""
     try:
-        found = count(step)
+        number = count(step)
     except ValueError as error:
         raise ValueError(f"step: {error}; this was not recorded") from None
     except Exception:
-        found = None
-    if found is None:
+        number = None
+    if number is None:
         raise TypeError(f"step: expected a whole number, got {type(step).__name__}; this was not recorded")
-    return found
+    return number
 
 
 def split_of(split: object) -> str:
     """Return the name of a split: any split other than training is an evaluation."""
-    found = name(split) or "train"
-    if found == "train" or found.startswith("eval/"):
-        return found
-    return "eval/default" if found == "eval" else f"eval/{found}"
+    known_as = name(split) or "train"
+    if known_as == "train" or known_as.startswith("eval/"):
+        return known_as
+    return "eval/default" if known_as == "eval" else f"eval/{known_as}"
 
 
 def range_of(value: object) -> tuple[float, float] | None:
     """Read the lowest and the highest value. Raises `ValueError` for anything but such a pair."""
     if value is None:
         return None
-    try:
-        low, high = (number(one) for one in cast("Sequence[object]", value))
-    except (TypeError, ValueError):
-        low = high = None
+    low, high = _pair(value)
     if low is None or high is None or not low < high:
         raise ValueError(f"reward_range is (lowest, highest), not {value!r}")
     return low, high
@@ -98,16 +91,21 @@ def range_of(value: object) -> tuple[float, float] | None:
 
 def metric_ranges_of(ranges: object) -> dict[str, tuple[float, float]] | None:
     """Read the worst and the best value of sample metrics. Raises `ValueError` that names the metric."""
-    found = {}
+    by_metric = {}
     for key, ends in dict(cast("Mapping[object, object]", ranges) or {}).items():
-        try:
-            worst, best = (number(one) for one in cast("Sequence[object]", ends))
-        except (TypeError, ValueError):
-            worst = best = None
+        worst, best = _pair(ends)
         if worst is None or best is None or worst == best or not math.isfinite(worst) or not math.isfinite(best):
             raise ValueError(f"metric_ranges has (worst, best) for each name, not {ends!r} for {name(key)!r}")
-        found[name(key)] = worst, best
-    return found or None
+        by_metric[name(key)] = worst, best
+    return by_metric or None
+
+
+def _pair(value: object) -> tuple[float | None, float | None]:
+    try:
+        first, second = (number(end) for end in cast("Sequence[object]", value))
+    except (TypeError, ValueError):
+        return None, None
+    return first, second
 
 
 class Arguments:
@@ -127,14 +125,14 @@ class Arguments:
 
     def numbers(self, what: str, values: object) -> tuple[dict[str, float], dict[str, str]]:
         """Read named numbers; returns texts among them separately."""
-        found: dict[str, float] = {}
+        numbers: dict[str, float] = {}
         words: dict[str, str] = {}
         for key, value in self.items(what, values):
             if isinstance(value, str):
                 words[name(key)] = value
             elif (read := self.take(f"{what} {name(key)!r}", number, value)) is not None:
-                found[name(key)] = read
-        return found, words
+                numbers[name(key)] = read
+        return numbers, words
 
     def words(self, what: str, values: object) -> dict[str, str]:
         """Read named texts."""
@@ -143,13 +141,13 @@ class Arguments:
     def arrays(self, token_ids: object, series: object) -> dict[str, Array]:
         """Copy the arrays of a sample, `token_ids` first; leaves out empty ones."""
         ids = [] if token_ids is None else [("token_ids", token_ids)]
-        found = {}
+        arrays = {}
         for key, values in (*ids, *self.items("series", series)):
             named = name(key)
             copied = None if values is None else self.take(f"series {named!r}", array, values)
             if copied is not None and len(copied):
-                found[f"series.{named}" if named in RESERVED else named] = copied
-        return found
+                arrays[f"series.{named}" if named in RESERVED else named] = copied
+        return arrays
 
     def reward(self, value: object) -> tuple[float | None, dict[str, float], dict[str, str]]:
         """Read a reward: a number, or a mapping's `score`, `reward` or only number; its parts become metrics."""
@@ -157,24 +155,20 @@ class Arguments:
             return self.take("reward", number, value), {}, {}
         parts, words = self.numbers("reward", value)
         only = next(iter(parts.values())) if len(parts) == 1 else None
-        return (
-            parts.get("score", parts.get("reward", only)),
-            {f"reward.{key}": one for key, one in parts.items()},
-            words,
-        )
+        reward = parts.get("score", parts.get("reward", only))
+        return reward, {f"reward.{key}": part for key, part in parts.items()}, words
 
     def items(self, what: str, values: object) -> Iterable[tuple[Any, Any]]:
         """Return the items of a dict; any other value has none."""
-        if values is None:
-            return ()
-        return self.take(what, _members, values) or ()
 
+        def members(given: Any) -> list[tuple[Any, Any]]:
+            try:
+                return list(dict(given).items())
+            except (TypeError, ValueError):
+                kind = "a string" if isinstance(given, str) else type(given).__name__
+                raise TypeError(f"expected a dict, got {kind}") from None
 
-def _members(values: Any) -> list[tuple[Any, Any]]:
-    try:
-        return list(dict(values).items())
-    except (TypeError, ValueError):
-        raise TypeError(f"expected a dict, got {_kind(values)}") from None
+        return () if values is None else self.take(what, members, values) or ()
 
 
 WHAT = "top_logprobs"
@@ -184,8 +178,6 @@ MOST_BYTES = 40 * 2**20
 """The alternatives of one sample take at most so much of its line: readers skip a line of more than 64 MiB."""
 
 DECIMALS = 6
-
-_BY_LOGPROB = itemgetter(1)
 
 Alternatives = list[list[list[str | float]]]
 """For each token pairs of a token string and a logprob, the likeliest first."""
@@ -208,25 +200,26 @@ def alternatives(
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         raise TypeError(f"expected a list with an entry for each token, got {type(values).__name__}")
     known = {} if ids is None or not strings else dict(zip(ids[-len(strings) :].tolist(), strings, strict=False))
-    found: Alternatives = []
-    bad = beyond = 0
+    by_token: Alternatives = []
+    bad = beyond = most_bytes = 0
     for entry in values:
         pairs, wrong = _pairs(entry, known)
         bad, beyond = bad + wrong, beyond + max(0, len(pairs) - MOST_ALTERNATIVES)
-        found.append([[text, logprob] for text, logprob in pairs[:MOST_ALTERNATIVES]])
+        by_token.append([[text, logprob] for text, logprob in pairs[:MOST_ALTERNATIVES]])
+        # in JSON, escapes are the longest
+        most_bytes += sum((6 if text.isascii() else 12) * len(text) + 24 for text, _ in pairs[:MOST_ALTERNATIVES])
     if bad:
-        trouble.met(
-            TypeError("expected pairs of a token and a finite logprob"), bad, where=WHAT, what="values", step=step
-        )
+        wrong_pairs = TypeError("expected pairs of a token and a finite logprob")
+        trouble.met(wrong_pairs, bad, where=WHAT, what="values", step=step)
     if beyond:
         trouble.report(BEYOND, beyond)
-    if not any(found):
+    if not any(by_token):
         return []
-    if lengths and len(found) not in lengths:
+    if lengths and len(by_token) not in lengths:
         raise ValueError("the number of entries fits neither the sample's tokens nor its response")
-    if sum(_most_bytes(str(pair[0])) for pairs in found for pair in pairs) > MOST_BYTES:
+    if most_bytes > MOST_BYTES:
         raise ValueError(f"more than {MOST_BYTES // 2**20} MiB in one sample")
-    return found
+    return by_token
 
 
 def _pairs(entry: Any, known: Mapping[int, str]) -> tuple[list[tuple[str, float]], int]:
@@ -239,33 +232,22 @@ def _pairs(entry: Any, known: Mapping[int, str]) -> tuple[list[tuple[str, float]
         entry = entry.items()
     elif not isinstance(entry, list | tuple):
         return [], 1
-    found, bad = [], 0
+    pairs, bad = [], 0
     for pair in entry:
         try:
             token, value = pair if isinstance(pair, tuple | list) else (member(pair, "token"), member(pair, "logprob"))
-            found.append((_string(token, value, known), _logprob(value)))
+            decoded = inner = None
+            if type(value) is not float:  # most are
+                decoded, inner = member(value, "decoded_token"), member(value, "logprob")
+            logprob = value if type(value) is float else scalar(value if inner is None else inner)
+            if not isinstance(token, str):
+                number = whole_number(token)
+                token = known.get(number) or (decoded if isinstance(decoded, str) else "") or str(number)
+            if isinstance(logprob, str | bool) or not math.isfinite(logprob):
+                bad += 1
+            else:
+                pairs.append((token, round(float(logprob), DECIMALS)))
         except Exception:
             bad += 1
-    found.sort(key=_BY_LOGPROB, reverse=True)
-    return found, bad
-
-
-def _string(token: object, value: object, known: Mapping[int, str]) -> str:
-    if isinstance(token, str):
-        return token
-    number = whole_number(token)
-    decoded = None if type(value) is float else member(value, "decoded_token")
-    return known.get(number) or (decoded if isinstance(decoded, str) else "") or str(number)
-
-
-def _logprob(value: object) -> float:
-    inner = None if type(value) is float else member(value, "logprob")  # most are floats
-    found = value if type(value) is float else scalar(value if inner is None else inner)
-    if isinstance(found, str | bool) or not math.isfinite(found):
-        raise ValueError("no finite number")
-    return round(float(found), DECIMALS)
-
-
-def _most_bytes(text: str) -> int:
-    """Return the most that a pair takes in JSON, where escapes are the longest."""
-    return (6 if text.isascii() else 12) * len(text) + 24
+    pairs.sort(key=itemgetter(1), reverse=True)
+    return pairs, bad

@@ -80,7 +80,11 @@ class Background:
         self._files = {kind: Lines(root, kind, producer) for kind in ("samples", "annotations", "metrics")}
         self._losses = Lines(root, "losses", producer)
         self._noting = threading.Lock()
-        self._part = _last_part(root / "tokens" / producer)
+        self._part = 0
+        """The number of the last part that this producer has written."""
+        with contextlib.suppress(OSError):
+            names = [name.partition(".")[0] for name in os.listdir(root / "tokens" / producer)]
+            self._part = max((int(name) for name in names if name.isdecimal()), default=0)
         self._queue: deque[QueuedLine] = deque()
         self._rich: deque[QueuedLine] = deque()
         """The queued lines that have token series."""
@@ -117,7 +121,7 @@ class Background:
                 rows = [{**loss._asdict(), "count": count, "time": time.time()} for loss, count in losses.items()]
                 with contextlib.suppress(Exception):
                     self._losses.append([encoded(row, separators=COMPACT) for row in rows])
-                    self._trouble.noted(losses)
+                    self._trouble.forget(losses)
 
     @property
     def waiting(self) -> int:
@@ -135,8 +139,14 @@ class Background:
                 if self._block:
                     self._hurry()
                     self._changed.wait(REST_S)
-                elif not self._shed(item):
+                    continue
+                oldest = self._rich.popleft() if self._rich else item
+                if not oldest.series:
                     break
+                self.dropped += len(oldest.series)
+                freed_bytes = oldest.shed()
+                if oldest is not item:
+                    self._queued_bytes -= freed_bytes
             if not self._block and self._queue and self._queued_bytes + item.size_bytes > LINES_SHARE * self._capacity:
                 self._lose(f"{item.kind}: nothing was written for so long that the queue is full", [item])
                 return
@@ -148,19 +158,6 @@ class Background:
             self._put_count += 1
             self._start()
             self._changed.notify_all()
-
-    def _shed(self, coming: QueuedLine) -> bool:
-        """Make room by dropping the oldest queued token series; False if none are queued."""
-        if self._rich:
-            item = self._rich.popleft()
-            self.dropped += len(item.series)
-            self._queued_bytes -= item.shed()
-        elif coming.series:
-            self.dropped += len(coming.series)
-            coming.shed()
-        else:
-            return False
-        return True
 
     def flush(self) -> None:
         """Wait until every queued line is written or has failed."""
@@ -197,8 +194,16 @@ class Background:
             self._thread.start()
 
     def _loop(self) -> None:
-        while batch := self._batch():
-            for group in _batches(batch):
+        while lines := self._wait_for_lines():
+            groups: list[list[QueuedLine]] = [[]]
+            size_bytes = 0
+            for item in lines:  # each group is for a part of bounded size
+                if size_bytes >= BATCH_BYTES:
+                    groups.append([])
+                    size_bytes = 0
+                groups[-1].append(item)
+                size_bytes += item.size_bytes
+            for group in groups:
                 try:
                     self._write(group)
                 except BaseException as error:  # whatever it is, callers must not wait for ever
@@ -210,54 +215,48 @@ class Background:
                         self._changed.notify_all()
                 self._note_losses()
 
-    def _batch(self) -> list[QueuedLine]:
+    def _wait_for_lines(self) -> list[QueuedLine]:
         """Wait for lines that are due, and return them; none once the recorder is closed."""
         with self._changed:
             while not self._queue and not self._closed:
                 self._changed.wait()
             until = time.monotonic() + REST_S
-            while self._queue and not self._is_due() and (rest := until - time.monotonic()) > 0:
+            enough_bytes = min(BATCH_BYTES, self._capacity // 2)
+            while self._queue and not (self._urgent or self._closed or self._queued_bytes >= enough_bytes):
+                if (rest := until - time.monotonic()) <= 0:
+                    break
                 self._changed.wait(rest)
-            batch = list(self._queue)
+            lines = list(self._queue)
             self._queue.clear()
             self._rich.clear()
             self._urgent = False
             self._changed.notify_all()
-        return batch
-
-    def _is_due(self) -> bool:
-        return self._urgent or self._closed or self._queued_bytes >= min(BATCH_BYTES, self._capacity // 2)
+        return lines
 
     def _write(self, batch: list[QueuedLine]) -> None:
         """Write the part first: a line must not name a part that does not exist."""
         for item in batch:
-            self._look_at(item)
+            try:
+                self._seen(item)
+                if series_facts := facts(item.series):
+                    item.record["series"] = {"facts": series_facts}
+            except Exception as error:  # an error in derived metrics must not cost the sample
+                self._trouble.report(error)
         with_series = [item for item in batch if item.series]
         if with_series:
-            self._write_part(with_series)
+            self._part += 1
+            path = self.root / "tokens" / self.producer / f"{self._part:06d}.parquet"
+            try:
+                write_part(path, [(item.record.get("uid", ""), item.series) for item in with_series])
+            except Exception as error:
+                self._trouble.report(error, len(with_series), "token series")
+                for item in with_series:
+                    self.dropped += len(item.series)
+                    item.shed()
         for row, item in enumerate(item for item in with_series if item.series):
             item.record["series"] = {"part": self._part, "row": row, **item.record.get("series", {})}
         for kind, file in self._files.items():
             self._append(file, [item for item in batch if item.kind == kind])
-
-    def _look_at(self, item: QueuedLine) -> None:
-        try:
-            self._seen(item)
-            if found := facts(item.series):
-                item.record["series"] = {"facts": found}
-        except Exception as error:  # an error in derived metrics must not cost the sample
-            self._trouble.report(error)
-
-    def _write_part(self, items: list[QueuedLine]) -> None:
-        self._part += 1
-        path = self.root / "tokens" / self.producer / f"{self._part:06d}.parquet"
-        try:
-            write_part(path, [(item.record.get("uid", ""), item.series) for item in items])
-        except Exception as error:
-            self._trouble.report(error, len(items), "token series")
-            for item in items:
-                self.dropped += len(item.series)
-                item.shed()
 
     def _append(self, file: Lines, items: list[QueuedLine]) -> None:
         lines, written = [], []
@@ -274,24 +273,3 @@ class Background:
             file.append(lines)
         except Exception as error:
             self._lose(error, written)
-
-
-def _batches(items: list[QueuedLine]) -> list[list[QueuedLine]]:
-    """Cut the queued lines into batches, in order, each for a part of bounded size."""
-    found: list[list[QueuedLine]] = [[]]
-    size = 0
-    for item in items:
-        if size >= BATCH_BYTES:
-            found.append([])
-            size = 0
-        found[-1].append(item)
-        size += item.size_bytes
-    return found
-
-
-def _last_part(folder: Path) -> int:
-    try:
-        names = (name.partition(".")[0] for name in os.listdir(folder))
-        return max((int(name) for name in names if name.isdecimal()), default=0)
-    except OSError:
-        return 0

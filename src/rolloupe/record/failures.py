@@ -12,7 +12,7 @@ import threading
 import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
-from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from rolloupe.errors import words_of
 from rolloupe.record.plain import text_of
@@ -31,13 +31,6 @@ class RecorderWarning(UserWarning):
     """Something was not recorded; training goes on."""
 
 
-def _message(error: BaseException) -> str:
-    """The text of an error; for a file, only its folder, since every unwritable file has a different name."""
-    if isinstance(error, OSError) and error.strerror and isinstance(error.filename, str):
-        return f"{type(error).__name__}: {error.strerror}: {os.path.dirname(error.filename)}"
-    return f"{type(error).__name__}: {text_of(error)}"
-
-
 class LostData(NamedTuple):
     """Data that is in no file of the run: what it is, its step if known, and why."""
 
@@ -46,28 +39,13 @@ class LostData(NamedTuple):
     reason: str
 
 
-def why(error: BaseException | str, where: str = "") -> str:
-    """The reason of a loss, as the run's files have it: without paths, which say nothing elsewhere."""
-    if isinstance(error, OSError) and error.errno:
-        error = FULL.get(error.errno) or os.strerror(error.errno)
-    message = error if isinstance(error, str) else f"{type(error).__name__}: {text_of(error)}"
-    return (f"{where}: {message}" if where else message)[:MAX_CHARS]
-
-
 def _step_of(step: object) -> int | None:
+    """Return a step that files can hold; None for anything else."""
     try:
-        found = operator.index(step)  # type: ignore[arg-type]
+        number = operator.index(step)  # type: ignore[arg-type]
     except Exception:
         return None
-    return found if abs(found) <= 2**53 else None
-
-
-def _to_the_caller() -> int:
-    """The stack level of the first frame outside this package, as `warnings.warn` in the caller counts it."""
-    level, frame = 0, inspect.currentframe()
-    while frame is not None and frame.f_code.co_filename.startswith(HERE):
-        level, frame = level + 1, frame.f_back
-    return level
+    return number if abs(number) <= 2**53 else None
 
 
 class Trouble:
@@ -101,8 +79,13 @@ class Trouble:
 
         If data is lost by it, `what` says which kind of data, for the run's files.
         """
-        message = error if isinstance(error, str) else _message(error)
-        reason = f"{where}: {message}"[:MAX_CHARS] if where else message[:MAX_CHARS]
+        message = in_files = error if isinstance(error, str) else f"{type(error).__name__}: {text_of(error)}"
+        if isinstance(error, OSError) and error.strerror and isinstance(error.filename, str):
+            # only the folder: every file that cannot be written has another name
+            message = f"{type(error).__name__}: {error.strerror}: {os.path.dirname(error.filename)}"
+        if isinstance(error, OSError) and error.errno:  # without paths, which say nothing elsewhere
+            in_files = FULL.get(error.errno) or os.strerror(error.errno)
+        reason, in_files = ((f"{where}: {text}" if where else text)[:MAX_CHARS] for text in (message, in_files))
         with self._lock:
             if isinstance(error, BaseException):
                 self._raised = self._raised or error
@@ -113,16 +96,16 @@ class Trouble:
                 self._messages.append(f"{message}. First: {first}"[: 2 * MAX_CHARS] if first else message)
             self.counts[reason] += max(1, count)
             if what:
-                loss = LostData(what, _step_of(step), why(error, where))
-                known = loss in self._losses or len(self._losses) < MAX_LOSSES
-                self._losses[loss if known else LostData(what, None, OTHER)] += max(1, count)
+                loss = LostData(what, _step_of(step), in_files)
+                has_room = loss in self._losses or len(self._losses) < MAX_LOSSES
+                self._losses[loss if has_room else LostData(what, None, OTHER)] += max(1, count)
 
     def losses(self) -> Counter[LostData]:
-        """What is lost and not yet noted in the run's files."""
+        """Return what is lost and not yet in the run's files."""
         with self._lock:
             return self._losses.copy()
 
-    def noted(self, losses: Mapping[LostData, int]) -> None:
+    def forget(self, losses: Mapping[LostData, int]) -> None:
         """Forget losses that the run's files have."""
         with self._lock:
             self._losses -= Counter(losses)
@@ -140,8 +123,11 @@ class Trouble:
         while self._messages:
             with contextlib.suppress(IndexError):
                 message = self._messages.popleft()
+                level, frame = 1, inspect.currentframe()
+                while frame is not None and frame.f_code.co_filename.startswith(HERE):
+                    level, frame = level + 1, frame.f_back
                 try:
-                    warnings.warn(message, RecorderWarning, stacklevel=_to_the_caller())
+                    warnings.warn(message, RecorderWarning, stacklevel=level)
                 except Exception:  # warnings are errors here, and training must go on
                     with contextlib.suppress(Exception):
                         print(message, file=sys.stderr)
@@ -159,35 +145,21 @@ class Trouble:
             raise error
 
 
-P = ParamSpec("P")
 R = TypeVar("R")
-S = TypeVar("S", bound="Guardable")
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 log = logging.getLogger("rolloupe.record")
 
 
-class Guardable(Protocol):
-    """An object with guarded methods."""
-
-    trouble: Trouble
-
-    def ready(self) -> None:
-        """Prepare for a call. Raises `RuntimeError` if recording is no longer possible."""
-        ...
-
-
-def guarded(
-    default: Callable[[], Any],
-    loses: str = "",
-) -> Callable[[Callable[Concatenate[S, P], R]], Callable[Concatenate[S, P], R]]:
-    """Make a method raise nothing, unless the recorder is strict or the call does not fit the method's signature.
+def guarded(default: Callable[[], Any], loses: str = "") -> Callable[[Method], Method]:
+    """Make a recorder's method raise nothing, unless it is strict or the call does not fit the method's signature.
 
     The recorder reports and counts a failure, and the call returns `default()`. `loses` is what a failure costs.
     """
 
-    def wrap(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
+    def wrap(method: Method) -> Method:
         @functools.wraps(method)
-        def call(self: S, *args: P.args, **kwargs: P.kwargs) -> R:
+        def call(self: Any, *args: Any, **kwargs: Any) -> Any:
             try:
                 self.ready()
                 return method(self, *args, **kwargs)
@@ -196,54 +168,43 @@ def guarded(
                 if isinstance(error, TypeError) and where is None:
                     raise  # a misspelt argument shows up in the first minute
                 self.trouble.met(error, what=loses, step=kwargs.get("step"))
-                return cast("R", default())
+                return default()
             finally:
                 self.trouble.tell()
 
-        return cast("Callable[Concatenate[S, P], R]", call)
+        return cast("Method", call)
 
     return wrap
 
 
 class Guard:
-    """Keeps failures out of the training loop: counts them, logs the first, and raises them if `strict`."""
+    """Keeps a writer's failures out of the training loop: counts them, logs the first, and raises them if `strict`."""
 
     def __init__(self, what: str, *, strict: bool) -> None:
         self.failures = 0
-        """How many calls have failed."""
         self._what = what
         self._strict = strict
 
     def call(self, work: Callable[[], R], otherwise: R) -> R:
-        """Call `work`; if it fails, log the first failure and return `otherwise`, or raise if `strict`."""
+        """Call `work`; if it fails, return `otherwise`."""
         try:
             return work()
         except Exception as error:
-            self.failures += 1
-            if self._strict:
-                raise
-            if self.failures == 1:
-                log.warning("%s: not written, training goes on: %s", self._what, words_of(error))
+            self._failed(error, f"not written, training goes on: {words_of(error)}")
             return otherwise
 
+    def left_out(self, where: str, error: Exception) -> None:
+        """Count a row that is not written."""
+        self._failed(error, f"{where} left out: {text_of(error)}")
 
-class LeftOut:
-    """Counts rows that were left out: logs the first at once, and the total at the end."""
+    def tell_total(self) -> None:
+        """Log how many rows were left out, if it is more than the one already logged."""
+        if self.failures > 1:
+            log.warning("%s: %d left out in all", self._what, self.failures)
 
-    def __init__(self, what: str, *, strict: bool) -> None:
-        self.count = 0
-        self._what = what
-        self._strict = strict
-
-    def met(self, where: str, error: Exception) -> None:
-        """Count a row, and log the first. Raises `error` if strict."""
+    def _failed(self, error: Exception, message: str) -> None:
+        self.failures += 1
         if self._strict:
             raise error
-        self.count += 1
-        if self.count == 1:
-            log.warning("%s: %s left out: %s", self._what, where, error)
-
-    def tell(self) -> None:
-        """Log the total, if it is more than the one already logged."""
-        if self.count > 1:
-            log.warning("%s: %d left out in all", self._what, self.count)
+        if self.failures == 1:
+            log.warning("%s: %s", self._what, message)

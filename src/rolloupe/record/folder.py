@@ -6,7 +6,7 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -101,13 +101,13 @@ class Folder:
 
         Empty if the recorder has written here before: its first run has already warned.
         """
-        found = []
+        names = []
         with contextlib.suppress(Exception):
             if self.path.is_dir() and not self.is_made() and any(self.path.iterdir()):
                 from rolloupe.formats import all_formats
 
-                found = [one.name for one in all_formats() if one.name not in OPEN and one.detect(self.path)]
-        return ", ".join(found)
+                names = [form.name for form in all_formats() if form.name not in OPEN and form.detect(self.path)]
+        return ", ".join(names)
 
     def is_made(self) -> bool:
         """Return whether the run exists."""
@@ -135,10 +135,10 @@ class Folder:
     def config(self, config: object) -> None:
         """Keep the configuration; if it differs from the last one, the last one is kept too. Raises `OSError`."""
         with alone(self.path / ATTEMPTS):
-            self._keep(self._config, self.settings(config))
+            self._keep(self._config_name, self.settings(config))
 
     @property
-    def _config(self) -> str:
+    def _config_name(self) -> str:
         return OWN_CONFIG if self._is_foreign or (self.path / OWN_CONFIG).exists() else CONFIG
 
     def settings(self, config: object) -> str:
@@ -151,7 +151,7 @@ class Folder:
         Raises `OSError`.
         """
         with alone(self.path / ATTEMPTS):
-            place, data = self.path / self._config, text.encode("utf-8", "replace")
+            place, data = self.path / self._config_name, text.encode("utf-8", "replace")
             if not place.exists():
                 atomic.write(place, data)
             elif place.read_bytes() != data:
@@ -160,12 +160,8 @@ class Folder:
                 return name
             return ""
 
-    def code(self, folder: str | os.PathLike[str]) -> None:
+    def code(self, diff: str) -> None:
         """Keep how the code differs from its repository; an earlier difference is kept too. Raises `OSError`."""
-        self.code_as(code_diff(folder))
-
-    def code_as(self, diff: str) -> None:
-        """Keep a given difference of the code. Raises `OSError`."""
         with alone(self.path / ATTEMPTS):
             self._keep("code.diff", diff)
 
@@ -182,16 +178,14 @@ class Folder:
         """Note that a process started recording; returns the number of its launch. Raises `OSError`."""
         last = self.last_checkpoint()
         with alone(self.path / ATTEMPTS):
-            before = list(self._rows(ATTEMPTS))
+            before = self._rows(ATTEMPTS)
             joined = None if ranks is None else launch.join(producer, ranks, before)
             of_ranks = {} if ranks is None else {"ranks": ranks, "launch": joined}
-            self.append(
-                ATTEMPTS,
-                {
-                    "attempt": len(before) + 1, "producer": producer, "time": time.time(), "pid": os.getpid(),
-                    "host": socket.gethostname(), "checkpoint": last.name if last else None, **of_ranks,
-                },
-            )  # fmt: skip
+            attempt = {
+                "attempt": len(before) + 1, "producer": producer, "time": time.time(), "pid": os.getpid(),
+                "host": socket.gethostname(), "checkpoint": last.name if last else None, **of_ranks,
+            }  # fmt: skip
+            self.append(ATTEMPTS, attempt)
         return joined
 
     def ended(self, producer: str) -> None:
@@ -204,11 +198,10 @@ class Folder:
 
     def last_checkpoint(self) -> Checkpoint | None:
         """Return the checkpoint noted last."""
-        last = None
-        for row in self._rows(CHECKPOINTS):
-            last = row
-        if last is None:
+        rows = self._rows(CHECKPOINTS)
+        if not rows:
             return None
+        last = rows[-1]
         step, paths, state = last.get("step"), last.get("paths"), last.get("loop_state")
         return Checkpoint(
             name=str(last.get("name", "")),
@@ -217,18 +210,15 @@ class Folder:
             extra=state if isinstance(state, dict) else {},
         )
 
-    def _rows(self, name: str) -> Iterator[dict[str, Any]]:
-        try:
+    def _rows(self, name: str) -> list[dict[str, Any]]:
+        rows = []
+        data = b""
+        with contextlib.suppress(OSError):
             data = (self.path / name).read_bytes()
-        except OSError:
-            return
         for line in data.split(b"\n"):
-            try:
-                row = json.loads(line.decode("utf-8", "replace"))
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(row, dict):
-                yield row
+            with contextlib.suppress(ValueError, RecursionError):
+                rows.append(json.loads(line.decode("utf-8", "replace")))
+        return [row for row in rows if isinstance(row, dict)]
 
 
 def _keep_beside(place: Path) -> None:

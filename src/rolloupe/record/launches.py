@@ -5,21 +5,15 @@ Each line names its launch, and only the last launch of a step counts, so the tw
 begins if no process of the last one is alive, and this process was already part of it or reports another number of
 ranks. A late rank joins the current launch, and so does a process that opens its run again. All processes of a launch
 share a lock that shows which of them are alive, so no process needs to know another.
-
-A process knows its own recorders by folder and name: it closes one that a newer one replaces, and all at its end.
 """
 
-import atexit
 import contextlib
 import os
 import re
 import time
-import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import count, islice
-from multiprocessing.util import Finalize
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from rolloupe.record.lines import is_taken
 from rolloupe.record.plain import word
@@ -28,7 +22,7 @@ PATIENCE_S = 5.0
 """Seconds to wait while other processes start: a stopped process must not block training."""
 
 
-_ours: set[tuple[int, str, int]] = set()
+own_launches: set[tuple[int, str, int]] = set()
 """The launches that this process was part of: one that reopens its run, as notebooks do, continues its own."""
 
 
@@ -44,14 +38,20 @@ class Launch:
 
         Call it inside `alone`. Raises `OSError`.
         """
-        valid_rows = [row for row in rows if _is_valid(row)]
+        valid_rows = [
+            row
+            for row in rows
+            if all(isinstance(row.get(key), int) and 0 < row[key] < 2**31 for key in ("launch", "ranks"))
+        ]
         last, last_ranks = (valid_rows[-1]["launch"], valid_rows[-1]["ranks"]) if valid_rows else (1, ranks)
         was_there = any(row.get("producer") == producer for row in valid_rows if row["launch"] == last)
-        is_ours = (os.getpid(), str(self._root), last) in _ours
+        is_ours = (os.getpid(), str(self._root), last) in own_launches
         is_next = ((was_there and not is_ours) or last_ranks != ranks) and not self._lives(last)
         number = last + 1 if is_next else last
-        _ours.add((os.getpid(), str(self._root), number))
-        self._take(number)
+        own_launches.add((os.getpid(), str(self._root), number))
+        self.close()
+        self._handle = os.open(self._place(number), os.O_RDWR | os.O_CREAT, 0o644)
+        is_taken(self._handle, is_shared=True)
         return number
 
     def close(self) -> None:
@@ -70,17 +70,8 @@ class Launch:
         finally:
             os.close(handle)
 
-    def _take(self, number: int) -> None:
-        self.close()
-        self._handle = os.open(self._place(number), os.O_RDWR | os.O_CREAT, 0o644)
-        is_taken(self._handle, is_shared=True)
-
     def _place(self, number: int) -> Path:
         return self._root / f".launch-{number}.lock"
-
-
-def _is_valid(row: Mapping[str, Any]) -> bool:
-    return all(isinstance(row.get(key), int) and 0 < row[key] < 2**31 for key in ("launch", "ranks"))
 
 
 @contextlib.contextmanager
@@ -99,40 +90,6 @@ def alone(path: Path) -> Iterator[None]:
 MAX_NAMES = 10_000
 
 
-class OpenRecorder(Protocol):
-    """The part of a recorder that this module uses."""
-
-    def close(self) -> None:
-        """Write what waits, and end."""
-        ...
-
-    def forked(self) -> None:
-        """Called in a process forked from the recorder's own."""
-        ...
-
-
-_alive: "weakref.WeakValueDictionary[tuple[str, str], OpenRecorder]" = weakref.WeakValueDictionary()
-"""By folder and name; a newer recorder replaces an older one."""
-
-
-def make_way(path: str, name: str) -> None:
-    """Close the recorder of that folder and name, for example when a notebook cell runs again."""
-    former = _alive.get((path, name))
-    if former is not None:
-        former.close()
-
-
-def enter(path: str, name: str, recorder: OpenRecorder) -> None:
-    """Register a recorder."""
-    _alive[path, name] = recorder
-
-
-def at_the_end(close: Callable[[], None]) -> None:
-    """Close a recorder when this process ends."""
-    atexit.register(close)
-    Finalize(None, close, exitpriority=10)  # multiprocessing skips atexit
-
-
 def wanted_name(producer: object) -> str:
     """Return the name for this process: one that is valid as a file name in the run's folder."""
     name = word(producer) or f"rank{os.environ.get('RANK', '0')}"
@@ -149,13 +106,5 @@ def ranks(producer: object) -> int | None:
 
 def names(wanted: str) -> Iterator[str]:
     """Yield the names that the process may take, in order: another process may hold the first."""
-    return islice((wanted if nth == 1 else f"{wanted}-{nth}" for nth in count(1)), MAX_NAMES)
-
-
-def _after_fork() -> None:
-    for recorder in list(_alive.values()):
-        recorder.forked()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    yield wanted
+    yield from (f"{wanted}-{number}" for number in range(2, MAX_NAMES + 1))

@@ -49,11 +49,15 @@ def plain(value: Any, *, nan: bool = False, depth: int = MAX_DEPTH) -> Any:
     if depth == 0:
         return type(value).__name__
     if isinstance(value, Mapping):
-        return {_key(key): plain(member, nan=nan, depth=depth - 1) for key, member in value.items()}
+        named = {}
+        for key, member in value.items():
+            word = key if isinstance(key, str | int | float) else "null" if key is None else repr(key)[:200]
+            named[str(word)] = plain(member, nan=nan, depth=depth - 1)
+        return named
     if isinstance(value, list | tuple | set | frozenset):
         return [plain(member, nan=nan, depth=depth - 1) for member in value]
-    found = listed(value)
-    return type(value).__name__ if found is value else plain(found, nan=nan, depth=depth - 1)
+    contents = listed(value)
+    return type(value).__name__ if contents is value else plain(contents, nan=nan, depth=depth - 1)
 
 
 def listed(value: Any) -> Any:
@@ -67,12 +71,6 @@ def listed(value: Any) -> Any:
 
 def _number(value: float, nan: bool) -> float | None:
     return float(value) if nan or math.isfinite(value) else None
-
-
-def _key(key: Any) -> str:
-    if isinstance(key, str):
-        return str(key)
-    return "null" if key is None else str(key) if isinstance(key, int | float) else repr(key)[:200]
 
 
 try:

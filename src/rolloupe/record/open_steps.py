@@ -84,22 +84,21 @@ class StepSums:
 
     def sums(self) -> Sums:
         """Return every derived metric, by name."""
-        found: Sums = {}
+        sums: Sums = {}
         envs = [env for env in self._sums if env != "all"]
         for env in ["all", *envs] if len(envs) > 1 else ["all"]:
             of_env = {name: pair for name, pair in self._sums[env].items() if pair[1] or name == "total_episodes"}
-            found |= {f"env/{env}/{name}": pair for name, pair in (of_env | self._shares(env)).items()}
+            sums |= {f"env/{env}/{name}": pair for name, pair in of_env.items()}
+            # a group is mixed if its rewards differ; else good or bad, by the middle of the reward range
+            groups = [rewards for (group_env, _), rewards in self._rewards.items() if group_env == env]
+            mixed = sum(min(rewards) < max(rewards) for rewards in groups)
+            good = sum(min(rewards) == max(rewards) > self._middle for rewards in groups)
+            counts = {"mixed": mixed, "all_good": good, "all_bad": len(groups) - mixed - good} if groups else {}
+            for name, count in counts.items():
+                sums[f"env/{env}/by_group/frac_{name}"] = [float(count), len(groups)]
         self.settle()
-        found |= {f"optim/{name}": pair for name, pair in self._tokens.items()}
-        return {name: pair for name, pair in found.items() if pair[1] or name.endswith("total_episodes")}
-
-    def _shares(self, env: str) -> Sums:
-        """Shares of groups: mixed if their rewards differ; else good or bad, by the middle of the reward range."""
-        groups = [rewards for (group_env, _), rewards in self._rewards.items() if group_env == env]
-        mixed = sum(min(rewards) < max(rewards) for rewards in groups)
-        good = sum(min(rewards) == max(rewards) > self._middle for rewards in groups)
-        counted = {"frac_mixed": mixed, "frac_all_good": good, "frac_all_bad": len(groups) - mixed - good}
-        return {f"by_group/{name}": [float(count), len(groups)] for name, count in counted.items() if groups}
+        sums |= {f"optim/{name}": pair for name, pair in self._tokens.items()}
+        return {name: pair for name, pair in sums.items() if pair[1] or name.endswith("total_episodes")}
 
 
 def _add(pair: list[float], value: float | None, count: int = 1) -> None:
@@ -112,17 +111,16 @@ def _tokens(series: Mapping[str, Array]) -> dict[str, tokens.Floats]:
     """Return, by name, one value for each sampled token that has one."""
     mask = tokens.mask_of(series)
     by_name = {name: tokens.under_mask(values, mask) for name, values in series.items() if name not in tokens.MASKS}
-    found = {"entropy": by_name["entropy"]} if "entropy" in by_name else {}
-    sampled = by_name.get("logprobs")
-    trained = by_name.get("trainer_logprobs")
+    derived = {"entropy": by_name["entropy"]} if "entropy" in by_name else {}
+    sampled, trained = by_name.get("logprobs"), by_name.get("trainer_logprobs")
     if sampled is not None and trained is not None:
         gap = tokens.log_ratio(*tokens.same_end(sampled, trained))
-        found |= {"kl_sample_train_v1": gap, "kl_sample_train_v2": tokens.kl_k2(gap)}
+        derived |= {"kl_sample_train_v1": gap, "kl_sample_train_v2": tokens.kl_k2(gap)}
     policy = sampled if trained is None else trained
     if policy is not None and (reference := by_name.get("ref_logprobs")) is not None:
         gap = tokens.log_ratio(*tokens.same_end(policy, reference))
-        found |= {"kl_ref_k1": gap, "kl_ref_k3": tokens.kl_k3(gap)}
-    return {name: tokens.finite(values) for name, values in found.items()}
+        derived |= {"kl_ref_k1": gap, "kl_ref_k3": tokens.kl_k3(gap)}
+    return {name: tokens.finite(values) for name, values in derived.items()}
 
 
 MAX_STEPS = 64
@@ -227,5 +225,5 @@ class OpenSteps:
             for (_, split), of_step in ended.items()
             for name, pair in of_step.sums().items()
         }
-        unlogged: dict[str, Any] = {one: value for one, value in values.items() if one not in logged}
-        return unlogged, {one: pair for one, pair in sums.items() if one not in logged}
+        unlogged = {metric: value for metric, value in values.items() if metric not in logged}
+        return unlogged, {metric: pair for metric, pair in sums.items() if metric not in logged}

@@ -54,8 +54,8 @@ def scalar(value: object) -> Any:
     if not callable(item):
         return value
     try:
-        found = item()
-        return found if found is None or isinstance(found, str | int | float) else float(found)
+        inner = item()
+        return inner if inner is None or isinstance(inner, str | int | float) else float(inner)
     except Exception:  # more than one element, or not a number
         return value
 
@@ -68,13 +68,13 @@ def word(value: object) -> str:
 
 def whole_number(value: object) -> int:
     """Return a whole number of any library as an int. Raises `TypeError` for other values."""
-    found = scalar(value)
-    if isinstance(found, float) and found.is_integer():
-        return int(found)
+    number = scalar(value)
+    if isinstance(number, float) and number.is_integer():
+        return int(number)
     try:
-        return operator.index(found)
+        return operator.index(number)
     except TypeError:
-        raise TypeError(f"expected a whole number, got {type(found).__name__}") from None
+        raise TypeError(f"expected a whole number, got {type(number).__name__}") from None
 
 
 def jsonable(value: object) -> Any:
@@ -153,10 +153,17 @@ def _object(value: Any, depth: int, above: frozenset[int]) -> Any:
     if hasattr(value, "func") and hasattr(value, "keywords"):  # functools.partial
         parts = {"partial": value.func, "args": list(getattr(value, "args", ())), **value.keywords}
         return _items_of(parts, depth, inside, _setting)
-    fields, named = _fields(value)
+    fields: dict[str, Any] | None = None
+    head = {"class": qualified(type(value))}
+    for method in ("to_dict", "model_dump"):
+        dump = getattr(value, method, None)
+        if fields is None and callable(dump):
+            with contextlib.suppress(Exception):
+                fields = {_key(key): member for key, member in dump().items()}
+                head = {} if method == "to_dict" else head
+    fields = _declared(value) if fields is None else fields
     if fields is None:
         return text_of(value)
-    head = {} if named else {"class": qualified(type(value))}
     return head | {key: _setting(member, depth + 1, inside) for key, member in fields.items()}
 
 
@@ -169,16 +176,6 @@ def _array(value: Any, depth: int) -> Any:
     return f"array of {text_of(value.dtype)}, shape {text_of(tuple(value.shape))}"
 
 
-def _fields(value: Any) -> tuple[dict[str, Any] | None, bool]:
-    """Return the fields of an object, and whether it chose them itself."""
-    for method in ("to_dict", "model_dump"):
-        dump = getattr(value, method, None)
-        if callable(dump):
-            with contextlib.suppress(Exception):
-                return {_key(key): member for key, member in dump().items()}, method == "to_dict"
-    return _declared(value), False
-
-
 def _declared(value: Any) -> dict[str, Any] | None:
     if dataclasses.is_dataclass(value):
         names = [field.name for field in dataclasses.fields(value)]
@@ -188,13 +185,13 @@ def _declared(value: Any) -> dict[str, Any] | None:
         if listed is None and not hasattr(value, "__dict__"):
             return None
         names = [str(name) for name in (listed or vars(value)) if not str(name).startswith(("_", "X_"))]
-    found = {}
+    fields = {}
     for name in names:
         try:
-            found[name] = getattr(value, name)
+            fields[name] = getattr(value, name)
         except Exception:
-            found[name] = "(cannot be read)"
-    return found
+            fields[name] = "(cannot be read)"
+    return fields
 
 
 def qualified(value: Any) -> str:
@@ -204,12 +201,9 @@ def qualified(value: Any) -> str:
     return f"{module}.{name}" if isinstance(module, str) else name
 
 
-_MISSING = object()
-
-
 def has(value: Any, name: str) -> bool:
     """Return whether an object or a dict has a member of this name."""
-    return member(value, name, _MISSING) is not _MISSING
+    return member(value, name, _NOTHING) is not _NOTHING
 
 
 def member(value: Any, name: str, default: Any = None) -> Any:
@@ -223,9 +217,9 @@ def member(value: Any, name: str, default: Any = None) -> Any:
 def list_of(value: Any, *names: str) -> list[Any]:
     """Return the first member of these names that is a kind of list, as a list; empty if none is."""
     for name in names:
-        found = member(value, name, _MISSING)
-        if found is not _MISSING and isinstance(found, Iterable) and not isinstance(found, str | bytes | Mapping):
-            return list(found)
+        items = member(value, name)
+        if isinstance(items, Iterable) and not isinstance(items, str | bytes | Mapping):
+            return list(items)
     return []
 
 

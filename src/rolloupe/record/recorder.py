@@ -10,7 +10,9 @@ import secrets
 import threading
 import time
 import traceback
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from multiprocessing.util import Finalize
 from types import TracebackType
 from typing import Any, Self, SupportsIndex
 
@@ -32,7 +34,7 @@ from rolloupe.record.arguments import (
 )
 from rolloupe.record.background import Background, QueuedLine
 from rolloupe.record.failures import RecorderWarning, Trouble, guarded
-from rolloupe.record.folder import CHECKPOINTS, Folder
+from rolloupe.record.folder import CHECKPOINTS, Folder, code_diff
 from rolloupe.record.launches import Launch
 from rolloupe.record.open_steps import OpenSample, OpenSteps
 from rolloupe.record.plain import jsonable, word
@@ -94,7 +96,8 @@ class Recorder:
         self.trouble = Trouble(strict=strict)
         self._lock = threading.Lock()
         self._ending = self._closed = False
-        launches.make_way(self.path, self._wanted)
+        if (former := _alive.get((self.path, self._wanted))) is not None:
+            former.close()
         if others := self._folder.others():
             self.trouble.say(
                 f"the folder {self.path} already holds files of {others}: Rolloupe reads them as separate runs"
@@ -107,12 +110,12 @@ class Recorder:
         self._target = None if upload is None else os.fspath(upload)
         self._upload: Upload | None = None
         self._begin()
-        launches.enter(self.path, self._wanted, self)
+        _alive[self.path, self._wanted] = self
         self._keep(self._note)
         if config is not None:
             self._keep_config(config)
         if code is not None:
-            self._keep(lambda: self._folder.code(code))
+            self._keep(lambda: self._folder.code(code_diff(code)))
         self.trouble.tell()
 
     def _begin(self) -> None:
@@ -135,7 +138,8 @@ class Recorder:
         self._began_s = time.monotonic()
         if self._target is not None:
             self._upload = Upload(self._folder.path, self._target, self.trouble)
-        launches.at_the_end(self.close)
+        atexit.register(self.close)
+        Finalize(None, self.close, exitpriority=10)  # multiprocessing skips atexit
 
     def _note(self) -> None:
         """Note that this process records, and get the number of its launch."""
@@ -211,7 +215,7 @@ class Recorder:
         number_of_step, split = step_of(step), split_of(split)
         arguments = Arguments(self.trouble, number_of_step)
         take, arrays = arguments.take, arguments.arrays(token_ids, series)
-        pieces = None if tokens is None else take("tokens", lambda texts: [word(one) for one in texts], tokens)
+        pieces = None if tokens is None else take("tokens", lambda texts: [word(text) for text in texts], tokens)
         token_counts = take("prompt_tokens", count, prompt_tokens), take("response_tokens", count, response_tokens)
         counts, own_turns = counts_of(arrays, *token_counts, pieces), take("turns", count, turns)
         paid, parts, rated = arguments.reward(reward)
@@ -222,8 +226,11 @@ class Recorder:
             "uid": self._uid(uid), "launch": self._launched, "split": split, "step": number_of_step,
             "group": group_name or text.digest(text.joined(question) if isinstance(question, list) else word(question)),
         }  # fmt: skip
+        if index is None:
+            counted = self._steps.index(split, number_of_step, record["group"])
+            index = str(counted) if self.producer == "rank0" else f"{self.producer}-{counted}"
         record |= {
-            "index": self._index(record) if index is None else name(index), "reward": paid,
+            "index": name(index), "reward": paid,
             "advantage": take("advantage", number, advantage), "status": word(status), "discarded": word(discarded),
             "env": name(env), "label": label if label is None or isinstance(label, str) else word(jsonable(label)),
             "turns": turns_in(answer) if own_turns is None else own_turns, **counts, "metrics": parts | numbers,
@@ -241,7 +248,13 @@ class Recorder:
                 ),
                 top_logprobs,
             )
-        self._tell_of_two(self._steps.add(record["uid"], open_sample, record["group"], record["index"]), record)
+        match self._steps.add(record["uid"], open_sample, record["group"], record["index"]):
+            case "uid":
+                message = f"two samples have the uid {record['uid']!r}: later annotations apply to both"
+                self.trouble.say(message, once="uid")
+            case "place":
+                message = f"two samples are at {_place(record)}: the first becomes an earlier attempt at the second"
+                self.trouble.say(message, once="place")
         self._put("samples", record, arrays, lengths)
         return str(record["uid"])
 
@@ -251,37 +264,27 @@ class Recorder:
 
     def _put(self, kind: str, record: dict[str, Any], arrays: Mapping[str, Array], lengths: frozenset[int]) -> None:
         """Queue a line, without empty values."""
-        record["uneven"] = uneven(arrays, lengths)
-        if record["uneven"]:
-            self.trouble.report(UNEVEN, len(record["uneven"]), first=_lengths_that_fit(record, arrays, lengths))
-        nothing: tuple[object, ...] = (
-            ("", {}, []) if kind == "samples" else ({}, [])
-        )  # an annotation may withdraw a discard
+        odd = record["uneven"] = uneven(arrays, lengths)
+        if odd:
+            wrong = ", ".join(f"{series[:60]!r} has {len(arrays[series]):,}" for series in odd[:5])
+            fits = " or ".join(f"{length:,}" for length in sorted(lengths, reverse=True))
+            place = _place(record) or "uid " + record["uid"][:60]
+            self.trouble.report(UNEVEN, len(odd), first=f"{wrong} where {fits} fit, of {place}")
+        nothing: list[object] = [{}, []] if kind == "annotations" else [{}, [], ""]  # "" withdraws a discard
         line = {key: value for key, value in record.items() if value is not None and value not in nothing}
-        item = QueuedLine(kind, line, arrays, weight(line))
-        self._sent(item)
+        self._queue(QueuedLine(kind, line, arrays, weight(line)))
+
+    def _queue(self, item: QueuedLine) -> None:
         self._background.put(item)
-
-    def _sent(self, item: QueuedLine) -> None:
-        """Called with each line of a sample or an annotation before it is written."""
-
-    def _tell_of_two(self, twice: str, record: Mapping[str, Any]) -> None:
-        """Warn once about two samples with the same name, which only their ids would reveal."""
-        if twice == "uid":
-            message = f"two samples have the uid {record['uid']!r}: later annotations apply to both"
-        else:
-            message = f"two samples are at {_place(record)}: the first becomes an earlier attempt at the second"
-        if twice:
-            self.trouble.say(message, once=twice)
 
     @guarded(list[str], loses="lists of samples")
     def samples(self, some: Iterable[Mapping[str, Any] | Sample], /, **shared: Any) -> list[str]:
         """Record several samples, each a `Sample` or a dict of `sample`'s arguments; return their uids."""
-        return [self._given(one, shared, step=shared.get("step")) for one in some]
+        return [self._given(sample, shared, step=shared.get("step")) for sample in some]
 
     @guarded(str, loses="samples")
-    def _given(self, one: Mapping[str, Any] | Sample, shared: Mapping[str, Any], *, step: object) -> str:  # noqa: ARG002
-        return self.sample(**{**(given_of(one) if isinstance(one, Sample) else dict(one)), **shared})
+    def _given(self, sample: Mapping[str, Any] | Sample, shared: Mapping[str, Any], *, step: object) -> str:  # noqa: ARG002
+        return self.sample(**{**(given_of(sample) if isinstance(sample, Sample) else dict(sample)), **shared})
 
     @guarded(list[str], loses="groups")
     def group(
@@ -300,20 +303,20 @@ class Recorder:
         turns token ids into text; without it, the text is what the environment logged. Further arguments are those of
         `sample`, and apply to every sample of the group.
         """
-        found = list(samples_of(trajectory_group, decode))
-        return [self.sample(step=step, group=group, **{**one, **sample}) for one in found]
+        given = list(samples_of(trajectory_group, decode))
+        return [self.sample(step=step, group=group, **{**arguments, **sample}) for arguments in given]
 
     @guarded(lambda: None, loses="lines of metrics")
     def metrics(self, step: SupportsIndex | None, values: Mapping[str, object]) -> None:
         """Record the trainer's metrics of a step, or of no step if None; the last value of each name counts."""
         at = None if step is None else step_of(step)
         arguments = Arguments(self.trouble, at)
-        found, words = arguments.numbers("metric", values)
-        for one, text_given in words.items():
-            arguments.take(f"metric {one!r}", number, text_given)
+        numbers, words = arguments.numbers("metric", values)
+        for metric, text_given in words.items():
+            arguments.take(f"metric {metric!r}", number, text_given)
         if at is not None:
-            self._steps.logged(at, found)
-        self._put_metrics(at, found, {})
+            self._steps.logged(at, numbers)
+        self._put_metrics(at, numbers, {})
 
     def _put_metrics(self, step: int | None, values: dict[str, float], sums: dict[str, list[float]]) -> None:
         record = {"step": step, "time": time.time(), "values": values, **({"sums": sums} if sums else {})}
@@ -399,20 +402,18 @@ class Recorder:
         before = self._acknowledged
         self._background.flush()
         try:
-            self._end(step_of(step))
+            at, now_s = step_of(step), time.monotonic()
+            values = {"progress/batch": float(at), "time/total": now_s - self._began_s}
+            self._began_s = now_s
+            if self._background.dropped:
+                values["recorder/token_series_dropped"] = float(self._background.dropped)
+            self._put_metrics(at, *self._steps.end(at, values))
         finally:
             self._background.flush()
             self._look_around()
             lost = self._acknowledged = self._background.lost + self._removed
         self.trouble.raise_met()
         return lost == before
-
-    def _end(self, step: int) -> None:
-        values = {"progress/batch": float(step), "time/total": time.monotonic() - self._began_s}
-        self._began_s = time.monotonic()
-        if self._background.dropped:
-            values["recorder/token_series_dropped"] = float(self._background.dropped)
-        self._put_metrics(step, *self._steps.end(step, values))
 
     @guarded(lambda: None)
     def config(self, config: object) -> None:
@@ -446,22 +447,18 @@ class Recorder:
             self.trouble.say(f"close() was interrupted; lines not yet written: {self._background.waiting:,}. {GO_ON}")
             self.trouble.tell()
             raise
-        self._tell_of_losses()
+        unwritten = [  # as on a disk that is still full
+            f"{number:,} {what}{'' if step is None else f' of step {step}'} ({reason})"
+            for (what, step, reason), number in self.trouble.losses().most_common()
+        ]
+        if unwritten:
+            more = f", and {len(unwritten) - MOST_TOLD} more" if len(unwritten) > MOST_TOLD else ""
+            self.trouble.say(f"lost, and the run's files do not say so: {', '.join(unwritten[:MOST_TOLD])}{more}")
         self._closed = True
         atexit.unregister(self.close)
         self._launch.close()
         self.trouble.tell()
         self.trouble.raise_met()
-
-    def _tell_of_losses(self) -> None:
-        """Warn of what is lost if even that is in no file, as on a disk that is still full."""
-        left = [
-            f"{number:,} {what}{'' if step is None else f' of step {step}'} ({reason})"
-            for (what, step, reason), number in self.trouble.losses().most_common()
-        ]
-        if left:
-            more = f", and {len(left) - MOST_TOLD} more" if len(left) > MOST_TOLD else ""
-            self.trouble.say(f"lost, and the run's files do not say so: {', '.join(left[:MOST_TOLD])}{more}")
 
     def __enter__(self) -> Self:
         return self
@@ -489,10 +486,6 @@ class Recorder:
             self._upload.abandon()
         self._launch.close()
 
-    def _index(self, record: Mapping[str, Any]) -> str:
-        counted = self._steps.index(record["split"], record["step"], record["group"])
-        return str(counted) if self.producer == "rank0" else f"{self.producer}-{counted}"
-
     def _look_around(self) -> None:
         """Write records that other processes held up; if the run's folder is gone, recreate it with a warning."""
         if self._unkept is not None:
@@ -512,12 +505,12 @@ class Recorder:
             self.trouble.met(error)
 
 
+_alive: weakref.WeakValueDictionary[tuple[str, str], Recorder] = weakref.WeakValueDictionary()
+"""The recorders of this process by folder and name; one that a newer one replaces, as in a notebook, is closed."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: list(map(Recorder.forked, list(_alive.values()))))
+
+
 def _place(record: Mapping[str, Any]) -> str:
     return ", ".join(f"{key} {str(record[key])[:60]}" for key in ("split", "step", "group", "index") if key in record)
-
-
-def _lengths_that_fit(record: Mapping[str, Any], arrays: Mapping[str, Array], lengths: frozenset[int]) -> str:
-    """Name the series of wrong length, and the lengths that fit."""
-    odd = ", ".join(f"{one[:60]!r} has {len(arrays[one]):,}" for one in record["uneven"][:5])
-    fits = " or ".join(f"{length:,}" for length in sorted(lengths, reverse=True))
-    return f"{odd} where {fits} fit, of {_place(record) or 'uid ' + record['uid'][:60]}"

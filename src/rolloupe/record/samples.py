@@ -11,19 +11,24 @@ as Rolloupe reads it from the cookbook's files.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rolloupe import tokens
-from rolloupe.model import Sample, TokenSeries
+from rolloupe.model import Sample
 from rolloupe.record.logtree.messages import messages_of
 from rolloupe.record.plain import jsonable, list_of, member, scalar, tags_of, word
-from rolloupe.record.writers.comparison import own_status, spread, stored
+from rolloupe.record.writers.comparison import of_origin, own_status, spread, stored
 from rolloupe.record.writers.texts import prompt_of, reference_of, response_of
 
 
 def given_of(sample: Sample) -> dict[str, Any]:
     """Return the arguments that record a sample unchanged, including its step and split."""
-    row = sample.row
+    row, count = sample.row, len(sample.token_ids)
     status = own_status(row) or ("" if row.status == "unknown" else row.status)
     own_word = {} if row.status_raw in ("", status) else {"status_raw": row.status_raw}
+    values: dict[str, Any] = {}
+    for series in map(stored, sample.series):
+        # taken as those of the last tokens, each value belongs to its token
+        ends_with_tokens = series.offset == max(0, count - len(series.values))
+        size = max(count, series.offset + len(series.values))
+        values[series.name] = series.values if ends_with_tokens else spread(series, size)
     return {
         "step": row.step, "split": row.split, "group": row.group, "index": row.index, "uid": row.uid,
         "reward": row.reward, "advantage": row.advantage, "discarded": row.discarded, "label": sample.label or None,
@@ -33,16 +38,8 @@ def given_of(sample: Sample) -> dict[str, Any]:
         "prompt": prompt_of(sample, messages=True), "response": response_of(sample, messages=True),
         "ref_response": reference_of(sample, messages=True),
         "token_ids": sample.token_ids or None, "top_logprobs": sample.top_logprobs or None,
-        "series": {one.name: _aligned(stored(one), len(sample.token_ids)) for one in sample.series},
-        "extra": own_word | sample.extra,
+        "series": values, "extra": own_word | sample.extra,
     }  # fmt: skip
-
-
-def _aligned(series: TokenSeries, count: int) -> Sequence[float] | tokens.Floats:
-    """Return the values aligned so that, taken as those of the last `count` tokens, each belongs to its token."""
-    if series.offset == max(0, count - len(series.values)):
-        return series.values
-    return spread(series, max(count, series.offset + len(series.values)))
 
 
 Decode = Callable[[list[int]], str]
@@ -57,55 +54,47 @@ def samples_of(group: Any, decode: Decode | None) -> Iterator[dict[str, Any]]:
     tags = {tag: tag for tag in tags_of(group, inner)}
     for number, trajectory in enumerate(list_of(inner, "trajectories_G", "trajectories")):
         transitions = list_of(trajectory, "transitions", "steps", "transition")
-        rewards = [_number(member(one, "reward", None)) for one in transitions]
-        rewards.append(
-            _number(finals[number]) if number < len(finals) else _number(member(trajectory, "final_reward", None))
-        )
-        present = [reward for reward in rewards if reward is not None]
-        paid: dict[str, Any] = {
-            "reward": sum(present) if present else None,
+        final = finals[number] if number < len(finals) else member(trajectory, "final_reward")
+        given = [*(member(transition, "reward") for transition in transitions), final]
+        rewards = [reward for reward in map(_number, given) if reward is not None]
+        of_the_last: dict[str, Any] = {
+            "reward": sum(rewards) if rewards else None,
             "metrics": _metrics(transitions) | dict(metrics[number] if number < len(metrics) else {}),
         }
+        last_action = member(transitions[-1], "ac") if transitions else None
         shared: dict[str, Any] = {
             "advantage": _number(advantages[number]) if number < len(advantages) else None,
             "tags": tags,
-            "status": _ended(trajectory, transitions),
+            "status": word(member(trajectory, "stop_reason")) or word(member(last_action, "stop_reason")),
         }
         sequences = _sequences(transitions)
         for place, sequence in enumerate(sequences):
             index = f"{number}.{place}" if place else str(number)
-            ends = paid if place == len(sequences) - 1 else {}
-            yield {**shared, **ends, "index": index, **sequence.sample(decode)}
+            more = of_the_last if place == len(sequences) - 1 else {}
+            yield {**shared, **more, "index": index, **sequence.sample(decode)}
 
 
 def _number(value: Any) -> float | None:
-    found = scalar(value)
-    return float(found) if isinstance(found, int | float) else None
+    number = scalar(value)
+    return float(number) if isinstance(number, int | float) else None
 
 
 def _metrics(transitions: Sequence[Any]) -> dict[str, Any]:
     """Return the mean of each metric over the steps that have it; of other values, the last."""
-    found: dict[str, Any] = {}
+    metrics: dict[str, Any] = {}
     numbers: dict[str, list[float]] = {}
-    for one in transitions:
-        for key, value in _dict(one, "metrics").items():
+    for transition in transitions:
+        for key, value in _dict(transition, "metrics").items():
             if (number := _number(value)) is None:
-                found[key] = value
+                metrics[key] = value
             else:
                 numbers.setdefault(key, []).append(number)
-    return found | {key: sum(values) / len(values) for key, values in numbers.items()}
+    return metrics | {key: sum(values) / len(values) for key, values in numbers.items()}
 
 
 def _dict(value: Any, name: str) -> dict[str, Any]:
-    content = member(value, name, None)
+    content = member(value, name)
     return dict(content) if isinstance(content, Mapping) else {}
-
-
-def _ended(trajectory: Any, transitions: Sequence[Any]) -> str:
-    """Return how a trajectory ended: its own word for it, else its last action's."""
-    reason = member(trajectory, "stop_reason", None)
-    last = member(transitions[-1], "ac", None) if transitions else None
-    return word(reason) or word(member(last, "stop_reason", None))
 
 
 class _Sequence:
@@ -143,16 +132,6 @@ class _Sequence:
         }  # fmt: skip
 
 
-def _step(transition: Any) -> Record:
-    """Return the reward, the metrics and the logs of a step, if it has them."""
-    facts = {
-        "reward": _number(member(transition, "reward", None)),
-        "metrics": jsonable(_dict(transition, "metrics")),
-        "logs": jsonable(_dict(transition, "logs")),
-    }
-    return {key: value for key, value in facts.items() if value not in (None, {})}
-
-
 def _logged(steps: list[Record]) -> Record:
     """Make prompt and response, as messages, from the logs of steps; empty if the logs hold no text."""
     if not any("logs" in step for step in steps):
@@ -160,33 +139,37 @@ def _logged(steps: list[Record]) -> Record:
     from rolloupe.formats.tinker.turns import logged_turns
 
     turns = [turn for turn in logged_turns(steps) if turn.parts]
-    sides = {side: [turn for turn in turns if turn.origin == side] for side in ("prompt", "response")}
-    return {side: messages_of(found) for side, found in sides.items() if found}
+    sides = {side: of_origin(turns, side) for side in ("prompt", "response")}
+    return {side: messages_of(side_turns) for side, side_turns in sides.items() if side_turns}
 
 
 def _sequences(transitions: Sequence[Any]) -> list[_Sequence]:
-    found = [_Sequence()]
-    for one in transitions:
-        observed = _tokens(member(one, "ob", None))
-        action = member(one, "ac", None)
-        sampled = _tokens(action)
+    sequences = [_Sequence()]
+    for transition in transitions:
+        observed, action = _tokens(member(transition, "ob")), member(transition, "ac")
         logprobs = next((values for name in ("logprobs", "maybe_logprobs") if (values := list_of(action, name))), [])
-        ids = found[-1].ids
+        ids = sequences[-1].ids
         if ids and observed[: len(ids)] != ids:
-            found.append(_Sequence())
+            sequences.append(_Sequence())
             ids = []
-        found[-1].add(observed[len(ids) :], None)
-        found[-1].add(sampled, [_number(value) for value in logprobs])
-        found[-1].steps.append(_step(one))
-    return found
+        sequence = sequences[-1]
+        sequence.add(observed[len(ids) :], None)
+        sequence.add(_tokens(action), [_number(value) for value in logprobs])
+        step = {
+            "reward": _number(member(transition, "reward")),
+            "metrics": jsonable(_dict(transition, "metrics")),
+            "logs": jsonable(_dict(transition, "logs")),
+        }
+        sequence.steps.append({key: value for key, value in step.items() if value not in (None, {})})
+    return sequences
 
 
 def _tokens(value: Any) -> list[int]:
     """Return the tokens of an observation or an action: a list, or an object that holds or makes one."""
     for name in ("tokens", "to_ints", "token_ids"):
-        inner = member(value, name, None)
+        inner = member(value, name)
         if inner is not None:
             value = inner() if callable(inner) else inner
             break
     value = value.tolist() if hasattr(value, "tolist") else value
-    return [int(one) for one in value if isinstance(one, int)] if isinstance(value, list | tuple) else []
+    return [int(token) for token in value if isinstance(token, int)] if isinstance(value, list | tuple) else []

@@ -1,38 +1,265 @@
 """What a person adds: names, colours and notes of runs, bookmarks and notes on samples, layouts of pages, settings.
 
-Owns one small SQLite database in the user's data directory. The index, which may be deleted at any time, is
-separate, and looking at a run never needs the state. A change that cannot be stored is refused and may be tried again.
+`State` keeps it in one small SQLite database in the user's data directory. The index, which may be deleted at any time,
+is separate, and looking at a run never needs the state. A change names the version of the item that the person saw. If
+that is no longer the newest, nothing is written and the result is the item as another tab or viewer left it. A change
+that cannot be written to the file raises, so whatever is returned is stored.
 """
 
-from rolloupe.state.decisions import FindingAside, findings_aside, rules_off, set_finding_aside, switch_rule
-from rolloupe.state.mark_lookup import LocatedMark, found, marks_of
-from rolloupe.state.records import Change, Mark, Owner, RunMark, SampleMark, Written
-from rolloupe.state.run_identity import Identity, identity_of
-from rolloupe.state.scores import ScoreFiles, encoded, forget_scores, score_file
-from rolloupe.state.store import NAME, State, default_folder
+import contextlib
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-__all__ = [
-    "NAME",
-    "Change",
-    "FindingAside",
-    "Identity",
-    "LocatedMark",
-    "Mark",
-    "Owner",
-    "RunMark",
-    "SampleMark",
-    "ScoreFiles",
-    "State",
-    "Written",
-    "default_folder",
-    "encoded",
-    "findings_aside",
-    "forget_scores",
-    "found",
-    "identity_of",
-    "marks_of",
-    "rules_off",
-    "score_file",
-    "set_finding_aside",
-    "switch_rule",
-]
+import msgspec
+import platformdirs
+
+from rolloupe import text
+from rolloupe.errors import BadQuery
+from rolloupe.index import OpenRun
+from rolloupe.state.file import StateFile
+from rolloupe.state.records import KINDS, MAX_SETTING_CHARS, Change, Mark, Owner, Written, check
+from rolloupe.state.run_identity import Identity, identity_of
+
+if TYPE_CHECKING:
+    from rolloupe.state.postgres import PostgresState
+
+NAME = "state.sqlite"
+MAX_ITEMS = 100_000
+"""For each person."""
+
+ROW_CHARS = 200
+"""Approximate size of an item besides its value."""
+
+ITEM = "kind, owner, name, value, version, changed_s, person, shared"
+
+PUT_ITEM = f"""
+    INSERT INTO items ({ITEM}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (kind, owner, name, person, shared)
+    DO UPDATE SET value = excluded.value, version = excluded.version, changed_s = excluded.changed_s
+"""
+
+VISIBLE = "(person = ? OR (shared = 1 AND ? <> ''))"
+"""What a person of a team may see; a person with a file of their own has no name, and sees no team's."""
+
+DECODERS = {kind: msgspec.json.Decoder(value) for kind, value in KINDS.items()}
+
+
+def default_folder() -> Path:
+    """The user's folder for data that programs must not lose."""
+    return Path(platformdirs.user_data_dir("rolloupe", appauthor=False))
+
+
+class ItemPage(NamedTuple):
+    """Items, and the version up to which, or down to which, they are complete; `more` if others may follow."""
+
+    version: int
+    items: list[Mark]
+    more: bool = False
+
+
+class State:
+    """The state in a folder, by default the user's data directory, as one person sees it. Safe to use from threads.
+
+    `person` is the name of one of a team, whose members see their own items and those that others share. Without a name
+    it is the owner of the file.
+    """
+
+    def __init__(
+        self, folder: Path | str | None = None, *, person: str = "", file: "StateFile | PostgresState | None" = None
+    ) -> None:
+        self.person = person
+        self.file = file or StateFile((Path(folder).expanduser() if folder else default_folder()) / NAME)
+
+    @classmethod
+    def is_there(cls, folder: Path | str | None = None) -> bool:
+        """True if the folder has ever stored anything."""
+        return ((Path(folder).expanduser() if folder else default_folder()) / NAME).is_file()
+
+    def seen_by(self, person: str) -> Self:
+        """Return the same state as another person sees it."""
+        return type(self)(person=person, file=self.file)
+
+    @classmethod
+    def at(cls, place: str | None) -> Self:
+        """Return the state in a folder, or in the database of PostgreSQL at an address."""
+        if place is None or not place.startswith(("postgresql:", "postgres:")):
+            return cls(place)
+        from rolloupe.state.postgres import PostgresState
+
+        return cls(file=PostgresState(place))
+
+    @property
+    def path(self) -> Path:
+        """The file; of a database, no path."""
+        return self.file.path
+
+    @property
+    def trouble(self) -> str:
+        """Why the file cannot be used; empty if it can."""
+        return self.file.trouble
+
+    def close(self) -> None:
+        """Close the file, for everybody."""
+        self.file.close()
+
+    # Reading
+
+    def items(self, since: int = 0, limit_chars: int | None = None) -> ItemPage:
+        """All items; with `since`, those changed after that version, removed ones included.
+
+        A limit bounds the characters, but at least one item comes; the rest follows the returned version.
+        """
+        removed = "" if since else "AND value IS NOT NULL"
+        sql = f"SELECT {ITEM} FROM items WHERE version > ? AND {VISIBLE} {removed} ORDER BY version"
+
+        def read() -> ItemPage:
+            rows, room = [], limit_chars
+            with contextlib.closing(self.file.connection.execute(sql, (since, self.person, self.person))) as cursor:
+                for row in cursor:
+                    rows.append(row)
+                    room = None if room is None else room - ROW_CHARS - len(row[3] or "")
+                    if room is not None and room < 0:
+                        return ItemPage(row[4], _items(rows), more=True)
+            (newest,) = self.file.all("SELECT coalesce(max(version), 0) FROM items")
+            return ItemPage(newest[0], _items(rows))
+
+        return self.file.read(read)
+
+    def of(self, owner: str, kind: str = "sample") -> list[Mark]:
+        """The marks on a run's samples, the newest last."""
+        sql = f"""
+            SELECT {ITEM} FROM items WHERE owner = ? AND kind = ? AND value IS NOT NULL AND {VISIBLE} ORDER BY version
+        """
+
+        def read() -> list[Mark]:
+            cursor = self.file.connection.execute(sql, (owner, kind, self.person, self.person))
+            with contextlib.closing(cursor) as rows:
+                return _items(rows)  # row by row: no list of all rows beside the list of items
+
+        return self.file.read(read)
+
+    def before(self, owner: str, version: int, limit: int) -> ItemPage:
+        """Some marks on a run's samples that are older than a version, the newest first.
+
+        If there may be more, they are older than the returned version.
+        """
+        # `+` makes SQLite use the index of versions: the one of owners would sort all of them for each part
+        plus = self.file.unindexed
+        sql = f"""
+            SELECT {ITEM} FROM items WHERE {plus}owner = ? AND {plus}kind = 'sample' AND value IS NOT NULL
+            AND version < ? AND {VISIBLE} ORDER BY version DESC LIMIT ?
+        """
+        rows = self.file.read(lambda: self.file.all(sql, owner, version, self.person, self.person, limit))
+        return ItemPage(rows[-1][4] if rows else version, _items(rows), more=len(rows) == limit)
+
+    def owners(self) -> list[Owner]:
+        """Every run that has marks."""
+        rows = self.file.read(lambda: self.file.all("SELECT key, format, name, path FROM owners"))
+        return [Owner(*row) for row in rows]
+
+    def changed_elsewhere(self) -> bool:
+        """True if another process changed the file since the last call, or since it was opened."""
+        return self.file.changed_elsewhere()
+
+    def owner(self, run: OpenRun) -> str | None:
+        """The key of a run, None if it has no marks."""
+        identity, file = identity_of(run, look=False), self.file
+        return file.read(lambda: file.owners.find(file.connection, identity, lambda: identity_of(run)))
+
+    def layout(self, run: OpenRun, page: str) -> tuple[dict[str, Any], int]:
+        """Return the person's own layout of a page of a run, and its version; empty and 0 if there is none."""
+        owner = self.owner(run)
+        for item in self.of(owner, "layout") if owner else []:
+            if item.name == page and not item.shared:
+                return (dict(item.value) if isinstance(item.value, dict) else {}), item.version
+        return {}, 0
+
+    # Writing
+
+    def change_layout(self, run: OpenRun, page: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+        """Change a layout, again if another viewer changes it in between; remove an empty one. Raises like `write`."""
+        while True:
+            layout, seen = self.layout(run, page)
+            written = self.write(Change(kind="layout", name=page, value=change(layout) or None, seen=seen), run)
+            if not written.is_conflict:
+                return
+
+    def write(self, change: Change, run: OpenRun | None = None, owner: str = "") -> Written:
+        """Change the marks of a run (open, or named by its key), the layout of one of its pages, or a setting.
+
+        Raises `BadQuery` for an invalid change, and `NotWritable` if the file cannot be written or another process
+        holds it for long. Nothing changes then, and the caller may try again.
+        """
+        check(change, self.person)
+        value = None
+        if change.value is not None:
+            try:
+                value = msgspec.json.encode(change.value).decode()
+            except UnicodeEncodeError:  # neither JSON nor SQLite can hold lone surrogates
+                value = msgspec.json.encode(_clean(msgspec.to_builtins(change.value))).decode()
+        if isinstance(change.value, dict) and value is not None and len(value) > MAX_SETTING_CHARS:
+            raise BadQuery(f"a {change.kind} may have {MAX_SETTING_CHARS:,} characters: keep less in it")
+        identity = identity_of(run) if run else None
+        return self.file.change(lambda: self._put(change, self._key(change, identity, owner), value))
+
+    def _put(self, change: Change, key: str, value: str | None) -> Written:
+        person = change.by or self.person
+        place = (change.kind, key, change.name, person, int(change.shared))
+        rows = self.file.all(
+            f"SELECT {ITEM} FROM items WHERE kind = ? AND owner = ? AND name = ? AND person = ? AND shared = ?", *place
+        )
+        current = _item(rows[0]) if rows else None
+        if current is not None and rows[0][3] == value:
+            return Written(current, is_conflict=False)
+        version = 0 if current is None or (current.value is None and not change.seen) else current.version
+        if current is not None and version != change.seen:
+            return Written(current, is_conflict=True)
+        if not rows:
+            if person != self.person:
+                raise BadQuery(f"{person} shares nothing of that name")
+            ((count,),) = self.file.all("SELECT count(*) FROM items WHERE person = ?", person)
+            if count >= MAX_ITEMS:
+                raise BadQuery(f"{MAX_ITEMS:,} things are kept already: remove some first")
+        ((newest,),) = self.file.all("SELECT coalesce(max(version), 0) FROM items")
+        row = (change.kind, key, change.name, value, newest + 1, time.time(), person, int(change.shared))
+        self.file.all(PUT_ITEM, *row)
+        item = _item(row)
+        assert item is not None
+        return Written(item, is_conflict=False)
+
+    def _key(self, change: Change, identity: Identity | None, owner: str) -> str:
+        """The key of the run to change, created for the first mark."""
+        if change.kind == "setting":
+            return ""
+        if identity is not None:
+            return self.file.owners.find_or_make(self.file.connection, identity)
+        if not self.file.all("SELECT 1 FROM owners WHERE key = ?", owner):
+            raise BadQuery(f"nothing is kept of a run {owner[:40]!r}")
+        return owner
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return text.clean(value)
+    if isinstance(value, dict):
+        return {_clean(key): _clean(item) for key, item in value.items()}
+    return [_clean(item) for item in value] if isinstance(value, list) else value
+
+
+def _items(rows: Iterable[Sequence[Any]]) -> list[Mark]:
+    return [item for row in rows if (item := _item(row)) is not None]
+
+
+def _item(row: Sequence[Any]) -> Mark | None:
+    """Return a row as an item; None for an invalid row from a damaged file or another program."""
+    kind, owner, name, value, version, changed_s, person, shared = row
+    try:
+        content = None if value is None else DECODERS[kind].decode(value)
+        return Mark(
+            kind=kind, owner=str(owner), name=str(name), value=content, version=int(version),
+            changed_s=float(changed_s), person=str(person), shared=bool(shared),
+        )  # fmt: skip
+    except (msgspec.MsgspecError, KeyError, TypeError, ValueError):
+        return None

@@ -6,6 +6,7 @@ It keeps the same tables as the file, and speaks the same SQL. Only `rolloupe se
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -48,7 +49,11 @@ class PostgresState:
         self.trouble = ""
         self.owners = Owners()
         self._lock = threading.Lock()
-        self._psycopg = _imported()
+        try:
+            import psycopg
+        except ImportError:
+            raise BadQuery(MISSING) from None
+        self._psycopg: Any = psycopg
         self._line: Any = None
         self._seen = 0
         with self._lock:
@@ -117,9 +122,9 @@ class PostgresState:
 
     def _tried(self, work: Callable[[], T], begin: Sequence[str]) -> T:
         with _transaction(self._line, begin):
-            found = work()
+            result = work()
         self.trouble = ""
-        return found
+        return result
 
     def _unusable(self, error: Exception) -> NotWritable:
         self.trouble = f"the database does not answer: {_first_line(error)}"
@@ -134,7 +139,15 @@ class PostgresState:
                 options=f"-c lock_timeout={LOCK_MS} -c statement_timeout={STATEMENT_MS}",
             )  # fmt: skip
             with _transaction(self._line, ["BEGIN", "SELECT pg_advisory_xact_lock(719531)"]):
-                self._migrate()
+                self.execute("CREATE TABLE IF NOT EXISTS rolloupe_state (version INTEGER NOT NULL)")
+                rows = self.all("SELECT version FROM rolloupe_state")
+                version = rows[0][0] if rows else 0
+                if version > len(SCHEMAS):
+                    raise BadQuery(f"the database was written by a later version of Rolloupe (schema {version})")  # noqa: TRY301
+                for statement in chain(*SCHEMAS[version:]):
+                    self.execute(statement)
+                self.execute("DELETE FROM rolloupe_state")
+                self.execute("INSERT INTO rolloupe_state VALUES (?)", (len(SCHEMAS),))
         except self._psycopg.Error as error:
             self._drop()
             raise self._unusable(error) from None
@@ -145,18 +158,6 @@ class PostgresState:
     def _drop(self) -> None:
         if self._line is not None:
             self._line.close()
-
-    def _migrate(self) -> None:
-        self.execute("CREATE TABLE IF NOT EXISTS rolloupe_state (version INTEGER NOT NULL)")
-        rows = self.all("SELECT version FROM rolloupe_state")
-        version = rows[0][0] if rows else 0
-        if version > len(SCHEMAS):
-            raise BadQuery(f"the database was written by a later version of Rolloupe (schema {version})")
-        for statements in SCHEMAS[version:]:
-            for statement in statements:
-                self.execute(statement)
-        self.execute("DELETE FROM rolloupe_state")
-        self.execute("INSERT INTO rolloupe_state VALUES (?)", (len(SCHEMAS),))
 
 
 def _first_line(error: Exception) -> str:
@@ -175,11 +176,3 @@ def _transaction(line: Any, begin: Sequence[str]) -> Iterator[None]:
         with suppress(Exception):
             line.execute("ROLLBACK")
         raise
-
-
-def _imported() -> Any:
-    try:
-        import psycopg
-    except ImportError:
-        raise BadQuery(MISSING) from None
-    return psycopg

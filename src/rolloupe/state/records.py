@@ -1,10 +1,15 @@
 """The records of the state, and their size limits."""
 
-from typing import Any, NamedTuple, TypeAlias
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from rolloupe.errors import BadQuery
+from rolloupe.model import SampleKey
+
+T = TypeVar("T")
 
 MAX_NAME_CHARS = 200
 MAX_NOTE_CHARS = 20_000
@@ -108,6 +113,42 @@ def check(change: Change, person: str = "") -> None:
         _short("an excerpt", value.excerpt, MAX_EXCERPT_CHARS)
     if isinstance(value, RunMark | SampleMark):
         _short("a note", value.note, MAX_NOTE_CHARS)
+
+
+class LocatedMark(Struct, frozen=True, gc=False):
+    """A mark on a sample. The name of `item` is the id that the sample had when it was marked."""
+
+    item: Mark
+    mark: SampleMark
+    key: SampleKey | None
+    """None if the name is not an id, which a page never writes."""
+
+
+def marks_of(items: Sequence[Mark]) -> list[LocatedMark]:
+    """Return the marks among some items."""
+    marks = []
+    for item in items:
+        if isinstance(item.value, SampleMark):
+            key = None
+            with contextlib.suppress(ValueError):
+                key = SampleKey.parse(item.name)
+            marks.append(LocatedMark(item, item.value, key))
+    return marks
+
+
+def located_samples(
+    marks: Sequence[LocatedMark],
+    named: Callable[[Sequence[SampleKey]], Mapping[SampleKey, T]],
+    by_uid: Callable[[Sequence[str]], Mapping[str, T]],
+) -> list[tuple[LocatedMark, T | None]]:
+    """Return each mark with its sample, looked up by id and then by uid; None if the run no longer has it."""
+    by_id = named([mark.key for mark in marks if mark.key is not None])
+    uids = [mark.mark.uid for mark in marks if mark.mark.uid and mark.key not in by_id]
+    moved = by_uid(uids) if uids else {}
+    return [
+        (mark, by_id[mark.key] if mark.key is not None and mark.key in by_id else moved.get(mark.mark.uid))
+        for mark in marks
+    ]
 
 
 def _short(what: str, text: str, most: int) -> None:

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, Protocol
 from rolloupe.formats import all_formats
 from rolloupe.index import OpenRun
 from rolloupe.model import Location
-from rolloupe.state.records import Owner
 from rolloupe.storage import is_remote, open_file
 
 FILES = 8
@@ -41,25 +40,22 @@ class Identity(NamedTuple):
 def identity_of(run: OpenRun, *, look: bool = True) -> Identity:
     """The identity of an open run; without `look` its files are left alone, and the prints are empty."""
     info = run.info
-    heads = _heads(run) if look and not info.within else []
+    heads: list[bytes] = []
+    if look and not info.within:
+        names = [file.name for file in run.sources.files() if file.what == "samples"][:FILES]
+        sources = [source for name in names if (source := run.source(name)) is not None]
+        heads = [head for source in sources if (head := _head(source.location))]
     return Identity(
         info.format,
         info.name,
         os.path.realpath(info.root) + (f"#{info.within}" if info.within else ""),
         frozenset(_print(info.format, head) for head in heads),
-        frozenset(_print(one.name, head) for one in all_formats() for head in heads if one.name != info.format),
+        frozenset(_print(form.name, head) for form in all_formats() for head in heads if form.name != info.format),
     )
 
 
-def _heads(run: OpenRun) -> list[bytes]:
-    """How the run's first files begin. A beginning that may still grow does not count yet."""
-    names = [file.name for file in run.sources.files() if file.what == "samples"][:FILES]
-    sources = [source for name in names if (source := run.source(name)) is not None]
-    return [head for source in sources if (head := _head(source.location))]
-
-
 def _head(location: Location) -> bytes:
-    """The first line of a file, or its first bytes if the line is long; empty while the line is unfinished."""
+    """Return the first line of a file, or its first bytes if the line is long; empty while the line may still grow."""
     try:
         with open_file(location) as file:
             head = file.read(HEAD_BYTES)
@@ -106,14 +102,6 @@ class Owners:
         self._unknown: dict[Place, int] = {}
         """Places of runs without marks, valid for that number of owners."""
 
-    def all(self, db: Database) -> list[Owner]:
-        """Every run, as it was last seen."""
-        return [Owner(*row) for row in db.execute("SELECT key, format, name, path FROM owners")]
-
-    def has(self, db: Database, key: str) -> bool:
-        """True for a key of a run."""
-        return db.execute("SELECT 1 FROM owners WHERE key = ?", (key,)).fetchone() is not None
-
     def find(self, db: Database, identity: Identity, look: Callable[[], Identity]) -> str | None:
         """The key of a run, None if it has no marks. `look` reads its files, at most once if that is enough."""
         key = self._at_place(db, identity, look)
@@ -123,9 +111,9 @@ class Owners:
         ((count,),) = db.execute("SELECT count(*) FROM owners").fetchall()
         if count == self._unknown.get(place, 0):
             return None
-        found = look()
-        key = self._moved(db, found)
-        if found.prints and key is None:
+        looked_at = look()
+        key = self._moved(db, looked_at)
+        if looked_at.prints and key is None:
             self._unknown[place] = count
         return key
 
@@ -159,7 +147,8 @@ class Owners:
         marks = ", ".join("?" * len(identity.known_as))
         rows = db.execute(f"SELECT DISTINCT key FROM prints WHERE print IN ({marks})", sorted(identity.known_as))
         for (key,) in rows.fetchall():
-            if not _is_somewhere(db, str(key)):
+            places = db.execute("SELECT path FROM places WHERE key = ?", (key,))
+            if not any(is_remote(path) or os.path.exists(path) for (path,) in places):
                 self._remember(db, str(key), identity)
                 return str(key)
         return None
@@ -168,16 +157,9 @@ class Owners:
         db.execute(PUT_OWNER, (key, *identity[:3]))
         db.execute(PUT_PLACE, (identity.format, identity.path, key))
         stored_prints = _prints(db, key)
-        for one in sorted(identity.prints - stored_prints)[: max(0, MAX_PRINTS - len(stored_prints))]:
-            db.execute("INSERT INTO prints VALUES (?, ?) ON CONFLICT DO NOTHING", (one, key))
+        for fingerprint in sorted(identity.prints - stored_prints)[: max(0, MAX_PRINTS - len(stored_prints))]:
+            db.execute("INSERT INTO prints VALUES (?, ?) ON CONFLICT DO NOTHING", (fingerprint, key))
 
 
 def _prints(db: Database, key: str) -> set[str]:
-    return {str(one) for (one,) in db.execute("SELECT print FROM prints WHERE key = ?", (key,))}
-
-
-def _is_somewhere(db: Database, key: str) -> bool:
-    return any(
-        is_remote(path) or os.path.exists(path)
-        for (path,) in db.execute("SELECT path FROM places WHERE key = ?", (key,))
-    )
+    return {str(fingerprint) for (fingerprint,) in db.execute("SELECT print FROM prints WHERE key = ?", (key,))}

@@ -13,8 +13,7 @@ from rolloupe.errors import NotWritable, RolloupeError
 from rolloupe.index import OpenRun
 from rolloupe.index.segments.parts import SUFFIX, ScoreLine
 from rolloupe.model import Source
-from rolloupe.state.records import Change
-from rolloupe.state.store import State, default_folder
+from rolloupe.state import State, default_folder
 from rolloupe.storage import atomic
 
 FOLDER = "scores"
@@ -79,18 +78,15 @@ def _plain(text: str) -> str:
 
 def _note(state: State, run: OpenRun, name: str, about: Mapping[str, Any] | None) -> None:
     """Remember how the scores of a name were made; None if they are removed."""
-    short = None if about is None else {key: str(value)[:MAX_ABOUT_CHARS] for key, value in about.items()}
-    while True:
-        owner = state.owner(run)
-        item = next((one for one in state.of(owner, "layout") if one.name == PAGE), None) if owner else None
-        names = dict(item.value) if item is not None and isinstance(item.value, dict) else {}
-        names.pop(name, None)
-        if short is not None:
+
+    def change(layout: dict[str, Any]) -> dict[str, Any]:
+        names = {other: kept for other, kept in layout.items() if other != name}
+        if about is not None:
+            short = {key: str(value)[:MAX_ABOUT_CHARS] for key, value in about.items()}
             names[name] = short | {"at_s": round(time.time())}
-        value = dict(list(names.items())[-MAX_NAMES:]) or None
-        change = Change(kind="layout", name=PAGE, value=value, seen=0 if item is None else item.version)
-        if not state.write(change, run).is_conflict:
-            return
+        return dict(list(names.items())[-MAX_NAMES:])
+
+    state.change_layout(run, PAGE, change)
 
 
 class ScoreFiles:
@@ -111,9 +107,9 @@ class ScoreFiles:
             return ()
         root = "" if place is None else os.path.realpath(place)
         return [
-            Source(path=f"{root}/{one}", name=f"{FOLDER}/{one}", root=root, annotates=True, scores=True)
-            for one in names
-            if one.endswith(SUFFIX) and not one.startswith(".")
+            Source(path=f"{root}/{name}", name=f"{FOLDER}/{name}", root=root, annotates=True, scores=True)
+            for name in names
+            if name.endswith(SUFFIX) and not name.startswith(".")
         ]
 
     def _place(self, run: OpenRun, changed_ns: int) -> Path | None:

@@ -90,7 +90,7 @@ class Opener:
         keep_pandas_out()
         from rolloupe import query
         from rolloupe.index import LITTLE_WORK, IndexWork, Library, RunSearch
-        from rolloupe.state import ScoreFiles
+        from rolloupe.state.scores import ScoreFiles
         from rolloupe.tui.run.masks import mask_of
 
         choice = self._choice

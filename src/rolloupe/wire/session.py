@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from rolloupe.query import SampleItem
 from rolloupe.query.search import Snippet, TextQuery
-from rolloupe.state import RunMark, SampleMark
+from rolloupe.state.records import RunMark, SampleMark
 from rolloupe.wire.encoding import Number
 from rolloupe.wire.runs import RunItem
 from rolloupe.wire.samples import Span

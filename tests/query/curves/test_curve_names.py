@@ -19,7 +19,7 @@ REWARDS = {0: [0.0, 1.0], 1: [1.0, 1.0], 2: [0.5, 0.0]}
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runs]:
     folder = tmp_path_factory.mktemp("named")
     for name in ("one", "two"):
-        launches._ours.clear()  # as another process would
+        launches.own_launches.clear()  # as another process would
         with Recorder(folder / "runs" / name, code=None) as run:
             for step, rewards in REWARDS.items():
                 for index, reward in enumerate(rewards):

@@ -17,7 +17,7 @@ STATUSES = ("completed", "truncated")
 
 def record(folder: Path, steps: range, environments: tuple[str, ...] = ("math", "code")) -> None:
     """Groups of six samples with environments, tags, statuses, discards, and rewards that may be missing or NaN."""
-    launches._ours.clear()  # as another process would
+    launches.own_launches.clear()  # as another process would
     random = np.random.default_rng(steps.start)
     with Recorder(folder, code=None) as run:
         for step in steps:

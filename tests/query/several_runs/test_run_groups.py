@@ -20,7 +20,7 @@ def record(folder: Path) -> pd.DataFrame:
     """Runs of two learning rates with other steps each, values that are not finite, and one run without the key."""
     random, rows = np.random.default_rng(5), []
     for number, (rate, steps) in enumerate([(1e-5, 12), (3e-6, 9), (1e-5, 7), (3e-6, 12), (1e-5, 12), (None, 4)]):
-        launches._ours.clear()  # as another process would
+        launches.own_launches.clear()  # as another process would
         config = {"seed": number} if rate is None else {"optim": {"lr": rate}, "seed": number}
         with Recorder(folder / f"run{number}", code=None, config=config) as run:
             for step in range(0, steps, 1 + number % 2):
@@ -59,7 +59,7 @@ def test_a_part_of_a_group_is_a_part_of_the_whole_and_its_extremes_survive(tmp_p
     """Seeds at other speeds: of a range of x, each has other steps."""
     random = np.random.default_rng(6)
     for seed, speed in enumerate((7.0, 10.0, 13.0)):
-        launches._ours.clear()  # as another process would
+        launches.own_launches.clear()  # as another process would
         with Recorder(tmp_path / f"runs/run{seed}", code=None, config={"lr": 1e-5, "seed": seed}) as run:
             for step in range(200):
                 loss = {70: 50.0, 140: -49.0}.get(step + seed - 1, float(random.normal(step / 50, 1)))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rolloupe.formats import discover
 from rolloupe.model import Locator, Part, Reading, Sample, SampleKey, SampleRow, TokenSeries, Turn
-from rolloupe.record.writers.base import WRITERS, writer_of
+from rolloupe.record.writers import WRITERS, writer_of
 from tests.formats.support import samples
 
 Pair = tuple[str, object, float]

@@ -4,8 +4,6 @@ import contextlib
 import json
 import logging
 import math
-import subprocess
-import sys
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -19,6 +17,7 @@ from hypothesis.extra import numpy as arrays
 
 from rolloupe import tokens
 from rolloupe.record.writers.prime_rl import setup_token_export
+from tests.forks import program
 from tests.formats.support import only_run, rows, samples
 
 DATA = Path(__file__).parents[2] / "data/prime_rl"
@@ -53,6 +52,9 @@ class Tensor:
 
     def detach(self) -> "Tensor":
         return self
+
+    def is_floating_point(self) -> bool:
+        return self.dtype == "bfloat16" or self.values.dtype.kind == "f"
 
     def cpu(self) -> "Tensor":
         return Tensor(self.values, self.dtype, on_cpu=True)
@@ -364,9 +366,10 @@ with setup_token_export(folder, rank=rank, world_size=size, strict=True) as expo
 
 def test_ranks_in_processes_of_their_own_finish_every_step(tmp_path: Path) -> None:
     size = 4
-    command = [sys.executable, "-c", WORKER, str(tmp_path)]
-    workers = [subprocess.Popen([*command, str(rank), str(size)]) for rank in range(size)]
+    workers = [program(WORKER, str(tmp_path), str(rank), str(size)) for rank in range(size)]
     assert [worker.wait(60) for worker in workers] == [0] * size
+    for worker in workers:
+        worker.close()
     folders = list((tmp_path / "token_exports").iterdir())
     assert len(folders) == 40 and all((folder / "STABLE").exists() for folder in folders)
     assert not list(tmp_path.rglob("*.ended"))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rolloupe.formats import by_name, discover
 from rolloupe.model import Locator, Part, Reading, Sample, SampleKey, SampleRow, TokenSeries, Turn
 from rolloupe.record import Recorder
-from rolloupe.record.writers.base import WRITERS, Left, writer_of
+from rolloupe.record.writers import WRITERS, Left, writer_of
 from rolloupe.record.writers.comparison import ADDED, AT_FIRST, MAX_WORD_CHARS, OUTSIDE, lost
 from rolloupe.record.writers.relax import save_eval_summary_jsonl, save_rollout_result_jsonl
 from rolloupe.record.writers.rl_logging_board import save_rollout_jsonl

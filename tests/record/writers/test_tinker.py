@@ -21,7 +21,7 @@ from rolloupe.formats.tinker.format import Tinker
 from rolloupe.model import Sample
 from rolloupe.record import logtree
 from rolloupe.record.writers import tinker
-from rolloupe.record.writers.tinker.log import Layout, label_of
+from rolloupe.record.writers.tinker import Layout, label_of
 from tests.formats.support import only_run, rows, samples, texts, values
 
 DATA = Path(__file__).parents[2] / "data/tinker"
@@ -407,27 +407,9 @@ def test_a_group_within_a_trajectory_s_section_is_another_s(tmp_path: Path) -> N
 
 
 def test_code_of_the_repository_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import subprocess
-
-    def git(*arguments: str) -> None:
-        subprocess.run(["git", "-C", str(tmp_path), "-c", "user.name=n", "-c", "user.email=e", *arguments], check=True)
-
     monkeypatch.chdir(tmp_path)
     tinker.Log(tmp_path / "alone")
     assert (tmp_path / "alone/code.diff").read_text().startswith("### module: ")
-    git("init", "-q")
-    (tmp_path / "a.py").write_text("x = 1\n")
-    git("add", "a.py")
-    git("commit", "-qm", "first")
-    (tmp_path / "a.py").write_text("x = 2\n")
-    (tmp_path / "new.py").write_text("")
-    tinker.Log(tmp_path / "run")
-    diff = (tmp_path / "run/code.diff").read_text()
-    assert diff.startswith(f"### repo: {tmp_path.resolve()} @ ")
-    assert "-x = 1\n+x = 2\n" in diff and "-- untracked --" in diff and "\nnew.py\n" in diff
-    monkeypatch.setenv("PATH", "")
-    tinker.Log(tmp_path / "no git")
-    assert "not in a git repository" in (tmp_path / "no git/code.diff").read_text()
 
 
 def test_an_unknown_layout_is_refused(tmp_path: Path) -> None:

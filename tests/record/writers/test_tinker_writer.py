@@ -24,9 +24,9 @@ from rolloupe.model import (
     ToolCall,
     Turn,
 )
-from rolloupe.record.writers.base import Writer
-from rolloupe.record.writers.tinker import TinkerWriter
-from rolloupe.record.writers.tinker.log import Layout
+from rolloupe.record.writers import Writer
+from rolloupe.record.writers.tinker import Layout
+from rolloupe.record.writers.tinker.writer import TinkerWriter
 from rolloupe.text import clean
 from tests.formats.support import numbers, only_run, samples, texts, values
 

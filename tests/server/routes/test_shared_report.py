@@ -11,10 +11,12 @@ import pytest
 import rolloupe
 from rolloupe import Recorder
 from rolloupe.export import report
-from rolloupe.export.report import Report, ReportedInsight, ReportedSample, document, report_pieces
+from rolloupe.export.report import Report, contents, report_pieces
+from rolloupe.export.report.contents import ReportedInsight, ReportedSample
 from rolloupe.index import Library
 from rolloupe.model import Locator, Sample, SampleKey, SampleRow
-from rolloupe.state import FindingAside, State, set_finding_aside
+from rolloupe.state import State
+from rolloupe.state.decisions import FindingAside, set_finding_aside
 from rolloupe.wire import to_wire
 from rolloupe.wire.encoding import encode
 from tests.server.support import get, opened, report_data, run_path, served
@@ -70,7 +72,7 @@ def test_a_report_begins_with_findings_and_broken_rules_unless_asked_to_leave_th
 
 
 def test_a_report_stops_before_it_is_too_large(grpo: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(document, "PART_BYTES", 20_000)
+    monkeypatch.setattr(report, "PART_BYTES", 20_000)
     app = served(grpo)
     data = report_data(get(app, f"{run_path(app)}/export?to=html&split=train&step=0&findings=0").body)
     held = len(data["samples"])
@@ -107,7 +109,7 @@ def test_a_report_begins_before_anything_is_computed_and_is_whole_if_that_fails(
     def slow(*_: object) -> None:
         computed.append("of the run")
 
-    monkeypatch.setattr(report, "insight_of", slow)
+    monkeypatch.setattr(contents, "insight_of", slow)
     app = served(grpo)
     answer = get(app, f"{run_path(app)}/export?to=html&split=train&step=0&group=00&tokens=0")
     assert answer.status == 200 and computed[-1] == "of the run"
@@ -117,7 +119,7 @@ def test_a_report_begins_before_anything_is_computed_and_is_whole_if_that_fails(
 def test_a_text_longer_than_a_line_of_the_file_goes_on_in_further_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(document, "LINE_CHARS", 100)
+    monkeypatch.setattr(report, "LINE_CHARS", 100)
     thought = f"<think>{'why? ' * 50}</think>" + "\u4e8c\U0001f600" * 70
     turns = [{"role": "assistant", "content": text} for text in ("short", thought, "short again", "x" * 100, "y" * 101)]
     with Recorder(tmp_path / "run", code=None) as recorder:
@@ -127,7 +129,7 @@ def test_a_text_longer_than_a_line_of_the_file_goes_on_in_further_lines(
         runs[0].report(sink, rolloupe.SampleQuery())
         whole = [to_wire.turn_view(turn) for turn in runs[0].sample("train/0/g/0").turns]
     (data,) = report_data(sink.getvalue())["samples"]
-    assert data["reply"]["turns"] == json.loads(encode(document.FurtherTurns(turns=whole)))["turns"]
+    assert data["reply"]["turns"] == json.loads(encode(report.FurtherTurns(turns=whole)))["turns"]
     lines = sink.getvalue().partition(b'id="data">\n')[2].split(b"\n")
     assert (
         sum(b'"more"' in line for line in lines) == 2 + (2 + 2) + 1 + 1

@@ -24,7 +24,7 @@ from rolloupe.server.routes.search import while_seen
 from rolloupe.server.routes.state import sees
 from rolloupe.server.settings import RunPaths, TeamOptions
 from rolloupe.server.team import serve
-from rolloupe.state import Owner
+from rolloupe.state.records import Owner
 from rolloupe.storage import both_places
 from tests.server.support import relax_run
 from tests.server.team.conftest import Runs

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import warnings
 from pathlib import Path
 
@@ -46,11 +47,22 @@ def test_large_files_go_in_parts(bucket: Bucket, tmp_path: Path) -> None:
 def test_a_bucket_that_is_not_there_is_said_and_costs_the_run_nothing(
     bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(upload, "WAIT_S", 3.0)
-    with warnings.catch_warnings(record=True, action="always") as told:
-        recorder = record(tmp_path / "run", "s3://nowhere-at-all/first", range(1))
-    assert recorder._upload is not None and recorder._upload.goes_on is not None
-    os.kill(recorder._upload.goes_on, signal.SIGKILL)
+    start, started = upload.start, list["subprocess.Popen[bytes]"]()
+
+    def starting(folder: Path, target: str) -> "subprocess.Popen[bytes]":
+        started.append(start(folder, target))
+        return started[-1]
+
+    monkeypatch.setattr(upload, "start", starting)
+    monkeypatch.setattr(upload, "WAIT_S", 0.01)
+    with (
+        warnings.catch_warnings(record=True, action="always") as told,
+        Recorder(tmp_path / "run", code=None, upload="s3://nowhere-at-all/first") as recorder,
+    ):
+        recorder.sample(step=0, prompt="p", response="r", reward=1.0)
+        while not told:
+            recorder.flush()
+    os.kill(started[0].pid, signal.SIGKILL)
     said = "\n".join(str(one.message) for one in told if one.category is RecorderWarning)
     assert "not uploaded yet to s3://nowhere-at-all/first: the run" in said and "does not exist" in said
     assert files_in(tmp_path / "run")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rolloupe.insight.rescore import Rescored
     from rolloupe.insight.rescore.records import NamedGrader
     from rolloupe.query import SampleQuery
-    from rolloupe.state import FindingAside
+    from rolloupe.state.decisions import FindingAside
 
 
 class RunInsight(OpenedRun):
@@ -130,7 +130,8 @@ class RunInsight(OpenedRun):
 
     def findings_aside(self) -> "dict[str, FindingAside]":
         """Return the findings that a person set aside as no hack, by phrase or behaviour: `why`, `who`, `since`."""
-        from rolloupe.state import State, findings_aside
+        from rolloupe.state import State
+        from rolloupe.state.decisions import findings_aside
 
         if not State.is_there(self._state_dir):
             return {}
@@ -142,7 +143,8 @@ class RunInsight(OpenedRun):
 
         The page and later calls remember it. Raises `NotWritable` if nothing can be kept.
         """
-        from rolloupe.state import FindingAside, State, set_finding_aside
+        from rolloupe.state import State
+        from rolloupe.state.decisions import FindingAside, set_finding_aside
 
         aside = None if why is None else FindingAside(why, who, int(time.time() * 1000))
         with contextlib.closing(State(self._state_dir)) as state:
@@ -150,7 +152,8 @@ class RunInsight(OpenedRun):
 
     def rules_off(self) -> dict[str, str]:
         """Return the rules that a person switched off for this run, each with the reason."""
-        from rolloupe.state import State, rules_off
+        from rolloupe.state import State
+        from rolloupe.state.decisions import rules_off
 
         if not State.is_there(self._state_dir):
             return {}
@@ -164,7 +167,8 @@ class RunInsight(OpenedRun):
         if nothing can be kept.
         """
         from rolloupe.insight import RULES
-        from rolloupe.state import State, switch_rule
+        from rolloupe.state import State
+        from rolloupe.state.decisions import switch_rule
 
         if rule not in RULES:
             raise BadQuery(f"no rule {rule!r}; there are: {', '.join(RULES)}")
@@ -210,7 +214,7 @@ class RunInsight(OpenedRun):
 
     def forget_scores(self, name: str) -> bool:
         """Remove the scores that `rescore` saved under a name; False without any."""
-        from rolloupe.state import forget_scores
+        from rolloupe.state.scores import forget_scores
 
         return forget_scores(self._state_dir, self._opened(), name)
 
@@ -245,7 +249,8 @@ class RunInsight(OpenedRun):
             advanced: is called with the numbers of samples read, and to be read.
         """
         from rolloupe.api import reports
-        from rolloupe.export.report import ReportedInsight, ReportedTokens, insight_of
+        from rolloupe.export.report import ReportedTokens
+        from rolloupe.export.report.contents import ReportedInsight, insight_of
 
         run = self._ready_with_derived(query)
         if worst is not None:

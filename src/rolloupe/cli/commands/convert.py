@@ -13,7 +13,7 @@ from rolloupe.cli.options import OnlySteps, command, with_paths
 from rolloupe.cli.runs import only, opened
 from rolloupe.cli.terminal import dumps, print_table, tell
 from rolloupe.questions import option
-from rolloupe.record.writers.base import WRITERS
+from rolloupe.record.writers import WRITERS
 from rolloupe.server.settings import RunPaths
 
 EXAMPLES = (
@@ -76,7 +76,7 @@ def convert(asked: ConvertOptions, place: RunPaths) -> int:
     """
     if not asked.target:
         raise click.UsageError("An empty DST names nothing.", click.get_current_context())
-    from rolloupe.export import check
+    from rolloupe.export import Selection, check
     from rolloupe.export import convert as write
 
     source, target, layout = Path(asked.source), Path(asked.target), asked.layout
@@ -84,10 +84,8 @@ def convert(asked: ConvertOptions, place: RunPaths) -> int:
     with opened(with_paths(place, [asked.source])) as runs:
         run = only(runs)
         with progress.counting("Converting", "samples") as advanced:
-            done = write(
-                run, target, layout, paths=(source,), splits=asked.splits,
-                steps=asked.steps or (None, None), force=asked.overwrite, advanced=advanced,
-            )  # fmt: skip
+            selection = Selection(asked.splits, asked.steps or (None, None))
+            done = write(run, target, layout, selection=selection, force=asked.overwrite, advanced=advanced)
     if asked.as_json:
         facts = {
             "run": run.id, "layout": layout, "target": str(target.absolute()),

@@ -17,7 +17,7 @@ from rolloupe.server.settings import StateDir
 if TYPE_CHECKING:
     from rolloupe.api import Run
     from rolloupe.insight.findings import Finding, RunFindings
-    from rolloupe.state import FindingAside
+    from rolloupe.state.decisions import FindingAside
 
 EXAMPLES = (
     Example("rolloupe findings RUN_DIR", "What does the reward pay for, and does correctness follow?"),

@@ -1,37 +1,425 @@
-"""A report: samples with their tokens in one file of HTML, which opens from a disk and asks nobody for anything."""
+"""The file of a report.
 
-from rolloupe.export.report.document import (
-    Insight,
-    Measured,
-    Report,
-    ReportedSample,
-    ReportedTokens,
-    WrittenReport,
-    made_now,
-    no_insight,
-    report_pieces,
-    scope_of,
-    write_report,
-)
-from rolloupe.export.report.insight import ReportedInsight, insight_of
-from rolloupe.export.report.measures import MEASURES, TITLES, measured_by, worst_of
+It holds the script and the sheet of the browser app, and the samples as data. Its policy lets run that script alone, by
+its hash, and lets nothing be fetched. The data lie in an element that no browser executes, with every `<` escaped;
+tokens are compressed, as `docs/tokens-wire.md` describes them, in base64.
+"""
 
-__all__ = [
-    "MEASURES",
-    "TITLES",
-    "Insight",
-    "Measured",
-    "Report",
-    "ReportedInsight",
-    "ReportedSample",
-    "ReportedTokens",
-    "WrittenReport",
-    "insight_of",
-    "made_now",
-    "measured_by",
-    "no_insight",
-    "report_pieces",
-    "scope_of",
-    "worst_of",
-    "write_report",
-]
+import base64
+import hashlib
+import html
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from rolloupe import query, text
+from rolloupe._version import __version__
+from rolloupe.errors import NotFound
+from rolloupe.export.report.contents import Measured, ReportedInsight, ReportedSample
+from rolloupe.model import Sample
+from rolloupe.query import SampleQuery
+from rolloupe.storage import atomic
+from rolloupe.wire import to_wire, token_bytes
+from rolloupe.wire.app_files import app_file
+from rolloupe.wire.encoding import encode
+from rolloupe.wire.samples import SampleReply, TurnView
+
+
+def scope_of(run: str, asked: SampleQuery) -> str:
+    """Return the run, the split, the steps and the conditions of a query as a sentence."""
+    words = [", ".join(asked.splits) or "all splits", _steps(asked.step_min, asked.step_max)]
+    if asked.group is not None:
+        words.append(f"group {asked.group}")
+    if asked.trained is not None:
+        words.append("trained on" if asked.trained else "discarded")
+    if asked.typed:
+        words.append(f"where {asked.typed}")
+    return f"Samples of {run}: {', '.join(words)}."
+
+
+def _steps(low: int | None, high: int | None) -> str:
+    if low is None and high is None:
+        return "all steps"
+    if low == high:
+        return f"step {low}"
+    if high is None:
+        return f"step {low} and later"
+    return f"steps {low} to {high}" if low is not None else f"steps up to {high}"
+
+
+PREVIEW_CHARS = 160
+LINE_CHARS = 1_000_000
+"""So much text a browser reads without keeping its reader waiting."""
+PART_BYTES = 50 * 2**20
+"""A browser opens a file of this size at once; more samples go into further files."""
+ALTERNATIVE_DECIMALS = 3
+"""Those of the logprob of an alternative: its probability is exact to half a thousandth of itself."""
+NO_ROOM = f"the samples do not fit into one file of {PART_BYTES // 2**20} MB"
+
+Insight = Callable[[], ReportedInsight | None]
+"""Computes what a report begins with; it is called behind the samples, or before a file is written."""
+
+
+class Report(Struct, kw_only=True):
+    """What the file says above the samples."""
+
+    title: str
+    about: str = ""
+    total: int = 0
+    """How many samples there are to choose from."""
+    part: str = ""
+    """Which of them the file holds, in words."""
+    made: str = ""
+    """When it was made, and the version of Rolloupe."""
+    measure: str = ""
+    """The measure by which the samples are the worst."""
+    measure_title: str = ""
+    """What people call it."""
+    next_file: str = ""
+    """The file with further samples."""
+    insight: ReportedInsight | None = None
+    """What the reward pays for, and which rules samples break."""
+    failures: Sequence[str] = ()
+    """What ended the making of the file early."""
+
+
+def made_now() -> str:
+    """Return what a report that is written now says of its making."""
+    return f"Made by Rolloupe {__version__} on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC."
+
+
+class ReportedTokens(NamedTuple):
+    """What a report holds of tokens."""
+
+    is_there: bool = True
+    rules: tuple[str, ...] = ()
+    """The rules of updates beside the usual one of each sample."""
+
+
+ALL_TOKENS = ReportedTokens()
+
+
+class Alternatives(Struct, kw_only=True):
+    """What the model could have sampled in the place of each token, one token after another."""
+
+    strings: list[str]
+    counts: list[int]
+    """For each token how many alternatives it has."""
+    chosen: list[int]
+    """For each token which of them the model did sample; -1 for none."""
+    places: list[int]
+    """For each alternative the place of its string in `strings`."""
+    logprobs: list[float]
+
+
+class SampleInReport(Struct, kw_only=True):
+    """A sample as the script of the report reads it. What belongs to tokens is base64 of compressed bytes."""
+
+    reply: SampleReply
+    preview: str
+    note: str
+    measured: Measured | None = None
+    tokens: str | None = None
+    updates: dict[str, str] = {}
+    """What the step does to the tokens, by rule."""
+    alternatives: str | None = None
+    """`Alternatives`, as JSON."""
+
+
+class FurtherTurns(Struct, kw_only=True):
+    """Turns of the sample before them."""
+
+    turns: list[TurnView]
+
+
+class FurtherText(Struct, kw_only=True):
+    """More of a member of a part of the last turn before it, which is `text` or `raw`."""
+
+    part: int
+    of: str
+    more: str
+
+
+class WrittenReport(NamedTuple):
+    """What was written."""
+
+    files: list[Path]
+    samples: int
+    tokens: int
+    size_bytes: int
+
+
+def write_report(
+    target: Path | BinaryIO,
+    about: Report,
+    samples: Iterable[ReportedSample],
+    *,
+    tokens: ReportedTokens = ALL_TOKENS,
+    insight: Insight = lambda: None,
+) -> WrittenReport:
+    """Write a report to a file, to files in a folder if `target` is one, or piece by piece to an open file.
+
+    Raises `NotFound` if the browser app is not built, `OSError`, and `ValueError` if the samples are too many for one
+    file. What an open file got by then is a whole report.
+    """
+    if not isinstance(target, Path):
+        totals, errors, written_bytes = _Totals(), list[Exception](), 0
+        for piece in _pieces(about, _records(samples, tokens), insight, totals, errors):
+            written_bytes += target.write(piece)
+            target.flush()
+        if errors:
+            raise errors[0]
+        return WrittenReport([], totals.samples, totals.tokens, written_bytes)
+    is_folder = target.is_dir()
+    files: list[Path] = []
+    count = token_count = size_bytes = 0
+    about = replace(about, insight=insight())
+    for number, (part, is_last) in enumerate(_parts(_records(samples, tokens))):
+        if not (is_last or is_folder):
+            raise ValueError(NO_ROOM)
+        path = target / _name(number) if is_folder else target
+        own = replace(_holding(about, count, len(part)), next_file="" if is_last else _name(number + 1))
+        # a file is complete once it has its name; a link leads on, and a device or a pipe keeps its place
+        is_device = path.exists() and not path.is_file()
+        place = path.resolve() if path.is_symlink() else path
+        with path.open("wb") if is_device else atomic.replacing(place) as file:
+            pieces = _document(own, (record for record, _ in part), partial(replace, own))
+            size_bytes += sum(map(file.write, pieces))
+        files.append(path)
+        count += len(part)
+        token_count += sum(of_sample for _, of_sample in part)
+    return WrittenReport(files, count, token_count, size_bytes)
+
+
+@dataclass
+class _Totals:
+    samples: int = 0
+    tokens: int = 0
+    size_bytes: int = 0
+    """Of the samples."""
+
+
+def report_pieces(
+    about: Report,
+    samples: Iterable[ReportedSample],
+    *,
+    tokens: ReportedTokens = ALL_TOKENS,
+    insight: Insight = lambda: None,
+) -> Iterator[bytes]:
+    """Yield a report of one file in pieces, with as many of the samples as fit; it says which those are.
+
+    Nothing is computed before the first piece, and `insight` is called behind the samples. Raises `NotFound` if the
+    browser app is not built.
+    """
+    return _pieces(about, _records(samples, tokens), insight, _Totals())
+
+
+def _pieces(
+    about: Report,
+    records: Iterable[tuple[bytes, int]],
+    insight: Insight,
+    totals: _Totals,
+    errors: list[Exception] | None = None,
+) -> Iterator[bytes]:
+    """Yield a report as its samples are read, the beginning at once.
+
+    Without `errors`, it ends with the last sample that fits; with them, one that does not fit is an error.
+    """
+
+    def counted() -> Iterator[bytes]:
+        for record, of_sample in records:
+            totals.size_bytes += len(record)
+            if totals.samples and totals.size_bytes > PART_BYTES:
+                if errors is None:
+                    return
+                raise ValueError(NO_ROOM)
+            yield record
+            totals.samples += 1
+            totals.tokens += of_sample
+
+    return _document(about, counted(), lambda: replace(_holding(about, 0, totals.samples), insight=insight()), errors)
+
+
+def _holding(about: Report, first: int, count: int) -> Report:
+    """Return what a file says that holds `count` samples, from number `first` on."""
+    total = about.total or first + count
+    part = (
+        f"The {count:,} worst of {total:,} samples." if about.measure else f"The first {count:,} of {total:,} samples."
+    )
+    if first:
+        part = f"Samples {first + 1:,} to {first + count:,} of {total:,}."
+    if count >= total:
+        part = f"{count:,} {'sample' if count == 1 else 'samples'}."
+    return replace(about, part=part)
+
+
+def _name(number: int) -> str:
+    return f"part-{number + 1}.html" if number else "index.html"
+
+
+def _records(samples: Iterable[ReportedSample], tokens: ReportedTokens) -> Iterator[tuple[bytes, int]]:
+    """Yield each sample as JSON that is safe within HTML, and the number of its tokens."""
+    for reported in samples:
+        sample = reported.sample
+        reply = to_wire.sample_reply(reported.run, sample, reported.members)
+        # all turns: a file has no server to ask for further pages
+        further = map(to_wire.turn_view, sample.turns[len(reply.turns) :])
+        preview = " ".join(sample.response_text[: 4 * PREVIEW_CHARS].split())[:PREVIEW_CHARS]
+        record = SampleInReport(
+            reply=replace(reply, turns=[*reply.turns, *further]), preview=text.clean(preview),
+            note=text.clean(reported.note), measured=reported.measured,
+        )  # fmt: skip
+        count = _add_tokens(record, reported, tokens.rules) if tokens.is_there else 0
+        yield b"\n".join(map(_harmless, _lines_of(record))), count
+
+
+def _lines_of(record: SampleInReport) -> Iterator[bytes]:
+    """A sample as lines of JSON that a browser reads one after the other: those behind the first have its turns."""
+    turns, line, size = record.reply.turns, list[TurnView](), 0
+    yield encode(replace(record, reply=replace(record.reply, turns=[])))
+    for turn in turns:
+        long = [
+            (number, name, whole)
+            for number, part in enumerate(turn.parts)
+            for name, whole in (("text", part.text), ("raw", part.raw or ""))
+            if len(whole) > LINE_CHARS
+        ]
+        if line and (size + turn.chars > LINE_CHARS or long):
+            yield encode(FurtherTurns(turns=line))
+            line, size = [], 0
+        if long:
+            begun = [
+                replace(part, text=part.text[:LINE_CHARS], raw=part.raw and part.raw[:LINE_CHARS])
+                for part in turn.parts
+            ]
+            yield encode(FurtherTurns(turns=[replace(turn, parts=begun)]))
+            for number, name, whole in long:
+                for start in range(LINE_CHARS, len(whole), LINE_CHARS):
+                    yield encode(FurtherText(part=number, of=name, more=whole[start : start + LINE_CHARS]))
+            continue
+        line.append(turn)
+        size += turn.chars
+    if line:
+        yield encode(FurtherTurns(turns=line))
+
+
+def _add_tokens(record: SampleInReport, reported: ReportedSample, rules: Sequence[str]) -> int:
+    """Add the tokens of a sample, and return how many they are."""
+    sample, loss = reported.sample, reported.loss
+    page, name = query.token_page(sample, loss=loss), str(sample.key)
+    if not page.total:
+        return 0
+    usual = query.usual_update(page.updates, loss)
+    page = page._replace(updates=[rule for rule in page.updates if rule == usual or rule in rules])
+    record.tokens = _packed(token_bytes.encoded(name, page, is_compact=True))
+    empty = page._replace(rules=[], updates=[], partial={})
+    kl_weight = None if "ref_logprobs" in page.series else 0.0
+    for rule in page.updates:
+        update = query.token_update(sample, query.choice_of(loss, rule, kl_weight=kl_weight))
+        record.updates[rule] = _packed(token_bytes.encoded(name, empty, (rule, update), is_compact=True))
+    if page.has_alternatives:
+        record.alternatives = _packed(encode(_alternatives(sample, page.total)))
+    return page.total
+
+
+def _alternatives(sample: Sample, total: int) -> Alternatives:
+    strings: dict[str, int] = {}
+    by_token = [query.token_alternatives(sample, token) for token in range(total)]
+    every = [alternative for of_token in by_token for alternative in of_token]
+    return Alternatives(
+        counts=[*map(len, by_token)],
+        chosen=[next((at for at, it in enumerate(of_token) if it.is_chosen), -1) for of_token in by_token],
+        places=[strings.setdefault(alternative.text, len(strings)) for alternative in every],
+        logprobs=[round(alternative.logprob, ALTERNATIVE_DECIMALS) for alternative in every],
+        strings=list(strings),
+    )
+
+
+def _packed(data: bytes) -> str:
+    return base64.b64encode(zlib.compress(data, 9)).decode()
+
+
+def _parts(records: Iterable[tuple[bytes, int]]) -> Iterator[tuple[list[tuple[bytes, int]], bool]]:
+    """Divide the samples into files, and say which is the last; there is at least one."""
+    part: list[tuple[bytes, int]] = []
+    size_bytes = 0
+    for record in records:
+        if part and size_bytes + len(record[0]) > PART_BYTES:
+            yield part, False
+            part, size_bytes = [], 0
+        part.append(record)
+        size_bytes += len(record[0])
+    yield part, True
+
+
+def _document(
+    about: Report, records: Iterable[bytes], complete: Callable[[], Report], errors: list[Exception] | None = None
+) -> Iterator[bytes]:
+    """Yield a file in pieces: its samples, a line each or several, and then a line with what it says above them.
+
+    `complete` returns the latter once the samples are read. The file tells of a failure and is whole all the same: its
+    beginning is gone by then. `errors` gets what was raised.
+    """
+    raised: list[Exception] = [] if errors is None else errors
+    script, sheet = _app("report/report.js"), _app("report/report.css")
+    licenses = html.escape(_app("report/licenses.md"))
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(sheet)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    head = f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer"><title>{html.escape(text.clean(about.title))}</title>
+<style>{sheet}</style></head><body><div id="app"></div>
+<noscript>This report needs JavaScript. Allow scripts and reload.</noscript>
+<script type="text/plain" id="licenses">{licenses}</script>
+<script type="application/jsonl" id="data">
+"""
+
+    def rest() -> Iterator[bytes]:
+        failures: list[str] = []
+        try:
+            for record in records:
+                yield record + b"\n"
+        except Exception as error:
+            raised.append(error)
+            failures.append(f"Reading the samples ended early: {text.clean(str(error))}")
+        above = about
+        try:
+            above = complete()
+        except Exception as error:
+            raised.append(error)
+            failures.append(f"What the run shows as a whole is missing: {text.clean(str(error))}")
+        yield _harmless(encode(replace(above, failures=failures)))
+        yield b'</script>\n<script type="module">' + script.encode()
+        yield b"</script></body></html>\n"
+
+    return chain([head.encode()], rest())
+
+
+def _app(name: str) -> str:
+    content = app_file(name)
+    if content is None:
+        raise NotFound("the browser app is not built, so there is nothing to draw a report with. Next: `make web`")
+    if "</script" in content.lower() or "</style" in content.lower():
+        raise NotFound(f"{name} cannot be written into a page")
+    return content.rstrip("\n")
+
+
+def _hash(content: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+
+
+def _harmless(data: bytes) -> bytes:
+    r"""Escape what could end the element that holds JSON: `<` occurs only in strings, where `\u003c` is the same."""
+    return data.replace(b"<", b"\\u003c")

@@ -75,7 +75,7 @@ class Recording:
         self._is_elsewhere = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopened, (self._recorder.path, self._decode, self._about, self._step)
+        return _reopen, (self._recorder.path, self._decode, self._about, self._step)
 
     def to_dict(self) -> dict[str, str]:
         """Return what a configuration shows of this object."""
@@ -83,12 +83,9 @@ class Recording:
 
     def logger(self) -> RecorderLogger:
         """Return a logger to add to an `ml_log.MultiplexLogger`."""
-        return RecorderLogger(self._recorder, self._logged)
+        return RecorderLogger(self._recorder, lambda step: self._advance(step + 1))
 
-    def _logged(self, step: int) -> None:
-        self._step = max(self._step, step + 1)
-
-    def _begun(self, step: int) -> None:
+    def _advance(self, step: int) -> None:
         self._step = max(self._step, step)
 
     @contextmanager
@@ -162,20 +159,23 @@ class Recording:
         """Return the recorded builders of a batch. In training, the batch index is the step."""
         is_training = split == "train"
         if is_training:
-            self._begun(index)
-        shared = {"split": split, "step": index if is_training else None}
-        places = [{**shared, "group": at if is_training else f"{index}.{at}"} for at in range(len(builders))]
-        return [_Group(self, builder, place) for builder, place in zip(builders, places, strict=True)]
+            self._advance(index)
+        step = index if is_training else None
+        return [
+            _Group(self, builder, {"split": split, "step": step, "group": at if is_training else f"{index}.{at}"})
+            for at, builder in enumerate(builders)
+        ]
 
 
-@functools.cache
-def _recorder_at(path: str, _pid: int) -> Recorder:
-    return Recorder(path, producer=f"rollouts{_pid}", code=None)
+_recorders: dict[tuple[str, int], Recorder] = {}
+"""By path and process, the recorders of processes that run rollouts remotely."""
 
 
-def _reopened(path: str, decode: Decode | None, about: About | None, step: int) -> Recording:
-    """Open the recording in a process that runs rollouts remotely."""
-    recording = Recording(_recorder_at(path, os.getpid()), decode=decode, about=about, step=step)
+def _reopen(path: str, decode: Decode | None, about: About | None, step: int) -> Recording:
+    key = path, os.getpid()
+    if key not in _recorders:
+        _recorders[key] = Recorder(path, producer=f"rollouts{os.getpid()}", code=None)
+    recording = Recording(_recorders[key], decode=decode, about=about, step=step)
     recording._is_elsewhere = True  # noqa: SLF001 (its own)
     return recording
 
@@ -245,13 +245,13 @@ class _Strategy(RolloutStrategy):
         return bool(self._strategy.catches_group_errors)
 
     async def execute(self, env_group_builder: EnvGroupBuilder, policy: Any) -> Any:
-        failed = getattr(env_group_builder, "failed", None) if isinstance(env_group_builder, _Group) else None
+        group = env_group_builder if isinstance(env_group_builder, _Group) else None
         try:
             result = await self._strategy.execute(env_group_builder, policy)
         except Exception as error:
-            if failed is not None:
-                failed([error])
+            if group is not None:
+                group.failed([error])
             raise
-        if failed is not None and result.errors:
-            failed([f"{one.error_type}: {one.error_message}" for one in result.errors])
+        if group is not None and result.errors:
+            group.failed([f"{error.error_type}: {error.error_message}" for error in result.errors])
         return result

@@ -46,30 +46,30 @@ class RecordingMixin:
     def _calculate_rewards(self, *args: Any, **kwargs: Any) -> Any:
         self._recording.columns.clear()
         rewards = super()._calculate_rewards(*args, **kwargs)  # type: ignore[misc]
-        self._recording.recorder.safely(self._recording.rewarded, rewards, args, kwargs)
+        self._recording.recorder.safely(self._recording.keep_rewards, rewards, args, kwargs)
         return rewards
 
     def _log_completion_extra(self, *args: Any, **kwargs: Any) -> Any:
-        self._recording.recorder.safely(self._recording.column, *args)
+        self._recording.recorder.safely(self._recording.keep_column, *args)
         return super()._log_completion_extra(*args, **kwargs)  # type: ignore[misc]
 
     def _generate_and_score_completions(self, *args: Any, **kwargs: Any) -> Any:
         self._recording.scored = None
         output = super()._generate_and_score_completions(*args, **kwargs)  # type: ignore[misc]
-        self._recording.recorder.safely(self._recording.generated, output)
+        self._recording.recorder.safely(self._recording.record_batch, output)
         return output
 
     def _compute_loss(self, *args: Any, **kwargs: Any) -> Any:
-        self._recording.recorder.safely(self._recording.begun, args, kwargs)
+        self._recording.recorder.safely(self._recording.begin_loss, args, kwargs)
         try:
             return super()._compute_loss(*args, **kwargs)  # type: ignore[misc]
         finally:
             self._recording.rows = None
 
     def _get_per_token_logps_and_entropies(self, *args: Any, **kwargs: Any) -> Any:
-        found = super()._get_per_token_logps_and_entropies(*args, **kwargs)  # type: ignore[misc]
-        self._recording.recorder.safely(self._recording.computed, found)
-        return found
+        outputs = super()._get_per_token_logps_and_entropies(*args, **kwargs)  # type: ignore[misc]
+        self._recording.recorder.safely(self._recording.record_outputs, outputs)
+        return outputs
 
     def evaluate(self, eval_dataset: Any = None, ignore_keys: Any = None, metric_key_prefix: str = "eval") -> Any:
         """Evaluate as the trainer does; record the completions as `eval/NAME`, by the names of the data sets."""
@@ -91,7 +91,8 @@ class _Recording:
         self.is_training = False
         self._trainer = trainer
         self._label = label
-        self._pieces = Pieces(trainer) if token_texts else None
+        self._pieces: dict[int, str] | None = {} if token_texts else None
+        """The texts of the token ids that were decoded; None if samples have none."""
         self._eval_split = "eval"
         self._generated: dict[tuple[str, int], int] = {}
         """How many rows all processes have generated, by split and step."""
@@ -104,21 +105,20 @@ class _Recording:
         done = int(self._trainer.state.global_step)
         return ("train", done + 1) if self._trainer.model.training else (self._eval_split, done)
 
-    def rewarded(self, rewards: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    def keep_rewards(self, rewards: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         """Keep the rewards and the arguments of the reward functions until the batch is complete."""
-        self.scored = Batch(
-            **dict(zip(GIVEN, args, strict=False)), **kwargs, rewards=rewards, columns=self.columns.copy()
-        )
+        given = {**dict(zip(GIVEN, args, strict=False)), **kwargs}
+        self.scored = Batch(**given, rewards=rewards, columns=self.columns.copy())
 
-    def column(self, name: str = "", values: Sequence[object] = ()) -> None:
+    def keep_column(self, name: str = "", values: Sequence[object] = ()) -> None:
         """Keep a column that a reward function logs."""
         self.columns[name] = list(values)
 
-    def begun(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    def begin_loss(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         """Note the rows of the loss that the trainer starts to compute."""
         self.rows = (kwargs.get("inputs") or args[1]).get(ROWS)
 
-    def generated(self, output: dict[str, Any]) -> None:
+    def record_batch(self, output: dict[str, Any]) -> None:
         """Record a batch of completions. Raises the errors of reading it."""
         batch, self.scored = self.scored, None
         if batch is None:
@@ -132,21 +132,72 @@ class _Recording:
             size = getattr(trainer, "num_generations_eval", None) or size
         rewards = array_of_tensor(batch.rewards)[rank * number : (rank + 1) * number]
         weights, names = array_of_tensor(trainer.reward_weights), list(trainer.reward_func_names)
+        metrics = [  # a repeated name of a reward function gets a number
+            f"reward.{name}" if name not in names[:at] else f"reward.{name}.{names[:at].count(name) + 1}"
+            for at, name in enumerate(names)
+        ]
         arrays = {name: array_of_tensor(values) for name in READ if (values := output.get(name)) is not None}
         self._uids[split] = {}
         for row in range(number):
-            sample = sample_of(batch, arrays, row, trainer, self._label, self._pieces)
+            sample = self._sample(batch, arrays, row)
             earned = rewards[row]
             uid = self.recorder.sample(
                 step=step, split=split, group=(first + row) // size, index=(first + row) % size,
                 reward=float("nan") if np.isnan(earned).all() else float(np.nansum(earned * weights)),
-                **sample | {"metrics": {**dict(zip(_distinct(names), earned, strict=True)), **sample["metrics"]}},
+                **sample | {"metrics": {**dict(zip(metrics, earned, strict=True)), **sample["metrics"]}},
             )  # fmt: skip
             self._uids[split][row] = uid, len(batch.completion_ids_list[row])
         self._open_steps.add(step)
         output[ROWS] = output["completion_ids"].new_tensor(list(range(number)))
 
-    def computed(self, outputs: Any) -> None:
+    def _sample(self, batch: "Batch", arrays: Mapping[str, NDArray[Any]], row: int) -> dict[str, Any]:
+        """Return the arguments of `Recorder.sample` for a row, except its place and its reward."""
+        inputs, ids = batch.inputs[row], [int(token) for token in batch.completion_ids_list[row]]
+        prompt = arrays["prompt_ids"][row][arrays["prompt_mask"][row] != 0]
+        mask = arrays["completion_mask"][row][: len(ids)]
+        if "tool_mask" in arrays:
+            mask = mask * arrays["tool_mask"][row][: len(ids)]
+        series = {"loss_mask": mask != 0}
+        numbers: dict[str, object] = {}
+        texts: dict[str, object] = {}
+        for name, known_as in SERIES.items():
+            if name in arrays and arrays[name].ndim == 2:
+                if arrays[name].shape[1] == 1:  # one value for the whole sequence
+                    numbers[known_as] = arrays[name][row, 0]
+                else:
+                    series[known_as] = arrays[name][row, : len(ids)]
+        for name, values in batch.columns.items():
+            if row < len(values) and values[row] is not None:
+                (texts if isinstance(values[row], str) else numbers)[name] = values[row]
+        advantages = arrays["advantages"]
+        # TRL's rule of the tokens that end a complete completion
+        tokenizer = tokenizer_of(self._trainer)
+        ends = [*(getattr(self._trainer, "eos_token_ids", None) or [tokenizer.eos_token_id]), tokenizer.pad_token_id]
+        is_cut = not ids or ids[-1] not in {int(token) for token in ends if token is not None}
+        own_columns = {"prompt", "completion", self._label}
+        return {
+            "prompt": batch.prompts[row], "response": batch.completions[row],
+            "label": inputs.get(self._label) if self._label else None,
+            "advantage": advantages[row] if advantages.ndim == 1 else numbers.pop("advantages", None),
+            "status": "truncated" if is_cut else "completed",
+            "discarded": MASKED if is_cut and not mask.any() else "",
+            "token_ids": np.concatenate([prompt, np.asarray(ids, dtype=prompt.dtype)]), "prompt_tokens": len(prompt),
+            "tokens": self._texts_of(ids), "series": series, "metrics": numbers, "tags": texts,
+            "extra": {key: value for key, value in inputs.items() if key not in own_columns} or None,
+        }  # fmt: skip
+
+    def _texts_of(self, ids: Sequence[int]) -> list[str] | None:
+        """Decode token ids to texts, each id once."""
+        if self._pieces is None:
+            return None
+        tokenizer = tokenizer_of(self._trainer)
+        for token in set(ids) - self._pieces.keys():
+            text, raw = str(tokenizer.decode([token])), str(tokenizer.convert_ids_to_tokens(token))
+            is_spaced = raw.startswith("\u2581") and not text.startswith(" ")  # SentencePiece drops a leading space
+            self._pieces[token] = f" {text}" if is_spaced else text
+        return [self._pieces[token] for token in ids]
+
+    def record_outputs(self, outputs: Any) -> None:
         """Record the trainer's own forward pass for each row, the first time that the trainer trains on it."""
         if self.rows is None:
             return
@@ -175,13 +226,13 @@ class _Recording:
             self._eval_split = former
             self._uids = {split: uids for split, uids in self._uids.items() if split == "train"}
 
-    def logged(self, state: Any, logs: Mapping[str, object]) -> None:
+    def record_logs(self, state: Any, logs: Mapping[str, object]) -> None:
         """Record the trainer's metrics, which cover all processes."""
         if state.is_world_process_zero:
             self.recorder.metrics(state.global_step, {k: v for k, v in logs.items() if not isinstance(v, str)})
             self._open_steps.add(int(state.global_step))
 
-    def saved(self, args: Any, state: Any) -> None:
+    def record_checkpoint(self, args: Any, state: Any) -> None:
         """Record a checkpoint."""
         if state.is_world_process_zero:
             name = f"checkpoint-{state.global_step}"
@@ -189,14 +240,6 @@ class _Recording:
                 name, step=state.global_step, paths={"state": f"{args.output_dir}/{name}"},
                 loop_state={"global_step": state.global_step, "epoch": state.epoch},
             )  # fmt: skip
-
-
-def _distinct(names: Sequence[str]) -> list[str]:
-    """Name the reward functions as sample metrics; a repeated name gets a number."""
-    return [
-        f"reward.{name}" if name not in names[:at] else f"reward.{name}.{names[:at].count(name) + 1}"
-        for at, name in enumerate(names)
-    ]
 
 
 def _callback(recording: _Recording) -> Any:
@@ -212,10 +255,10 @@ def _callback(recording: _Recording) -> Any:
             recording.recorder.safely(recording.end_steps)
 
         def on_log(self, _: Any, state: Any, __: Any, logs: Any = None, **___: Any) -> None:
-            recording.recorder.safely(recording.logged, state, logs or {})
+            recording.recorder.safely(recording.record_logs, state, logs or {})
 
         def on_save(self, args: Any, state: Any, *_: Any, **__: Any) -> None:
-            recording.recorder.safely(recording.saved, args, state)
+            recording.recorder.safely(recording.record_checkpoint, args, state)
 
         def on_evaluate(self, *_: Any, **__: Any) -> None:
             if not recording.is_training:
@@ -258,66 +301,6 @@ class Batch:
     """The columns that reward functions logged with `log_extra`."""
 
 
-class Pieces:
-    """Decodes token ids to texts, each id once."""
-
-    def __init__(self, trainer: Any) -> None:
-        self._trainer = trainer
-        self._known: dict[int, str] = {}
-
-    def __call__(self, ids: Sequence[int]) -> list[str]:
-        """Return the text of each token."""
-        for one in set(ids) - self._known.keys():
-            self._known[one] = self._text(one)
-        return [self._known[one] for one in ids]
-
-    def _text(self, one: int) -> str:
-        tokenizer = tokenizer_of(self._trainer)
-        text, raw = str(tokenizer.decode([one])), str(tokenizer.convert_ids_to_tokens(one))
-        spaced = raw.startswith("\u2581") and not text.startswith(" ")  # SentencePiece drops a leading space
-        return f" {text}" if spaced else text
-
-
 def tokenizer_of(trainer: Any) -> Any:
     """Return the trainer's tokenizer; a processor for images holds it inside."""
     return getattr(trainer.processing_class, "tokenizer", trainer.processing_class)
-
-
-def sample_of(
-    batch: Batch, arrays: Mapping[str, NDArray[Any]], row: int, trainer: Any, label: str, pieces: Pieces | None
-) -> dict[str, Any]:
-    """Return the arguments of `Recorder.sample` for one row, except its place and its reward."""
-    inputs, ids = batch.inputs[row], [int(one) for one in batch.completion_ids_list[row]]
-    prompt = arrays["prompt_ids"][row][arrays["prompt_mask"][row] != 0]
-    mask = arrays["completion_mask"][row][: len(ids)]
-    if "tool_mask" in arrays:
-        mask = mask * arrays["tool_mask"][row][: len(ids)]
-    series = {"loss_mask": mask != 0}
-    numbers: dict[str, object] = {}
-    texts: dict[str, object] = {}
-    for name, known_as in SERIES.items():
-        if name in arrays and arrays[name].ndim == 2:
-            if arrays[name].shape[1] == 1:  # one value for the whole sequence
-                numbers[known_as] = arrays[name][row, 0]
-            else:
-                series[known_as] = arrays[name][row, : len(ids)]
-    for name, values in batch.columns.items():
-        if row < len(values) and values[row] is not None:
-            (texts if isinstance(values[row], str) else numbers)[name] = values[row]
-    advantages = arrays["advantages"]
-    is_cut = not ids or ids[-1] not in _ends(trainer)
-    return {
-        "prompt": batch.prompts[row], "response": batch.completions[row], "label": inputs.get(label) if label else None,
-        "advantage": advantages[row] if advantages.ndim == 1 else numbers.pop("advantages", None),
-        "status": "truncated" if is_cut else "completed", "discarded": MASKED if is_cut and not mask.any() else "",
-        "token_ids": np.concatenate([prompt, np.asarray(ids, dtype=prompt.dtype)]), "prompt_tokens": len(prompt),
-        "tokens": pieces(ids) if pieces else None, "series": series, "metrics": numbers, "tags": texts,
-        "extra": {key: value for key, value in inputs.items() if key not in {"prompt", "completion", label}} or None,
-    }  # fmt: skip
-
-
-def _ends(trainer: Any) -> set[int]:
-    """The tokens that end a complete completion, by TRL's rule."""
-    tokenizer = tokenizer_of(trainer)
-    ids = [*(getattr(trainer, "eos_token_ids", None) or [tokenizer.eos_token_id]), tokenizer.pad_token_id]
-    return {int(one) for one in ids if one is not None}

@@ -24,33 +24,6 @@ from rolloupe.record.logtree.outline import conversation as conversation_html
 from rolloupe.record.plain import dumped, jsonable, text_of
 from rolloupe.storage import atomic
 
-__all__ = [
-    "ConversationFormatter",
-    "Formatter",
-    "Trace",
-    "carried",
-    "conversation",
-    "current_trace",
-    "details",
-    "flush_trace",
-    "header",
-    "init_trace",
-    "log_formatter",
-    "log_html",
-    "log_text",
-    "optional_enable_logging",
-    "scope_details",
-    "scope_disable",
-    "scope_div",
-    "scope_header",
-    "scope_header_decorator",
-    "table",
-    "table_from_dict",
-    "table_from_dict_of_lists",
-    "write_trace_json",
-]
-
-
 MAX_SCOPES = 40
 """Deepest nesting of scopes; deeper content goes into the last of them."""
 
@@ -94,7 +67,7 @@ class Trace:
 
 
 class _Place(NamedTuple):
-    """Where the next node goes. `level` is the level of the enclosing heading, `depth` the number of scopes."""
+    """Where the next node goes, below how many headings and scopes."""
 
     trace: Trace
     node: OutlineNode
@@ -106,15 +79,15 @@ class _Place(NamedTuple):
 _place: ContextVar[_Place | None] = ContextVar("rolloupe_logtree", default=None)
 
 
-def here() -> _Place | None:
+def _here() -> _Place | None:
     """Return where the next node goes; None if logging is off."""
     place = _place.get()
     return None if place is None or place.silent else place
 
 
-def add(*nodes: OutlineNode) -> None:
+def _add(*nodes: OutlineNode) -> None:
     """Log nodes at the current place."""
-    if place := here():
+    if place := _here():
         place.node.children.extend(nodes)
 
 
@@ -144,12 +117,10 @@ def _record(place: _Place, error: BaseException) -> None:
     summary = f"Exception: {type(error).__name__}: {message}" if message else f"Exception: {type(error).__name__}"
     frames = traceback.TracebackException.from_exception(error)
     frames.stack[:] = [frame for frame in frames.stack if frame.filename not in _OWN_FILES]
-    attrs = {"class": "lt-exc lt-escaped", "open": "open"}
-    told_whole: list[OutlineNode | str] = [
-        OutlineNode("summary", {}, [summary]),
-        OutlineNode("pre", {}, ["".join(frames.format())]),
-    ]
-    place.node.children.append(OutlineNode("details", attrs, told_whole))
+    body = OutlineNode("pre", {}, ["".join(frames.format())])
+    node = marked("details", "lt-exc lt-escaped", OutlineNode("summary", {}, [summary]), body)
+    node.attrs["open"] = "open"
+    place.node.children.append(node)
 
 
 @contextmanager
@@ -166,17 +137,18 @@ def init_trace(
     warning, not raised: an outline must not end a training run.
     """
     trace = Trace(text_of(title), path, json_path)
-    wanted = write_on_error
+    is_wanted = write_on_error
     try:
         with _at(_Place(trace, trace.root)):
             yield trace
-        wanted = True
+        is_wanted = True
     finally:
-        if wanted:
-            _written(trace)
+        if is_wanted:
+            _write(trace)
 
 
-def _written(trace: Trace) -> bool:
+def _write(trace: Trace) -> bool:
+    """Write an outline, or log why it cannot be written; return whether it wrote anything."""
     try:
         trace.write()
     except (OSError, ValueError) as error:
@@ -188,12 +160,12 @@ def _written(trace: Trace) -> bool:
 def flush_trace() -> bool:
     """Write the current outline as it is so far; returns whether it wrote anything."""
     place = _place.get()
-    return place is not None and _written(place.trace)
+    return place is not None and _write(place.trace)
 
 
 def current_trace() -> Trace | None:
     """Return the current outline."""
-    place = here()
+    place = _here()
     return None if place is None else place.trace
 
 
@@ -204,15 +176,12 @@ def scope_header(title: str, **attrs: object) -> Iterator[None]:
     `group`, `trajectory` and `turn` name the rollout of the section (by the numbers of the rollout summaries, from 0),
     so that a viewer shows a conversation inside it with that rollout. Nested scopes may each name one of them.
     """
-    place = here()
-    if place is None or place.depth >= MAX_SCOPES:
-        yield
-        return
-    level = min(6, place.level + 1)
+    place = _here()
+    level = min(6, place.level + 1) if place else 1
     body = marked("div", "lt-section-body")
     heading = marked(f"h{level}", f"lt-h{level}", text_of(title))
-    add(OutlineNode("section", {"class": "lt-section"} | attributes(attrs), [heading, body]))
-    with _at(place._replace(node=body, level=level, depth=place.depth + 1)):
+    section = OutlineNode("section", {"class": "lt-section"} | attributes(attrs), [heading, body])
+    with _block(section, body, level):
         yield
 
 
@@ -228,27 +197,22 @@ def scope_header_decorator(title: str | Callable[..., Any]) -> Any:
 
 
 def _decorated(function: Callable[..., Any], title: str) -> Callable[..., Any]:
-    if inspect.iscoroutinefunction(function):
-
-        @functools.wraps(function)
-        async def awaited(*args: Any, **kwargs: Any) -> Any:
-            with scope_header(title):
-                return await function(*args, **kwargs)
-
-        return awaited
+    if not inspect.iscoroutinefunction(function):
+        return scope_header(title)(function)
 
     @functools.wraps(function)
-    def called(*args: Any, **kwargs: Any) -> Any:
+    async def awaited(*args: Any, **kwargs: Any) -> Any:
         with scope_header(title):
-            return function(*args, **kwargs)
+            return await function(*args, **kwargs)
 
-    return called
+    return awaited
 
 
 @contextmanager
 def scope_div(**attrs: object) -> Iterator[None]:
     """Log a block without a heading. Takes the attributes of `scope_header`."""
-    with _block(OutlineNode("div", attributes(attrs)), None):
+    node = OutlineNode("div", attributes(attrs))
+    with _block(node, node):
         yield
 
 
@@ -261,13 +225,14 @@ def scope_details(summary: str) -> Iterator[None]:
 
 
 @contextmanager
-def _block(node: OutlineNode, inner: OutlineNode | None) -> Iterator[None]:
-    place = here()
+def _block(node: OutlineNode, inner: OutlineNode, level: int = 0) -> Iterator[None]:
+    """Log a node, and the contents of the block in another node within it."""
+    place = _here()
     if place is None or place.depth >= MAX_SCOPES:
         yield
         return
-    add(node)
-    with _at(place._replace(node=inner or node, depth=place.depth + 1)):
+    _add(node)
+    with _at(place._replace(node=inner, level=level or place.level, depth=place.depth + 1)):
         yield
 
 
@@ -308,7 +273,7 @@ def _harmless(log: Callable[_P, None]) -> Callable[_P, None]:
         try:
             log(*args, **kwargs)
         except Exception as error:
-            add(marked("p", "lt-p", f"({log.__name__}: could not be shown: {type(error).__name__})"))
+            _add(marked("p", "lt-p", f"({log.__name__}: could not be shown: {type(error).__name__})"))
 
     return logged
 
@@ -322,7 +287,6 @@ class Formatter(Protocol):
 
     def to_html(self) -> str:
         """Return HTML."""
-        ...
 
 
 class ConversationFormatter(NamedTuple):
@@ -342,29 +306,29 @@ class ConversationFormatter(NamedTuple):
 @_harmless
 def log_text(text: str, *, div_class: str | None = None) -> None:
     """Log a paragraph."""
-    if here():
-        add(marked("div", text_of(div_class), text_of(text)) if div_class else marked("p", "lt-p", text_of(text)))
+    if _here():
+        _add(marked("div", text_of(div_class), text_of(text)) if div_class else marked("p", "lt-p", text_of(text)))
 
 
 @_harmless
 def log_html(html: str, *, div_class: str | None = None) -> None:
     """Log the text of some HTML; of its markup, keep only known elements, without attributes."""
-    if here():
+    if _here():
         node = from_html(text_of(html))
         node.attrs = {"class": text_of(div_class)} if div_class else {}
-        add(node)
+        _add(node)
 
 
 @_harmless
 def log_formatter(formatter: Formatter) -> None:
     """Log an object by its `to_data()` if that returns a dict, else by its `to_html()`."""
-    if not here():
+    if not _here():
         return
     data, error = _called(getattr(formatter, "to_data", None))
     if isinstance(data, Mapping) and data.get("type") == "conversation":
         conversation(data.get("messages"))
     elif isinstance(data, Mapping):
-        add(OutlineNode("div", {}, [], jsonable(data)))
+        _add(OutlineNode("div", {}, [], jsonable(data)))
     else:
         html, error = _called(getattr(formatter, "to_html", None)) if not error else (None, error)
         log_text(f"({type(formatter).__name__} could not be shown: {error})") if error else log_html(text_of(html))
@@ -385,25 +349,25 @@ def conversation(messages: object, *, aside: bool = False, **attrs: object) -> N
     A viewer shows it with the rollout that the enclosing scopes name, or that `group=` and `trajectory=` name here. Set
     `aside` for a conversation about a rollout, such as a judge's, as opposed to the rollout's own.
     """
-    if here():
+    if _here():
         marks = attributes({**attrs, "aside": "aside"} if aside else attrs)
-        add(OutlineNode("div", marks, [], {"type": "conversation", "messages": messages_of(messages)}))
+        _add(OutlineNode("div", marks, [], {"type": "conversation", "messages": messages_of(messages)}))
 
 
 @_harmless
 def details(text: str, *, summary: str = "Details", pre: bool = True) -> None:
     """Log a text in a collapsed block; `pre` uses a fixed-width font."""
-    if here():
+    if _here():
         body = marked("pre" if pre else "div", "lt-details-body", text_of(text))
-        add(marked("details", "lt-details", OutlineNode("summary", {}, [text_of(summary)]), body))
+        _add(marked("details", "lt-details", OutlineNode("summary", {}, [text_of(summary)]), body))
 
 
 @_harmless
 def header(text: str, *, level: int | None = None) -> None:
     """Log a heading, by default one level below the section's."""
-    if place := here():
-        found = max(1, min(6, place.level + 1 if level is None else level))
-        add(marked(f"h{found}", f"lt-h{found}", text_of(text)))
+    if place := _here():
+        shown_level = max(1, min(6, place.level + 1 if level is None else level))
+        _add(marked(f"h{shown_level}", f"lt-h{shown_level}", text_of(text)))
 
 
 @_harmless
@@ -412,7 +376,7 @@ def table(obj: Any, *, caption: str | None = None) -> None:
 
     Anything else is logged as text.
     """
-    if not here():
+    if not _here():
         return
     if hasattr(obj, "to_dict") and hasattr(obj, "columns"):
         obj = obj.to_dict("records")
@@ -437,7 +401,7 @@ def table_from_dict(
     sort_by: str | None = None,
 ) -> None:
     """Log a table of keys and values, sorted by `sort_by` ("key", "value" or None) if the values can be sorted."""
-    if not here() or not isinstance(data, Mapping):
+    if not _here() or not isinstance(data, Mapping):
         log_text(f"{caption}: {text_of(data)}" if caption else text_of(data))
         return
     items = list(data.items())
@@ -451,22 +415,22 @@ def table_from_dict_of_lists(
     columns: Mapping[str, Sequence[Any]], *, caption: str | None = None, order: Sequence[str] | None = None
 ) -> None:
     """Log a table by columns, in the given order; shorter columns end in empty cells."""
-    if not here() or not isinstance(columns, Mapping):
+    if not _here() or not isinstance(columns, Mapping):
         table(columns, caption=caption)
         return
     names = list(order or columns)
-    lists = [_listed(columns.get(name, ())) for name in names]
+    given: list[Any] = [columns.get(name, ()) for name in names]
+    lists = [
+        list(values) if isinstance(values, Iterable) and not isinstance(values, str | bytes) else [values]
+        for values in given
+    ]
     longest = max(map(len, lists), default=0)
     rows = [[column[at] if at < len(column) else "" for column in lists] for at in range(longest)]
     _captioned([names, *rows] if names else [], caption, header=True)
 
 
-def _listed(value: object) -> list[Any]:
-    return list(value) if isinstance(value, Iterable) and not isinstance(value, str | bytes) else [value]
-
-
 def _captioned(rows: Sequence[Sequence[Any]], caption: str | None, *, header: bool) -> None:
     if caption:
-        add(marked("div", "lt-table-caption", text_of(caption)))
+        _add(marked("div", "lt-table-caption", text_of(caption)))
     if rows:
-        add(table_of(rows, header=header))
+        _add(table_of(rows, header=header))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rolloupe.model import Part, Turn
+from rolloupe.model import Turn
 from rolloupe.record.plain import jsonable, text_of
 
 MAX_URL_CHARS = 500
@@ -28,14 +28,19 @@ def _message(value: Any) -> Message:
     if isinstance(value, Turn):
         return _of_turn(value)
     if isinstance(value, Mapping):
-        found = {text_of(key): member for key, member in value.items()}
+        members = {text_of(key): member for key, member in value.items()}
     elif hasattr(value, "role"):
-        found = {key: getattr(value, key, None) for key in _FIELDS}
-        found = {key: member for key, member in found.items() if member is not None or key in ("role", "content")}
+        members = {key: getattr(value, key, None) for key in _FIELDS}
+        members = {key: member for key, member in members.items() if member is not None or key in ("role", "content")}
     else:
         return {"role": "unknown", "content": text_of(value)}
-    message = {"role": text_of(found.get("role", "unknown")), "content": _content(found.get("content"))}
-    for key, member in found.items():
+    content = members.get("content")
+    if isinstance(content, list | tuple):
+        content = [_part(part) for part in content]
+    elif content is not None and not isinstance(content, str):
+        content = jsonable(content) if isinstance(content, Mapping) else text_of(content)
+    message: Message = {"role": text_of(members.get("role", "unknown")), "content": content}
+    for key, member in members.items():
         if key == "tool_calls":
             if member:
                 message[key] = [_call(call) for call in (member if isinstance(member, list | tuple) else [member])]
@@ -44,40 +49,33 @@ def _message(value: Any) -> Message:
     return message
 
 
-def _content(content: Any) -> Any:
-    if content is None or isinstance(content, str):
-        return content
-    if isinstance(content, list | tuple):
-        return [_part(part) for part in content]
-    return text_of(content) if not isinstance(content, Mapping) else jsonable(content)
-
-
-def _part(part: Any) -> Any:
+def _part(part: Any) -> Message:
     if hasattr(part, "model_dump"):
         part = part.model_dump()
     if not isinstance(part, Mapping):
         return {"type": "text", "text": text_of(part)}
-    return {text_of(key): _member(text_of(key), member) for key, member in part.items()}
-
-
-def _member(key: str, value: Any) -> Any:
-    """Return a member of a content part; an image is named, never written out."""
-    if isinstance(value, Mapping) and "url" in value:
-        return {**jsonable(value), "url": _address(value["url"])}
-    return _address(value) if "image" in key or key == "url" else jsonable(value)
+    members: Message = {}
+    for key, value in part.items():
+        name = text_of(key)
+        if isinstance(value, Mapping) and "url" in value:
+            members[name] = {**jsonable(value), "url": _address(value["url"])}
+        else:
+            members[name] = _address(value) if "image" in name or name == "url" else jsonable(value)
+    return members
 
 
 def _address(value: Any) -> str:
+    """Name an image, which is never written out."""
     if isinstance(value, bytes | bytearray):
         return f"image, {len(value) // 1024:,} kB"
     size = getattr(value, "size", None)
     if isinstance(size, tuple) and len(size) == 2:  # PIL
         return f"image, {text_of(size[0])} x {text_of(size[1])}"
-    found = text_of(value)
-    if len(found) <= MAX_URL_CHARS:
-        return found
-    kind = found[5:].partition(";")[0][:60] if found.startswith("data:") else "image"
-    return f"{kind}, {len(found) * 3 // 4 // 1024:,} kB"
+    text = text_of(value)
+    if len(text) <= MAX_URL_CHARS:
+        return text
+    kind = text[5:].partition(";")[0][:60] if text.startswith("data:") else "image"
+    return f"{kind}, {len(text) * 3 // 4 // 1024:,} kB"
 
 
 def _call(call: Any) -> Any:
@@ -97,33 +95,24 @@ def _of_turn(turn: Turn) -> Message:
     content: list[dict[str, Any]] = []
     apart: dict[str, list[Any]] = {}
     for part in turn.parts:
-        if part.raw is None and part.kind == "tool_call" and part.call is not None:
-            _add_call(apart, part)
+        text = part.text if part.raw is None else part.raw
+        if part.raw is None and part.kind == "tool_call" and (call := part.call) is not None:
+            if call.error and not call.name:
+                unparsed = {"raw_text": call.arguments, "error": call.error}
+                apart.setdefault("unparsed_tool_calls", []).append(unparsed)
+                continue
+            function = {"name": call.name, "arguments": call.arguments}
+            tool_call: Message = {"type": "function", "id": call.id or None, "function": function}
+            apart.setdefault("tool_calls", []).append(tool_call | ({"error": call.error} if call.error else {}))
         elif part.raw is None and part.kind in ("think", "image"):
             key = {"think": "thinking", "image": "image"}[part.kind]
             content.append({"type": key, key: part.text})
+        elif content and content[-1]["type"] == "text":
+            content[-1]["text"] += text
         else:
-            _add_text(content, part.text if part.raw is None else part.raw)
+            content.append({"type": "text", "text": text})
     message: Message = {"role": turn.role, "content": content}
     if not content or (len(content) == 1 and content[0]["type"] == "text"):
         message["content"] = content[0]["text"] if content else ""
     named = {"tool_call_id": turn.tool_call_id, "name": turn.name}
     return message | apart | {key: value for key, value in named.items() if value}
-
-
-def _add_text(content: list[dict[str, Any]], text: str) -> None:
-    if content and content[-1]["type"] == "text":
-        content[-1]["text"] += text
-    else:
-        content.append({"type": "text", "text": text})
-
-
-def _add_call(apart: dict[str, list[Any]], part: Part) -> None:
-    call = part.call
-    assert call is not None
-    if call.error and not call.name:
-        apart.setdefault("unparsed_tool_calls", []).append({"raw_text": call.arguments, "error": call.error})
-        return
-    function = {"name": call.name, "arguments": call.arguments}
-    tool_call = {"type": "function", "id": call.id or None, "function": function}
-    apart.setdefault("tool_calls", []).append(tool_call | ({"error": call.error} if call.error else {}))

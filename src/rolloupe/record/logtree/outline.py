@@ -35,10 +35,10 @@ class OutlineNode(Struct):
 
     def as_json(self) -> dict[str, Any]:
         """Return the node in the form of `_logtree.json`: texts escaped, and no children if it has data."""
-        found: dict[str, Any] = {"tag": self.tag, "attrs": dict(self.attrs)}
         children = [] if self.data is not None else list(self.children)
-        found["children"] = [html.escape(one) if isinstance(one, str) else one.as_json() for one in children]
-        return found if self.data is None else found | {"data": self.data}
+        shown = [html.escape(child) if isinstance(child, str) else child.as_json() for child in children]
+        node: dict[str, Any] = {"tag": self.tag, "attrs": dict(self.attrs), "children": shown}
+        return node if self.data is None else node | {"data": self.data}
 
 
 def attributes(values: Mapping[str, object]) -> dict[str, str]:
@@ -47,15 +47,15 @@ def attributes(values: Mapping[str, object]) -> dict[str, str]:
     `class_` becomes `class`, `data__x` becomes `data-x`, and so does every other name that could do more than mark its
     element. None is left out.
     """
-    found = {}
+    attrs = {}
     for key, value in values.items():
         if value is None:
             continue
         name = "class" if key == "class_" else _NOT_IN_NAMES.sub("-", key.replace("__", "-", 1).lower())
         if name in PLACES or not (name in _PLAIN_ATTRS or name.startswith(("data-", "aria-"))):
             name = f"data-{name}"
-        found[name] = text_of(value)
-    return found
+        attrs[name] = text_of(value)
+    return attrs
 
 
 def marked(tag: str, word: str, *children: "OutlineNode | str") -> OutlineNode:
@@ -65,35 +65,28 @@ def marked(tag: str, word: str, *children: "OutlineNode | str") -> OutlineNode:
 
 def table_of(rows: Sequence[Sequence[object]], *, header: bool) -> OutlineNode:
     """Return a table of rows of cells; with `header`, the first row names the columns."""
-    node = marked("table", "lt-table")
-    if header and rows:
-        node.children.append(OutlineNode("thead", {}, [_row(rows[0], "th")]))
-        rows = rows[1:]
-    node.children.append(OutlineNode("tbody", {}, [_row(row, "td") for row in rows]))
-    return node
-
-
-def _row(cells: Iterable[object], tag: str) -> OutlineNode:
-    return OutlineNode("tr", {}, [OutlineNode(tag, {}, [text_of(cell)]) for cell in cells])
+    names, body = OutlineNode("thead", {}, []), OutlineNode("tbody", {}, [])
+    for number, row in enumerate(rows):
+        is_header = header and number == 0
+        cells: list[OutlineNode | str] = [OutlineNode("th" if is_header else "td", {}, [text_of(it)]) for it in row]
+        (names if is_header else body).children.append(OutlineNode("tr", {}, cells))
+    return marked("table", "lt-table", *([names] if names.children else []), body)
 
 
 def from_html(source: str) -> OutlineNode:
     """Parse a formatter's HTML into nodes: known tags without attributes, and text; nothing else."""
     from rolloupe.formats.reading.logtree import parse_page
 
-    return OutlineNode("div", {}, _rebuilt(parse_page(source), 0))
+    def rebuild(element: dict[str, Any], depth: int) -> "Iterator[OutlineNode | str]":
+        for child in element["children"]:
+            if isinstance(child, str):
+                yield child
+            elif child["tag"] in _KEPT and depth < _HTML_DEPTH:
+                yield OutlineNode(child["tag"], {}, list(rebuild(child, depth + 1)))
+            else:
+                yield from rebuild(child, depth + 1)
 
-
-def _rebuilt(element: dict[str, Any], depth: int) -> "list[OutlineNode | str]":
-    found: list[OutlineNode | str] = []
-    for child in element["children"]:
-        if isinstance(child, str):
-            found.append(child)
-        elif child["tag"] in _KEPT and depth < _HTML_DEPTH:
-            found.append(OutlineNode(child["tag"], {}, _rebuilt(child, depth + 1)))
-        else:
-            found += _rebuilt(child, depth + 1)
-    return found
+    return OutlineNode("div", {}, list(rebuild(parse_page(source), 0)))
 
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -147,47 +140,35 @@ def _escaped(text: str) -> str:
 def _element(node: OutlineNode) -> Iterator[str]:
     attrs = "".join(f' {key}="{_escaped(value)}"' for key, value in node.attrs.items())
     yield f"<{node.tag}{attrs}>"
-    if node.data is not None:
-        yield from _data(node.data)
-    else:
+    if node.data is None:
         for child in list(node.children):
-            if isinstance(child, str):
-                yield _escaped(child)
-            else:
-                yield from _element(child)
-    yield f"</{node.tag}>" + ("" if node.tag in _INLINE else "\n")
-
-
-# The HTML of nodes with data
-
-
-def _data(data: dict[str, Any]) -> Iterator[str]:
-    messages = data.get("messages")
-    if data.get("type") == "conversation" and isinstance(messages, list):
-        yield from conversation(messages)
+            yield from [_escaped(child)] if isinstance(child, str) else _element(child)
+    elif node.data.get("type") == "conversation" and isinstance(node.data.get("messages"), list):
+        yield from conversation(node.data["messages"])
     else:
-        yield f"<pre>{_escaped(json.dumps(data, ensure_ascii=False, indent=1))}</pre>"
+        yield f"<pre>{_escaped(json.dumps(node.data, ensure_ascii=False, indent=1))}</pre>"
+    yield f"</{node.tag}>" + ("" if node.tag in _INLINE else "\n")
 
 
 def conversation(messages: list[dict[str, Any]]) -> Iterator[str]:
     """Yield the HTML of messages as `messages_of` returns them."""
     yield '<div class="lt-conversation">\n'
     for message in messages:
-        yield from _message(message)
+        role = str(message.get("role"))
+        shown = role if role in _ROLES else "other"
+        name = message.get("name")
+        yield f'<div class="lt-message lt-message-{shown}"><span class="lt-message-role">{_escaped(role)}'
+        yield f" {_escaped(str(name))}:</span>" if name else ":</span>"
+        yield '<div class="lt-message-content">'
+        yield from _content(message.get("content"))
+        yield from map(_call, _objects(message.get("tool_calls")))
+        for call in _objects(message.get("unparsed_tool_calls")):
+            raw, error = (_escaped(str(call.get(key, ""))) for key in ("raw_text", "error"))
+            label = '<span class="lt-tool-call-label">call that could not be parsed</span>'
+            yield f'<div class="lt-unparsed-tool-call-part">{label} <code>{raw}</code>'
+            yield f'<div class="lt-error">{error}</div></div>'
+        yield "</div></div>\n"
     yield "</div>"
-
-
-def _message(message: dict[str, Any]) -> Iterator[str]:
-    role = str(message.get("role"))
-    shown = role if role in _ROLES else "other"
-    name = message.get("name")
-    yield f'<div class="lt-message lt-message-{shown}"><span class="lt-message-role">{_escaped(role)}'
-    yield f" {_escaped(str(name))}:</span>" if name else ":</span>"
-    yield '<div class="lt-message-content">'
-    yield from _content(message.get("content"))
-    yield from (_call(call) for call in _objects(message.get("tool_calls")))
-    yield from (_unparsed(call) for call in _objects(message.get("unparsed_tool_calls")))
-    yield "</div></div>\n"
 
 
 def _objects(value: object) -> Iterable[dict[str, Any]]:
@@ -198,10 +179,9 @@ def _content(content: Any) -> Iterator[str]:
     for part in content if isinstance(content, list) else [content]:
         if part is None:
             continue
-        if not isinstance(part, dict):
-            yield _text(str(part))
-        elif isinstance(part.get("text"), str):
-            yield _text(part["text"])
+        text = part.get("text") if isinstance(part, dict) else str(part)
+        if isinstance(text, str):
+            yield f'<span class="lt-text-part">{_escaped(text)}</span>'
         elif isinstance(part.get("thinking"), str):
             shown = _escaped(part["thinking"])
             yield f'<details class="lt-thinking-part"><summary>Thinking</summary><pre>{shown}</pre></details>'
@@ -209,10 +189,6 @@ def _content(content: Any) -> Iterator[str]:
             yield '<br><span class="lt-image-part">[Image]</span>'
         else:
             yield f"<pre>{_escaped(json.dumps(part, ensure_ascii=False))}</pre>"
-
-
-def _text(text: str) -> str:
-    return f'<span class="lt-text-part">{_escaped(text)}</span>'
 
 
 def _call(call: dict[str, Any]) -> str:
@@ -223,11 +199,3 @@ def _call(call: dict[str, Any]) -> str:
     name = f'<span class="lt-tool-call-name">{_escaped(str(function.get("name", "")))}</span>'
     label = '<span class="lt-tool-call-label">calls</span>'
     return f'<div class="lt-tool-call-part">{label} {name} <code>{_escaped(shown)}</code></div>'
-
-
-def _unparsed(call: dict[str, Any]) -> str:
-    raw, error = (_escaped(str(call.get(key, ""))) for key in ("raw_text", "error"))
-    label = '<span class="lt-tool-call-label">call that could not be parsed</span>'
-    return (
-        f'<div class="lt-unparsed-tool-call-part">{label} <code>{raw}</code><div class="lt-error">{error}</div></div>'
-    )

@@ -17,8 +17,21 @@ from rolloupe.record.failures import Trouble
 WAIT_S = 60.0
 """How long the end of a recorder waits for the rest to be sent."""
 
-_abandoned: list["subprocess.Popen[str]"] = []
+_abandoned: list["subprocess.Popen[bytes]"] = []
 _PACKAGES = Path(__file__).resolve().parents[3]
+
+
+def start(folder: Path, target: str) -> "subprocess.Popen[bytes]":
+    """Start the process that sends."""
+    paths = [str(_PACKAGES), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return subprocess.Popen(
+        [sys.executable, "-m", "rolloupe.record.upload.delivery", str(folder), target],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,  # Ctrl-C ends the trainer alone
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+    )
 
 
 class Upload:
@@ -29,34 +42,23 @@ class Upload:
         self._left: dict[str, Any] = {}
         """What the process said last: the number of files that wait, their bytes, and why they were not sent."""
         self._words = ""
-        self._process: subprocess.Popen[str] | None = None
-        self.goes_on: int | None = None
-        """The id of the process if it still sends after `close`."""
-        paths = [str(_PACKAGES), *filter(None, [os.environ.get("PYTHONPATH")])]
+        self._process: subprocess.Popen[bytes] | None = None
         try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "rolloupe.record.upload", str(folder), target],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                start_new_session=True,  # Ctrl-C ends the trainer alone
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-            )
+            self._process = start(folder, target)
         except (OSError, ValueError, TypeError) as error:
             trouble.say(f"nothing is uploaded to {target}: {error}")
             return
         self._listener = threading.Thread(target=self._listen, args=(self._process,), daemon=True)
         self._listener.start()
 
-    def _listen(self, process: subprocess.Popen[str]) -> None:
+    def _listen(self, process: "subprocess.Popen[bytes]") -> None:
         assert process.stdout is not None
         with contextlib.suppress(OSError, ValueError), process.stdout as lines:
             for line in lines:
                 try:
                     self._left = {**self._left, **json.loads(line)}
                 except (ValueError, TypeError):
-                    self._words = line.strip() or self._words
+                    self._words = line.decode("utf-8", "replace").strip() or self._words
                     continue
                 if reason := self._left["reason"]:
                     self._trouble.say(f"uploads to {self._target} wait: {reason}. They are tried again", once=reason)
@@ -68,18 +70,23 @@ class Upload:
             return
         assert process.stdin is not None
         with contextlib.suppress(OSError, ValueError):
-            process.stdin.write("end\n")
+            process.stdin.write(b"end\n")
             process.stdin.close()
+        code = None
         try:
             code = process.wait(WAIT_S)
-        except subprocess.TimeoutExpired:
-            self.goes_on = process.pid
-            process.returncode = 0  # it is left alone
-            code = None
-        else:
             self._listener.join(1)
+        except (subprocess.TimeoutExpired, TimeoutError):
+            process.returncode = 0  # it is left alone
         if code != 0:
-            self._trouble.say(self._what_waits())
+            files, size = self._left.get("files"), self._left.get("bytes", 0)
+            reason = self._left.get("reason") or self._words
+            what = "the run" if files is None else f"{files:,} files of the run, {size / 1e6:,.1f} MB"
+            why = f" ({reason})" if reason else ""
+            self._trouble.say(
+                f"not uploaded yet to {self._target}: {what}{why}. "
+                "The next recorder with this folder and upload sends it"
+            )
 
     def abandon(self) -> None:
         """Let go of the process in a fork: it belongs to the parent."""
@@ -90,12 +97,3 @@ class Upload:
             if process.stdin is not None:
                 with contextlib.suppress(OSError, ValueError):
                     process.stdin.close()
-
-    def _what_waits(self) -> str:
-        files, size = self._left.get("files"), self._left.get("bytes", 0)
-        reason = self._left.get("reason") or self._words
-        what = "the run" if files is None else f"{files:,} files of the run, {size / 1e6:,.1f} MB"
-        why = f" ({reason})" if reason else ""
-        return (
-            f"not uploaded yet to {self._target}: {what}{why}. The next recorder with this folder and upload sends it"
-        )

@@ -8,16 +8,18 @@ at its `offset`; the token strings, those of the response, end at the last token
 gaps.
 """
 
+import contextlib
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from rolloupe import tokens
-from rolloupe.model import Locator, Part, Sample, SampleRow, Source, TokenSeries, ToolCall, Turn
+from rolloupe.model import Locator, Sample, SampleRow, Source, TokenSeries, ToolCall, Turn
 
 if TYPE_CHECKING:
     from rolloupe.formats.reading.jsonl import JsonlFormat
@@ -30,18 +32,33 @@ class ResponseExtent(NamedTuple):
     stop: int
 
 
+def number_in(name: str, most_digits: int = 15) -> int | None:
+    """Return the whole number that a name is, written as Python writes it; None for any other name."""
+    is_number = name.isascii() and name.isdecimal() and len(name) <= most_digits and str(int(name)) == name
+    return int(name) if is_number else None
+
+
+def free_number(wanted: int | None, used: set[int]) -> int:
+    """Return the wanted number if it is free, else the next free one; adds it to `used`."""
+    number = wanted
+    if number is None or number in used:
+        number = next(free for free in range(len(used), 2 * len(used) + 1) if free not in used)
+    used.add(number)
+    return number
+
+
 def spread(series: TokenSeries, size: int, start: int = 0) -> tokens.Floats:
     """Return the values of the tokens `start` to `start + size`, NaN for missing ones, shape (size,)."""
-    found = np.full(size, np.nan)
+    values = np.full(size, np.nan)
     first, last = max(series.offset, start), min(series.offset + len(series.values), start + size)
     if first < last:
-        found[first - start : last - start] = series.values[first - series.offset : last - series.offset]
-    return found
+        values[first - start : last - start] = series.values[first - series.offset : last - series.offset]
+    return values
 
 
 def length_of(sample: Sample) -> int:
     """Return the number of tokens of a sample: of its ids, else of its series."""
-    return len(sample.token_ids) or max((one.offset + len(one.values) for one in sample.series), default=0)
+    return len(sample.token_ids) or max((series.offset + len(series.values) for series in sample.series), default=0)
 
 
 def response_of(sample: Sample) -> ResponseExtent:
@@ -52,9 +69,8 @@ def response_of(sample: Sample) -> ResponseExtent:
         return ResponseExtent(start, start + len(sample.token_strings))
     if sample.token_ids and row.prompt_tokens is not None:
         return ResponseExtent(min(row.prompt_tokens, size), size)
-    mask = next((one for one in sample.series if one.name == "loss_mask"), None)
-    sampled = np.flatnonzero(spread(mask, size) == 1) if mask is not None else np.zeros(0, np.int64)
-    if sampled.size:
+    mask = next((series for series in sample.series if series.name == "loss_mask"), None)
+    if mask is not None and (sampled := np.flatnonzero(spread(mask, size) == 1)).size:
         return ResponseExtent(int(sampled[0]), size)
     if sample.token_ids and row.response_tokens is not None:
         return ResponseExtent(max(0, size - row.response_tokens), size)
@@ -63,12 +79,17 @@ def response_of(sample: Sample) -> ResponseExtent:
 
 def content(turns: list[Turn]) -> list[tuple[str, str]]:
     """Return kind and text of the parts of turns, without template markers and blank ends."""
-    contents = []
+    contents: list[tuple[str, str]] = []
     for turn in turns:
-        for kind, text in _joined(turn.parts):
-            if stripped := text.strip():
-                contents.append((kind, stripped))
-    return contents
+        text = ""
+        for part in turn.parts:
+            if part.kind == "text":
+                text += part.text  # neighbouring texts are one
+            elif part.kind != "marker":
+                contents += [("text", text), (part.kind, _call(part.call) if part.call else part.text)]
+                text = ""
+        contents.append(("text", text))
+    return [(kind, stripped) for kind, text in contents if (stripped := text.strip())]
 
 
 def calls(turns: list[Turn]) -> list[ToolCall]:
@@ -81,28 +102,16 @@ def media(turns: list[Turn]) -> list[str]:
     return [part.media for turn in turns for part in turn.parts if part.media]
 
 
-def _joined(parts: list[Part]) -> Iterator[tuple[str, str]]:
-    """Yield parts without markers, joining neighbouring texts."""
-    text = ""
-    for part in parts:
-        if part.kind == "text":
-            text += part.text
-        elif part.kind != "marker":
-            yield "text", text
-            text = ""
-            yield part.kind, _call(part)
-    yield "text", text
+def of_origin(turns: list[Turn], origin: str) -> list[Turn]:
+    """Return the turns of the prompt, or of the response."""
+    return [turn for turn in turns if turn.origin == origin]
 
 
-def _call(part: Part) -> str:
-    return f"{part.call.name} {_canonical(part.call.arguments)}" if part.call else part.text
-
-
-def _canonical(arguments: str) -> str:
-    try:
-        return json.dumps(json.loads(arguments), sort_keys=True)
-    except (ValueError, RecursionError):
-        return arguments
+def _call(call: ToolCall) -> str:
+    arguments = call.arguments
+    with contextlib.suppress(ValueError, RecursionError):
+        arguments = json.dumps(json.loads(arguments), sort_keys=True)
+    return f"{call.name} {arguments}"
 
 
 OUTSIDE = " outside the sampled tokens"
@@ -130,29 +139,7 @@ def lost(sample: Sample, copy: Sample | None, names: Mapping[str, str] | None = 
     row, copied = sample.row, copy.row
     if not same(row.reward, copied.reward):
         yield "reward" if row.reward is None or math.isfinite(row.reward) else "non-finite reward"
-    for word, before, after in _values(sample, copy):
-        if not same(before, after):
-            yield word if before not in ABSENT else f"{word}{ADDED}"
-    for name, before, after in named(row, copied):
-        if not same(before, after):
-            yield f"{name}{ADDED}" if before in ABSENT else f"{name}{FIELD}" if is_kept(name, before, copy) else name
-    if row.index != copied.index and not _is_place(row):
-        yield "sample number"
-    yield from _of_texts(sample, copy)
-    yield from _of_turns(sample.turns, copy.turns)
-    if _written(sample.ref_turns) != _written(copy.ref_turns):
-        yield (
-            "response of the reference"
-            if content(sample.ref_turns) != content(copy.ref_turns)
-            else "form of the reference"
-        )
-    yield from _of_fields(sample, copy)
-    yield from _of_series(sample, copy, names or {}, start)
-
-
-def _values(sample: Sample, copy: Sample) -> tuple[tuple[str, Any, Any], ...]:
-    row, copied = sample.row, copy.row
-    return (
+    values: tuple[tuple[str, Any, Any], ...] = (
         ("split", row.split, copied.split), ("step", row.step, copied.step), ("group", row.group, copied.group),
         ("status", row.status, copied.status), ("original word for the status", row.status_raw, copied.status_raw),
         ("number of turns", row.turns, copied.turns),
@@ -163,6 +150,25 @@ def _values(sample: Sample, copy: Sample) -> tuple[tuple[str, Any, Any], ...]:
         ("token strings", sample.token_strings, copy.token_strings), ("token ids", sample.token_ids, copy.token_ids),
         ("alternatives of tokens", sample.top_logprobs, copy.top_logprobs),
     )  # fmt: skip
+    for name, before, after in values:
+        if not same(before, after):
+            yield name if before not in ABSENT else f"{name}{ADDED}"
+    for name, before, after in named(row, copied):
+        if not same(before, after):
+            yield f"{name}{ADDED}" if before in ABSENT else f"{name}{FIELD}" if is_kept(name, before, copy) else name
+    if row.index != copied.index and row.index != str(row.start) and not row.index.endswith(f":{row.start}"):
+        yield "sample number"  # unless the sample has no other than its place in the file
+    yield from _of_texts(sample, copy)
+    yield from _of_turns(sample.turns, copy.turns)
+    reference, copied_reference = (
+        [(turn.role, turn.parts, turn.name, turn.tool_call_id) for turn in turns]
+        for turns in (sample.ref_turns, copy.ref_turns)
+    )
+    if reference != copied_reference:
+        is_form = content(sample.ref_turns) == content(copy.ref_turns)
+        yield "form of the reference" if is_form else "response of the reference"
+    yield from _of_fields(sample, copy)
+    yield from _of_series(sample, copy, names or {}, start)
 
 
 def named(row: SampleRow, other: SampleRow) -> tuple[tuple[str, Any, Any], ...]:
@@ -179,11 +185,6 @@ def is_kept(name: str, value: Any, copy: Sample) -> bool:
     return any(name in place and same(value, place[name]) for place in places)
 
 
-def _is_place(row: SampleRow) -> bool:
-    """True if a sample has no other number than its place in the file."""
-    return row.index == str(row.start) or row.index.endswith(f":{row.start}")
-
-
 def _of_texts(sample: Sample, copy: Sample) -> Iterator[str]:
     """Compare prompt and response: their text, and whether they are texts or lists of messages."""
     for origin, before, after, was, now in (
@@ -191,22 +192,14 @@ def _of_texts(sample: Sample, copy: Sample) -> Iterator[str]:
         ("response", sample.response_text, copy.response_text, sample.response_messages, copy.response_messages),
     ):
         if before != after:
-            differ = content(_of(sample.turns, origin)) != content(_of(copy.turns, origin))
-            yield f"text of the {origin}" if differ else f"form of the text of the {origin}"
+            is_form = content(of_origin(sample.turns, origin)) == content(of_origin(copy.turns, origin))
+            yield f"form of the text of the {origin}" if is_form else f"text of the {origin}"
         if was is not None and now is None:
             yield f"list of messages of the {origin}"
         elif was is not None and now is not None and not same(was, now):
             yield f"form of the messages of the {origin}"
         elif was is None and now is not None:
             yield f"form of the {origin} (now a list of messages)"
-
-
-def _of(turns: list[Turn], origin: str) -> list[Turn]:
-    return [turn for turn in turns if turn.origin == origin]
-
-
-def _written(turns: list[Turn]) -> list[Any]:
-    return [(turn.role, turn.parts, turn.name, turn.tool_call_id) for turn in turns]
 
 
 def _of_turns(turns: list[Turn], copy: list[Turn]) -> Iterator[str]:
@@ -229,8 +222,12 @@ def _of_turns(turns: list[Turn], copy: list[Turn]) -> Iterator[str]:
         ("first turn of the response", lambda turn: turn.origin),
         ("token ranges of turns", lambda turn: (turn.token_start, turn.token_stop)),
     )  # fmt: skip
+    both = min(len(turns), len(copy))
     for word, look in checks:
-        if _differ(list(map(look, turns)), list(map(look, copy))):
+        before, after = list(map(look, turns)), list(map(look, copy))
+        # turns that only one side has count only if they have a value
+        further = [value for value in (*before[both:], *after[both:]) if value not in NOTHING]
+        if further or not same(before[:both], after[:both]):
             yield word
 
 
@@ -241,27 +238,15 @@ def _filled(turns: list[Turn], than: int) -> list[Turn]:
     return turns[:-1] if nothing and len(turns) == than + 1 else turns
 
 
-def _differ(before: list[Any], after: list[Any]) -> bool:
-    """Return whether attributes of turns differ. Turns that only one side has count only if they have a value."""
-    shorter = min(len(before), len(after))
-    beyond = [fact for fact in (*before[shorter:], *after[shorter:]) if fact not in NOTHING]
-    return bool(beyond) or not same(before[:shorter], after[:shorter])
-
-
 def _of_fields(sample: Sample, copy: Sample) -> Iterator[str]:
     """Compare sample metrics, tags and other fields."""
-    for word, before, after in (
-        ("sample metric", sample.row.metrics, copy.row.metrics),
-        ("tag", sample.row.tags, copy.row.tags),
-        ("field", sample.extra, copy.extra),
-    ):
+    metrics = ("sample metric", sample.row.metrics, copy.row.metrics)
+    tags = ("tag", sample.row.tags, copy.row.tags)
+    for word, before, after in (metrics, tags, ("field", sample.extra, copy.extra)):
         for name, value in before.items():
             if name not in after or not same(value, after[name]):
                 yield f"{word} {name}{FIELD if is_kept(name, value, copy) else ''}"
-    for word, before, after in (
-        ("sample metric", sample.row.metrics, copy.row.metrics),
-        ("tag", sample.row.tags, copy.row.tags),
-    ):
+    for word, before, after in (metrics, tags):
         for name in sorted(after.keys() - before.keys()):
             if not is_kept(name, after[name], sample):
                 yield f"{word} {name}{ADDED}"
@@ -269,7 +254,7 @@ def _of_fields(sample: Sample, copy: Sample) -> Iterator[str]:
 
 def _of_series(sample: Sample, copy: Sample, names: Mapping[str, str], start: int) -> Iterator[str]:
     """Compare each series: its values as shown, and the further values in the files."""
-    copies = {series.name: moved(series, start) for series in reversed(copy.series)}
+    copies = {series.name: replace(series, offset=series.offset + start) for series in reversed(copy.series)}
     for series in sample.series:
         after = copies.get(names.get(series.name, series.name)) or TokenSeries(name=series.name, values=[])
         size = max(series.offset + len(series.values), after.offset + len(after.values))
@@ -285,7 +270,7 @@ def _of_series(sample: Sample, copy: Sample, names: Mapping[str, str], start: in
 
 def _where(sample: Sample, differs: Any) -> str:
     """Return where the shown values of a series differ; empty if only inside the sampled tokens."""
-    mask = next((one for one in sample.series if one.name == "loss_mask"), None)
+    mask = next((series for series in sample.series if series.name == "loss_mask"), None)
     size = len(differs)
     prompt = sample.row.prompt_tokens if sample.token_ids and mask is None else None
     sampled = np.arange(size) >= (prompt or 0) if mask is None else spread(mask, size) == 1
@@ -294,14 +279,11 @@ def _where(sample: Sample, differs: Any) -> str:
     return AT_FIRST if size > 1 and not differs[1:].any() else ""
 
 
-def stored(one: TokenSeries) -> TokenSeries:
+def stored(series: TokenSeries) -> TokenSeries:
     """Return a series with all values of its file, those never shown included."""
-    return one if one.stored is None else TokenSeries(name=one.name, values=[*one.stored], offset=one.offset)
-
-
-def moved(one: TokenSeries, start: int) -> TokenSeries:
-    """Return a series with the same values that begins `start` tokens later."""
-    return TokenSeries(name=one.name, values=one.values, offset=one.offset + start, stored=one.stored)
+    if series.stored is None:
+        return series
+    return TokenSeries(name=series.name, values=[*series.stored], offset=series.offset)
 
 
 def _close(before: Any, after: Any) -> Any:
@@ -344,10 +326,6 @@ class Tally:
         words = list(lost(sample, copy, names, start))
         if copy is not None and self._groups.setdefault(copy.row.group, sample.row.group) != sample.row.group:
             words.append(JOINED)
-        self.add(words)
-
-    def add(self, words: Iterable[str]) -> None:
-        """Count the losses of one sample."""
         for word in dict.fromkeys(words):
             short = word[:MAX_WORD_CHARS]
             self.found[short if short in self.found or len(self.found) < MAX_WORDS else THE_REST] += 1
@@ -386,7 +364,9 @@ def extended(record: dict[str, Any], sample: Sample, copy: Sample | None, reserv
     if copy is None:
         return record
     row = sample.row
-    free: dict[str, Any] = {name: mine for name, mine, its in named(row, copy.row) if mine not in (None, "", its)}
+    free: dict[str, Any] = {
+        name: value for name, value, copied in named(row, copy.row) if value not in (None, "", copied)
+    }
     free |= {**sample.extra, **row.tags, **row.metrics}
     return record | {
         name: value

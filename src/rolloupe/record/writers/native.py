@@ -11,8 +11,8 @@ from rolloupe.record.arguments import name
 from rolloupe.record.folder import Folder
 from rolloupe.record.recorder import Recorder
 from rolloupe.record.samples import given_of
-from rolloupe.record.token_series import IDS, Array, facts
-from rolloupe.record.writers.base import Left, Writer
+from rolloupe.record.token_series import IDS, facts
+from rolloupe.record.writers import Left, Writer
 from rolloupe.record.writers.comparison import Tally, read_back
 
 if TYPE_CHECKING:
@@ -30,8 +30,9 @@ class Copier(Recorder):
     def _uid(self, uid: object) -> str:
         return name(uid)
 
-    def _sent(self, item: "QueuedLine") -> None:
+    def _queue(self, item: "QueuedLine") -> None:
         self.last = item
+        super()._queue(item)
 
 
 class NativeWriter(Writer):
@@ -43,10 +44,19 @@ class NativeWriter(Writer):
         self.recorder = Copier(path, code=None, strict=True, on_full="block")
 
     def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
+        from rolloupe.formats.native.format import Native, add_arrays
+
         tally = Tally()
         for sample in samples:
             self.recorder.sample(**{**given_of(sample), "split": split, "step": step})
-            tally.compare(sample, _copy_of(self.recorder.last))
+            record, series = dict(self.recorder.last.record), self.recorder.last.series
+            if series:
+                record["series"] = {"part": 0, "row": 0, "facts": facts(series)}
+            copy = read_back(Native(), record, SAMPLES, None, 0, nan=True)
+            if copy is not None:
+                floats = {name: values.astype(np.float64) for name, values in series.items() if name != IDS}
+                add_arrays(copy, series[IDS].tolist() if IDS in series else [], floats)
+            tally.compare(sample, copy)
         return tally.found
 
     def metrics(self, rows: Sequence[MetricRow]) -> Left:
@@ -59,28 +69,11 @@ class NativeWriter(Writer):
         if config:
             folder.config(config)
         if code_diff:
-            folder.code_as(code_diff)
-        for one in checkpoints:
-            self.recorder.checkpoint(one.name, step=one.step or 0, paths=one.paths, loop_state=one.extra)
-        without = sum(one.step is None for one in checkpoints)
+            folder.code(code_diff)
+        for saved in checkpoints:
+            self.recorder.checkpoint(saved.name, step=saved.step or 0, paths=saved.paths, loop_state=saved.extra)
+        without = sum(saved.step is None for saved in checkpoints)
         return {"that a checkpoint has no step": without} if without else {}
 
     def close(self) -> None:
         self.recorder.close()
-
-
-def _copy_of(item: "QueuedLine") -> Sample | None:
-    """Return the sample that Rolloupe reads from a recorded line, with its token series."""
-    from rolloupe.formats.native.format import Native, add_arrays
-
-    series = {"part": 0, "row": 0, "facts": facts(item.series)} if item.series else None
-    record = {**item.record, **({"series": series} if series else {})}
-    sample = read_back(Native(), record, SAMPLES, None, 0, nan=True)
-    if sample is not None:
-        add_arrays(sample, *_arrays(item.series))
-    return sample
-
-
-def _arrays(series: Mapping[str, Array]) -> tuple[list[int], dict[str, Any]]:
-    floats = {name: values.astype(np.float64) for name, values in series.items() if name != IDS}
-    return [int(one) for one in series[IDS]] if IDS in series else [], floats

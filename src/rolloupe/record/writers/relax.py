@@ -5,15 +5,15 @@ and their order are Relax's own. Unlike Relax, this module renames a whole file 
 infinities as null, because Relax's own viewer shows nothing of a step with a NaN.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
 from rolloupe.model import Sample
-from rolloupe.record.failures import Guard, LeftOut
+from rolloupe.record.failures import Guard
 from rolloupe.record.lines import encoded, listed
 from rolloupe.record.plain import has, member, whole_number
-from rolloupe.record.writers.base import Left, Writer
+from rolloupe.record.writers import Left, Writer
 from rolloupe.storage.atomic import append, replacing
 
 KEYS = (
@@ -43,8 +43,13 @@ def save_rollout_result_jsonl(path: Any, rollout_id: int, samples: Iterable[Any]
             `metadata`, `weight_versions`, `multimodal_inputs`, `multimodal_train_inputs`.
         strict: raise errors; by default they are logged, as in Relax.
     """
+
+    def rows() -> Rows:
+        for index, sample in enumerate(samples):
+            yield sample, index, None
+
     guard = Guard(f"Relax's results of step {rollout_id}", strict=strict)
-    guard.call(lambda: _save(path, "train", rollout_id, _numbered(samples), strict=strict), None)
+    guard.call(lambda: _save(path, "train", rollout_id, rows(), strict=strict), None)
 
 
 def save_eval_summary_jsonl(path: Any, rollout_id: int, data: Mapping[str, Any], *, strict: bool = False) -> None:
@@ -53,60 +58,51 @@ def save_eval_summary_jsonl(path: Any, rollout_id: int, data: Mapping[str, Any],
     `data` maps the name of each data set to `{"samples": [...]}` or to the samples themselves, numbered from 0 in each.
     The other arguments are those of `save_rollout_result_jsonl`.
     """
+
+    def rows() -> Rows:
+        for name, info in data.items():
+            samples = info.get("samples") if isinstance(info, Mapping) else info
+            for index, sample in enumerate(samples or ()):
+                yield sample, index, str(name)
+
     guard = Guard(f"Relax's evaluation of step {rollout_id}", strict=strict)
-    guard.call(lambda: _save(path, "eval", rollout_id, _of_data_sets(data), strict=strict), None)
+    guard.call(lambda: _save(path, "eval", rollout_id, rows(), strict=strict), None)
 
 
 Rows = Iterable[tuple[Any, int, str | None]]
 """Samples with their number and data set."""
 
 
-def _numbered(samples: Iterable[Any]) -> Rows:
-    for index, sample in enumerate(samples):
-        yield sample, index, None
-
-
-def _of_data_sets(data: Mapping[str, Any]) -> Rows:
-    for name, info in data.items():
-        samples = info.get("samples") if isinstance(info, Mapping) else info
-        for index, sample in enumerate(samples or ()):
-            yield sample, index, str(name)
-
-
 def _save(path: Any, folder: str, rollout_id: int, rows: Rows, *, strict: bool) -> None:
     place = getattr(path, "rollout_result_dir", path)
     if place is None or place == "":
         return
-    whole = Path(place)
     step = whole_number(rollout_id)
-    target = whole if whole.suffix == ".jsonl" else whole / folder / f"{step}.jsonl"
+    target = Path(place) if Path(place).suffix == ".jsonl" else Path(place) / folder / f"{step}.jsonl"
+    guard = Guard(f"Relax's results of step {step}", strict=strict)
     with replacing(target) as file:
-        file.writelines(_lines(rows, step, strict=strict))
-
-
-def _lines(rows: Rows, rollout_id: int, *, strict: bool) -> Iterator[bytes]:
-    """Yield the rows as lines; if a sample cannot be written, only its own line is lost."""
-    left_out = LeftOut(f"Relax's results of step {rollout_id}", strict=strict)
-    for sample, index, dataset in rows:
-        try:
-            yield encoded(record_of(_checked(sample), rollout_id, index, dataset))
-        except Exception as error:
-            left_out.met(f"sample {index}", error)
-    left_out.tell()
-
-
-def _checked(sample: Any) -> Any:
-    """Raise `TypeError` unless this is a sample."""
-    if not (has(sample, "prompt") or has(sample, "response")):
-        raise TypeError(f"{type(sample).__name__} is not a sample: it has no prompt and response")
-    return sample
+        for sample, index, dataset in rows:
+            try:
+                if not (has(sample, "prompt") or has(sample, "response")):
+                    what = type(sample).__name__
+                    raise TypeError(f"{what} is not a sample: it has no prompt and response")  # noqa: TRY301
+                line = encoded(record_of(sample, step, index, dataset))
+            except Exception as error:
+                guard.left_out(f"sample {index}", error)
+            else:
+                file.write(line)
+        guard.tell_total()
 
 
 def record_of(sample: Any, rollout_id: int, index: int, dataset: str | None = None) -> dict[str, Any]:
-    """Return the row of one sample, in Relax's form."""
-    total, response = _lengths(sample)
+    """Return the row of a sample, in Relax's form."""
+    tokens = member(sample, "tokens")
+    total = len(tokens) if tokens is not None else int(member(sample, "total_length") or 0)
+    response = int(member(sample, "response_length") or 0)
     prompt = max(total - response, 0)
     metadata = member(sample, "metadata") or {}
+    status = member(sample, "status")
+    status = getattr(status, "value", status)
     row = {
         "rollout_id": rollout_id,
         "sample_index": index,
@@ -121,11 +117,10 @@ def record_of(sample: Any, rollout_id: int, index: int, dataset: str | None = No
         "total_token_count": total,
         **_multimodal_counts(sample),
         "agent_turns": _get(metadata, "rollout_turns", 1),
-        "status": _status(member(sample, "status")),
+        "status": None if status is None else str(status),
         "group_index": listed(member(sample, "group_index")),
     }
-    versions = member(sample, "weight_versions")
-    if versions is not None:
+    if (versions := member(sample, "weight_versions")) is not None:
         row["weight_versions"] = list(versions)
     if (label := member(sample, "label")) is not None:
         row["label"] = label
@@ -140,18 +135,6 @@ def record_of(sample: Any, rollout_id: int, index: int, dataset: str | None = No
     return row
 
 
-def _lengths(sample: Any) -> tuple[int, int]:
-    """Return the number of tokens in all, and of the response."""
-    tokens = member(sample, "tokens")
-    total = len(tokens) if tokens is not None else int(member(sample, "total_length") or 0)
-    return total, int(member(sample, "response_length") or 0)
-
-
-def _status(status: Any) -> str | None:
-    word = getattr(status, "value", status)
-    return None if word is None else str(word)
-
-
 def _get(metadata: Any, key: str, otherwise: Any) -> Any:
     return metadata.get(key, otherwise) if isinstance(metadata, Mapping) else otherwise
 
@@ -163,52 +146,35 @@ def summary(value: Any) -> Any:
     """
     if not isinstance(value, list):
         return type(value).__name__
-    return [str(one) if _is_image(one) else type(one).__name__ for one in value] or 0
+    shown = []
+    for item in value:
+        is_image = any(kind.__module__.partition(".")[0] == "PIL" for kind in type(item).__mro__)
+        shown.append(str(item) if is_image else type(item).__name__)
+    return shown or 0
 
 
 def train_summary(value: Any) -> Any:
     """Summarise a processed input: shape and type of a tensor, or of each in a list, else the name of the type."""
-    if _is_tensor(value):
-        return _shape(value)
-    if isinstance(value, list) and value and all(map(_is_tensor, value)):
-        return [_shape(one) for one in value]
-    return type(value).__name__
-
-
-def _is_image(value: Any) -> bool:
-    return any(kind.__module__.partition(".")[0] == "PIL" for kind in type(value).__mro__)
-
-
-def _is_tensor(value: Any) -> bool:
-    return all(hasattr(value, name) for name in ("shape", "dtype", "detach"))
-
-
-def _shape(value: Any) -> str:
-    return f"Tensor(shape={list(value.shape)}, dtype={value.dtype})"
+    items = value if isinstance(value, list) else [value]
+    if not items or not all(hasattr(item, name) for item in items for name in ("shape", "dtype", "detach")):
+        return type(value).__name__
+    shapes = [f"Tensor(shape={list(item.shape)}, dtype={item.dtype})" for item in items]
+    return shapes if isinstance(value, list) else shapes[0]
 
 
 def _multimodal_counts(sample: Any) -> dict[str, int]:
     """Count images, tokens of images, and tokens of images, videos and audio together."""
-    train_inputs = member(sample, "multimodal_train_inputs")
-    inputs = [
-        one
-        for one in ([train_inputs] if isinstance(train_inputs, Mapping) else train_inputs or ())
-        if isinstance(one, Mapping)
-    ]
-    images = sum(sum(_grid(one, "image_grid_thw")) for one in inputs)
-    others = sum(sum(_grid(one, "video_grid_thw")) + _audio(one) for one in inputs)
-    return {
-        "image_count": _images(member(sample, "multimodal_inputs"), inputs),
-        "image_token_count": images,
-        "multimodal_token_count": images + others,
-    }
-
-
-def _images(raw: Any, inputs: Sequence[Mapping[str, Any]]) -> int:
-    for key in ("images", "image"):
-        if isinstance(raw, Mapping) and (found := raw.get(key)) is not None and found != []:
-            return len(found) if isinstance(found, list) else 1
-    return sum(len(_grid(one, "image_grid_thw")) for one in inputs)
+    given = member(sample, "multimodal_train_inputs")
+    inputs = [given] if isinstance(given, Mapping) else [item for item in given or () if isinstance(item, Mapping)]
+    grids = [_grid(item, "image_grid_thw") for item in inputs]
+    images = sum(map(sum, grids))
+    others = sum(sum(_grid(item, "video_grid_thw")) + _audio(item) for item in inputs)
+    image_count = sum(map(len, grids))
+    raw = member(sample, "multimodal_inputs")
+    for key in ("image", "images"):
+        if isinstance(raw, Mapping) and (stored := raw.get(key)) is not None and stored != []:
+            image_count = len(stored) if isinstance(stored, list) else 1
+    return {"image_count": image_count, "image_token_count": images, "multimodal_token_count": images + others}
 
 
 def _grid(inputs: Mapping[str, Any], key: str) -> list[int]:
@@ -234,22 +200,19 @@ def _latency_trace(metadata: Any) -> dict[str, Any] | None:
     if not isinstance(reward, Mapping):
         return None
     turns = trace.get("turns")
+    turns = [turn for turn in turns if isinstance(turn, Mapping)] if isinstance(turns, list) else []
     timings = ("generation_elapsed_s", "wall_elapsed_s", "events")
-    found: dict[str, Any] = {
+    kept: dict[str, Any] = {
         "events": trace.get("events", {}),
         "reward": reward,
-        "turns": [
-            {key: turn[key] for key in timings if key in turn}
-            for turn in (turns if isinstance(turns, list) else [])
-            if isinstance(turn, Mapping)
-        ],
+        "turns": [{key: turn[key] for key in timings if key in turn} for turn in turns],
     }
     count = trace.get("per_turn_assistant_turn_count")
     if isinstance(count, int) and not isinstance(count, bool):
-        found["per_turn_assistant_turn_count"] = count
+        kept["per_turn_assistant_turn_count"] = count
     if trace.get("reasoning_trigger") == "per_turn":
-        found["per_turn_off_lineage_judge_count"] = trace.get("per_turn_off_lineage_judge_count", 0)
-    return found
+        kept["per_turn_off_lineage_judge_count"] = trace.get("per_turn_off_lineage_judge_count", 0)
+    return kept
 
 
 class RelaxWriter(Writer):
@@ -262,60 +225,52 @@ class RelaxWriter(Writer):
         self._begun: set[Path] = set()
 
     def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
-        from rolloupe.record.writers.comparison import Tally
+        from rolloupe.formats.relax import Relax
+        from rolloupe.record.writers.comparison import Tally, extended, free_number, number_in, read_back
 
         tally = Tally()
-        folder = "train" if split == "train" else "eval"
-        target = self._path / folder / f"{step}.jsonl"
+        reader, folder = Relax(), "train" if split == "train" else "eval"
+        name = f"{folder}/{step}.jsonl"
+        target = self._path / name
         numbers: set[int] = set()
         for sample in samples:
             if not 0 <= step <= MAX_STEP:
                 tally.add_whole("samples of steps that are below 0 or too large")
                 continue
-            number = free_number(sample.row.index, numbers)
-            record, copy = _fitted(sample, folder, step, number)
+            record = _of_model(sample, step, free_number(number_in(sample.row.index), numbers))
+            record = extended(record, sample, read_back(reader, record, name, folder, step), KEYS)
+            record = {key: record[key] for key in KEYS if key in record} | record
             if target not in self._begun:
                 target.unlink(missing_ok=True)
                 self._begun.add(target)
             append(target, encoded(record))
-            tally.compare(sample, copy)
+            tally.compare(sample, read_back(reader, record, name, folder, step))
         return tally.found
 
 
-def free_number(index: str, numbers: set[int]) -> int:
-    """Return the sample's own number if it is free, else the next free one; adds it to `numbers`."""
-    number = (
-        int(index) if index.isdecimal() and index.isascii() and len(index) < 16 and str(int(index)) == index else None
-    )
-    if number is None or number in numbers:
-        number = next(free for free in range(len(numbers), 2 * len(numbers) + 1) if free not in numbers)
-    numbers.add(number)
-    return number
-
-
-def _fitted(sample: Sample, folder: str, step: int, number: int) -> tuple[dict[str, Any], Sample | None]:
-    """Return the row of a sample, and the sample that Rolloupe reads from it."""
-    from rolloupe.formats.relax import Relax
-    from rolloupe.record.writers.comparison import extended, read_back
-
-    reader, file = Relax(), f"{folder}/{step}.jsonl"
-    record = _of_model(sample, step, number)
-    record = extended(record, sample, read_back(reader, record, file, folder, step), KEYS)
-    ordered = {key: record[key] for key in KEYS if key in record} | record
-    return ordered, read_back(reader, ordered, file, folder, step)
+_WORDS = {"error": "failed", "unknown": None}
+"""Relax's words for statuses that it calls otherwise."""
 
 
 def _of_model(sample: Sample, step: int, number: int) -> dict[str, Any]:
+    from rolloupe.formats.reading import fields
+    from rolloupe.record.writers.comparison import number_in, own_status
     from rolloupe.record.writers.texts import prompt_of, response_of
 
     row = sample.row
     counts = {"prompt": row.prompt_tokens, "response": row.response_tokens, "total": row.total_tokens}
+    parts = {key.removeprefix("reward."): part for key, part in row.metrics.items() if key.startswith("reward.")}
+    whole = {**parts, **row.tags}  # a reward that was an object becomes one again
+    is_whole = parts and fields.reward(whole).value == row.reward
+    named = number_in(row.group)
+    group = row.group if named is None else named
     record: dict[str, Any] = {
         "rollout_id": step, "sample_index": number, "prompt": prompt_of(sample, messages=True),
-        "response": response_of(sample), "reward": _reward(sample),
+        "response": response_of(sample), "reward": whole if is_whole else row.reward,
         **{f"{what}_length": count for what, count in counts.items()},
         **{f"{what}_token_count": count for what, count in counts.items() if count is not None},
-        "agent_turns": row.turns, "status": _word(sample), "group_index": _group(sample),
+        "agent_turns": row.turns, "status": own_status(row) or _WORDS.get(row.status, row.status),
+        "group_index": None if row.group == fields.digest(sample.prompt_text) else group,
     }  # fmt: skip
     for key in ("image_count", "image_token_count", "multimodal_token_count"):
         if (value := row.metrics.get(key)) is not None:
@@ -329,34 +284,3 @@ def _of_model(sample: Sample, step: int, number: int) -> dict[str, Any]:
     if dataset and not (dataset == NO_DATASET and not row.env):
         record["dataset"] = dataset
     return record
-
-
-def _reward(sample: Sample) -> Any:
-    """Return the reward, as an object if it was one: of parts `reward.NAME` and of tags."""
-    from rolloupe.formats.reading import fields
-
-    row = sample.row
-    parts = {key.removeprefix("reward."): part for key, part in row.metrics.items() if key.startswith("reward.")}
-    whole = {**parts, **row.tags}
-    return whole if parts and fields.reward(whole).value == row.reward else row.reward
-
-
-_WORDS = {"error": "failed", "unknown": None}
-
-
-def _word(sample: Sample) -> str | None:
-    """Return the framework's own word for the status if Rolloupe reads it as this status; else Relax's."""
-    from rolloupe.record.writers.comparison import own_status
-
-    return own_status(sample.row) or _WORDS.get(sample.row.status, sample.row.status)
-
-
-def _group(sample: Sample) -> str | int | None:
-    """Return the group, as a number if it is one; null if it follows from the prompt alone."""
-    from rolloupe.formats.reading import fields
-
-    group = sample.row.group
-    if group == fields.digest(sample.prompt_text):
-        return None
-    is_number = group.isdecimal() and group.isascii() and len(group) < 16 and str(int(group)) == group
-    return int(group) if is_number else group

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from rolloupe.model import Sample, TokenSeries
-from rolloupe.record.failures import Guard, LeftOut
+from rolloupe.record.failures import Guard
 from rolloupe.record.lines import encoded, listed
 from rolloupe.record.plain import has, member, whole_number
-from rolloupe.record.writers.base import Left, Writer
+from rolloupe.record.writers import Left, Writer
 from rolloupe.storage.atomic import append
 
 KEYS = (
@@ -61,62 +61,53 @@ def save_rollout_jsonl(
         strict: raise errors. By default they are logged: a sample without a required key is left out, and so is an
             array that is not as long as the tokens.
     """
-    guard = Guard(f"RLLoggingBoard's file of step {step}", strict=strict)
-    guard.call(lambda: _save(Path(path), whole_number(step), samples, rank, decimals, strict=strict), None)
 
+    def save() -> None:
+        place, whole_step = Path(path), whole_number(step)
+        target = place if place.suffix == ".jsonl" else place / f"rank_{rank}.jsonl"
+        append(target, b"".join(_lines(samples, whole_step, decimals, strict=strict)))
 
-def _save(place: Path, step: int, samples: Iterable[Any], rank: int, decimals: int | None, *, strict: bool) -> None:
-    target = place if place.suffix == ".jsonl" else place / f"rank_{rank}.jsonl"
-    append(target, b"".join(_lines(samples, step, decimals, strict=strict)))
+    Guard(f"RLLoggingBoard's file of step {step}", strict=strict).call(save, None)
 
 
 def _lines(samples: Iterable[Any], step: int, decimals: int | None, *, strict: bool) -> Iterator[bytes]:
-    left_out = LeftOut(f"RLLoggingBoard's file of step {step}", strict=strict)
-    for place, sample in enumerate(samples):
-        try:
-            record = record_of(_checked(sample), step, decimals)
-            for key, size, tokens in _odd(record):
-                left_out.met(f"sample {place}, {key}", ValueError(f"{key} has {size}, response_tokens {tokens}"))
-                del record[key]
-            yield encoded(record, nan=True)
-        except Exception as error:
-            left_out.met(f"sample {place}", error)
-    left_out.tell()
-
-
-def _checked(sample: Any) -> Any:
-    """Raise `ValueError` or `TypeError` for a sample that the board could not show."""
-    missing = [key for key in NEEDED if key != "step" and not has(sample, key)]
-    if missing:
-        raise ValueError(f"the sample has no {', '.join(missing)}")
-    if not isinstance(reward := listed(member(sample, "reward")), int | float | dict | None):
-        raise TypeError(f"reward: expected a number, got {type(reward).__name__}")
-    return sample
-
-
-def _odd(record: dict[str, Any]) -> list[tuple[str, int, int]]:
-    """Return the arrays as long as neither the tokens nor the tokens before the padding, with both lengths."""
+    """Yield the lines of samples, without those that the board could not show, and without arrays of a wrong length."""
     from rolloupe.tokens import unpadded_length
 
-    pieces = record.get("response_tokens")
-    if not isinstance(pieces, list | tuple):
-        return []
-    fit = len(pieces), unpadded_length(pieces, PAD)
-    arrays = {key: record[key] for key in ARRAYS if isinstance(record.get(key), list | tuple)}
-    return [(key, len(found), len(pieces)) for key, found in arrays.items() if len(found) not in fit]
+    guard = Guard(f"RLLoggingBoard's file of step {step}", strict=strict)
+    for place, sample in enumerate(samples):
+        try:
+            record = record_of(sample, step, decimals)
+            pieces = record.get("response_tokens")
+            sizes = (len(pieces), unpadded_length(pieces, PAD)) if isinstance(pieces, list | tuple) else ()
+            for key in ARRAYS:
+                values = record.get(key)
+                if sizes and isinstance(values, list | tuple) and len(values) not in sizes:
+                    wrong = ValueError(f"{key} has {len(values)}, response_tokens {sizes[0]}")
+                    guard.left_out(f"sample {place}, {key}", wrong)
+                    del record[key]
+            yield encoded(record, nan=True)
+        except Exception as error:
+            guard.left_out(f"sample {place}", error)
+    guard.tell_total()
 
 
 def record_of(sample: Any, step: int, decimals: int | None = None) -> dict[str, Any]:
-    """Return the line of one sample."""
+    """Return the line of a sample. Raises `ValueError` or `TypeError` for one that the board could not show."""
+    missing = [key for key in NEEDED if key != "step" and not has(sample, key)]
+    if missing:
+        raise ValueError(f"the sample has no {', '.join(missing)}")
     record: dict[str, Any] = {}
     for key in KEYS:
         value = step if key == "step" else listed(member(sample, key))
         if key in ARRAYS and decimals is not None and isinstance(value, list | tuple):
-            value = [round(one, decimals) if isinstance(one, float) else one for one in value]
+            value = [round(number, decimals) if isinstance(number, float) else number for number in value]
         if value is not None or key in NEEDED:
             record[key] = value
-    more = sample if isinstance(sample, dict) else {}
-    return record | {str(key): value for key, value in more.items() if key not in KEYS}
+    if not isinstance(record["reward"], int | float | dict | None):
+        raise TypeError(f"reward: expected a number, got {type(record['reward']).__name__}")
+    further = sample if isinstance(sample, dict) else {}
+    return record | {str(key): value for key, value in further.items() if key not in KEYS}
 
 
 class RLLoggingBoardWriter(Writer):
@@ -135,19 +126,28 @@ class RLLoggingBoardWriter(Writer):
         self._joined: str | None = None
 
     def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
-        from rolloupe.record.writers.comparison import Tally, response_of
+        from rolloupe.formats.rl_logging_board import RLLoggingBoard
+        from rolloupe.record.writers.comparison import Tally, extended, own_status, read_back, response_of
 
         tally = Tally()
-        folder = self._folder(split)
-        target = self._path / folder / RANK
+        reader = RLLoggingBoard()
+        target = self._path / self._folder(split) / RANK
+        read_as = split if split == self._joined else "train"
         for sample in samples:
             if abs(step) > MAX_STEP:
                 tally.add_whole("samples of steps that are too large")
                 continue
             self._has_train = self._has_train or split == "train"
-            record, copy = _fitted(sample, split if split == "train" or split == self._joined else "train", step)
+            record, row = _of_model(sample, step), sample.row
+            copy = read_back(reader, record, RANK, read_as, step, nan=True)
+            record = extended(record, sample, copy, {*KEYS, *FOREIGN})
+            if row.status_raw and "status" not in record:
+                record["status"] = own_status(row) or row.status
+            if row.advantage is not None and "advantage" not in record:
+                record["advantage"] = row.advantage
             append(target, encoded(record, nan=True))
-            names = {series_name: one.name for series_name, one in _arrays(sample).items()}
+            copy = read_back(reader, record, RANK, read_as, step, nan=True)
+            names = {name: series.name for name, series in _arrays(sample).items()}
             tally.compare(sample, copy, names, response_of(sample).start)
         return tally.found
 
@@ -174,41 +174,20 @@ class RLLoggingBoardWriter(Writer):
             train.replace(folder / RANK)
 
 
-def _fitted(sample: Sample, split: str, step: int) -> tuple[dict[str, Any], Sample | None]:
-    """Return the line of a sample, and the sample that Rolloupe reads from it."""
-    from rolloupe.formats.rl_logging_board import RLLoggingBoard
-    from rolloupe.record.writers.comparison import extended, own_status, read_back
-
-    reader = RLLoggingBoard()
-    record = _of_model(sample, step)
-    copy = read_back(reader, record, RANK, split, step, nan=True)
-    record = extended(record, sample, copy, {*KEYS, *FOREIGN})
-    if sample.row.status_raw and "status" not in record:
-        record["status"] = own_status(sample.row) or sample.row.status
-    if sample.row.advantage is not None and "advantage" not in record:
-        record["advantage"] = sample.row.advantage
-    return record, read_back(reader, record, RANK, split, step, nan=True)
-
-
 def _of_model(sample: Sample, step: int) -> dict[str, Any]:
     from rolloupe.record.writers.texts import prompt_of, reference_of, response_of
 
     row = sample.row
+    padded = row.metrics.get("response_tokens_len", 0.0)
+    padding = int(padded) - len(sample.token_strings) if 0 < padded < MAX_PADDED else 0
     record: dict[str, Any] = {
         "prompt": prompt_of(sample, messages=False), "response": response_of(sample), "reward": row.reward,
-        "step": step, "response_tokens": _pieces(sample), "ref_response": reference_of(sample),
-        "ref_reward": sample.ref_reward, "ground_truth": sample.label or None,
+        "step": step, "response_tokens": [*sample.token_strings, *[PAD] * padding] or None,
+        "ref_response": reference_of(sample), "ref_reward": sample.ref_reward, "ground_truth": sample.label or None,
         **{name: row.metrics[name] for name in OF_METRICS if name in row.metrics},
-        **{one.name: one.values for one in _arrays(sample).values()},
+        **{series.name: series.values for series in _arrays(sample).values()},
     }  # fmt: skip
     return {key: record[key] for key in KEYS if record.get(key) is not None or key in NEEDED}
-
-
-def _pieces(sample: Sample) -> list[str] | None:
-    """Return the token strings, followed by as many pad tokens as there were."""
-    counted = sample.row.metrics.get("response_tokens_len", 0.0)
-    padding = int(counted) - len(sample.token_strings) if 0 < counted < MAX_PADDED else 0
-    return [*sample.token_strings, *[PAD] * padding] or None
 
 
 def _arrays(sample: Sample) -> dict[str, TokenSeries]:
@@ -218,11 +197,13 @@ def _arrays(sample: Sample) -> dict[str, TokenSeries]:
     """
     from rolloupe.record.writers.comparison import response_of, spread
 
-    series = {one.name: one for one in sample.series if one.values}
-    named = {} if "logprobs" in series else {"trainer_logprobs": "logprobs"}
+    by_name = {series.name: series for series in sample.series if series.values}
+    names = {name: name for name in ARRAYS}
+    if "logprobs" not in by_name:
+        names = {"trainer_logprobs": "logprobs"} | names
     start, stop = response_of(sample)
-    found = {}
-    for series_name, name in {**named, **{series_name: series_name for series_name in ARRAYS}}.items():
-        if series_name in series and len(values := spread(series[series_name], stop - start, start)):
-            found[series_name] = TokenSeries(name=name, values=values.tolist(), offset=start)
-    return found
+    arrays = {}
+    for name, known_as in names.items():
+        if name in by_name and len(values := spread(by_name[name], stop - start, start)):
+            arrays[name] = TokenSeries(name=known_as, values=values.tolist(), offset=start)
+    return arrays

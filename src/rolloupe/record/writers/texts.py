@@ -11,7 +11,7 @@ from typing import Any
 
 from rolloupe.model import Part, Sample, Turn
 from rolloupe.record.logtree.messages import messages_of
-from rolloupe.record.writers.comparison import calls, content
+from rolloupe.record.writers.comparison import calls, content, of_origin
 from rolloupe.text import from_messages
 
 Read = Callable[[object], list[Turn]]
@@ -21,22 +21,19 @@ def conversation_of(sample: Sample) -> list[dict[str, Any]]:
     """Return prompt and response as one list of messages, as stored if each message was one turn."""
     if [turn.origin for turn in sample.turns] != sorted(turn.origin for turn in sample.turns):
         return messages_of(sample.turns)
-    found: list[dict[str, Any]] = []
+    messages: list[dict[str, Any]] = []
     for origin, stored in (("prompt", sample.prompt_messages), ("response", sample.response_messages)):
-        turns = [turn for turn in sample.turns if turn.origin == origin]
-        found += (
-            stored
-            if stored is not None and _facts_of(from_messages(stored)) == _facts_of(turns)
-            else messages_of(turns)
-        )
-    return found
+        turns = of_origin(sample.turns, origin)
+        is_whole = stored is not None and _facts_of(from_messages(stored)) == _facts_of(turns)
+        messages += stored if stored is not None and is_whole else messages_of(turns)
+    return messages
 
 
 def prompt_of(sample: Sample, *, messages: bool) -> Any:
     """Return the prompt as text, or as messages if a layout takes these and text alone would lose the roles."""
     from rolloupe.formats.reading import fields
 
-    turns = [turn for turn in sample.turns if turn.origin == "prompt"]
+    turns = of_origin(sample.turns, "prompt")
     stored = sample.prompt_messages if messages else None
     return _first_that_fits(stored, sample.prompt_text, turns, fields.prompt_turns, messages=messages, header=True)
 
@@ -45,7 +42,7 @@ def response_of(sample: Sample, *, messages: bool = False) -> Any:
     """Return the response likewise; without `messages`, several turns become one text in ChatML, as in a template."""
     from rolloupe.formats.reading import fields
 
-    turns = [turn for turn in sample.turns if turn.origin == "response"]
+    turns = of_origin(sample.turns, "response")
     stored = sample.response_messages if messages else None
     read = partial(fields.response_turns, prompt=sample.prompt_text)
     return _first_that_fits(stored, sample.response_text, turns, read, messages=messages, header=False)
@@ -65,31 +62,23 @@ def _first_that_fits(
     stored: list[Any] | None, text: str, turns: list[Turn], read: Read, *, messages: bool, header: bool
 ) -> Any:
     best, fit = text, 0
-    for written in _ways(stored, text, turns, messages=messages, header=header):
-        if (found := _fit(read(written), turns)) > fit:
-            best, fit = written, found
-        if fit == SAME:
-            break
+    for form in _forms(stored, text, turns, messages=messages, header=header):
+        read_back = read(form)
+        if _facts_of(read_back) == _facts_of(turns):
+            return form
+        if [turn.role for turn in read_back] != [turn.role for turn in turns]:
+            continue
+        score = 3 if content(read_back) == content(turns) else 2 if calls(read_back) == calls(turns) else 1
+        if score > fit:
+            best, fit = form, score
     return best
-
-
-SAME = 4
-
-
-def _fit(read_back: list[Turn], turns: list[Turn]) -> int:
-    """Score how well turns read back match the originals: exactly, by their content, or by their roles."""
-    if _facts_of(read_back) == _facts_of(turns):
-        return SAME
-    if [turn.role for turn in read_back] != [turn.role for turn in turns]:
-        return 0
-    return 3 if content(read_back) == content(turns) else 2 if calls(read_back) == calls(turns) else 1
 
 
 def _facts_of(turns: list[Turn]) -> list[Any]:
     return [(turn.role, turn.parts, turn.name, turn.tool_call_id, turn.stop_reason) for turn in turns]
 
 
-def _ways(stored: list[Any] | None, text: str, turns: list[Turn], *, messages: bool, header: bool) -> Iterator[Any]:
+def _forms(stored: list[Any] | None, text: str, turns: list[Turn], *, messages: bool, header: bool) -> Iterator[Any]:
     if stored is not None:
         yield stored
     yield text
@@ -100,7 +89,14 @@ def _ways(stored: list[Any] | None, text: str, turns: list[Turn], *, messages: b
     if messages:
         yield messages_of(turns)
         yield [_message(turn) for turn in turns]
-    yield "".join(_chatml(turns, header))
+    chatml = ""
+    for number, turn in enumerate(turns):
+        if header or number or turn.role != "assistant":
+            chatml += f"<|im_start|>{turn.role}\n"
+        chatml += "".join(map(_raw, turn.parts))
+        if header or number + 1 < len(turns):
+            chatml += "<|im_end|>\n"
+    yield chatml
 
 
 def _message(turn: Turn) -> dict[str, Any]:
@@ -112,7 +108,12 @@ def _message(turn: Turn) -> dict[str, Any]:
         message["reasoning_content"] = "\n".join(thoughts)
     message["content"] = "".join(map(_raw, rest))
     if any(part.kind in ("json", "image") for part in rest):
-        message["content"] = [_entry(part) for part in rest]
+        message["content"] = [
+            {"type": "image", "image": part.text} if part.kind == "image"
+            else _decoded(part.text) if part.kind == "json"
+            else {"type": "text", "text": _raw(part)}
+            for part in rest
+        ]  # fmt: skip
     if calls:
         message["tool_calls"] = [_call(part) for part in calls]
     named = {"name": turn.name, "tool_call_id": turn.tool_call_id, "stop_reason": turn.stop_reason}
@@ -127,26 +128,11 @@ def _call(part: Part) -> Any:
     return {"type": "function", "function": function} | {key: word for key, word in more.items() if word}
 
 
-def _entry(part: Part) -> Any:
-    if part.kind == "image":
-        return {"type": "image", "image": part.text}
-    return _decoded(part.text) if part.kind == "json" else {"type": "text", "text": _raw(part)}
-
-
 def _decoded(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
         return text
-
-
-def _chatml(turns: list[Turn], header: bool) -> Iterator[str]:
-    for number, turn in enumerate(turns):
-        if header or number or turn.role != "assistant":
-            yield f"<|im_start|>{turn.role}\n"
-        yield "".join(map(_raw, turn.parts))
-        if header or number + 1 < len(turns):
-            yield "<|im_end|>\n"
 
 
 def _raw(part: Part) -> str:
@@ -155,12 +141,10 @@ def _raw(part: Part) -> str:
         return part.raw
     if part.kind == "think":
         return f"<think>\n{part.text}\n</think>\n\n"
-    return f"<tool_call>\n{_written(part)}\n</tool_call>\n" if part.kind == "tool_call" else part.text
-
-
-def _written(part: Part) -> str:
-    """A call as models write it."""
-    if part.call is None or (part.call.error and not part.call.name):
+    if part.kind != "tool_call":
         return part.text
-    call = {"name": part.call.name, "arguments": _decoded(part.call.arguments)}
-    return json.dumps(call | ({"id": part.call.id} if part.call.id else {}), ensure_ascii=False)
+    written = part.text
+    if part.call is not None and (part.call.name or not part.call.error):  # a call as models write it
+        call = {"name": part.call.name, "arguments": _decoded(part.call.arguments)}
+        written = json.dumps(call | ({"id": part.call.id} if part.call.id else {}), ensure_ascii=False)
+    return f"<tool_call>\n{written}\n</tool_call>\n"

@@ -218,7 +218,7 @@ def opening(
                 from rolloupe import query
                 from rolloupe.index import IndexWork, Library, RunSearch
                 from rolloupe.index.execution import keep_pandas_out
-                from rolloupe.state import ScoreFiles
+                from rolloupe.state.scores import ScoreFiles
 
                 keep_pandas_out()
             finally:

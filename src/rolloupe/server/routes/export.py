@@ -12,13 +12,15 @@ from rolloupe import export as tables
 from rolloupe import query
 from rolloupe.errors import BadQuery
 from rolloupe.export import report
+from rolloupe.export.report import contents
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleItem, SampleQuery
 from rolloupe.server import params, replies
 from rolloupe.server.context import context_of
 from rolloupe.server.routes.state import marked_samples
-from rolloupe.state import State, findings_aside
+from rolloupe.state import State
+from rolloupe.state.decisions import findings_aside
 
 HTML = "html"
 MAX_REPORTED = 1000
@@ -61,11 +63,11 @@ async def export(request: Request) -> Response:
             scope_words = f"Bookmarked samples of {name}." if of == "bookmarks" else report.scope_of(name, scope)
             about = report.Report(title=name, about=scope_words, total=selection.total, made=report.made_now())
 
-            def insight() -> report.ReportedInsight | None:
+            def insight() -> contents.ReportedInsight | None:
                 """Look at the run as a whole; why findings were set aside is a person's note."""
                 aside = {} if state is None else findings_aside(state, run)
                 why = {name: finding.why * has_notes for name, finding in aside.items()}
-                return report.insight_of(run, scope.splits, why) if has_findings else None
+                return contents.insight_of(run, scope.splits, why) if has_findings else None
 
             return report.report_pieces(
                 about,
@@ -96,13 +98,13 @@ def notes_of(run: OpenRun, state: State | None) -> dict[SampleKey, str]:
 
 def reported(
     run: OpenRun, samples: Iterable[SampleItem], notes: Mapping[SampleKey, str]
-) -> Iterator[report.ReportedSample]:
+) -> Iterator[contents.ReportedSample]:
     """Read the samples of a report, each with its note."""
     read, loss = query.Reader(run), query.loss_of(run)
     for item in islice(samples, MAX_REPORTED):
         (sample,) = query.with_group_advantages(run, [read(item.key)])
         note = notes.get(item.key, "")
-        yield report.ReportedSample(run.id, sample, query.neighbours(run, item.key), loss, note)
+        yield contents.ReportedSample(run.id, sample, query.neighbours(run, item.key), loss, note)
 
 
 def selected(run: OpenRun, scope: SampleQuery) -> Selection:

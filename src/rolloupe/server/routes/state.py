@@ -12,7 +12,18 @@ from rolloupe.index import OpenRun
 from rolloupe.server import params, replies
 from rolloupe.server.context import context_of
 from rolloupe.server.people import PERSON, Forbidden, Person, Runs, reason_for
-from rolloupe.state import Change, LocatedMark, Mark, Owner, RunMark, SampleMark, State, Written, found, marks_of
+from rolloupe.state import State
+from rolloupe.state.records import (
+    Change,
+    LocatedMark,
+    Mark,
+    Owner,
+    RunMark,
+    SampleMark,
+    Written,
+    located_samples,
+    marks_of,
+)
 from rolloupe.storage import both_places
 from rolloupe.wire import encoding
 from rolloupe.wire.encoding import record_from
@@ -119,7 +130,7 @@ def marked_samples(store: State, run: OpenRun) -> Iterator[tuple[str, query.Samp
 
 def with_samples(run: OpenRun, marks: Sequence[LocatedMark]) -> list[tuple[LocatedMark, query.SampleItem | None]]:
     """Return marks, each with its sample if the run still has it."""
-    return found(marks, lambda keys: query.named(run, keys), lambda uids: query.by_uid(run, uids))
+    return located_samples(marks, lambda keys: query.named(run, keys), lambda uids: query.by_uid(run, uids))
 
 
 def state_reply(library: Runs, store: State, since: int, person: Person | None = None) -> StateReply:

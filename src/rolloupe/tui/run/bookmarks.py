@@ -6,8 +6,8 @@ from rolloupe import query
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleItem
-from rolloupe.state import Change, Mark, SampleMark, State
-from rolloupe.state.records import MAX_EXCERPT_CHARS
+from rolloupe.state import State
+from rolloupe.state.records import MAX_EXCERPT_CHARS, Change, Mark, SampleMark
 
 
 class Bookmarks:

@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 
 from rolloupe import query
 from rolloupe.model import Problem, SampleKey
-from rolloupe.state import FindingAside, findings_aside
+from rolloupe.state.decisions import FindingAside, findings_aside
 from rolloupe.text.visible import visible_line
 from rolloupe.tui.draw.ink import ACCENT, ALARM, DIM, PLAIN, STRONG, WARN, Line, cut, safe, wrapped
 from rolloupe.tui.draw.numbers import listed, signed

@@ -8,13 +8,14 @@ methods that detach, move and convert them.
 import math
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rolloupe import tokens
 from rolloupe.record.plain import member
+from rolloupe.record.token_series import array_of_tensor
 from rolloupe.tokens import Flags, Floats
 
 Ints = NDArray[np.int64]
@@ -22,16 +23,7 @@ Ints = NDArray[np.int64]
 
 def array_of(value: Any) -> NDArray[Any]:
     """Return an array, tensor, list or number as a NumPy array of shape (N,); bfloat16 becomes float32."""
-    if callable(getattr(value, "detach", None)):
-        value = value.detach()
-    if callable(getattr(value, "cpu", None)):
-        value = value.cpu()
-    if callable(getattr(value, "numpy", None)):
-        try:
-            value = value.numpy()
-        except TypeError:  # torch: NumPy has no bfloat16
-            value = value.float().numpy()
-    return np.asarray(value).reshape(-1)
+    return np.asarray(array_of_tensor(value) if hasattr(value, "detach") else value).reshape(-1)
 
 
 def floats_of(value: Any) -> Floats:
@@ -52,10 +44,10 @@ def flags_of(value: Any) -> Flags:
 
 def numbers(values: Floats) -> list[float | None]:
     """Return numbers for JSON: finite ones as the shortest text of their float64, the others as null."""
-    found: list[float | None] = values.tolist()
+    plain: list[float | None] = values.tolist()
     if np.isfinite(values).all():
-        return found
-    return [value if finite else None for value, finite in zip(found, np.isfinite(values).tolist(), strict=True)]
+        return plain
+    return [value if finite else None for value, finite in zip(plain, np.isfinite(values).tolist(), strict=True)]
 
 
 VERSIONS = (1, 2, 4, 7)
@@ -76,18 +68,20 @@ OTHER_NAMES = {
 Column = list[Any]
 
 
-class Loss(NamedTuple):
-    """The settings of the loss that flags depend on: `dppo` is False for any mask other than DPPO's."""
-
-    dppo: bool = True
-    low: float = tokens.DPPO().low
-    high: float = tokens.DPPO().high
+def ratios(trainer: Floats, sampler: Floats) -> dict[str, Floats]:
+    """Compare two policies by their logprobs; the shapes are (T,)."""
+    gap = tokens.log_ratio(trainer, sampler)
+    columns = tokens.mismatch_kl(gap), gap, tokens.importance_ratio(gap), tokens.prob_delta(trainer, sampler)
+    return dict(zip(NUMBERS, columns, strict=True))
 
 
 class PackedBatch:
-    """A packed batch: its columns, each of length T, and the bounds of its sequences. Padding is no sequence."""
+    """A packed batch: its columns, each of length T, and the bounds of its sequences. Padding is no sequence.
 
-    def __init__(self, batch: Any, version: int, loss: Loss, pad_token_id: int | None = None) -> None:
+    Flags follow from the rule of the loss, None for any mask other than DPPO's.
+    """
+
+    def __init__(self, batch: Any, version: int, rule: tokens.DPPO | None, pad_token_id: int | None) -> None:
         self._batch = batch
         self._version = version
         self._pad = pad_token_id
@@ -100,10 +94,12 @@ class PackedBatch:
         self._env_names = None if names is None or isinstance(names, str) else [str(name or "") for name in names]
         self._restarts = self._bounds()
         """The bounds of all stretches whose positions begin at 0, padding included."""
-        self.bounds = self._without_padding() if self.mask.any() else []
+        bounds = [(start, self._unpadded(start, stop)) for start, stop in self._restarts] if self.mask.any() else []
+        self.bounds = [(start, stop) for start, stop in bounds if stop - start > 1 or self._is_trained((start, stop))]
+        """Those of the sequences without their padding. One untrained token alone is padding, too."""
         if self.bounds and self._env_names is not None and len(self._env_names) != self.length:
             self._env_names = self._of_tokens("env_names", np.array(self._env_names, dtype=object), "").tolist()
-        self.columns = self._columns(loss) if self.bounds else {}
+        self.columns = self._columns(rule) if self.bounds else {}
 
     def sequences(self) -> Iterator[tuple[int, slice]]:
         """Yield the number and the extent, without padding, of each sequence that has a token to train on."""
@@ -119,14 +115,14 @@ class PackedBatch:
         return next((name for name in self._env_names[extent] if name), None)
 
     def _need(self, name: str) -> Any:
-        found = self._find(name)
-        if found is None:
+        value = self._find(name)
+        if value is None:
             raise ValueError(f"the batch has no {' or '.join(OTHER_NAMES.get(name, (name,)))}")
-        return found
+        return value
 
     def _find(self, name: str) -> Any:
         names = OTHER_NAMES.get(name, (name,))
-        return next((found for one in names if (found := member(self._batch, one)) is not None), None)
+        return next((value for known_as in names if (value := member(self._batch, known_as)) is not None), None)
 
     def _sized(self, name: str, values: Any) -> Any:
         if len(values) != self.length:
@@ -157,11 +153,6 @@ class PackedBatch:
         places = np.flatnonzero(~padding | self.mask[start:stop])
         return start + int(places[-1]) + 1 if places.size else start
 
-    def _without_padding(self) -> list[tuple[int, int]]:
-        """Return the bounds of sequences without their padding. One untrained token alone is padding, too."""
-        found = [(start, self._unpadded(start, stop)) for start, stop in self._restarts]
-        return [(start, stop) for start, stop in found if stop - start > 1 or self._is_trained((start, stop))]
-
     def _is_trained(self, bounds: tuple[int, int]) -> bool:
         return bool(self.mask[slice(*bounds)].any())
 
@@ -181,83 +172,69 @@ class PackedBatch:
                 f"{name} has {len(values)} elements: expected one for each of {self.length} tokens or "
                 f"{len(self.bounds)} sequences"
             )
-        found = np.full(self.length, nothing, dtype=values.dtype)
+        of_tokens = np.full(self.length, nothing, dtype=values.dtype)
         for (start, stop), value in zip(bounds, values, strict=True):
-            found[start:stop] = value
-        return found
+            of_tokens[start:stop] = value
+        return of_tokens
 
-    def _columns(self, loss: Loss) -> dict[str, Column]:
+    def _columns(self, rule: tokens.DPPO | None) -> dict[str, Column]:
         """Return the layout's columns by name, in its order."""
-        found: dict[str, Column] = {
+        columns: dict[str, Column] = {
             "token_ids": self.ids.tolist(),
             "position_ids": self.positions.tolist(),
             "loss_mask": self.mask.tolist(),
             "advantages": self._numbers(self._spread("advantages", sampled_only=self._version == 7)),
         }
         if self._version != 7:
-            found["rewards"] = self._numbers(self._spread("rewards"))
+            columns["rewards"] = self._numbers(self._spread("rewards"))
         for name in ("inference_logprobs", "trainer_logprobs", "entropy"):
-            found[name] = self._numbers(self._floats(name))
-        found |= self._ratios(loss)
+            columns[name] = self._numbers(self._floats(name))
+        columns |= self._ratios(rule)
         if self._version == 7:
-            found |= {name: self._numbers(self._floats(name)) for name in WEIGHTS}
-        return found
+            columns |= {name: self._numbers(self._floats(name)) for name in WEIGHTS}
+        return columns
 
     def _floats(self, name: str) -> tokens.Floats | None:
         value = self._find(name)
-        found: tokens.Floats | None = None if value is None else self._sized(name, floats_of(value))
-        return found
+        floats: tokens.Floats | None = None if value is None else self._sized(name, floats_of(value))
+        return floats
 
     def _spread(self, name: str, *, sampled_only: bool = False) -> tokens.Floats | None:
         """Return a column that may hold one value for each token, one for each sequence, or a single one."""
         value = self._find(name)
         if value is None:
             return None
-        found = floats_of(value)
-        if len(found) == self.length:
-            return found
-        spread = np.repeat(found, self.length) if len(found) == 1 else self._of_tokens(name, found, np.nan)
+        given = floats_of(value)
+        if len(given) == self.length:
+            return given
+        spread = np.repeat(given, self.length) if len(given) == 1 else self._of_tokens(name, given, np.nan)
         return np.where(self.mask, spread, 0.0) if sampled_only else spread
 
     def _numbers(self, values: tokens.Floats | None) -> Column:
         return [None] * self.length if values is None else numbers(values)
 
-    def _ratios(self, loss: Loss) -> dict[str, Column]:
-        """Return ratios and flags: the batch's own, else computed; null if they are meaningless."""
-        number_columns = {name: self._floats(name) for name in NUMBERS}
-        flags = {name: self._given_flags(name) for name in FLAGS}
+    def _ratios(self, rule: tokens.DPPO | None) -> dict[str, Column]:
+        """Return ratios and flags: the batch's own, else computed; null if the policy sampled no token of it."""
+        is_meaningless = self.mode == "sft"
+        if self._version == 7:
+            weights, reference = self._floats("rl_weights"), self._floats("ref_kl_weights")
+            is_meaningless = weights is not None and not weights.any() and (reference is None or not reference.any())
+        columns: dict[str, Column] = {}
         trainer, sampler = self._floats("trainer_logprobs"), self._floats("inference_logprobs")
-        if trainer is not None and sampler is not None and not self._is_meaningless():
-            gap = tokens.log_ratio(trainer, sampler)
-            delta = tokens.prob_delta(trainer, sampler)
-            computed = {
-                "mismatch_kl": tokens.mismatch_kl(gap), "log_importance_ratio": gap,
-                "importance_ratio": tokens.importance_ratio(gap), "prob_delta": delta,
-            }  # fmt: skip
-            number_columns = {
-                name: floats_of(computed[name]) if values is None else values for name, values in number_columns.items()
-            }
+        numbers_of = {name: values for name in NUMBERS if (values := self._floats(name)) is not None}
+        if trainer is not None and sampler is not None and not is_meaningless:
+            computed = {name: floats_of(values) for name, values in ratios(trainer, sampler).items()}
+            numbers_of = computed | numbers_of
             advantages = self._spread("advantages")
-            if loss.dppo and advantages is not None:
-                delta = number_columns["prob_delta"] if number_columns["prob_delta"] is not None else delta
-                found = tokens.DPPO(loss.low, loss.high).flags_of(delta, advantages, self.mask)
-                of_loss = dict(zip(FLAGS, found, strict=True))
-                flags = {name: of_loss[name].tolist() if column is None else column for name, column in flags.items()}
-        columns = {name: self._numbers(values) for name, values in number_columns.items()}
-        return columns | {name: [None] * self.length if column is None else column for name, column in flags.items()}
-
-    def _given_flags(self, name: str) -> Column | None:
-        value = self._find(name)
-        if value is None:
-            return None
-        return [None if one is None or one != one else bool(one) for one in self._sized(name, array_of(value)).tolist()]
-
-    def _is_meaningless(self) -> bool:
-        """Return whether the policy sampled no token of the batch, so that ratios would compare nothing."""
-        if self._version != 7:
-            return self.mode == "sft"
-        weights, reference = self._floats("rl_weights"), self._floats("ref_kl_weights")
-        return weights is not None and not weights.any() and (reference is None or not reference.any())
+            if rule is not None and advantages is not None:
+                flags = rule.flags_of(numbers_of["prob_delta"], advantages, self.mask)
+                columns = {name: values.tolist() for name, values in zip(FLAGS, flags, strict=True)}
+        for name in FLAGS:
+            if (value := self._find(name)) is not None:
+                flags_given = self._sized(name, array_of(value)).tolist()
+                columns[name] = [None if flag is None or flag != flag else bool(flag) for flag in flags_given]
+        columns |= {name: numbers(values) for name, values in numbers_of.items()}
+        return {name: columns.get(name, [None] * self.length) for name in (*NUMBERS, *FLAGS)}
 
 
 def objects(columns: Mapping[str, Column]) -> list[dict[str, Any]]:
@@ -268,7 +245,9 @@ def objects(columns: Mapping[str, Column]) -> list[dict[str, Any]]:
             "advantage": row["advantages"], "reward": row["rewards"], "entropy": row["entropy"],
             "mismatch_kl": row["mismatch_kl"], "log_importance_ratio": row["log_importance_ratio"],
             "sample_kl_trainer_to_inference": row["log_importance_ratio"],
-            "sample_kl_inference_to_trainer": _negated(row["log_importance_ratio"]),
+            "sample_kl_inference_to_trainer": None
+            if row["log_importance_ratio"] is None
+            else -row["log_importance_ratio"],
             "importance_ratio": row["importance_ratio"], "prob_delta": row["prob_delta"],
             "inference_logprob": row["inference_logprobs"], "trainer_logprob": row["trainer_logprobs"],
             "is_masked": row["is_masked"], "is_masked_high": row["is_masked_high"],
@@ -279,10 +258,6 @@ def objects(columns: Mapping[str, Column]) -> list[dict[str, Any]]:
         for index, values in enumerate(zip(*columns.values(), strict=True))
         for row in (dict(zip(columns, values, strict=True)),)
     ]  # fmt: skip
-
-
-def _negated(value: float | None) -> float | None:
-    return None if value is None else -value
 
 
 def _probability(logprob: float | None) -> float | None:

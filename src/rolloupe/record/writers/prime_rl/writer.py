@@ -5,39 +5,41 @@ default) and main of August 2026 (7). Every rank writes its own file with every 
 step. This module never imports torch.
 """
 
+import contextlib
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from rolloupe import tokens
-from rolloupe.model import Sample, TokenSeries
+from rolloupe.model import Sample
 from rolloupe.record.failures import Guard
-from rolloupe.record.lines import encoded
-from rolloupe.record.writers.base import Left, Writer
-from rolloupe.record.writers.comparison import Tally, read_back, spread, stored
+from rolloupe.record.lines import COMPACT, encoded
+from rolloupe.record.writers import Left, Writer
+from rolloupe.record.writers.comparison import Tally, free_number, read_back, spread, stored
 from rolloupe.record.writers.prime_rl.micro_batch import (
     FLAGS,
     NUMBERS,
     OF_THE_FIRST,
     VERSIONS,
     WEIGHTS,
-    Loss,
     PackedBatch,
     numbers,
     objects,
+    ratios,
 )
-from rolloupe.record.writers.prime_rl.steps import EXPORTS, RankFolder
 from rolloupe.storage.atomic import append
 
+EXPORTS = "token_exports"
+STABLE = "STABLE"
 SCHEMA_VERSION = 1
 """The `schema_version` is the same for every shape."""
 
-COMPACT = (",", ":")
 AT_SAMPLING = ("logprobs", "inference_logprobs")
 """Names of the sampling policy's logprobs in samples; the first one present counts."""
 
@@ -45,126 +47,132 @@ MAX_STEP = 10**15
 """Names of steps have up to 15 digits."""
 
 
-class Exporter(Protocol):
-    """The object that `setup_token_export` returns."""
+class RankFolder:
+    """The folder of a rank, and the marks of finished steps.
 
-    @property
-    def failures(self) -> int:
-        """How many calls failed to write; the first is logged, and none is raised unless `strict`."""
-        ...
-
-    def export(self, step: int, packed_batch: Any, *, export_step: int | None = None) -> int:
-        """Write the sequences of a packed micro-batch; returns the number of sequences."""
-        ...
-
-    def step_end(self, step: int | None = None) -> None:
-        """Declare that this rank has written all of a step, by default the one that it wrote last."""
-        ...
-
-    def close(self) -> None:
-        """End the last step."""
-        ...
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-
-def setup_token_export(
-    output_dir: str | PathLike[str],
-    *,
-    rank: int = 0,
-    world_size: int = 1,
-    enabled: bool = True,
-    version: int = 4,
-    run_id: str | None = None,
-    env_name: str | None = None,
-    pad_token_id: int | None = None,
-    loss_type: str = "default",
-    dppo_mask_low: float | None = None,
-    dppo_mask_high: float | None = None,
-    strict: bool = False,
-) -> Exporter:
-    """Return an exporter for this rank; unless `enabled`, it does nothing.
-
-    Args:
-        output_dir: the run's folder; files go to its folder `token_exports/`.
-        rank: the rank of this process. Of ranks that share micro-batches (context parallelism), enable only one.
-        world_size: how many ranks export; a step is `STABLE` once all of them have ended it.
-        enabled: whether to export at all.
-        version: the shape of the records, 1, 2, 4 or 7. 1, 2 and 4 have rewards; 4 and 7 have a folder for each step,
-            with its `STABLE` mark.
-        run_id: if one trainer serves several runs: the name of this run's folder below `output_dir` (version 4).
-        env_name: the environment of sequences for which the batch names none.
-        pad_token_id: the padding token, for a batch without `env_names` and `attention_mask`.
-        loss_type: `default` is DPPO; for any other loss the exporter writes no flags.
-        dppo_mask_low: how far a probability may fall, by default 0.2.
-        dppo_mask_high: how far it may rise, by default 0.2.
-        strict: raise errors, instead of counting them and continuing.
+    prime-rl waits for all ranks, and then each touches `STABLE`. Here no rank waits: each leaves a mark when it ends a
+    step, and the rank that finds all marks touches `STABLE` and removes them.
     """
-    if version not in VERSIONS:
-        raise ValueError(f"version {version!r} is not one of {', '.join(map(str, VERSIONS))}")
-    if not enabled:
-        return DisabledTokenExporter()
-    usual = Loss()
-    loss = Loss(
-        dppo=loss_type == "default",
-        low=usual.low if dppo_mask_low is None else dppo_mask_low,
-        high=usual.high if dppo_mask_high is None else dppo_mask_high,
-    )
-    place = RankFolder(Path(output_dir), rank, max(1, world_size), version, run_id if version == 4 else None)
-    return TokenExporter(place, loss, env_name=env_name, pad_token_id=pad_token_id, strict=strict)
+
+    def __init__(self, output_dir: Path, rank: int, world_size: int, version: int, run_id: str | None) -> None:
+        if run_id is not None and (run_id in ("", ".", "..") or "/" in run_id or "\0" in run_id):
+            raise ValueError(f"run_id {run_id!r} is not a valid folder name")
+        self.folder = (output_dir if run_id is None else output_dir / run_id) / EXPORTS
+        self.rank = rank
+        self.run_id = run_id
+        self._has_steps = version >= 4
+        """True for versions that write a folder for each step."""
+        self._world_size = world_size
+        self._begun: set[int] = set()
+        self._unmarked: set[int] = set()
+
+    def begin(self) -> None:
+        """Open the file of versions without steps; remove this rank's marks in unfinished steps of an earlier process.
+
+        Raises `OSError`.
+        """
+        if not self._has_steps:
+            append(self._file(0), b"")
+        elif self._world_size > 1:
+            with contextlib.suppress(OSError):
+                for mark in self.folder.glob(f"step_*/{self._mark(self.rank)}"):
+                    mark.unlink(missing_ok=True)
+
+    def write(self, step: int, data: bytes) -> None:
+        """Append to a step, after removing what an earlier process left of it, for example before a restart."""
+        path = self._file(step)
+        if self._has_steps:
+            for name in (STABLE, self._mark(self.rank)):
+                (path.parent / name).unlink(missing_ok=True)
+            if step not in self._begun:
+                path.unlink(missing_ok=True)
+        append(path, data)
+        self._begun.add(step)
+
+    def end(self, step: int) -> None:
+        """Mark a step as ended by this rank, and as `STABLE` once all ranks have ended it."""
+        if not self._has_steps:
+            return
+        folder = self._file(step).parent
+        folder.mkdir(parents=True, exist_ok=True)
+        if self._world_size > 1:
+            (folder / self._mark(self.rank)).touch()
+        self._unmarked.add(step)
+        self.settle()
+
+    def settle(self) -> None:
+        """Touch `STABLE` in the steps that all ranks have ended."""
+        for step in sorted(self._unmarked):
+            folder = self._file(step).parent
+            marks = [folder / self._mark(rank) for rank in range(self._world_size)]
+            if (folder / STABLE).exists():
+                self._unmarked.discard(step)
+            elif self._world_size == 1 or all(mark.exists() for mark in marks):
+                (folder / STABLE).touch()
+                for mark in marks:
+                    mark.unlink(missing_ok=True)
+                self._unmarked.discard(step)
+
+    def _file(self, step: int) -> Path:
+        return (self.folder / f"step_{step}" if self._has_steps else self.folder) / f"rank_{self.rank}.jsonl"
+
+    def _mark(self, rank: int) -> str:
+        return f".rank_{rank}.ended"
 
 
-class DisabledTokenExporter:
-    """Does nothing."""
-
-    @property
-    def failures(self) -> int:
-        return 0
-
-    def export(self, step: int, packed_batch: Any, *, export_step: int | None = None) -> int:
-        del step, packed_batch, export_step
-        return 0
-
-    def step_end(self, step: int | None = None) -> None:
-        """See `Exporter`."""
-
-    def close(self) -> None:
-        """See `Exporter`."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-
+@dataclass(eq=False)
 class TokenExporter:
     """Writes the token export of one rank. As a context manager, it does not end the last step after an exception."""
 
-    def __init__(
-        self, place: RankFolder, loss: Loss, *, env_name: str | None, pad_token_id: int | None, strict: bool
-    ) -> None:
-        self._place = place
-        self._loss = loss
-        self._env_name = env_name
-        self._pad_token_id = pad_token_id
-        self._guard = Guard(f"token export of rank {place.rank}", strict=strict)
+    output_dir: str | PathLike[str]
+    """The run's folder; files go to its folder `token_exports/`."""
+    _: KW_ONLY
+    rank: int = 0
+    """The rank of this process. Of ranks that share micro-batches (context parallelism), enable only one."""
+    world_size: int = 1
+    """How many ranks export; a step is `STABLE` once all of them have ended it."""
+    enabled: bool = True
+    """Whether to export at all; otherwise the exporter does nothing."""
+    version: int = 4
+    """The shape of the records, 1, 2, 4 or 7.
+
+    1, 2 and 4 have rewards; 4 and 7 have a folder for each step, with its `STABLE` mark.
+    """
+    run_id: str | None = None
+    """If one trainer serves several runs: the name of this run's folder below `output_dir` (version 4)."""
+    env_name: str | None = None
+    """The environment of sequences for which the batch names none."""
+    pad_token_id: int | None = None
+    """The padding token, for a batch without `env_names` and `attention_mask`."""
+    loss_type: str = "default"
+    """`default` is DPPO; for any other loss the exporter writes no flags."""
+    dppo_mask_low: float | None = None
+    """How far a probability may fall, by default 0.2."""
+    dppo_mask_high: float | None = None
+    """How far it may rise, by default 0.2."""
+    strict: bool = False
+    """Raise errors, instead of counting them and continuing."""
+
+    def __post_init__(self) -> None:
+        if self.version not in VERSIONS:
+            raise ValueError(f"version {self.version!r} is not one of {', '.join(map(str, VERSIONS))}")
+        run_id = self.run_id if self.enabled and self.version == 4 else None
+        self._place = RankFolder(Path(self.output_dir), self.rank, max(1, self.world_size), self.version, run_id)
+        limits = {"low": self.dppo_mask_low, "high": self.dppo_mask_high}
+        dppo = tokens.DPPO(**{name: limit for name, limit in limits.items() if limit is not None})
+        self._rule = dppo if self.loss_type == "default" else None
+        self._guard = Guard(f"token export of rank {self.rank}", strict=self.strict)
         self._open: int | None = None
         self._micro_step = 0
         self._written: dict[int, int] = {}
         self._failed: set[int] = set()
         self._closed = False
-        if not place.has_steps:  # these versions open the file before the first step
-            self._guard.call(lambda: append(place.file(0), b""), None)
+        if self.enabled:
+            self._guard.call(self._place.begin, None)
 
     @property
     def failures(self) -> int:
+        """How many calls failed to write; the first is logged, and none is raised unless `strict`."""
         return self._guard.failures
 
     def export(self, step: int, packed_batch: Any, *, export_step: int | None = None) -> int:
@@ -180,25 +188,26 @@ class TokenExporter:
         The first export of another step ends the previous one. `export_step` names the folder if one step of a run
         takes several steps of the trainer. An empty batch, or None, writes nothing.
         """
-        return self._guard.call(lambda: self._export(step, packed_batch, export_step), 0)
+        return self._guard.call(lambda: self._export(step, packed_batch, export_step), 0) if self.enabled else 0
 
     def step_end(self, step: int | None = None) -> None:
-        """See `Exporter`. A rank with nothing to write in a step must still call this.
+        """Declare that this rank has written all of a step, by default the one that it wrote last.
 
-        If a write failed during a step, the step never becomes `STABLE`: it reads as incomplete.
+        A rank with nothing to write in a step must still call this. If a write failed during a step, the step never
+        becomes `STABLE`: it reads as incomplete.
         """
         ended = self._open if step is None else step
-        if ended is not None and ended not in self._failed:
+        if self.enabled and ended is not None and ended not in self._failed:
             self._guard.call(lambda: self._place.end(ended), None)
         if ended == self._open:
             self._open = None
 
     def close(self) -> None:
-        if self._closed:
-            return
-        self._closed = True
-        self.step_end()
-        self._guard.call(self._place.settle, None)
+        """End the last step."""
+        if self.enabled and not self._closed:
+            self._closed = True
+            self.step_end()
+            self._guard.call(self._place.settle, None)
 
     def __enter__(self) -> Self:
         return self
@@ -228,20 +237,24 @@ class TokenExporter:
             raise
 
     def _write(self, step: int, target: int, batch: Any) -> int:
-        packed = PackedBatch(batch, self._place.version, self._loss, self._pad_token_id)
-        head = {"step": step, "export_step": target, "rank": self._place.rank, "micro_step": self._micro_step}
+        packed = PackedBatch(batch, self.version, self._rule, self.pad_token_id)
+        head = {"step": step, "export_step": target, "rank": self.rank, "micro_step": self._micro_step}
         self._micro_step += 1
         lines = []
         for place, extent in packed.sequences():
             numbered = head | {"micro_sequence_idx": place, "export_sequence_idx": self._written.get(target, 0)}
-            names = {"run_id": self._place.run_id, "env_name": packed.env_name(extent) or self._env_name}
+            names = {"run_id": self._place.run_id, "env_name": packed.env_name(extent) or self.env_name}
             columns = {name: values[extent] for name, values in packed.columns.items()}
-            record = _record(self._place.version, numbered | names | {"training_mode": packed.mode}, columns)
+            record = _record(self.version, numbered | names | {"training_mode": packed.mode}, columns)
             lines.append(encoded(record, separators=COMPACT))
             self._written[target] = self._written.get(target, 0) + 1
         if lines:
             self._place.write(target, b"".join(lines))
         return len(lines)
+
+
+setup_token_export = TokenExporter
+"""Return an exporter for this rank; the function of prime-rl with this name takes these arguments."""
 
 
 _HEADS = {
@@ -273,6 +286,8 @@ class PrimeRLWriter(Writer):
         self._places: dict[int, RankFolder] = {}
 
     def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
+        from rolloupe.formats.prime_rl.exports import PrimeRL
+
         tally = Tally()
         used: dict[int, set[int]] = {}
         for sample in samples:
@@ -283,22 +298,15 @@ class PrimeRLWriter(Writer):
             elif not sample.token_ids:
                 tally.add_whole("samples without token ids")
             else:
-                tally.compare(sample, self._write(step, sample, used))
+                record = _record(4, _head(step, sample, used), _columns(sample))
+                rank = record["rank"]
+                place = self._places.setdefault(rank, RankFolder(self._path, rank, 1, 4, None))
+                place.write(step, encoded(record, separators=COMPACT))
+                name = f"{EXPORTS}/step_{step}/rank_{rank}.jsonl"
+                tally.compare(sample, read_back(PrimeRL(), record, name, "train", step))
         for rank in used:
-            self._place(rank).end(step)
+            self._places[rank].end(step)
         return tally.found
-
-    def _write(self, step: int, sample: Sample, used: dict[int, set[int]]) -> Sample | None:
-        from rolloupe.formats.prime_rl.exports import PrimeRL
-
-        head = _head(step, sample, used)
-        record = _record(4, head, _columns(sample))
-        self._place(head["rank"]).write(step, encoded(record, separators=COMPACT))
-        name = f"{EXPORTS}/step_{step}/rank_{head['rank']}.jsonl"
-        return read_back(PrimeRL(), record, name, "train", step)
-
-    def _place(self, rank: int) -> RankFolder:
-        return self._places.setdefault(rank, RankFolder(self._path, rank, 1, 4, None))
 
 
 def _head(step: int, sample: Sample, used: dict[int, set[int]]) -> dict[str, Any]:
@@ -308,10 +316,7 @@ def _head(step: int, sample: Sample, used: dict[int, set[int]]) -> dict[str, Any
         _count(row.metrics.get(key)) for key in ("rank", "micro_step", "micro_sequence_idx", "export_sequence_idx")
     ]
     rank, micro_step, place, number = (0, 0, None, None) if None in stored_numbers else stored_numbers
-    used_numbers = used.setdefault(rank or 0, set())
-    if number is None or number in used_numbers:
-        number = next(free for free in range(len(used_numbers), 2 * len(used_numbers) + 1) if free not in used_numbers)
-    used_numbers.add(number)
+    number = free_number(number, used.setdefault(rank or 0, set()))
     trainer_step = _count(row.metrics.get("trainer_step"))
     return {
         "step": step if trainer_step is None else trainer_step, "export_step": step, "rank": rank,
@@ -337,47 +342,40 @@ def _columns(sample: Sample) -> dict[str, list[Any]]:
     sampled = next((name for name in AT_SAMPLING if name in series), "")
     sampler = column(sampled)
     sampler = np.where(~mask & np.isnan(sampler), 0.0, sampler)  # as the trainer does for tokens that it did not sample
-    found: dict[str, list[Any]] = {
+    columns: dict[str, list[Any]] = {
         "token_ids": sample.token_ids,
         "position_ids": list(range(size)),
         "loss_mask": mask.tolist(),
-        "advantages": numbers(column("advantages")) if "advantages" in series else _all(sample.row.advantage, size),
-        "rewards": numbers(column("rewards")) if "rewards" in series else _all(sample.row.reward, size),
         "inference_logprobs": numbers(sampler) if sampled else [None] * size,
     }
+    for name, value in (("advantages", sample.row.advantage), ("rewards", sample.row.reward)):
+        whole = np.full(size, np.nan if value is None else value)
+        columns[name] = numbers(column(name) if name in series else whole)
+    # if the policy sampled none of it, the trainer compares nothing
+    weights = [np.nan_to_num(series[name].values).any() for name in ("rl_weights", "ref_kl_weights") if name in series]
+    is_meaningless = sample.row.tags.get("training_mode") == "sft" or ("rl_weights" in series and not any(weights))
     computed: dict[str, tokens.Floats] = {}
-    if sampled and "trainer_logprobs" in series and not _is_meaningless(sample, series):
-        advantages = np.array(found["advantages"], dtype=np.float64)
+    if sampled and "trainer_logprobs" in series and not is_meaningless:
+        advantages = np.array(columns["advantages"], dtype=np.float64)
         computed = _compared(column("trainer_logprobs"), column(sampled), advantages, mask)
     for name in ("trainer_logprobs", "entropy", *NUMBERS):
-        found[name] = numbers(computed[name] if name in computed and name not in series else column(name))
+        columns[name] = numbers(computed[name] if name in computed and name not in series else column(name))
     for name in FLAGS:
         values = computed[name] if name in computed and name not in series else column(name)
-        found[name] = [None if math.isnan(value) else bool(value) for value in values.tolist()]
-    return found | {name: numbers(column(name)) for name in (*WEIGHTS, *OF_THE_FIRST) if name in series}
+        columns[name] = [None if math.isnan(value) else bool(value) for value in values.tolist()]
+    return columns | {name: numbers(column(name)) for name in (*WEIGHTS, *OF_THE_FIRST) if name in series}
 
 
 def _compared(
     trainer: tokens.Floats, sampler: tokens.Floats, advantages: tokens.Floats, mask: tokens.Flags
 ) -> dict[str, tokens.Floats]:
     """Compute what the trainer would of two policies; flags only for known advantages. Shapes are (T,)."""
-    gap = tokens.log_ratio(trainer, sampler)
-    delta = tokens.prob_delta(trainer, sampler)
-    numbers_of = tokens.mismatch_kl(gap), gap, tokens.importance_ratio(gap), delta
+    compared = ratios(trainer, sampler)
+    delta = compared["prob_delta"]
     flags = tokens.DPPO().flags_of(delta, advantages, mask)
     has_flag = mask & ~np.isnan(delta) & ~np.isnan(advantages)
-    found = dict(zip(NUMBERS, (np.where(mask, one, np.nan) for one in numbers_of), strict=True))
-    return found | dict(zip(FLAGS, (np.where(has_flag, one, np.nan) for one in flags), strict=True))
-
-
-def _is_meaningless(sample: Sample, series: Mapping[str, TokenSeries]) -> bool:
-    """Return whether the policy sampled none of it, so that the trainer compares nothing."""
-    weights = [np.nan_to_num(series[name].values).any() for name in ("rl_weights", "ref_kl_weights") if name in series]
-    return sample.row.tags.get("training_mode") == "sft" or ("rl_weights" in series and not any(weights))
-
-
-def _all(value: float | None, size: int) -> list[float | None]:
-    return numbers(np.full(size, np.nan if value is None else value))
+    numbers_of = {name: np.where(mask, values, np.nan) for name, values in compared.items()}
+    return numbers_of | dict(zip(FLAGS, (np.where(has_flag, values, np.nan) for values in flags), strict=True))
 
 
 def _mask(sample: Sample, size: int) -> tokens.Flags:

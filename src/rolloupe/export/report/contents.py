@@ -1,0 +1,169 @@
+"""What a report says of the run as a whole, and by which measure its samples are the worst.
+
+The run as a whole: what the reward pays for, and which rules samples break.
+"""
+
+import heapq
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from msgspec import Struct
+
+from rolloupe import text, tokens
+from rolloupe.derive.base import KL
+from rolloupe.errors import NotFound
+from rolloupe.index import OpenRun
+from rolloupe.insight.findings import findings
+from rolloupe.insight.lint import lint
+from rolloupe.insight.parts import parts
+from rolloupe.model import RunLoss, Sample, SampleKey
+from rolloupe.query import TokenPage, token_page
+from rolloupe.questions import FindingQuery, LintQuery, PartQuery
+from rolloupe.wire.encoding import Number, number
+
+
+class ReportedFinding(Struct, kw_only=True):
+    """A finding in a sentence, with the ids of the samples to read."""
+
+    kind: str
+    meaning: str
+    """What its class means."""
+    text: str
+    samples: Sequence[str]
+
+
+class ReportedRule(Struct, kw_only=True):
+    """A rule that samples break, with the ids of some."""
+
+    is_certain: bool
+    text: str
+    words: str
+    samples: Sequence[str]
+
+
+class ReportedInsight(Struct, kw_only=True):
+    """What a report says of a split, in sentences; the samples may lie outside the report."""
+
+    note: str
+    """What was scanned, and if nothing was found, what could have been."""
+    findings: Sequence[ReportedFinding]
+    aside: Sequence[str]
+    """Those that a person set aside as no hack, each with the reason unless it is left out."""
+    parts: Sequence[str]
+    """What each part of the reward pays for."""
+    rules: Sequence[ReportedRule]
+    checked: int
+    """The number of rules that lint checked."""
+
+
+def insight_of(run: OpenRun, splits: Sequence[str], aside: Mapping[str, str]) -> ReportedInsight | None:
+    """Look at the one split of a report, or at the first of the run; None for a split without samples.
+
+    `aside` has the reasons by phrase or behaviour; empty ones are left out.
+    """
+    split = splits[0] if len(splits) == 1 else ""
+    try:
+        found = findings(run, FindingQuery(split=split))
+        rules = lint(run, LintQuery(split=found.split))
+        formulas = parts(run, PartQuery(split=found.split)) if found.groups else None
+    except NotFound:
+        return None
+    by_name = {finding.name: finding for finding in found.findings}
+    shown = [finding for name, finding in by_name.items() if name not in aside]
+    set_aside = [finding for name, finding in by_name.items() if name in aside]
+    return ReportedInsight(
+        note=text.clean(f"{found.split}: {found.note}"),
+        findings=[
+            ReportedFinding(
+                kind=finding.kind, meaning=found.meanings[finding.kind], text=text.clean(finding.text),
+                samples=finding.samples.ids(),
+            )
+            for finding in shown
+        ],
+        aside=[text.clean(": ".join(filter(None, (it.title, aside[it.name])))) for it in set_aside],
+        parts=[text.clean(part.text) for part in formulas.parts] if formulas else [],
+        rules=[
+            ReportedRule(
+                is_certain=rule.is_certain, text=text.clean(rule.text), words=rule.words, samples=rule.samples
+            )
+            for rule in rules.broken
+        ],
+        checked=len(rules.checked),
+    )  # fmt: skip
+
+
+class ReportedSample(NamedTuple):
+    """A sample of a report."""
+
+    run: str
+    sample: Sample
+    members: Sequence[SampleKey]
+    """The samples of its group."""
+    loss: RunLoss | None = None
+    note: str = ""
+    measured: "Measured | None" = None
+    """By a report on the worst samples."""
+
+
+class Measured(Struct, kw_only=True):
+    """What the measure of the worst samples says of one of them."""
+
+    value: Number
+    series: str = ""
+    """The series whose largest value it is; empty for a measure of another kind."""
+    token: int | None = None
+    """The token with that value; of a disagreement of rules, the first one that they treat differently."""
+
+
+LARGEST_OF = {"max_kl": KL, "max_mismatch_kl": ("mismatch_kl",)}
+"""The series whose largest value a measure is: the first one that a sample has."""
+
+
+def mask_disagreement(page: TokenPage) -> Measured | None:
+    """Return the share of the trained tokens on which two rules disagree, and the first of them.
+
+    These are the trainer's recorded flags and the first rule, or without flags the first two rules.
+    """
+    if not page.series:
+        return None
+    trained = tokens.trained(page.series)
+    advantages = page.series.get(tokens.ADVANTAGES, page.series.get(tokens.GROUP_ADVANTAGES, np.zeros(page.total)))
+    flags = []
+    if (recorded := page.series.get("is_masked")) is not None:
+        flags.append(tokens.counts(recorded) & trained)
+    flags += [rule.flags_of(page.series[name], advantages, trained).masked for rule, name in page.rules]
+    if len(flags) < 2 or not trained.any():
+        return None
+    differs = flags[0] != flags[1]
+    first = int(np.argmax(differs)) if differs.any() else None
+    return Measured(value=float(np.count_nonzero(differs)) / int(np.count_nonzero(trained)), token=first)
+
+
+def measured_by(column: str, value: float | str | None, sample: Sample) -> Measured:
+    """Return what a column says of a sample: where it is the largest value of a series, with the token that has it."""
+    metric = column.removeprefix("derived.").removeprefix("metric.")
+    names = LARGEST_OF.get(metric) or [metric.removeprefix("max_"), metric.removesuffix("_max")]
+    known = value if isinstance(value, str) else number(value)
+    named = [name for name in names if name != metric]
+    series = token_page(sample).series if named else {}
+    name = next((name for name in named if name in series), None)
+    if name is None:
+        return Measured(value=known)
+    values = np.where(tokens.trained(series), series[name], np.nan)
+    token = None if np.isnan(values).all() else int(np.nanargmax(values))
+    return Measured(value=known, series=name, token=token)
+
+
+MEASURES: dict[str, Callable[[TokenPage], Measured | None]] = {"mask_disagreement": mask_disagreement}
+"""Measures that need the tokens; any column of the run is one as well."""
+
+TITLES = {"mask_disagreement": "Share of tokens on which two rules disagree"}
+
+
+def worst_of(samples: Iterable[ReportedSample], measure: str, most: int) -> list[ReportedSample]:
+    """Return the samples with the greatest values of a measure, the worst first. Holds at most `most` of them."""
+    measured = ((sample, MEASURES[measure](token_page(sample.sample, loss=sample.loss))) for sample in samples)
+    with_value = ((sample, value) for sample, value in measured if value is not None)
+    worst = heapq.nlargest(most, with_value, key=lambda pair: float(pair[1].value or 0))
+    return [sample._replace(measured=value) for sample, value in worst]
