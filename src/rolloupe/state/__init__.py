@@ -169,7 +169,7 @@ class State:
         return file.read(lambda: file.owners.find(file.connection, identity, lambda: identity_of(run)))
 
     def layout(self, run: OpenRun, page: str) -> tuple[dict[str, Any], int]:
-        """Return the person's own layout of a page of a run, and its version; empty and 0 if there is none."""
+        """Return the person's own layout of a page of a run, and its version; empty and 0 without one."""
         owner = self.owner(run)
         for item in self.of(owner, "layout") if owner else []:
             if item.name == page and not item.shared:
