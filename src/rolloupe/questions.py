@@ -10,6 +10,7 @@ is on a low floor, so that a command shows its help without loading what answers
 """
 
 from collections.abc import Callable
+from dataclasses import MISSING, field
 from functools import cached_property
 from pkgutil import resolve_name
 from typing import Annotated, Any, Literal, get_args, get_type_hints
@@ -26,10 +27,15 @@ UsualSplit = Annotated[str, Meta(description="A split, such as train. Default: t
 
 
 def option(
-    about: str, metavar: str | None = None, ge: float | None = None, le: float | None = None, **settings: Any
-) -> Meta:
-    """Describe a field that a person chooses on the command line; `settings` are those of its `click.Option`."""
-    return Meta(description=about, ge=ge, le=le, extra=settings | ({"metavar": metavar} if metavar else {}))
+    default: Any, about: str, metavar: str | None = None, ge: float | None = None, le: float | None = None, **more: Any
+) -> Any:
+    """Return a field that a person chooses on the command line, required if its default is `...`.
+
+    `more` are settings of its `click.Option`.
+    """
+    named = {"metavar": metavar} if metavar else {}
+    settings = {"help": about, "bounds": (ge, le), **named, **more}
+    return field(default=MISSING if default is ... else default, metadata=settings)
 
 
 def types_in(hint: Any) -> list[Any]:

@@ -137,8 +137,8 @@ def test_a_forced_format_that_does_not_fit_matches_nothing(tmp_path: Path) -> No
     assert "relax reads nothing" in done.err
 
 
-def test_another_face_may_run_a_command_without_ending_the_process(demo_runs: Path) -> None:
-    assert main.main(["ls", str(demo_runs), "--json"], standalone_mode=False) == 0
+def test_another_face_may_run_a_command_without_ending_the_process(run: Path) -> None:
+    assert main.main(["ls", str(run), "--json"], standalone_mode=False) == 0
 
 
 @pytest.mark.parametrize(

@@ -1,21 +1,21 @@
 """The border to the terminal: nothing that a run contains gets through as more than text."""
 
 import json
-import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rolloupe.cli import main, progress
 from rolloupe.cli.terminal import number, safe_json
 from rolloupe.index.run_indexer import RunIndexer
 from tests.cli.support import FORBIDDEN, HOSTILE, command, forked, main_of, on_terminal, rolloupe, row, write_run
 from tests.forks import Fork
-from tests.thoroughness import amount, slow_unless
+from tests.thoroughness import slow_unless
 
 
 def harmless(text: str) -> bool:
@@ -83,17 +83,13 @@ def test_safe_json_reads_back_as_what_it_was(text: str) -> None:
 
 def test_an_output_of_another_encoding(tmp_path: Path) -> None:
     write_run(tmp_path / "more", {0: [row(0, response="诗 \U0001f600 é")]})
-    more = (["query"], ["query", "--json"], ["ls"])
-    for words in (*amount((), more), ["show", "train/0/0/0"], ["show", "train/0/0/0", "--json"]):
-        line = command(words[0], tmp_path / "more", *words[1:])
-        done = subprocess.run(
-            [sys.executable, "-X", "utf8=0", *line[1:]],
-            env={**os.environ, "PYTHONIOENCODING": "latin-1"}, capture_output=True, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        done.stdout.decode("latin-1")
+    runner = CliRunner(charset="latin-1")
+    for words in (["query"], ["query", "--json"], ["ls"], ["show", "train/0/0/0"], ["show", "train/0/0/0", "--json"]):
+        done = runner.invoke(main, [words[0], str(tmp_path / "more"), *words[1:]], prog_name="rolloupe")
+        assert done.exit_code == 0, done.stderr
+        text = done.stdout_bytes.decode("latin-1")
         if "--json" in words and words[0] == "show":
-            assert json.loads(done.stdout)["row"]["response"] == "诗 \U0001f600 é"
+            assert json.loads(text)["row"]["response"] == "诗 \U0001f600 é"
 
 
 @pytest.mark.parametrize("words", [["query", "--json"], ["query", "--limit", "1500"]])
@@ -108,18 +104,20 @@ def test_a_reader_that_has_had_enough_is_no_failure(demo_runs: Path, words: list
 
 
 def slow_main(*words: str) -> None:
-    """Be the command line on a machine where to index takes two seconds."""
+    """Be the command line of somebody who waits for less long than it takes to index."""
     scan_new = RunIndexer.scan_new
+    progress.PATIENCE_S = 0.05
 
     def slowly(indexer: RunIndexer) -> None:
-        time.sleep(2.0)
+        RunIndexer.scan_new = scan_new  # type: ignore[method-assign]
+        time.sleep(0.5)
         scan_new(indexer)
 
     RunIndexer.scan_new = slowly  # type: ignore[method-assign, assignment]
     main_of(*words)
 
 
-def test_progress_shows_on_a_terminal_once_a_second_has_passed(tmp_path: Path) -> None:
+def test_progress_shows_on_a_terminal_once_it_takes_long(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "run", {0: [row(0)]})
     slow = f"{__name__}:slow_main"
     code, written = on_terminal("ls", folder, term="xterm", function=slow)
@@ -130,8 +128,6 @@ def test_progress_shows_on_a_terminal_once_a_second_has_passed(tmp_path: Path) -
 
 
 def test_an_interrupt_ends_with_130(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rolloupe.cli import progress
-
     def interrupted(runs: object, **_: object) -> None:
         raise KeyboardInterrupt
 

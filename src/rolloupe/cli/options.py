@@ -5,11 +5,12 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, Field, asdict, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_origin
+from typing import Any, TypeVar, get_origin, get_type_hints
 
 import click
-from msgspec import Meta, Struct, structs
+from msgspec import NODEFAULT, Struct, structs
 
 from rolloupe.cli.frame import Command, Example
 from rolloupe.cli.terminal import tell
@@ -19,7 +20,7 @@ from rolloupe.model import Reading
 from rolloupe.questions import option, types_in
 from rolloupe.server.settings import RunPaths
 
-S = TypeVar("S", bound=Struct)
+T = TypeVar("T")
 
 STEPS = {"step_min", "step_max"}
 """Two fields that are one option, `--steps A:B`."""
@@ -128,121 +129,118 @@ def listing(lines: Callable[[], Iterable[str]]) -> dict[str, Any]:
 
 
 StepRange = tuple[int | None, int | None] | None
-Steps = Annotated[StepRange, option("One step, or an inclusive range.", "N|A:B", flags=("--step",), callback=steps_of)]
-OnlySteps = Annotated[StepRange, option("Only these steps, both ends included; or one step.", "A:B", callback=steps_of)]
-SomeSplit = Annotated[
-    str | None, option("One split, such as train or eval/aime24; eval stands for every eval/... Default: all.")
-]
-Group = Annotated[str | None, option("One group.", "ID")]
-Where = Annotated[str, option("Such as 'reward < 0.1 and status = truncated'.", "CONDITIONS")]
-AsJson = Annotated[bool, option("Print one JSON object on each line.", flags=("--json",))]
 
 
-class OutputOptions(Struct, frozen=True, kw_only=True):
+STEP: dict[str, Any] = {
+    "about": "One step, or an inclusive range.",
+    "metavar": "N|A:B",
+    "flags": ("--step",),
+    "callback": steps_of,
+}
+SPLIT: dict[str, Any] = {
+    "about": "One split, such as train or eval/aime24; eval stands for every eval/... Default: all."
+}
+GROUP: dict[str, Any] = {"about": "One group.", "metavar": "ID"}
+WHERE: dict[str, Any] = {"about": "Such as 'reward < 0.1 and status = truncated'.", "metavar": "CONDITIONS"}
+JSON: dict[str, Any] = {"about": "Print one JSON object on each line.", "flags": ("--json",)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
     """The form of an answer."""
 
-    as_json: AsJson = False
+    as_json: bool = option(False, **JSON)
 
 
-class ReadingOptions(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class ReadingOptions:
     """How to read runs."""
 
-    reward_range: Annotated[
-        tuple[float, float] | None, option("The lowest and the highest possible reward.", "LO:HI", callback=range_of)
-    ] = None
-    metrics_step: Annotated[
-        str,
-        option(
-            "The metric that holds the step in such files; `tracker` is the tracker's own count. Default: what looks "
-            "like the trainer's step."
-        ),
-    ] = ""
-    metrics: Annotated[
-        tuple[str, ...],
-        option(
-            "More curves: of TensorBoard, W&B, SwanLab, trackio or MLflow, CSV or JSON lines. Repeatable. Those in the "
-            "folder of a run are found by themselves. Of several runs, a file counts for the one whose name it or its "
-            "folder has.",
-            "PATH",
-        ),
-    ] = ()
-    tokenizer: Annotated[
-        str,
-        option(
-            "Decode token ids with this: a file or folder of a tokenizer, or the name of a model in the local Hugging "
-            "Face cache. Default: what the run holds or names.",
-            "PATH|NAME",
-        ),
-    ] = ""
-    download_tokenizer: Annotated[
-        bool, option("Fetch a tokenizer that is not on this machine from the Hugging Face hub: its data, never code.")
-    ] = False
-    reward_key: Annotated[str, option("Use this sample metric, or this part of a reward object, as the reward.")] = ""
-    group_by: Annotated[
-        str,
-        option(
-            "Samples of a step with the same value of this key are a group, instead of what the format finds. Several "
-            "keys have commas between; prompt and file, for the file's name, need no key.",
-            "COLUMN[,...]",
-        ),
-    ] = ""
-    fields: Annotated[
-        tuple[tuple[str, str], ...],
-        option(
-            "For rows with unusual keys: response=reply.text,reward=grade, or a TOML file of such lines. "
-            "response=a+b,reward=1+0 makes two samples of a row.",
-            "PAIRS|FILE", flags=("--map",), callback=fields_of,
-        ),
-    ] = ()  # fmt: skip
-    format: Annotated[
-        str,
-        option(
-            f"Read PATH as this format, whatever its contents: {', '.join(BUILT_IN)}, or one of an installed package.",
-            callback=format_of,
-        ),
-    ] = ""
-    index_dir: Annotated[
-        str | None,
-        option(
-            "Folder for the index, or an address such as s3://bucket/index, where many share it. Default: the user's "
-            "cache directory.",
-            "DIR",
-        ),
-    ] = None
-    endpoint: Annotated[
-        str,
-        option(
-            "Address of the object store of another provider, for s3://, gs:// and az://.",
-            "URL", expose_value=False, callback=into_environment("ROLLOUPE_ENDPOINT"),
-        ),
-    ] = ""  # fmt: skip
-    anonymous: Annotated[
-        bool,
-        option(
-            "For public buckets: send requests without credentials.",
-            expose_value=False, callback=into_environment("ROLLOUPE_ANONYMOUS"),
-        ),
-    ] = False  # fmt: skip
-    follow_symlinks: Annotated[bool, option("Follow links that lead out of PATH, for clusters that link runs.")] = False
+    reward_range: tuple[float, float] | None = option(
+        None, "The lowest and the highest possible reward.", "LO:HI", callback=range_of
+    )
+    metrics_step: str = option(
+        "",
+        "The metric that holds the step in such files; `tracker` is the tracker's own count. Default: what looks "
+        "like the trainer's step.",
+    )
+    metrics: tuple[str, ...] = option(
+        (),
+        "More curves: of TensorBoard, W&B, SwanLab, trackio or MLflow, CSV or JSON lines. Repeatable. Those in the "
+        "folder of a run are found by themselves. Of several runs, a file counts for the one whose name it or its "
+        "folder has.",
+        "PATH",
+    )
+    tokenizer: str = option(
+        "",
+        "Decode token ids with this: a file or folder of a tokenizer, or the name of a model in the local Hugging "
+        "Face cache. Default: what the run holds or names.",
+        "PATH|NAME",
+    )
+    download_tokenizer: bool = option(
+        False, "Fetch a tokenizer that is not on this machine from the Hugging Face hub: its data, never code."
+    )
+    reward_key: str = option("", "Use this sample metric, or this part of a reward object, as the reward.")
+    group_by: str = option(
+        "",
+        "Samples of a step with the same value of this key are a group, instead of what the format finds. Several "
+        "keys have commas between; prompt and file, for the file's name, need no key.",
+        "COLUMN[,...]",
+    )
+    fields: tuple[tuple[str, str], ...] = option(
+        (),
+        "For rows with unusual keys: response=reply.text,reward=grade, or a TOML file of such lines. "
+        "response=a+b,reward=1+0 makes two samples of a row.",
+        "PAIRS|FILE",
+        flags=("--map",),
+        callback=fields_of,
+    )
+    format: str = option(
+        "",
+        f"Read PATH as this format, whatever its contents: {', '.join(BUILT_IN)}, or one of an installed package.",
+        callback=format_of,
+    )
+    index_dir: str | None = option(
+        None,
+        "Folder for the index, or an address such as s3://bucket/index, where many share it. Default: the user's "
+        "cache directory.",
+        "DIR",
+    )
+    endpoint: str = option(
+        "",
+        "Address of the object store of another provider, for s3://, gs:// and az://.",
+        "URL",
+        expose_value=False,
+        callback=into_environment("ROLLOUPE_ENDPOINT"),
+    )
+    anonymous: bool = option(
+        False,
+        "For public buckets: send requests without credentials.",
+        expose_value=False,
+        callback=into_environment("ROLLOUPE_ANONYMOUS"),
+    )
+    follow_symlinks: bool = option(False, "Follow links that lead out of PATH, for clusters that link runs.")
 
 
-def options_of(record: type[Struct]) -> list[click.Parameter]:
+def options_of(record: type[Any]) -> list[click.Parameter]:
     """Return the options of a record, in the order of its fields; a field without a description has none."""
+    if not issubclass(record, Struct):
+        hints = get_type_hints(record)
+        return [_option(field, hints[field.name], {**field.metadata}) for field in fields(record) if field.metadata]
     options: list[click.Parameter] = []
-    for field in structs.fields(record):
-        metas = [one for one in getattr(field.type, "__metadata__", ()) if isinstance(one, Meta)]
-        if metas and field.name not in STEPS and (metas[0].extra or {}).get("face") != "page":
-            options.append(_option(field, metas[0]))
+    for field in structs.fields(record):  # of a question
+        meta = field.type.__metadata__[0]
+        if field.name not in STEPS and (meta.extra or {}).get("face") != "page":
+            options.append(_option(field, field.type, {"help": meta.description}))
     if {*record.__struct_fields__} >= STEPS:
         about = "Only these steps, both ends included; or one step."
         options.append(click.Option(["--steps"], callback=steps_of, metavar="A:B", help=about))
     return options
 
 
-def _option(field: structs.FieldInfo, meta: Meta) -> click.Option:
-    settings: dict[str, Any] = {"help": meta.description, **(meta.extra or {})}
+def _option(field: Field[Any] | structs.FieldInfo, hint: Any, settings: dict[str, Any]) -> click.Option:
     flags = settings.pop("flags", (f"--{field.name.replace('_', '-')}",))
-    types = types_in(field.type)
+    types = types_in(hint)
     kind = next(kind for kind in (Path, str, bool, int, float) if kind in types)
     if "type" not in settings:
         settings.setdefault("metavar", {str: "NAME", bool: None}.get(kind, "N"))
@@ -253,13 +251,13 @@ def _option(field: structs.FieldInfo, meta: Meta) -> click.Option:
     elif "callback" not in settings:
         settings["multiple"] = any(get_origin(one) is tuple for one in types)
         settings.setdefault("type", click.Path(path_type=Path) if kind is Path else kind)
-    if (meta.ge, meta.le) != (None, None):
-        range_of_kind: type[Any] = click.IntRange if kind is int else click.FloatRange
-        settings["type"] = range_of_kind(meta.ge, meta.le)
-    if field.required:
+    bounds = settings.pop("bounds", (None, None))
+    if bounds != (None, None):
+        settings["type"] = click.IntRange(*bounds) if kind is int else click.FloatRange(*bounds)
+    if field.default in (MISSING, NODEFAULT):
         settings["required"] = True
-    elif field.default is not None and (kind is bool or "callback" not in settings):
-        settings.setdefault("default", field.default)
+    elif field.default is not None and (kind is bool or "callback" not in settings or settings.get("show_default")):
+        settings["default"] = field.default
     return click.Option([*flags, field.name], **settings)
 
 
@@ -273,10 +271,10 @@ def words(metavar: str) -> tuple[click.Parameter, ...]:
     return click.Argument(["words"], nargs=-1, metavar=metavar), DATA_DIR
 
 
-def records_in(function: Callable[..., Any]) -> dict[str, type[Struct]]:
+def records_in(function: Callable[..., Any]) -> dict[str, type[Any]]:
     """Return the records of options that a function takes, by the names of its parameters."""
     hints = {name: parameter.annotation for name, parameter in inspect.signature(function).parameters.items()}
-    return {name: hint for name, hint in hints.items() if isinstance(hint, type) and issubclass(hint, Struct)}
+    return {name: hint for name, hint in hints.items() if is_dataclass(hint) and isinstance(hint, type)}
 
 
 def command(
@@ -285,7 +283,7 @@ def command(
     arguments: Sequence[click.Parameter] = PATHS,
     has_run: bool = True,
     reads: bool = True,
-    records: Mapping[str, type[Struct]] | None = None,
+    records: Mapping[str, type[Any]] | None = None,
     kind: type[Command] = Command,
 ) -> Callable[[Callable[..., int | None]], Command]:
     """Make a command of a function, which takes records of options by name, and `place` if the command reads runs."""
@@ -300,7 +298,7 @@ def command(
         def call(**given: Any) -> int | None:
             parts: dict[str, Any] = {name: record_of(record, given) for name, record in taken.items()}
             if reads:
-                reading = structs.asdict(record_of(ReadingOptions, given))
+                reading = asdict(record_of(ReadingOptions, given))
                 index_dir = reading.pop("index_dir")
                 del reading["endpoint"], reading["anonymous"]  # are in the environment
                 dirs = given.get("data_dirs", ())
@@ -313,9 +311,9 @@ def command(
     return decorate
 
 
-def record_of(record: type[S], given: Mapping[str, Any]) -> S:
+def record_of(record: type[T], given: Mapping[str, Any]) -> T:
     """Return a record with the options that were given."""
-    values = {name: given[name] for name in record.__struct_fields__ if name in given}
-    if {*record.__struct_fields__} >= STEPS:
+    values = {name: given[name] for name in get_type_hints(record) if name in given}
+    if issubclass(record, Struct) and {*record.__struct_fields__} >= STEPS:
         values["step_min"], values["step_max"] = given["steps"] or (None, None)
     return record(**values)

@@ -34,7 +34,7 @@ def asks(name: str, *, examples: Sequence[Example]) -> Callable[[Callable[..., i
     question = QUESTIONS[name]
 
     def decorate(show: Callable[..., int | None]) -> click.Command:
-        records: dict[str, type[msgspec.Struct]] = {
+        records: dict[str, type[Any]] = {
             "query": question.query,
             **records_in(show),
             "output": OutputOptions,

@@ -3,8 +3,9 @@
 import re
 import secrets
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, field
 
@@ -34,124 +35,109 @@ class RunPaths(NamedTuple):
     """The one run to open, if `--run` names one."""
 
 
-CacheMemory = Annotated[
-    int, option("Memory for cached answers.", "MB", 0, 2**31, flags=("--cache-memory",), show_default=True)
-]
-CacheEntries = Annotated[int, option("Maximum number of cached answers.", "N", 0, 2**31, show_default=True)]
-IndexBudget = Annotated[
-    int | None,
-    option(
-        "Maximum index size, such as 20GB; the texts of the oldest steps go first. Default: no limit.",
-        "SIZE", flags=("--index-budget",), callback="size",
-    ),
-]  # fmt: skip
-StateDir = Annotated[
-    str | None,
-    option(
-        "Folder for bookmarks, notes, names and colours. Default: the user's data directory.",
-        "DIR", envvar="ROLLOUPE_STATE_DIR", show_envvar=True,
-    ),
-]  # fmt: skip
+CACHE_MEMORY: dict[str, Any] = {
+    "about": "Memory for cached answers.", "metavar": "MB", "ge": 0, "le": 2**31, "flags": ("--cache-memory",),
+    "show_default": True,
+}  # fmt: skip
+CACHE_ENTRIES: dict[str, Any] = {
+    "about": "Maximum number of cached answers.", "metavar": "N", "ge": 0, "le": 2**31, "show_default": True
+}  # fmt: skip
+INDEX_BUDGET: dict[str, Any] = {
+    "about": "Maximum index size, such as 20GB; the texts of the oldest steps go first. Default: no limit.",
+    "metavar": "SIZE", "flags": ("--index-budget",), "callback": "size",
+}  # fmt: skip
+STATE_DIR: dict[str, Any] = {
+    "about": "Folder for bookmarks, notes, names and colours. Default: the user's data directory.", "metavar": "DIR",
+    "envvar": "ROLLOUPE_STATE_DIR", "show_envvar": True,
+}  # fmt: skip
 
 
-class ViewerOptions(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class ViewerOptions:
     """How a person starts a server."""
 
-    host: Annotated[str, option("The address to listen on.", "ADDRESS", show_default=True)] = "127.0.0.1"
-    port: Annotated[int | None, option("Default: 8080, or the next free one.", "PORT", 0, 65535)] = None
-    base_path: Annotated[str, option("Prefix of all addresses, for a proxy: /rollouts.", "PREFIX")] = ""
-    cache_memory_mb: CacheMemory = 64
-    cache_entries: CacheEntries = 1000
-    budget_bytes: IndexBudget = None
-    state_dir: StateDir = None
-    no_browser: Annotated[bool, option("Do not open a browser.")] = False
-    token: Annotated[
-        str | None, option("Require this token. Default: a random one, kept across restarts.", "VALUE")
-    ] = None
-    no_token: Annotated[bool, option("Require no token: anyone who can reach the port can read the runs.")] = False
-    rotate_token: Annotated[bool, option("Generate a new random token, which ends all sessions.")] = False
-    allow_hosts: Annotated[
-        tuple[str, ...],
-        option("A name by which browsers may address this machine. Repeatable.", flags=("--allow-host",)),
-    ] = ()
-    cors: Annotated[
-        tuple[str, ...],
-        option("An origin whose pages may read the server's answers; * for any. Repeatable.", "ORIGIN"),
-    ] = ()
+    host: str = option("127.0.0.1", "The address to listen on.", "ADDRESS", show_default=True)
+    port: int | None = option(None, "Default: 8080, or the next free one.", "PORT", 0, 65535)
+    base_path: str = option("", "Prefix of all addresses, for a proxy: /rollouts.", "PREFIX")
+    cache_memory_mb: int = option(64, **CACHE_MEMORY)
+    cache_entries: int = option(1000, **CACHE_ENTRIES)
+    budget_bytes: int | None = option(None, **INDEX_BUDGET)
+    state_dir: str | None = option(None, **STATE_DIR)
+    no_browser: bool = option(False, "Do not open a browser.")
+    token: str | None = option(None, "Require this token. Default: a random one, kept across restarts.", "VALUE")
+    no_token: bool = option(False, "Require no token: anyone who can reach the port can read the runs.")
+    rotate_token: bool = option(False, "Generate a new random token, which ends all sessions.")
+    allow_hosts: tuple[str, ...] = option(
+        (), "A name by which browsers may address this machine. Repeatable.", flags=("--allow-host",)
+    )
+    cors: tuple[str, ...] = option(
+        (), "An origin whose pages may read the server's answers; * for any. Repeatable.", "ORIGIN"
+    )
 
 
-class TeamOptions(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class TeamOptions:
     """How somebody starts a server for a team."""
 
-    listen: Annotated[
-        str,
-        option(
-            "HOST:PORT, or unix:PATH for a socket that its owner and its group may open.", "PLACE", show_default=True
-        ),
-    ] = "127.0.0.1:8080"
-    users_from: Annotated[
-        str,
-        option(
-            "Who sends a request: header:NAME, a header that the proxy replaces on each request; or oidc:ISSUER, an "
-            "OpenID provider where people log in, such as oidc:https://accounts.google.com.",
-            "SOURCE",
-        ),
-    ]
-    oidc_client: Annotated[str, option("The id of this server as a client of the provider.", "ID")] = ""
-    oidc_secret_file: Annotated[Path | None, option("A file with the client's secret.", "FILE")] = None
-    oidc_claim: Annotated[
-        str,
-        option(
-            "Which of the provider's facts about a person is the name, such as preferred_username.", show_default=True
-        ),
-    ] = "email"
-    trusted_proxies: Annotated[
-        tuple[str, ...],
-        option(
-            "An address or a network whose requests may carry that header; it is refused from all others. Repeatable.",
-            "ADDRESS", flags=("--trusted-proxy",),
-        ),
-    ] = ()  # fmt: skip
-    access: Annotated[
-        Path | None,
-        option(
-            "A TOML file of roles, and of runs that not everybody sees; read again when it changes. Without one, "
-            "everybody whom the proxy names reads everything.",
-            "FILE",
-        ),
-    ] = None
-    public_url: Annotated[
-        str,
-        option(
-            "The address in people's browsers, such as https://rollouts.example.org or https://example.org/rollouts.",
-            "URL",
-        ),
-    ] = ""
-    rate: Annotated[
-        float,
-        option(
-            "Requests a second that one person may send; more are refused with 429, and when to try again.",
-            "N", 1, 100_000, show_default=True,
-        ),
-    ] = 50.0  # fmt: skip
-    metrics_token_file: Annotated[
-        Path | None,
-        option(
-            "A file with the token that Prometheus sends for /metrics. Without one, there is no such address.", "FILE"
-        ),
-    ] = None
-    cache_memory_mb: CacheMemory = 256
-    cache_entries: CacheEntries = 10_000
-    budget_bytes: IndexBudget = None
-    state_dir: StateDir = None
-    state_url: Annotated[
-        str,
-        option(
-            "Keep bookmarks and notes in this database of PostgreSQL instead: postgresql://USER@HOST/NAME. Other "
-            "users can read command lines: put a password into the variable, or into ~/.pgpass.",
-            "URL", envvar="ROLLOUPE_STATE_URL", show_envvar=True,
-        ),
-    ] = ""  # fmt: skip
+    listen: str = option(
+        "127.0.0.1:8080",
+        "HOST:PORT, or unix:PATH for a socket that its owner and its group may open.",
+        "PLACE",
+        show_default=True,
+    )
+    users_from: str = option(
+        ...,
+        "Who sends a request: header:NAME, a header that the proxy replaces on each request; or oidc:ISSUER, an "
+        "OpenID provider where people log in, such as oidc:https://accounts.google.com.",
+        "SOURCE",
+    )
+    oidc_client: str = option("", "The id of this server as a client of the provider.", "ID")
+    oidc_secret_file: Path | None = option(None, "A file with the client's secret.", "FILE")
+    oidc_claim: str = option(
+        "email",
+        "Which of the provider's facts about a person is the name, such as preferred_username.",
+        show_default=True,
+    )
+    trusted_proxies: tuple[str, ...] = option(
+        (),
+        "An address or a network whose requests may carry that header; it is refused from all others. Repeatable.",
+        "ADDRESS",
+        flags=("--trusted-proxy",),
+    )
+    access: Path | None = option(
+        None,
+        "A TOML file of roles, and of runs that not everybody sees; read again when it changes. Without one, "
+        "everybody whom the proxy names reads everything.",
+        "FILE",
+    )
+    public_url: str = option(
+        "",
+        "The address in people's browsers, such as https://rollouts.example.org or https://example.org/rollouts.",
+        "URL",
+    )
+    rate: float = option(
+        50.0,
+        "Requests a second that one person may send; more are refused with 429, and when to try again.",
+        "N",
+        1,
+        100_000,
+        show_default=True,
+    )
+    metrics_token_file: Path | None = option(
+        None, "A file with the token that Prometheus sends for /metrics. Without one, there is no such address.", "FILE"
+    )
+    cache_memory_mb: int = option(256, **CACHE_MEMORY)
+    cache_entries: int = option(10_000, **CACHE_ENTRIES)
+    budget_bytes: int | None = option(None, **INDEX_BUDGET)
+    state_dir: str | None = option(None, **STATE_DIR)
+    state_url: str = option(
+        "",
+        "Keep bookmarks and notes in this database of PostgreSQL instead: postgresql://USER@HOST/NAME. Other "
+        "users can read command lines: put a password into the variable, or into ~/.pgpass.",
+        "URL",
+        envvar="ROLLOUPE_STATE_URL",
+        show_envvar=True,
+    )
 
 
 class Settings(Struct, frozen=True, kw_only=True):

@@ -3,12 +3,12 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from itsdangerous import URLSafeTimedSerializer
-from msgspec.structs import replace
 
 from rolloupe.errors import BadQuery, UnreadablePath
 from rolloupe.server.people import Refused
@@ -211,13 +211,14 @@ def test_options_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
     url = "https://rollouts.example.org"
     options = TeamOptions(users_from="oidc:https://a.example/", oidc_client="id", public_url=url + "/")
     assert client_of(options, "s") == OidcClient("https://a.example", "id", "s", url)
-    for changes, secret in (
+    wrong: list[tuple[dict[str, Any], str]] = [
         ({"users_from": "oidc:"}, "s"),
         ({"users_from": "oidc:http://a.example"}, "s"),
         ({"oidc_client": ""}, "s"),
         ({}, ""),
         ({"public_url": ""}, "s"),
-    ):
+    ]
+    for changes, secret in wrong:
         with pytest.raises(BadQuery):
             client_of(replace(options, **changes), secret)
     (tmp_path / "secret").write_text(" \n")

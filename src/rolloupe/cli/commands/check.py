@@ -3,17 +3,17 @@
 import os
 import shlex
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
-from msgspec import Struct
 
 from rolloupe.cli.frame import NOTHING, OK, Example
-from rolloupe.cli.options import AsJson, command, listing
+from rolloupe.cli.options import JSON, command, listing
 from rolloupe.cli.runs import opened
 from rolloupe.cli.terminal import complain, dumps, line, output, tell
 from rolloupe.questions import option
-from rolloupe.server.settings import RunPaths, StateDir
+from rolloupe.server.settings import STATE_DIR, RunPaths
 
 if TYPE_CHECKING:
     from rolloupe.api import Run, Runs
@@ -39,18 +39,17 @@ def rule_lines() -> Iterator[str]:
         yield f"{rule.name} ({rule.severity}): {rule.words}"
 
 
-class CheckOptions(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions:
     """Which rules are checked, now and later."""
 
-    without: Annotated[tuple[str, ...], option("Leave this rule out. Repeatable.", "RULE")] = ()
-    off: Annotated[
-        str | None, option("Switch this rule off for the run, and remember it; needs --because.", "RULE")
-    ] = None
-    because: Annotated[str, option("Why it is switched off.", "REASON")] = ""
-    on: Annotated[str | None, option("Switch this rule on again.", "RULE")] = None
-    state_dir: StateDir = None
-    rules: Annotated[bool, option("Only list the rules, with what each looks for.", **listing(rule_lines))] = False
-    as_json: AsJson = False
+    without: tuple[str, ...] = option((), "Leave this rule out. Repeatable.", "RULE")
+    off: str | None = option(None, "Switch this rule off for the run, and remember it; needs --because.", "RULE")
+    because: str = option("", "Why it is switched off.", "REASON")
+    on: str | None = option(None, "Switch this rule on again.", "RULE")
+    state_dir: str | None = option(None, **STATE_DIR)
+    rules: bool = option(False, "Only list the rules, with what each looks for.", **listing(rule_lines))
+    as_json: bool = option(False, **JSON)
 
 
 @command(examples=EXAMPLES)

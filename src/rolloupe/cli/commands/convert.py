@@ -1,15 +1,14 @@
 """`rolloupe convert`: write a run in another layout."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import click
-from msgspec import Struct
 
 from rolloupe.cli import progress
 from rolloupe.cli.frame import OK, Example
-from rolloupe.cli.options import OnlySteps, command, with_paths
+from rolloupe.cli.options import StepRange, command, steps_of, with_paths
 from rolloupe.cli.runs import only, opened
 from rolloupe.cli.terminal import dumps, print_table, tell
 from rolloupe.questions import option
@@ -37,29 +36,32 @@ def layout_of(ctx: click.Context, param: click.Parameter, value: str) -> str:
     return value
 
 
-class ConvertOptions(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class ConvertOptions:
     """What to convert, and where to."""
 
     source: str
     target: str
     layout: str
-    splits: Annotated[
-        tuple[str, ...],
-        option("Only this split; eval stands for every eval/... Repeatable.", flags=("--split",)),
-    ] = ()
-    steps: OnlySteps = None
-    as_json: Annotated[bool, option("Print the result as a JSON object.", flags=("--json",))] = False
-    overwrite: Annotated[bool, option("Write into DST even if it is not empty; files of other names stay.")] = False
+    splits: tuple[str, ...] = option(
+        (), "Only this split; eval stands for every eval/... Repeatable.", flags=("--split",)
+    )
+    steps: StepRange = option(None, "Only these steps, both ends included; or one step.", "A:B", callback=steps_of)
+    as_json: bool = option(False, "Print the result as a JSON object.", flags=("--json",))
+    overwrite: bool = option(False, "Write into DST even if it is not empty; files of other names stay.")
 
 
 PLACES = (
     click.Argument(["source"], metavar="SRC"),
     click.Argument(["target"], metavar="DST"),
     click.Option(
-        ["--to", "layout"], required=True, callback=layout_of, metavar="FORMAT",
+        ["--to", "layout"],
+        required=True,
+        callback=layout_of,
+        metavar="FORMAT",
         help=f"The layout to write: {', '.join(WRITERS)}.",
     ),
-)  # fmt: skip
+)
 
 
 @click.option("--force", "overwrite", is_flag=True, hidden=True, help="The old name of --overwrite.")

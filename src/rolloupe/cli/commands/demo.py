@@ -1,8 +1,6 @@
 """`rolloupe demo`: open the page with the bundled runs."""
 
-from typing import Annotated
-
-from msgspec import Struct
+from dataclasses import dataclass
 
 from rolloupe.cli.commands import tui
 from rolloupe.cli.frame import Example
@@ -18,16 +16,18 @@ EXAMPLES = (
 )
 
 
-class DemoOptions(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class DemoOptions:
     """Where the runs are shown."""
 
-    in_terminal: Annotated[bool, option("Show them in this terminal instead of the browser.", flags=("--tui",))] = False
+    in_terminal: bool = option(False, "Show them in this terminal instead of the browser.", flags=("--tui",))
 
 
-class DemoIndexOptions(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class DemoIndexOptions:
     """Where the index is."""
 
-    index_dir: Annotated[str | None, option("Folder for the index. Default: the user's cache directory.", "DIR")] = None
+    index_dir: str | None = option(None, "Folder for the index. Default: the user's cache directory.", "DIR")
 
 
 @command(examples=EXAMPLES, arguments=(), has_run=False, reads=False)

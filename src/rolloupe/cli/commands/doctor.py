@@ -10,9 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, Any
 
 from rolloupe._version import __version__
 from rolloupe.cli import progress
@@ -43,13 +41,12 @@ EXAMPLES = (
 )
 
 
-class DoctorOptions(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class DoctorOptions:
     """How much is reported, and in which form."""
 
-    show_all: Annotated[bool, option(f"List all problems and notes. Default: {SHOWN} of each.", flags=("--all",))] = (
-        False
-    )
-    as_json: Annotated[bool, option("Print everything as a JSON object.", flags=("--json",))] = False
+    show_all: bool = option(False, f"List all problems and notes. Default: {SHOWN} of each.", flags=("--all",))
+    as_json: bool = option(False, "Print everything as a JSON object.", flags=("--json",))
 
 
 @command(examples=EXAMPLES, has_run=False)

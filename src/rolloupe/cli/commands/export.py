@@ -1,18 +1,17 @@
 """`rolloupe export html`: write samples with their tokens to one file that a browser opens."""
 
 import sys
-from typing import Annotated
+from dataclasses import dataclass
 
 import click
-from msgspec import Struct
 
 from rolloupe.cli import progress
 from rolloupe.cli.frame import NOTHING, OK, Example
-from rolloupe.cli.options import PATHS, Steps, Where, command
+from rolloupe.cli.options import PATHS, STEP, WHERE, StepRange, command
 from rolloupe.cli.runs import only, opened
 from rolloupe.cli.terminal import complain, dumps
 from rolloupe.cli.terminal import tell as printed
-from rolloupe.questions import Env, option
+from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths
 from rolloupe.storage import own_place
 
@@ -33,45 +32,38 @@ def export() -> None:
     """Write samples in a form that needs no Rolloupe to look at."""
 
 
-class ReportOptions(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions:
     """Which samples to report, and what of them."""
 
     output: str
-    split: Annotated[str | None, option("One split; eval stands for every eval/... Default: all.")] = None
-    steps: Steps = None
-    rank: Annotated[int | None, option("Only this rank, if the run has ranks.", ge=0)] = None
-    env: Env = None
-    where: Where = ""
-    record: Annotated[int | None, option("Only sample number N of each step, from 0 in file order.", ge=0)] = None
-    all_records: Annotated[bool, option(f"All samples. Default: the first {LIMIT}.")] = False
-    worst: Annotated[int | None, option("Only the N worst samples, the worst first.", ge=1)] = None
-    by: Annotated[
-        str,
-        option(
-            "What --worst goes by: max_kl, mask_disagreement, or any column; of the reward the lowest are the worst.",
-            "MEASURE", show_default=True,
-        ),
-    ] = "max_kl"  # fmt: skip
-    tokens: Annotated[
-        bool, option("Include the tokens with their numbers. Default: yes.", flags=("--tokens/--no-tokens",))
-    ] = True
-    rules: Annotated[
-        tuple[str, ...],
-        option(
-            "Include the update of the tokens under this rule too, such as dapo; may be repeated. Default: the run's "
-            "own.",
-            flags=("--rule",),
-        ),
-    ] = ()
-    findings: Annotated[
-        bool,
-        option(
-            "Begin with what the reward pays for, and the rules that samples break. Default: yes.",
-            flags=("--findings/--no-findings",),
-        ),
-    ] = True
-    title: Annotated[str, option("The heading. Default: the name of the run.", "TEXT")] = ""
-    as_json: Annotated[bool, option("Print what was written as a JSON object.", flags=("--json",))] = False
+    split: str | None = option(None, "One split; eval stands for every eval/... Default: all.")
+    steps: StepRange = option(None, **STEP)
+    rank: int | None = option(None, "Only this rank, if the run has ranks.", ge=0)
+    env: str | None = option(None, "Only samples of this environment.")
+    where: str = option("", **WHERE)
+    record: int | None = option(None, "Only sample number N of each step, from 0 in file order.", ge=0)
+    all_records: bool = option(False, f"All samples. Default: the first {LIMIT}.")
+    worst: int | None = option(None, "Only the N worst samples, the worst first.", ge=1)
+    by: str = option(
+        "max_kl",
+        "What --worst goes by: max_kl, mask_disagreement, or any column; of the reward the lowest are the worst.",
+        "MEASURE",
+        show_default=True,
+    )
+    tokens: bool = option(True, "Include the tokens with their numbers. Default: yes.", flags=("--tokens/--no-tokens",))
+    rules: tuple[str, ...] = option(
+        (),
+        "Include the update of the tokens under this rule too, such as dapo; may be repeated. Default: the run's own.",
+        flags=("--rule",),
+    )
+    findings: bool = option(
+        True,
+        "Begin with what the reward pays for, and the rules that samples break. Default: yes.",
+        flags=("--findings/--no-findings",),
+    )
+    title: str = option("", "The heading. Default: the name of the run.", "TEXT")
+    as_json: bool = option(False, "Print what was written as a JSON object.", flags=("--json",))
 
     @property
     def limit(self) -> int | None:
@@ -89,9 +81,11 @@ class ReportOptions(Struct, frozen=True, kw_only=True):
 
 
 OUTPUT = click.Option(
-    ["-o", "--output"], required=True, metavar="FILE",
+    ["-o", "--output"],
+    required=True,
+    metavar="FILE",
     help="The file to write; a name that ends in / is a folder, which large reports need; - is standard output.",
-)  # fmt: skip
+)
 
 
 @command(examples=EXAMPLES, arguments=(*PATHS, OUTPUT))

@@ -2,17 +2,17 @@
 
 import shlex
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
-from msgspec import Struct
 
 from rolloupe.cli.frame import Example
 from rolloupe.cli.questions import Answers, asks, print_json
 from rolloupe.cli.terminal import complain, line, output, tell
 from rolloupe.questions import option
-from rolloupe.server.settings import StateDir
+from rolloupe.server.settings import STATE_DIR
 
 if TYPE_CHECKING:
     from rolloupe.api import Run
@@ -33,16 +33,15 @@ EXAMPLES = (
 STYLES = {"suspect": "bold red", "unverified": "bold yellow", "earned": "bold green"}
 
 
-class FindingOptions(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class FindingOptions:
     """What a person decides about a finding."""
 
-    not_a_hack: Annotated[
-        str | None, option("Set the finding of this phrase or behaviour aside, for this run.", "PHRASE")
-    ] = None
-    why: Annotated[str, option("Why it is no hack.", "REASON")] = ""
-    who: Annotated[str, option("Who says so. Default: whoever set one aside last.")] = ""
-    take_back: Annotated[str | None, option("Let a finding that was set aside count again.", "PHRASE")] = None
-    state_dir: StateDir = None
+    not_a_hack: str | None = option(None, "Set the finding of this phrase or behaviour aside, for this run.", "PHRASE")
+    why: str = option("", "Why it is no hack.", "REASON")
+    who: str = option("", "Who says so. Default: whoever set one aside last.")
+    take_back: str | None = option(None, "Let a finding that was set aside count again.", "PHRASE")
+    state_dir: str | None = option(None, **STATE_DIR)
 
 
 @asks("findings", examples=EXAMPLES)

@@ -2,11 +2,10 @@
 
 import re
 import time
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import click
-from msgspec import Struct
-from msgspec.structs import asdict
 
 from rolloupe.cli.commands.doctor import size
 from rolloupe.cli.frame import OK, Example
@@ -15,7 +14,7 @@ from rolloupe.cli.runs import opened
 from rolloupe.cli.terminal import number, print_table, tell
 from rolloupe.errors import IncompleteIndex
 from rolloupe.questions import option
-from rolloupe.server.settings import IndexBudget, RunPaths
+from rolloupe.server.settings import INDEX_BUDGET, RunPaths
 from rolloupe.storage import is_remote, place_of
 
 if TYPE_CHECKING:
@@ -59,29 +58,25 @@ def shard_of(ctx: click.Context, param: click.Parameter, value: str | None) -> t
     return number, count
 
 
-class IndexOptions(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class IndexOptions:
     """Who indexes, and how much."""
 
-    processes: Annotated[
-        int | None, option("Number of processes. Default: one for each core, at most 8.", ge=1, le=256)
-    ] = None
-    shard: Annotated[
-        tuple[int, int] | None,
-        option(
-            "Index the I-th of N parts of the files, while other processes or machines index theirs into the same "
-            "folder.",
-            "I/N", callback=shard_of,
-        ),
-    ] = None  # fmt: skip
-    on: Annotated[
-        str | None,
-        option(
-            "Index on a running Ray cluster: the one that this machine is in, or the one whose client server has this "
-            "address. Its nodes must see PATH and --index-dir at the same paths.",
-            "ray[://HOST:PORT]", callback=cluster_of,
-        ),
-    ] = None  # fmt: skip
-    budget_bytes: IndexBudget = None
+    processes: int | None = option(None, "Number of processes. Default: one for each core, at most 8.", ge=1, le=256)
+    shard: tuple[int, int] | None = option(
+        None,
+        "Index the I-th of N parts of the files, while other processes or machines index theirs into the same folder.",
+        "I/N",
+        callback=shard_of,
+    )
+    on: str | None = option(
+        None,
+        "Index on a running Ray cluster: the one that this machine is in, or the one whose client server has this "
+        "address. Its nodes must see PATH and --index-dir at the same paths.",
+        "ray[://HOST:PORT]",
+        callback=cluster_of,
+    )
+    budget_bytes: int | None = option(None, **INDEX_BUDGET)
 
 
 @command(examples=EXAMPLES, has_run=False)

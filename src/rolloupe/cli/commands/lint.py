@@ -2,9 +2,8 @@
 
 import shlex
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
-
-from msgspec import Struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rolloupe.cli.frame import NOTHING, OK, Example
 from rolloupe.cli.options import listing
@@ -32,10 +31,11 @@ def rule_lines() -> Iterator[str]:
         yield f"{rule.name} ({'certain' if rule.is_certain else 'look'}): {rule.words}"
 
 
-class LintOptions(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class LintOptions:
     """What the command does beside the question."""
 
-    rules: Annotated[bool, option("Only list the rules, with what each looks for.", **listing(rule_lines))] = False
+    rules: bool = option(False, "Only list the rules, with what each looks for.", **listing(rule_lines))
 
 
 @asks("lint", examples=EXAMPLES)

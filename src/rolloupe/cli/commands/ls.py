@@ -1,8 +1,7 @@
 """`rolloupe ls`: list the runs at a path and their splits."""
 
-from typing import TYPE_CHECKING, Annotated, Any
-
-from msgspec import Struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from rolloupe.cli.frame import NOTHING, OK, Example
 from rolloupe.cli.options import command
@@ -20,10 +19,11 @@ EXAMPLES = (
 )
 
 
-class ListOptions(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class ListOptions:
     """The form of the list."""
 
-    as_json: Annotated[bool, option("Print a JSON list of runs.", flags=("--json",))] = False
+    as_json: bool = option(False, "Print a JSON list of runs.", flags=("--json",))
 
 
 @command(examples=EXAMPLES, has_run=False)

@@ -1,10 +1,10 @@
 """`rolloupe metrics`: list the trainer's metrics by step."""
 
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import click
-from msgspec import Struct
 
 from rolloupe.cli.frame import NOTHING, OK, Example
 from rolloupe.cli.options import command, with_paths, words
@@ -28,18 +28,15 @@ EXAMPLES = (
 )
 
 
-class MetricOptions(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class MetricOptions:
     """Which metrics to list, and in which form."""
 
     words: tuple[str, ...]
-    as_json: Annotated[bool, option("Print one JSON object for each step.", flags=("--json",))] = False
-    as_csv: Annotated[bool, option("Print a table with a header.", flags=("--csv",))] = False
-    of_all: Annotated[
-        bool, option("Also the curves of samples, groups, tokens and evaluations.", flags=("--curves",))
-    ] = False
-    across: Annotated[
-        str | None, option("Put this metric, or `elapsed` seconds, beside each step.", flags=("--x",))
-    ] = None
+    as_json: bool = option(False, "Print one JSON object for each step.", flags=("--json",))
+    as_csv: bool = option(False, "Print a table with a header.", flags=("--csv",))
+    of_all: bool = option(False, "Also the curves of samples, groups, tokens and evaluations.", flags=("--curves",))
+    across: str | None = option(None, "Put this metric, or `elapsed` seconds, beside each step.", flags=("--x",))
 
 
 @command(examples=EXAMPLES, arguments=words("PATH... [NAME...]"))

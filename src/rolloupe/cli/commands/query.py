@@ -4,16 +4,16 @@ import contextlib
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from msgspec import Struct
 
 from rolloupe.cli import progress
 from rolloupe.cli.frame import NOTHING, OK, Example
-from rolloupe.cli.options import AsJson, Group, SomeSplit, Steps, Where, command
+from rolloupe.cli.options import GROUP, JSON, SPLIT, STEP, WHERE, StepRange, command
 from rolloupe.cli.runs import opened, require_complete
 from rolloupe.cli.terminal import complain, dumps, number, print_table, sample_record, tell
 from rolloupe.errors import BadQuery, NotFound, NotWritable
@@ -54,30 +54,27 @@ def file_of(ctx: click.Context, param: click.Parameter, value: str | None) -> Pa
     return Path(value)
 
 
-class QueryOptions(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class QueryOptions:
     """Which samples to list, in which order and form."""
 
-    split: SomeSplit = None
-    steps: Steps = None
-    group: Group = None
-    where: Where = ""
-    sort: Annotated[str, option("index (the default), length, reward or any sample metric.", "COLUMN")] = "index"
-    descending: Annotated[bool, option("Sort from large to small; missing values stay last.", flags=("--desc",))] = (
-        False
+    split: str | None = option(None, **SPLIT)
+    steps: StepRange = option(None, **STEP)
+    group: str | None = option(None, **GROUP)
+    where: str = option("", **WHERE)
+    sort: str = option("index", "index (the default), length, reward or any sample metric.", "COLUMN")
+    descending: bool = option(False, "Sort from large to small; missing values stay last.", flags=("--desc",))
+    limit: int | None = option(None, f"List at most N. Default: all; {TABLE_LIMIT} in the table.", "N", 0, 2**53)
+    offset: int = option(0, "Skip the first N.", "N", 0, 2**53)
+    as_json: bool = option(False, **JSON)
+    file: Path | None = option(
+        None,
+        "Write all columns and the whole texts to FILE, which ends in .jsonl, .csv or .parquet.",
+        "FILE",
+        flags=("--to",),
+        callback=file_of,
     )
-    limit: Annotated[
-        int | None, option(f"List at most N. Default: all; {TABLE_LIMIT} in the table.", "N", 0, 2**53)
-    ] = None
-    offset: Annotated[int, option("Skip the first N.", "N", 0, 2**53)] = 0
-    as_json: AsJson = False
-    file: Annotated[
-        Path | None,
-        option(
-            "Write all columns and the whole texts to FILE, which ends in .jsonl, .csv or .parquet.",
-            "FILE", flags=("--to",), callback=file_of,
-        ),
-    ] = None  # fmt: skip
-    overwrite: Annotated[bool, option("With --to: replace FILE if it exists.")] = False
+    overwrite: bool = option(False, "With --to: replace FILE if it exists.")
 
 
 @command(examples=EXAMPLES)

@@ -1,9 +1,9 @@
 """`rolloupe rescore`: score the samples of a run again with a person's own grader."""
 
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
-from msgspec import Struct
 from msgspec.structs import asdict
 
 from rolloupe.cli import progress
@@ -12,7 +12,7 @@ from rolloupe.cli.options import StepRange, command, size_of, steps_of, with_pat
 from rolloupe.cli.runs import only, opened
 from rolloupe.cli.terminal import complain, dumps, number, print_table, tell
 from rolloupe.questions import option
-from rolloupe.server.settings import RunPaths, StateDir
+from rolloupe.server.settings import STATE_DIR, RunPaths
 
 if TYPE_CHECKING:
     from rolloupe.insight.rescore import Rescored, RewardChange
@@ -34,29 +34,26 @@ WORDS = {
 """What happened to samples without a score, by kind."""
 
 
-class RescoreOptions(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class RescoreOptions:
     """What to score, and how."""
 
     words: tuple[str, ...]
-    split: Annotated[str, option("The split to score. Default: train.")] = ""
-    steps: Annotated[StepRange, option("One step, or an inclusive range.", "N|A:B", callback=steps_of)] = None
-    jobs: Annotated[int, option("Number of child processes.", type=click.IntRange(1, 256), show_default=True)] = 2
-    timeout_s: Annotated[
-        float,
-        option("Longest time for one sample.", "SECONDS", 0.01, 3600, flags=("--timeout",), show_default=True),
-    ] = 2.0
-    memory_bytes: Annotated[
-        int,
-        option(
-            "Largest address space of a child process.", "SIZE", flags=("--memory",), callback=size_of, default="1G",
-            show_default=True,
-        ),
-    ] = 10**9  # fmt: skip
-    python: Annotated[str, option("Run the grader with this interpreter, such as of its venv.", "PATH")] = ""
-    save: Annotated[str, option("Name of the scores. Default: the name of the function.")] = ""
-    forget: Annotated[str, option("Only remove the scores of this name.")] = ""
-    state_dir: StateDir = None
-    as_json: Annotated[bool, option("Print one JSON object.", flags=("--json",))] = False
+    split: str = option("", "The split to score. Default: train.")
+    steps: StepRange = option(None, "One step, or an inclusive range.", "N|A:B", callback=steps_of)
+    jobs: int = option(2, "Number of child processes.", type=click.IntRange(1, 256), show_default=True)
+    timeout_s: float = option(
+        2.0, "Longest time for one sample.", "SECONDS", 0.01, 3600, flags=("--timeout",), show_default=True
+    )
+    memory_bytes: int = option(
+        "1G", "Largest address space of a child process.", "SIZE", flags=("--memory",), callback=size_of,
+        show_default=True,
+    )  # fmt: skip
+    python: str = option("", "Run the grader with this interpreter, such as of its venv.", "PATH")
+    save: str = option("", "Name of the scores. Default: the name of the function.")
+    forget: str = option("", "Only remove the scores of this name.")
+    state_dir: str | None = option(None, **STATE_DIR)
+    as_json: bool = option(False, "Print one JSON object.", flags=("--json",))
 
 
 @command(examples=EXAMPLES, arguments=words("PATH... FILE.py:FUNCTION"))

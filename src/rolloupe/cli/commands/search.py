@@ -1,14 +1,23 @@
 """`rolloupe search`: find samples by their prompts and responses, and logged conversations of no sample."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
-from msgspec import Struct
 
 from rolloupe.cli import progress
 from rolloupe.cli.commands.query import where_there_are
 from rolloupe.cli.frame import NOTHING, OK, Example
-from rolloupe.cli.options import AsJson, Group, SomeSplit, StepRange, Steps, command, with_paths, words
+from rolloupe.cli.options import (
+    GROUP,
+    JSON,
+    SPLIT,
+    STEP,
+    StepRange,
+    command,
+    with_paths,
+    words,
+)
 from rolloupe.cli.runs import opened
 from rolloupe.cli.terminal import complain, dumps, line, number, output, sample_record, tell
 from rolloupe.errors import BadPattern, BadQuery, NotFound
@@ -32,25 +41,25 @@ EXAMPLES = (
 )
 
 
-class SearchOptions(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
     """What to search for, and where."""
 
     words: tuple[str, ...]
-    regex: Annotated[bool, option("TEXT is a regular expression (RE2).")] = False
-    case: Annotated[bool, option("Match case.")] = False
-    word: Annotated[bool, option("Match whole words only.")] = False
-    roles: Annotated[
-        tuple[str, ...],
-        option("Search only these texts. Repeatable. Default: both.", flags=("--in",), type=click.Choice(ROLES)),
-    ] = ()
-    split: SomeSplit = None
-    steps: Steps = None
-    group: Group = None
-    where: Annotated[str, option("Only these samples: see `rolloupe query`.", "CONDITIONS")] = ""
-    limit: Annotated[
-        int | None, option(f"List at most N; all are counted. Default: {LIMIT}, with --json all.", "N", 0, 2**53)
-    ] = None
-    as_json: AsJson = False
+    regex: bool = option(False, "TEXT is a regular expression (RE2).")
+    case: bool = option(False, "Match case.")
+    word: bool = option(False, "Match whole words only.")
+    roles: tuple[str, ...] = option(
+        (), "Search only these texts. Repeatable. Default: both.", flags=("--in",), type=click.Choice(ROLES)
+    )
+    split: str | None = option(None, **SPLIT)
+    steps: StepRange = option(None, **STEP)
+    group: str | None = option(None, **GROUP)
+    where: str = option("", "Only these samples: see `rolloupe query`.", "CONDITIONS")
+    limit: int | None = option(
+        None, f"List at most N; all are counted. Default: {LIMIT}, with --json all.", "N", 0, 2**53
+    )
+    as_json: bool = option(False, **JSON)
 
 
 @command(examples=EXAMPLES, arguments=words("PATH... TEXT"))

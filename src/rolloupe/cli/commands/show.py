@@ -3,10 +3,11 @@
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
-from msgspec import Struct, to_builtins
+from msgspec import to_builtins
 
 from rolloupe.cli.frame import Example
 from rolloupe.cli.options import command, words
@@ -46,22 +47,19 @@ STYLES = {
 }
 
 
-class ShowOptions(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class ShowOptions:
     """Which sample to show, and in which form."""
 
     words: tuple[str, ...]
-    raw: Annotated[bool, option("The record as its file holds it, byte for byte unless a terminal shows it.")] = False
-    as_bytes: Annotated[
-        bool,
-        option(
-            "ID is FILE:START-STOP, as `rolloupe doctor` prints it: show these bytes of one of the run's files.",
-            flags=("--bytes",),
-        ),
-    ] = False
-    as_json: Annotated[bool, option("Print the sample, with all its turns and fields, as JSON.", flags=("--json",))] = (
-        False
+    raw: bool = option(False, "The record as its file holds it, byte for byte unless a terminal shows it.")
+    as_bytes: bool = option(
+        False,
+        "ID is FILE:START-STOP, as `rolloupe doctor` prints it: show these bytes of one of the run's files.",
+        flags=("--bytes",),
     )
-    mask_str: Annotated[str, option("Show each match as *, and a run of N as *×N.", "REGEX")] = ""
+    as_json: bool = option(False, "Print the sample, with all its turns and fields, as JSON.", flags=("--json",))
+    mask_str: str = option("", "Show each match as *, and a run of N as *×N.", "REGEX")
 
 
 @command(examples=EXAMPLES, arguments=words("PATH... ID"))

@@ -1,15 +1,15 @@
 """`rolloupe steps`: list the rewards by step."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from rolloupe.cli.frame import NOTHING, OK, Example
-from rolloupe.cli.options import AsJson, SomeSplit, command
+from rolloupe.cli.options import JSON, SPLIT, command
 from rolloupe.cli.runs import opened
 from rolloupe.cli.terminal import complain, dumps, number, print_table, tell
 from rolloupe.errors import NotFound
+from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths
 
 if TYPE_CHECKING:
@@ -23,11 +23,12 @@ EXAMPLES = (
 )
 
 
-class StepOptions(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class StepOptions:
     """Which steps to list."""
 
-    split: SomeSplit = None
-    as_json: AsJson = False
+    split: str | None = option(None, **SPLIT)
+    as_json: bool = option(False, **JSON)
 
 
 @command(examples=EXAMPLES)

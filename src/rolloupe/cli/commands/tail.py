@@ -3,13 +3,12 @@
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
-
-from msgspec import Struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rolloupe.cli import progress
 from rolloupe.cli.frame import NOTHING, OK, Example
-from rolloupe.cli.options import AsJson, command
+from rolloupe.cli.options import JSON, command
 from rolloupe.cli.runs import explain_nothing
 from rolloupe.cli.terminal import complain, dumps, line, number, output, tell
 from rolloupe.questions import option
@@ -45,13 +44,14 @@ class StepSamples(NamedTuple):
     worst: "SampleItem | None"
 
 
-class TailOptions(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class TailOptions:
     """Which steps to print."""
 
-    split: Annotated[str | None, option("One split; eval stands for every eval/... Default: all.")] = None
-    last: Annotated[int, option("Begin with the last N steps.", ge=0, show_default=True)] = 1
-    count: Annotated[int | None, option("Stop after N steps. Default: at Ctrl-C.", ge=1)] = None
-    as_json: AsJson = False
+    split: str | None = option(None, "One split; eval stands for every eval/... Default: all.")
+    last: int = option(1, "Begin with the last N steps.", ge=0, show_default=True)
+    count: int | None = option(None, "Stop after N steps. Default: at Ctrl-C.", ge=1)
+    as_json: bool = option(False, **JSON)
 
 
 @command(examples=EXAMPLES)

@@ -3,13 +3,13 @@
 import json
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
-from msgspec import Struct
 
 from rolloupe.cli.frame import NOTHING, OK, Example
-from rolloupe.cli.options import AsJson, command, words
+from rolloupe.cli.options import JSON, command, words
 from rolloupe.cli.runs import holding, opened, sample_in
 from rolloupe.cli.terminal import complain, dumps, number, print_table, safe_json, tell, tell_csv
 from rolloupe.errors import BadQuery
@@ -49,22 +49,22 @@ def columns_of(ctx: click.Context, param: click.Parameter, value: str | None) ->
     return tuple(dict.fromkeys(filter(None, map(str.strip, (value or "").split(",")))))
 
 
-class TokenOptions(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class TokenOptions:
     """Which tokens to list, and what of them."""
 
     words: tuple[str, ...]
-    names: Annotated[tuple[str, ...], option("Only this token series; may be repeated.", flags=("--series",))] = ()
-    columns: Annotated[
-        tuple[str, ...],
-        option(
-            "Only these columns, in this order; all for every one. Default: some series in a table, else all.",
-            "A,B,...", callback=columns_of,
-        ),
-    ] = ()  # fmt: skip
-    worst: Annotated[str | None, option("The tokens with the greatest values of this series first.")] = None
-    limit: Annotated[int | None, option(f"At most N tokens. Default: {SHOWN:,}; all with --json, --csv.", ge=1)] = None
-    as_json: AsJson = False
-    as_csv: Annotated[bool, option("Print comma-separated values with a header.", flags=("--csv",))] = False
+    names: tuple[str, ...] = option((), "Only this token series; may be repeated.", flags=("--series",))
+    columns: tuple[str, ...] = option(
+        (),
+        "Only these columns, in this order; all for every one. Default: some series in a table, else all.",
+        "A,B,...",
+        callback=columns_of,
+    )
+    worst: str | None = option(None, "The tokens with the greatest values of this series first.")
+    limit: int | None = option(None, f"At most N tokens. Default: {SHOWN:,}; all with --json, --csv.", ge=1)
+    as_json: bool = option(False, **JSON)
+    as_csv: bool = option(False, "Print comma-separated values with a header.", flags=("--csv",))
 
 
 @command(examples=EXAMPLES, arguments=words("PATH... ID"))

@@ -1,15 +1,15 @@
 """`rolloupe tui`: show runs in the terminal."""
 
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Any
 
 import click
-from msgspec import Struct
 
 from rolloupe.cli.frame import Example
 from rolloupe.cli.options import command
 from rolloupe.errors import NotFound
 from rolloupe.questions import option
-from rolloupe.server.settings import RunPaths, StateDir
+from rolloupe.server.settings import STATE_DIR, RunPaths
 
 EXAMPLES = (
     Example("rolloupe tui RUN_DIR", "One run, over SSH; `?` shows the keys"),
@@ -21,28 +21,25 @@ MISSING = "the terminal needs Textual. Next: pip install 'rolloupe[tui]', or in 
 
 MASK = r"<\|image_pad\|>|<\|imgpad\|>|<\|audio_comp_pad\|>"
 
-Theme = Annotated[
-    str,
-    option(
-        "Colours; `sixteen` are those of the terminal itself.",
-        type=click.Choice(["auto", "dark", "light", "sixteen"]), show_default=True,
-    ),
-]  # fmt: skip
-MaskPattern = Annotated[
-    str,
-    option(
-        "Show each match as *, and a run of N as *×N; '' masks nothing. Default: padding of images and sound.", "REGEX"
-    ),
-]
+
+THEME: dict[str, Any] = {
+    "default": "auto", "about": "Colours; `sixteen` are those of the terminal itself.", "show_default": True,
+    "type": click.Choice(["auto", "dark", "light", "sixteen"]),
+}  # fmt: skip
+MASK_PATTERN: dict[str, Any] = {
+    "default": MASK, "metavar": "REGEX",
+    "about": "Show each match as *, and a run of N as *×N; '' masks nothing. Default: padding of images and sound.",
+}  # fmt: skip
 
 
-class TerminalOptions(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class TerminalOptions:
     """What to show first, and how."""
 
-    split: Annotated[str, option("Begin in this split. Default: train, or the first.")] = ""
-    theme: Theme = "auto"
-    mask_str: MaskPattern = MASK
-    state_dir: StateDir = None
+    split: str = option("", "Begin in this split. Default: train, or the first.")
+    theme: str = option(**THEME)
+    mask_str: str = option(**MASK_PATTERN)
+    state_dir: str | None = option(None, **STATE_DIR)
 
 
 @command(examples=EXAMPLES)

@@ -1,9 +1,8 @@
 """`rolloupe view`: open the page in the browser."""
 
-from typing import Annotated
+from dataclasses import dataclass
 
 import click
-from msgspec import Struct
 
 from rolloupe.cli.commands import tui
 from rolloupe.cli.frame import Example
@@ -22,15 +21,14 @@ EXAMPLES = (
 )
 
 
-class ViewOptions(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class ViewOptions:
     """Where the runs are shown."""
 
-    in_terminal: Annotated[
-        bool, option("Show them in this terminal instead, as `rolloupe tui` does.", flags=("--tui",))
-    ] = False
-    over_ssh: Annotated[bool, option("Take the token from standard input, and end with it.", hidden=True)] = False
-    theme: tui.Theme = "auto"
-    mask_str: tui.MaskPattern = tui.MASK
+    in_terminal: bool = option(False, "Show them in this terminal instead, as `rolloupe tui` does.", flags=("--tui",))
+    over_ssh: bool = option(False, "Take the token from standard input, and end with it.", hidden=True)
+    theme: str = option(**tui.THEME)
+    mask_str: str = option(**tui.MASK_PATTERN)
 
 
 @command(examples=EXAMPLES)
