@@ -173,7 +173,7 @@ def test_what_nobody_sees_is_shown_when_asked_for_and_copied_as_it_is(page: Page
 
 @pytest.mark.slow
 def test_what_is_copied_of_a_long_text_is_the_text(page: Page, tmp_path: Path) -> None:
-    texts = ["x{" * 120_000, "x{" * 9000, "a line of it\n" * 20_000 + "end", "words and " * 2000 + "end"]
+    texts = ["x{" * 120_000, "x{" * 9000 + "y", "a line of it\n" * 20_000 + "end", "words and " * 2000 + "end"]
     train = relax_run(tmp_path / "run", steps=0)
     (train / "0.jsonl").write_bytes(lines([row(0, n, response=text) for n, text in enumerate(texts)]))
     with viewing(tmp_path / "run", index_dir=tmp_path / "index") as viewer:
