@@ -1,5 +1,6 @@
 """Any JSON lines: whatever a script may write."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -209,3 +210,13 @@ def test_texts_without_a_score_are_not_a_run(tmp_path: Path) -> None:
     found = discover([tmp_path])
     assert found.runs == []
     assert "no score" in found.notes[0].reason
+
+
+def test_a_file_that_is_written_again_at_its_size_is_looked_at_again(tmp_path: Path) -> None:
+    line = b'{ "prompt": "p", "response": "one", "reward": 1}\n'
+    path = tmp_path / "samples.jsonl"
+    for second, content in enumerate((line, line.replace(b"{ ", b"{\n"), line)):
+        path.write_bytes(content)
+        os.utime(path, (second, second))
+        (sample,) = samples(only_run(tmp_path))
+        assert sample.response_text == "one"

@@ -54,7 +54,7 @@ _BETWEEN = b" \t\r\n,"
 _between = re.compile(rb"[ \t\r\n,]*")
 _COLUMNS = re.compile(r'\s*\{\s*"columns"\s*:\s*')
 _MEMBER = re.compile(r'\s*,\s*"(?P<name>index|data)"\s*:\s*')
-_OPENINGS = re.compile(rb"\s*(?:\{|\[\s*\{|\[)[ \t\r]*\n\s*(?P<next>.)?", re.DOTALL)
+_OPENINGS = re.compile(rb"\s*(?P<opening>\{|\[\s*\{|\[)[ \t\r]*\n\s*(?P<next>.)?", re.DOTALL)
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?(?:nan|inf)", re.IGNORECASE)
 _RETURN = re.compile(r"\r(?!\n)")
@@ -114,12 +114,14 @@ def row_in(data: bytes, header: Header) -> Record:
 
 def is_document(beginning: bytes) -> bool:
     """Return whether a file that begins so holds objects over several lines, and not one on each line."""
-    match = _OPENINGS.match(beginning.removeprefix(BOM))
-    if match is None:
+    beginning = beginning.removeprefix(BOM)
+    match = _OPENINGS.match(beginning)
+    if match is None or match["next"] is None:
         return False
-    is_list = match[0].lstrip()[:1] == b"["
+    if b"{" in match["opening"]:
+        return match["next"] in b'"}'
     line = beginning[match.start("next") :].partition(b"\n")[0]
-    return match["next"] not in (b"{", b"]") or not is_list or not line.rstrip(_BETWEEN).endswith((b"}", b"]"))
+    return match["next"] not in b"{]" or not line.rstrip(_BETWEEN).endswith((b"}", b"]"))
 
 
 def _text(data: bytes) -> str:

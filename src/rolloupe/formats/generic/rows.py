@@ -19,7 +19,7 @@ from rolloupe.formats.generic.keys import Roles, is_aside, is_prompt_alone, may_
 from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.field_map import as_pairs
-from rolloupe.formats.reading.files import plain_name, stem, while_unchanged
+from rolloupe.formats.reading.files import plain_name, stamp_of, stem, while_unchanged
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.line_reader import parse
 from rolloupe.formats.reading.records import Record, RecordFormat, References, Uncut, Unusable, step_of
@@ -412,9 +412,10 @@ def is_read_whole(location: Location) -> bool:
         return False
 
 
-def _state_of_beginning(location: Location) -> tuple[int, int]:
-    state = path_state(location.path)
-    return state.st_ino, min(state.st_size, HEAD_BYTES)
+def _state_of_beginning(location: Location) -> tuple[int, int, int]:
+    """What changes with the beginning of a file: of one that is longer than that, not the time, for it grows."""
+    inode, size, changed = stamp_of(location)
+    return (inode, size, changed) if size < HEAD_BYTES else (inode, HEAD_BYTES, 0)
 
 
 @while_unchanged(4096, _state_of_beginning)
