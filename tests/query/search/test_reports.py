@@ -16,7 +16,7 @@ from rolloupe import Run
 from rolloupe.errors import NotFound
 from rolloupe.formats.base import StepReport
 from rolloupe.formats.reading import logtree
-from rolloupe.formats.tinker import run_files as tinker_run
+from rolloupe.formats.tinker import format as tinker_run
 from rolloupe.formats.tinker.format import Tinker
 from rolloupe.model import LogNode, RunInfo
 from rolloupe.query.search import Pattern, TextQuery, search
