@@ -121,12 +121,8 @@ class Marker(NamedTuple):
     word: str
 
 
-class _MarkedText(NamedTuple):
-    """A text, the delimiters in it, and the numbers of these by family."""
-
-    text: str
-    tokens: list[Marker]
-    ends: dict[str, list[int]]
+_MarkedText = tuple[str, list[Marker], dict[str, list[int]]]
+"""A text, the delimiters in it, and the numbers of these by family."""
 
 
 def parts(text: str, role: str = "assistant") -> list[Part]:
@@ -144,7 +140,7 @@ def parts(text: str, role: str = "assistant") -> list[Part]:
     ends: dict[str, list[int]] = defaultdict(list)
     for number, (_, _, word) in enumerate(tokens):
         ends[CHANNEL if word.startswith(CHANNEL) else START if word.startswith(START) else word].append(number)
-    marked = _MarkedText(text, tokens, ends)
+    marked = text, tokens, ends
     pieces: list[Part] = []
     position, number = _leading_thought(text, tokens, pieces)
     while number < len(tokens) and len(pieces) < MAX_PARTS:

@@ -270,14 +270,10 @@ def place(arrays: Mapping[str, Floats], count: int | None, prompt: int | None = 
     return AlignedArrays(total, series, frozenset((*unfit, *(masks.keys() - starts.keys()))), notes)
 
 
-class _PlacedMasks(NamedTuple):
-    series: dict[str, Floats]
-    starts: dict[str, int]
-    """Where in a mask the tokens begin, of those that fit."""
-    notes: list[str]
-
-
-def _place_masks(masks: Mapping[str, Floats], total: int, prompt: int | None) -> _PlacedMasks:
+def _place_masks(
+    masks: Mapping[str, Floats], total: int, prompt: int | None
+) -> tuple[dict[str, Floats], dict[str, int], list[str]]:
+    """Return the placed masks, where in each mask that fits the tokens begin, and notes."""
     starts = {n: start for n, mask in masks.items() if (start := _start(n, mask, total, prompt)) is not None}
     notes = [
         f"arrays {UNEQUAL}, not used, as nothing says to which of {total} tokens it belongs: {name} has {len(mask)}"
@@ -292,7 +288,7 @@ def _place_masks(masks: Mapping[str, Floats], total: int, prompt: int | None) ->
     ]
     placed = {name: masks[name][start:][:total] for name, start in starts.items()}
     attention = {ATTENTION: placed.pop(ATTENTION)} if ATTENTION in placed else {}
-    return _PlacedMasks(_merged_masks(placed, notes) | attention, starts, notes)
+    return _merged_masks(placed, notes) | attention, starts, notes
 
 
 def _likely_count(others: Mapping[str, Floats], masks: Mapping[str, Floats], prompt: int | None) -> int:

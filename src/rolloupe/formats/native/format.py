@@ -16,15 +16,7 @@ from msgspec.structs import replace
 from rolloupe import tokens
 from rolloupe.formats.base import Annotations
 from rolloupe.formats.generic.row_tokens import alternatives_of
-from rolloupe.formats.native.run_files import (
-    NativeTokens,
-    PartUnreadable,
-    annotations_of,
-    losses_in,
-    metrics_in,
-    part_path,
-    read_row,
-)
+from rolloupe.formats.native import run_files
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading import trainer_files as trainer
 from rolloupe.formats.reading.files import file_of, files, folders, is_one_file, links_of, plain_name, source_at, stem
@@ -212,7 +204,7 @@ class Native(JsonlFormat):
 
     def _add(self, run: RunInfo, record: Record, sample: Sample, places: Sequence[Locator] | None) -> None:
         _add_series(run, sample.locator.source, record, sample)
-        lines, notes = annotations_of(run, sample.row.uid, places, self.raw)
+        lines, notes = run_files.annotations_of(run, sample.row.uid, places, self.raw)
         sample.notes += notes
         for source, line in lines:
             annotation, row = _annotation(line, 0, 0), sample.row
@@ -231,7 +223,10 @@ class Native(JsonlFormat):
     def reading_tokens(
         self, run: RunInfo, source: Source, annotations: Annotations
     ) -> Callable[[bytes, Locator], SampleTokens]:
-        quick, newer = NativeTokens(run, source), self.lines_at(run, chain.from_iterable(annotations.values()))
+        quick, newer = (
+            run_files.NativeTokens(run, source),
+            self.lines_at(run, chain.from_iterable(annotations.values())),
+        )
 
         def read(data: bytes, place: Locator) -> SampleTokens:
             noted = annotations.get(place, ())
@@ -246,7 +241,7 @@ class Native(JsonlFormat):
         return read
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
-        return metrics_in(_metrics_files(run))
+        return run_files.metrics_in(_metrics_files(run))
 
     def times_s(self, run: RunInfo) -> list[float]:
         rows = (row for place in _metrics_files(run) for row in trainer.records(place))
@@ -258,7 +253,7 @@ class Native(JsonlFormat):
         return [*named, *_losses_files(run)]
 
     def losses(self, run: RunInfo) -> list[Problem]:
-        return losses_in(trainer.json_sources(run.root, _metrics_files(run)), _losses_files(run))
+        return run_files.losses_in(trainer.json_sources(run.root, _metrics_files(run)), _losses_files(run))
 
     def config(self, run: RunInfo) -> dict[str, Any]:
         config = trainer.read_json(_config_file(run))
@@ -430,13 +425,13 @@ def _add_series(run: RunInfo, source: str, record: Record, sample: Sample) -> No
     if not isinstance(series, dict):
         return
     part, row = fields.count(series.get("part")), fields.count(series.get("row"))
-    path = part_path(run.root, stem(os.path.basename(source)), part or 0)
+    path = run_files.part_path(run.root, stem(os.path.basename(source)), part or 0)
     if part is None or row is None:
         sample.notes.append("where its token series are cannot be read")
         return
     try:
-        stored = read_row(Location(str(path), links_of(run)), row)
-    except PartUnreadable as error:
+        stored = run_files.read_row(Location(str(path), links_of(run)), row)
+    except run_files.PartUnreadable as error:
         sample.notes.append(f"no token series: {error}")
         return
     if stored.uid != sample.row.uid:

@@ -16,7 +16,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from rolloupe import text, tokens
 from rolloupe.formats.base import Annotations
@@ -112,8 +111,6 @@ _READ: dict[str, Callable[[Any], object]] = {
     **dict.fromkeys((*NUMBERS, "step", "export_step"), fields.integer),
 }
 """The keys with a place of their own, and their readers: a value that its reader rejects becomes an extra field."""
-
-Mask = NDArray[np.bool_]
 
 
 class PrimeRL(JsonlFormat):
@@ -343,7 +340,7 @@ class TokenColumns:
             self.notes.append("no token_ids: values are shown without text")
         self.ids = ids[: self.length]
         self._floats: dict[str, tokens.Floats | None] = {}
-        self.mask: Mask = np.zeros(self.length, dtype=np.bool_)
+        self.mask: tokens.Flags = np.zeros(self.length, dtype=np.bool_)
         self.mask[: len(flags)] = flags[: self.length]
         first = int(self.mask.argmax()) if len(self.mask) else 0
         self._first = first if self.mask[first:].all() else None

@@ -39,20 +39,7 @@ from rolloupe.formats.reading.pickles.values import UnreadablePickle, Window
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.reading.tables.parquet_files import why_no_torch
 from rolloupe.formats.reading.trainer_files import described_files
-from rolloupe.formats.slime.samples import (
-    PART,
-    VALUES_OF_ROW,
-    Dump,
-    JoinedRow,
-    TrainRow,
-    first_of,
-    join_rows,
-    row_of,
-    rows_of,
-    sample_of,
-    series_of_rows,
-    uid_of,
-)
+from rolloupe.formats.slime import samples
 from rolloupe.formats.token_texts import own_tokenizer, series_of
 from rolloupe.lru import Lru
 from rolloupe.model import (
@@ -332,12 +319,12 @@ class Slime(Format):
             if source.annotates:
                 yield from self._annotations(run, source, torch_file(source.location))
             else:
-                yield from self.rows_in(run, source, Dump.at(source.location))
+                yield from self.rows_in(run, source, samples.Dump.at(source.location))
         except (OSError, UnreadablePickle, Unusable) as error:
             reason = why_no_torch(source.location) or cause_of(error)
             yield Problem(source=source.name, reason=reason, start=0, transient=isinstance(error, UnreadablePickle))
 
-    def rows_in(self, run: RunInfo, source: Source, dump: Dump) -> Iterator[Scanned]:
+    def rows_in(self, run: RunInfo, source: Source, dump: samples.Dump) -> Iterator[Scanned]:
         """Yield the rows and the problems of a dump."""
         for position in range(len(dump.samples)):
             try:
@@ -349,29 +336,29 @@ class Slime(Format):
                 reason = str(error) if isinstance(error, Unusable | UnreadablePickle) else self.failure(error)
                 yield Problem(source=source.name, reason=f"sample {position}: {reason}")
 
-    def row(self, run: RunInfo, source: Source, dump: Dump, position: int) -> SampleRow:
+    def row(self, run: RunInfo, source: Source, dump: samples.Dump, position: int) -> SampleRow:
         step = dump.step if dump.step is not None else source.step
-        row = row_of(dump, position, source.split or "train", step or 0)
+        row = samples.row_of(dump, position, source.split or "train", step or 0)
         if key := run.reading.reward_key:
             row.reward = row.metrics.get(f"reward.{key}", row.metrics.get(key))
         return row
 
     def _annotations(self, run: RunInfo, source: Source, file: TorchFile) -> Iterator[Scanned]:
-        rows, budget = rows_of(file.root), ValueBudget(file.size_bytes)
+        rows, budget = samples.rows_of(file.root), ValueBudget(file.size_bytes)
         dump = self.dump_of_step(run, source.step)
         if dump is None:
             yield Problem(source=source.name, reason="no dump of samples of its step can be read", transient=True)
             return
-        known = join_rows(rows, dump)
+        known = samples.join_rows(rows, dump)
         step = dump.step if dump.step is not None else (source.step or 0)
         for number, position, row in known.rows:
             try:
-                budget.spend(VALUES_OF_ROW + row.weight)
+                budget.spend(samples.VALUES_OF_ROW + row.weight)
             except Repetitive as error:
                 yield Problem(source=source.name, reason=f"from row {number} on: {error}")
                 return
             yield Annotation(
-                uid=uid_of(step, position),
+                uid=samples.uid_of(step, position),
                 start=number,
                 length=1,
                 advantage=row.advantage(),
@@ -385,36 +372,36 @@ class Slime(Format):
             which = "1 sample has" if missing == 1 else f"{missing:,} samples have"
             yield Problem(source=source.name, reason=f"{which} no row in the train data")
 
-    def dump_of_step(self, run: RunInfo, step: int | None) -> Dump | None:
+    def dump_of_step(self, run: RunInfo, step: int | None) -> samples.Dump | None:
         """Return the samples of a step of training; None if none can be read."""
         for part in run.parts:
             for dump in dumps_of(part, links_of(run)):
                 if dump.step == step and not dump.is_eval:
                     with contextlib.suppress(OSError, UnreadablePickle, Unusable):
-                        return Dump.at(dump.location)
+                        return samples.Dump.at(dump.location)
         return None
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
         reason = "it has no such sample"
         try:
-            dump = Dump.at(source.location, is_for_one=True)
-            if locator.part == PART and 0 <= locator.start < len(dump.samples):
-                sample = sample_of(dump, self.row(run, source, dump, locator.start), locator)
+            dump = samples.Dump.at(source.location, is_for_one=True)
+            if locator.part == samples.PART and 0 <= locator.start < len(dump.samples):
+                sample = samples.sample_of(dump, self.row(run, source, dump, locator.start), locator)
                 self.add_train_rows(run, source, dump, sample)
                 return sample
         except (OSError, UnreadablePickle, Unusable) as error:
             reason = cause_of(error)
         raise changed(source, locator.start, reason)
 
-    def add_train_rows(self, run: RunInfo, source: Source, dump: Dump, sample: Sample) -> None:
+    def add_train_rows(self, run: RunInfo, source: Source, dump: samples.Dump, sample: Sample) -> None:
         """Add to a sample what the trainer's dumps of its step say, and hide what a mask hides.
 
         Raises `UnreadablePickle`.
         """
-        rows: list[TrainRow] = []
+        rows: list[samples.TrainRow] = []
         for location in train_files_of(run, source.step) if sample.row.uid else ():
             try:
-                of_file = join_rows(rows_of(torch_file(location).root), dump).rows
+                of_file = samples.join_rows(samples.rows_of(torch_file(location).root), dump).rows
             except (OSError, UnreadablePickle, Unusable) as error:
                 sample.notes.append(f"{os.path.basename(location.path)}: {cause_of(error)}")
                 continue
@@ -423,8 +410,8 @@ class Slime(Format):
             sample.row.metrics = sample.row.metrics | row.metrics(sample.row.ordinal)
             sample.row.advantage = advantage if (advantage := row.advantage()) is not None else sample.row.advantage
         own, total = {series.name for series in sample.series}, len(sample.token_ids)
-        others = {name: values for name, values in series_of_rows(rows) if name not in own}
-        more, notes = series_of(others, total, first_of(total, sample.row.response_tokens))
+        others = {name: values for name, values in samples.series_of_rows(rows) if name not in own}
+        more, notes = series_of(others, total, samples.first_of(total, sample.row.response_tokens))
         sample.series += more
         sample.notes += notes
         lost = {name for row in rows for name in row.names()} - {series.name for series in sample.series}
@@ -438,7 +425,7 @@ class Slime(Format):
     def raw(self, source: Source, locator: Locator) -> bytes:
         """Return the sample as JSON: in the file it is a part of a pickle, and objects that JSON lacks are named."""
         try:
-            record = Dump.at(source.location).samples[locator.start]
+            record = samples.Dump.at(source.location).samples[locator.start]
             shown = as_json(record, most=MAX_RAW_VALUES)
         except (OSError, UnreadablePickle, Unusable, IndexError) as error:
             raise changed(source, locator.start, cause_of(error)) from None
@@ -462,14 +449,14 @@ class Slime(Format):
         )
 
 
-def _without_row(run: RunInfo, source: Source, dump: Dump, rows: list[JoinedRow]) -> int:
+def _without_row(run: RunInfo, source: Source, dump: samples.Dump, rows: list[samples.JoinedRow]) -> int:
     """Count the samples that no rank has a row of; 0 but for the last file of a step, which knows."""
     *others, last = train_files_of(run, source.step)
     if last.path != source.path:
         return 0
     for location in others:
         try:
-            rows = rows + join_rows(rows_of(torch_file(location).root), dump).rows
+            rows = rows + samples.join_rows(samples.rows_of(torch_file(location).root), dump).rows
         except (OSError, UnreadablePickle, Unusable):  # its own scan says so; its rows may be the missing ones
             return 0
     return len(dump.samples) - len({position for _, position, _ in rows})

@@ -21,21 +21,7 @@ from rolloupe.formats.reading.documents import unpacked
 from rolloupe.formats.reading.files import alone, file_of, is_one_file, links_of
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.reading.tables.zip_archives import Unreadable, integers, taken
-from rolloupe.formats.telescope.archives import (
-    FOLDERS,
-    KINDS,
-    MISSING,
-    SUMMARY,
-    UNDISPATCHED,
-    KindTables,
-    archives_of,
-    check_unchanged,
-    kinds_in,
-    marks,
-    merged,
-    tables_of,
-    zips,
-)
+from rolloupe.formats.telescope import archives
 from rolloupe.formats.telescope.samples import UnpackedTexts, as_json, sampled
 from rolloupe.model import (
     Location,
@@ -57,7 +43,7 @@ CONFIG, HISTORY = "config.json", "history.jsonl"
 MAX_METRIC_ROWS = 5_000_000
 _WHAT = {
     CONFIG: "configuration",
-    SUMMARY: "summary of the run",
+    archives.SUMMARY: "summary of the run",
     HISTORY: "metrics",
     "run.json": "the run in W&B",
     "code/source.zip": "code",
@@ -78,9 +64,9 @@ class Telescope(Format):
         if is_one_file(path):
             fits = path.suffix == ".zip" and (forced or _fits(alone(path)))
             return [self._run(path, "one archive", "")] if fits else []
-        listed_by_folder = {folder: zips(str(path / folder), links, folder) for folder in FOLDERS}
-        archives = [entry.location for listed in listed_by_folder.values() for entry in listed]
-        if not archives or not (forced or any(map(_fits, archives[:4]))):
+        listed_by_folder = {folder: archives.zips(str(path / folder), links, folder) for folder in archives.FOLDERS}
+        zipped = [entry.location for listed in listed_by_folder.values() for entry in listed]
+        if not zipped or not (forced or any(map(_fits, zipped[:4]))):
             return []
         places = ", ".join(f"{len(listed)} in {folder}/" for folder, listed in listed_by_folder.items() if listed)
         return [self._run(path, f"archives of Telescope: {places}", links)]
@@ -94,7 +80,7 @@ class Telescope(Format):
 
     def sources(self, run: RunInfo) -> list[Source]:
         """`Source.depends` identifies the samples that an archive leaves to others."""
-        whole = merged(run)
+        whole = archives.merged(run)
         sources = []
         for archive in whole.archives:
             ids = whole.earlier_ids[archive.name]
@@ -105,22 +91,22 @@ class Telescope(Format):
 
     def step_states(self, run: RunInfo) -> dict[tuple[str, int], str]:
         """The last step may have been generated in part, and never trained."""
-        return {("train", step): "incomplete" for step in merged(run).untrained}
+        return {("train", step): "incomplete" for step in archives.merged(run).untrained}
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
         """An archive is scanned whole; appended data holds no samples."""
         if start or stop <= start:
             return
         try:
-            tables = tables_of(source.location)
+            tables = archives.tables_of(source.location)
         except Unreadable as error:
             yield Problem(source=source.name, reason=str(error), start=0, transient=True)
             return
-        earlier_ids = merged(run).earlier_ids.get(source.name, np.empty(0, dtype=np.int64))
-        for kind in kinds_in(tables):
-            kind_tables = tables.derived(kind.samples, partial(KindTables, tables, kind))
+        earlier_ids = archives.merged(run).earlier_ids.get(source.name, np.empty(0, dtype=np.int64))
+        for kind in archives.kinds_in(tables):
+            kind_tables = tables.derived(kind.samples, partial(archives.KindTables, tables, kind))
             try:
-                check_unchanged(tables)
+                archives.check_unchanged(tables)
             except Unreadable as error:
                 yield Problem(source=source.name, reason=str(error), start=0, transient=True)
                 return
@@ -135,7 +121,7 @@ class Telescope(Format):
         kind_tables = _kind_tables(source, locator)
         (facts,) = kind_tables.facts(np.array([locator.start]), raw=True)
         try:
-            check_unchanged(kind_tables.tables)
+            archives.check_unchanged(kind_tables.tables)
             return sampled(run, source, kind_tables, locator.start, facts).sample(locator)
         except (Unreadable, Unusable) as error:
             raise _changed(source, locator.start, str(error)) from None
@@ -148,9 +134,9 @@ class Telescope(Format):
     def metrics(self, run: RunInfo) -> list[MetricRow]:
         """Return the metrics of the archives, and those that only W&B's history has."""
         rows = [{**row, "step": row.get("_step")} for row in trainer.records(_file(run, HISTORY))]
-        for archive in archives_of(run):
+        for archive in archives.archives_of(run):
             try:
-                table = tables_of(archive.location).table("metrics")
+                table = archives.tables_of(archive.location).table("metrics")
             except Unreadable:
                 continue
             if table is not None:
@@ -161,12 +147,12 @@ class Telescope(Format):
         return trainer.merged_metrics(rows)
 
     def trainer_files(self, run: RunInfo) -> list[Source]:
-        return trainer.json_sources(run.root, [_file(run, name) for name in (HISTORY, CONFIG, SUMMARY)])
+        return trainer.json_sources(run.root, [_file(run, name) for name in (HISTORY, CONFIG, archives.SUMMARY)])
 
     def config(self, run: RunInfo) -> dict[str, Any]:
         """Members of W&B's summary that are not numbers appear under `summary`."""
         config = fields.as_dict(trainer.read_json(_file(run, CONFIG)))
-        summary = trainer.read_json(_file(run, SUMMARY))
+        summary = trainer.read_json(_file(run, archives.SUMMARY))
         if isinstance(summary, dict):
             config |= {"summary": {key: fields.showable(unpacked(value)) for key, value in summary.items()}}
         return config
@@ -174,25 +160,25 @@ class Telescope(Format):
     def files(self, run: RunInfo) -> list[RunFile]:
         if not is_folder(run.root):
             return trainer.described_files([(run.root, Path(run.root).name, "samples")])
-        listed = [(archive.location.path, archive.name, "samples") for archive in archives_of(run)]
+        listed = [(archive.location.path, archive.name, "samples") for archive in archives.archives_of(run)]
         listed += [(place.path, name, what) for name, what in _WHAT.items() if (place := _file(run, name))]
         return trainer.described_files(listed)
 
 
 def _fits(location: Location) -> bool:
     try:
-        tables = tables_of(location)
+        tables = archives.tables_of(location)
     except Unreadable:
         return False
-    return bool(kinds_in(tables)) and any(tables.has(kind.table("prompts")) for kind in KINDS)
+    return bool(archives.kinds_in(tables)) and any(tables.has(kind.table("prompts")) for kind in archives.KINDS)
 
 
-def _rows(run: RunInfo, source: Source, kind_tables: KindTables, earlier_ids: np.ndarray) -> Iterator[Scanned]:
+def _rows(run: RunInfo, source: Source, kind_tables: archives.KindTables, earlier_ids: np.ndarray) -> Iterator[Scanned]:
     """Yield the rows of one kind that an archive contributes, in the order of its table."""
     if kind_tables.samples is None:
         return
-    row_marks = marks(kind_tables.ids, integers(kind_tables.samples, "group_id", 0))
-    is_first = (kind_tables.ids == UNDISPATCHED) | (kind_tables.ids == MISSING)
+    row_marks = archives.marks(kind_tables.ids, integers(kind_tables.samples, "group_id", 0))
+    is_first = (kind_tables.ids == archives.UNDISPATCHED) | (kind_tables.ids == archives.MISSING)
     is_first[np.unique(row_marks, return_index=True)[1]] = True
     is_own = ~np.isin(row_marks, earlier_ids)
     table = kind_tables.kind.samples
@@ -211,14 +197,14 @@ def _rows(run: RunInfo, source: Source, kind_tables: KindTables, earlier_ids: np
                 yield Problem(source=source.name, reason=f"{table}, row {number}: {reason}")
 
 
-def _kind_tables(source: Source, locator: Locator) -> KindTables:
+def _kind_tables(source: Source, locator: Locator) -> archives.KindTables:
     """Return the tables that a locator refers to. Raises `SourceChanged`."""
-    kind = next((kind for kind in KINDS if kind.samples == locator.part), None)
+    kind = next((kind for kind in archives.KINDS if kind.samples == locator.part), None)
     try:
-        tables = tables_of(source.location)
+        tables = archives.tables_of(source.location)
     except Unreadable as error:
         raise _changed(source, locator.start, str(error)) from None
-    kind_tables = tables.derived(locator.part, partial(KindTables, tables, kind)) if kind else None
+    kind_tables = tables.derived(locator.part, partial(archives.KindTables, tables, kind)) if kind else None
     if kind_tables is None or not 0 <= locator.start < len(kind_tables.ids):
         raise _changed(source, locator.start, f"{locator.part} has no such row")
     return kind_tables
@@ -230,7 +216,9 @@ def _changed(source: Source, start: int, reason: str) -> SourceChanged:
 
 def _ranges_of(folder: Path, links: str) -> tuple[list[Range], list[Range]]:
     """Read the ranges that a run declares: of rewards by environment, and of sample metrics."""
-    config, summary = (trainer.read_json(_below(folder, name, links or str(folder))) for name in (CONFIG, SUMMARY))
+    config, summary = (
+        trainer.read_json(_below(folder, name, links or str(folder))) for name in (CONFIG, archives.SUMMARY)
+    )
     rewards = []
     for environment in _listed(config, "environments"):
         low, high = fields.number(environment.get("reward_min")), fields.number(environment.get("reward_max"))

@@ -331,31 +331,28 @@ NEAR = 32
 """Number of messages to search for a result, before and after its own place."""
 
 
-class Result(NamedTuple):
-    """A tool call and its result."""
-
-    call: Row
-    text: str
+Result = tuple[Row, str]
+"""A tool call and its result, as text."""
 
 
 def answer_turns(messages: Sequence[Row], calls: Sequence[Row], texts: UnpackedTexts) -> list[Turn]:
     """Return the turns after a generation: rows of `env_responses`, and the `tool_calls` that they answer."""
-    results = [Result(row, texts.of(row.get("result"))) for row in calls]
+    results = [(row, texts.of(row.get("result"))) for row in calls]
     if not messages:
         turns = []
-        for result in results:
-            if result.text:
-                turn = Turn(role="tool", origin="response", parts=[Part(kind="tool_result", text=result.text)])
+        for call, result in results:
+            if result:
+                turn = Turn(role="tool", origin="response", parts=[Part(kind="tool_result", text=result)])
                 turn.logs["logged"] = "as the result of the call alone"
-                _tie(turn, [result])
+                _tie(turn, [(call, result)])
                 turns.append(turn)
         return turns
     turns = [_message(row, texts) for row in messages]
     for turn, turn_results in zip(turns, _answered(turns, results), strict=True):
         _tie(turn, turn_results)
-    for number, result in enumerate(results):
-        if not any(result.text in turn.parts[0].text for turn in (*turns[_near(number)], turns[-1])):
-            turns[-1].logs[f"result (call {_number(result.call)})"] = result.text
+    for number, (call, result) in enumerate(results):
+        if not any(result in turn.parts[0].text for turn in (*turns[_near(number)], turns[-1])):
+            turns[-1].logs[f"result (call {_number(call)})"] = result
     return turns
 
 
@@ -389,14 +386,14 @@ def _answered(turns: Sequence[Turn], results: Sequence[Result]) -> list[list[Res
     answered: list[list[Result]] = [[] for _ in turns]
     tools = [number for number, turn in enumerate(turns) if turn.role == "tool"]
     shown = [turn.parts[0].text for turn in turns]
-    for number, result in enumerate(results):
+    for number, (call, result) in enumerate(results):
         near = tools
         if len(tools) > 1:
             same = tools[number : number + 1] if len(tools) == len(results) else []
-            near = [at for at in same + tools[_near(number)] if result.text and result.text in shown[at]]
+            near = [at for at in same + tools[_near(number)] if result and result in shown[at]]
             near = [at for at in near if not answered[at]] or near or same
         for at in near[:1]:
-            answered[at].append(result)
+            answered[at].append((call, result))
     return answered
 
 

@@ -38,21 +38,8 @@ from rolloupe.formats.reading.line_reader import parse, strip_bom
 from rolloupe.formats.reading.peek import Peek, first_looks, look
 from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.formats.registry import by_name
+from rolloupe.formats.tinker import logs as step_logs
 from rolloupe.formats.tinker import turns as tinker_turns
-from rolloupe.formats.tinker.logs import (
-    PAGE,
-    ROLLOUTS,
-    TREE,
-    Joined,
-    StepLog,
-    beside,
-    has_log,
-    join,
-    joined,
-    texts_of,
-    tied_to,
-    trajectories_beside,
-)
 from rolloupe.model import (
     Checkpoint,
     Location,
@@ -76,7 +63,7 @@ MAX_SEARCHED_BYTES = 32 * 2**20
 
 Kind = Literal["rollouts", "tree", "page"]
 
-SUFFIXES: dict[str, Kind] = {ROLLOUTS: "rollouts", TREE: "tree", PAGE: "page"}
+SUFFIXES: dict[str, Kind] = {step_logs.ROLLOUTS: "rollouts", step_logs.TREE: "tree", step_logs.PAGE: "page"}
 ITERATION = re.compile(r"iteration_([0-9]+)")
 MAX_FILES = 50_000
 """Maximum number of files of one run to list."""
@@ -151,7 +138,7 @@ def _named(entry: FolderEntry, name: str, step: int | None, *, is_at_top: bool) 
     flat = _FLAT.fullmatch(plain) if is_at_top else None
     number = fields.integer(flat["step"]) if flat else None
     match = _INSIDE.fullmatch(plain) if number is None else flat
-    if match is None and not plain.endswith(ROLLOUTS):
+    if match is None and not plain.endswith(step_logs.ROLLOUTS):
         return None
     split = None if match is None else "train" if match["base"] == "train" else f"eval/{match['label']}"
     kind = SUFFIXES[match["suffix"]] if match else "rollouts"
@@ -231,7 +218,7 @@ class Tinker(JsonlFormat):
         layouts = {file.flat: file for file in rollouts}
         places = ["{split}_iteration_{step}"] * (True in layouts) + ["iteration_{step}/{split}"] * (False in layouts)
         number = f"{len(rollouts)} file{'s' if len(rollouts) > 1 else ''}"
-        return [self._run_at(folder, f"{number} named {' or '.join(places)}{ROLLOUTS}", links)]
+        return [self._run_at(folder, f"{number} named {' or '.join(places)}{step_logs.ROLLOUTS}", links)]
 
     def _other_names(self, folder: Path, links: str, *, forced: bool) -> list[RunInfo]:
         listed = [entry.location for entry in files(str(folder), links, SUFFIX) if not entry.name.endswith(NOT_SAMPLES)]
@@ -272,7 +259,7 @@ class Tinker(JsonlFormat):
             path, root = file.location
             source = Source(path=path, name=name, split=file.split, step=file.step, root=root)
             with contextlib.suppress(OSError):
-                if log := logs.get(plain_name(path).removesuffix(ROLLOUTS) + TREE):
+                if log := logs.get(plain_name(path).removesuffix(step_logs.ROLLOUTS) + step_logs.TREE):
                     state = path_state(log)
                     texts_from = f"{state.st_size:x}-{state.st_mtime_ns:x}"  # no inode, which mounts change
                     source = replace(source, texts_from=texts_from, texts_bytes=state.st_size)
@@ -322,7 +309,7 @@ class Tinker(JsonlFormat):
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
         """The step's log supplies texts that a record lacks; its problems are reported once."""
-        log = StepLog(source)
+        log = step_logs.StepLog(source)
         yield from self.scanned(run, source, start, stop, log.complete)
         if start == 0:
             yield from log.problems
@@ -352,7 +339,7 @@ class Tinker(JsonlFormat):
         record = self.prepared(run, parse(strip_bom(self.raw(source, locator), locator.start)))
         row, tied = sample.row, None
         if tinker_turns.lacks_prompt(sample.turns):
-            tied = tied_to(run, source.path, row.split, row.step, record)
+            tied = step_logs.tied_to(run, source.path, row.split, row.step, record)
         turns = tinker_turns.with_log(sample.turns, record, tied) if tied else None
         if tied and turns is not None:
             sample.turns = turns
@@ -361,7 +348,7 @@ class Tinker(JsonlFormat):
             what = "the conversation" if tied.whole else "the prompt"
             sample.notes.append(f"{what} is from the step's log: {tied.reason}")
         if not any(turn.parts for turn in sample.turns):
-            where = "; what it logged for the step is in the report" if has_log(run, source.path) else ""
+            where = "; what it logged for the step is in the report" if step_logs.has_log(run, source.path) else ""
             sample.notes.append(f"the trainer logged no text for this sample{where}")
         return sample
 
@@ -444,14 +431,18 @@ class Tinker(JsonlFormat):
         ]
         return whole.loose + shown
 
-    def _conversations(self, run: RunInfo, split: str, step: int) -> Joined:
+    def _conversations(self, run: RunInfo, split: str, step: int) -> step_logs.Joined:
         logs = _logs(run).get((split, step))
         if not logs:
-            return Joined({}, [])
+            return step_logs.Joined({}, [])
         used, root = _read(logs)
-        is_tree = plain_name(used).endswith(TREE)
-        whole = joined(run, used, beside(used, TREE, ROLLOUTS), split, step) if is_tree else None
-        return whole or join(root, [], split, step)
+        is_tree = plain_name(used).endswith(step_logs.TREE)
+        whole = (
+            step_logs.joined(run, used, step_logs.beside(used, step_logs.TREE, step_logs.ROLLOUTS), split, step)
+            if is_tree
+            else None
+        )
+        return whole or step_logs.join(root, [], split, step)
 
 
 def _fits(looks: Iterable[Peek]) -> bool:
@@ -579,12 +570,12 @@ def _search(
             if is_tree and isinstance(error, logtree.TooLong):
                 break
             continue
-        texts = [logged for logged in texts_of(root, split, step) if query.matches(logged.turns)]
+        texts = [logged for logged in step_logs.texts_of(root, split, step) if query.matches(logged.turns)]
         matching = [logged for logged in logtree.conversations(root) if query.matches(logged.node.turns)]
         if not matching:
             return texts
         places = {".".join(map(str, logged.at)) for logged in matching}
-        records = trajectories_beside(run, named.location.path) if is_tree else []
-        whole = join(root, records, split, step, query.check)
+        records = step_logs.trajectories_beside(run, named.location.path) if is_tree else []
+        whole = step_logs.join(root, records, split, step, query.check)
         return [*(logged for logged in whole.loose if logged.at in places), *texts]
     raise UnreadablePath("; ".join(reasons))
