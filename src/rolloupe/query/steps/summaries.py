@@ -57,27 +57,18 @@ def splits(run: OpenRun, *, quick: bool = False) -> list[SplitSummary]:
             reward, count = reward.merge(trained.moments(stats)), count + trained.count(stats)
         groups = -1 if quick else sum(s.groups if s.groups >= 0 else counted[s.split, s.step] for s in members)
         numbers = [s.step for s in members]
+        ends, again = (min(numbers), max(numbers)), sum(s.superseded for s in members)
+        discarded = None if quick and snapshot.annotates_discarded else rows - count
         summaries.append(
-            SplitSummary(
-                name,
-                len(members),
-                groups,
-                rows,
-                min(numbers),
-                max(numbers),
-                stats_of(reward, count),
-                sum(s.superseded for s in members),
-                None if quick and snapshot.annotates_discarded else rows - count,
-            )
+            SplitSummary(name, len(members), groups, rows, *ends, stats_of(reward, count), again, discarded)
         )
     return summaries
 
 
 def first_split(run: OpenRun) -> str:
     """The name of the first split of a run; `train` for a run without samples."""
-    return min(
-        (split for split, _ in run.snapshot().steps), key=lambda split: (split != "train", split), default="train"
-    )
+    names = {split for split, _ in run.snapshot().steps}
+    return "train" if "train" in names else min(names, default="train")
 
 
 def _counted_groups(run: OpenRun, step_stats: list[StepStats]) -> dict[StepKey, int]:

@@ -336,17 +336,11 @@ def grouped_update(
         if not isinstance(other, str):
             differing[inputs.key] = int(np.count_nonzero(table.effects != other.effects))
     whole = sum(by_sample.values(), np.zeros((len(UpdateMass._fields), 1)))
+    of_samples = {key: _mass(own[:, 0].tolist()) for key, own in by_sample.items()}
+    by_name = (by_group.masses(), by_role.masses(), by_string.masses(MOST_STRINGS), _masses(FIRSTS, by_bucket))
+    effective = tokens.effective_sample_size(np.array(ratios))
     return GroupedUpdate(
-        _mass(whole[:, 0].tolist()),
-        {key: _mass(own[:, 0].tolist()) for key, own in by_sample.items()},
-        by_group.masses(),
-        by_role.masses(),
-        by_string.masses(MOST_STRINGS),
-        _masses(FIRSTS, by_bucket),
-        dict(left_out),
-        tokens.effective_sample_size(np.array(ratios)),
-        by_string.unnamed,
-        differing,
+        _mass(whole[:, 0].tolist()), of_samples, *by_name, dict(left_out), effective, by_string.unnamed, differing
     )
 
 
