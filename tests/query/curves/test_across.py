@@ -14,7 +14,7 @@ import rolloupe
 from rolloupe import Recorder
 from rolloupe.api import Run
 from rolloupe.errors import BadQuery
-from rolloupe.query import CurveOptions, CurveQuery, curve
+from rolloupe.query import CurveOptions, CurveQuery
 from tests.query.curves.test_catalogue import RUNS
 
 START_S = 1.7e9
@@ -83,7 +83,7 @@ def test_tokens_so_far_are_a_running_sum(run: Run) -> None:
 def test_a_range_of_x_keeps_its_neighbours(run: Run) -> None:
     def steps(low: float | None, high: float | None, x: CurveQuery | None = None) -> list[int]:
         options = CurveOptions(x_min=low, x_max=high)
-        found = curve(run._opened(), CurveQuery(kind="trainer", name="loss", options=options, x=x))
+        (found,) = run.curves([CurveQuery(kind="trainer", name="loss", options=options, x=x)])
         assert found.points == len(found.steps)
         return [int(step) for step in found.steps]
 
@@ -117,7 +117,7 @@ def test_fewer_points_across_a_metric_keep_the_least_and_the_greatest(run: Run, 
     most = data.draw(st.integers(5, 12))
     name = data.draw(st.sampled_from(["lr", "loss"]))
     asked = CurveQuery(kind="trainer", name="loss", x=CurveQuery(kind="trainer", name=name))
-    whole, few = curve(run._opened(), asked), curve(run._opened(), asked, most=most)
+    (whole,), (few,) = run.curves([asked]), run.curves([asked], points=most)
     assert len(few.steps) <= most and few.points == whole.points
     assert {np.min(whole.values), np.max(whole.values)} <= set(few.values.tolist())
     assert few.x is not None and whole.x is not None

@@ -14,6 +14,7 @@ from rolloupe import Recorder
 from rolloupe.errors import BadQuery
 from rolloupe.query import CurveOptions, CurveQuery, curve
 from rolloupe.query.curves.curve import USUAL, inlier_bounds
+from tests.index.support import opened
 
 numbers = st.floats(-1e6, 1e6) | st.sampled_from([float("nan"), float("inf"), -float("inf")])
 
@@ -38,8 +39,8 @@ def test_what_is_left_out_is_counted_and_neither_in_the_average_nor_drawn(tmp_pa
     with Recorder(tmp_path / "run", code=None) as recorder:
         for step, value in enumerate(values.tolist()):
             recorder.metrics(step, {"kl": value})
-    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
-        run = runs[0]._opened()
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        (run,) = library.runs
 
         def ask(most: int | None = None, last: int | None = None, **options: object) -> rolloupe.query.Curve:
             asked = CurveQuery(kind="trainer", name="kl", options=CurveOptions(smooth=10, last_step=last, **options))  # type: ignore[arg-type]
@@ -105,12 +106,12 @@ def test_zooming_in_moves_no_point_no_average_and_no_bound(tmp_path: Path) -> No
         for step, value in enumerate(values.tolist()):
             recorder.metrics(step, {"kl": value, "tokens": 10.0 * step})
     x = CurveQuery(kind="trainer", name="tokens")
-    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
+    with opened(tmp_path / "run", tmp_path / "index") as library:
 
         def ask(step_min: int | None = None, x_min: float | None = None) -> rolloupe.query.Curve:
             options = CurveOptions(smooth=30, outliers=0.2, from_zero=True, skip_first=True, x_min=x_min)
             asked = CurveQuery(kind="trainer", name="kl", options=options, x=x)
-            return curve(runs[0]._opened(), asked, step_min=step_min)
+            return curve(library.runs[0], asked, step_min=step_min)
 
         whole = ask()
         assert whole.left_out > 2 and whole.smooth is not None

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import rolloupe
-from rolloupe import query
 from rolloupe.demo import RUNS
 from rolloupe.errors import NotFound, UnreadablePath
 from rolloupe.formats import curve_files
@@ -24,6 +23,7 @@ from rolloupe.query.run import trainer_metrics
 from rolloupe.query.run.trainer_metrics import time_of
 from tests.formats.reading.trackers.test_databases import log, project
 from tests.formats.reading.trackers.test_trackers import record, scalar
+from tests.index.support import opened
 
 DATA = Path(__file__).parents[2] / "data"
 TRACKERS = DATA / "trackers"
@@ -42,8 +42,7 @@ def run_folder(tmp_path: Path) -> Path:
 
 def read(folder: Path, **how: object) -> tuple[dict[int | None, dict[str, float]], Sequence[CurveSource]]:
     with rolloupe.open(folder, index_dir=folder.parent / "index", **how) as runs:  # type: ignore[arg-type]
-        opened = runs[0]._opened()
-        return {row.step: row.values for row in query.metric_rows(opened)}, query.curve_sources(opened)
+        return {row.step: row.values for row in runs[0].metric_rows()}, runs[0].curve_sources()
 
 
 def test_what_a_tracker_wrote_into_the_folder_of_a_run_is_found_and_the_runs_own_metric_wins(run_folder: Path) -> None:
@@ -90,7 +89,7 @@ def test_around_a_folder_of_samples_everything_counts_and_is_no_run_of_its_own(
         with rolloupe.open(place, index_dir=tmp_path / "index") as runs:
             found = runs if place == tmp_path / "runs" else [runs.only()]
             (mine,) = (one for one in found if one.name == "exp7")
-            rows = {row.step: row.values for row in query.metric_rows(mine._opened())}
+            rows = {row.step: row.values for row in mine.metric_rows()}
             assert rows[1]["of table"] == 0.5 and rows[1]["train/kl"] == pytest.approx(0.01)
             assert "reward/mean" in {name for row in rows.values() for name in row}
             assert [one.name for one in found if one.name != "exp7"] in ([], ["exp8"])
@@ -147,13 +146,13 @@ def test_of_several_runs_each_named_file_counts_for_the_run_whose_name_it_has(ru
     named = [tmp_path / "csv", tmp_path / "curves", tmp_path / "exp1/mine.csv"]
     paths, index = [tmp_path / "exp1", tmp_path / "exp2"], tmp_path / "index"
     with rolloupe.open(paths, index_dir=index, metrics=named) as runs:
-        sources = {run.name: [one.names for one in query.curve_sources(run._opened())] for run in runs}
+        sources = {run.name: [one.names for one in run.curve_sources()] for run in runs}
     assert sources == {"exp1": [["first"], ["third"]], "exp2": [["second"], ["reward/mean"]]}
     (tmp_path / "other.csv").write_text("step,loss\n1,0.5\n")
     with pytest.raises(UnreadablePath, match=r"other\.csv has the name of none of the 2 runs .*\(exp1, exp2\)"):
         rolloupe.open(paths, index_dir=index, metrics=[tmp_path / "other.csv"])
     with rolloupe.open(paths[0], index_dir=index, metrics=[tmp_path / "other.csv"]) as runs:
-        assert query.curve_sources(runs[0]._opened())[0].names == ["loss"], "of one run it is nobody else's"
+        assert runs[0].curve_sources()[0].names == ["loss"], "of one run it is nobody else's"
     with rolloupe.open(paths, run="exp2", index_dir=index, metrics=[tmp_path / "other.csv"]) as runs:
         assert [run.id for run in runs] == ["exp2"] and runs.curve_sources()[0].names == ["loss"], "nor of a named one"
     with pytest.raises(NotFound, match="no run 'exp3' is open; open runs: exp1, exp2"):
@@ -285,8 +284,8 @@ def test_a_log_that_takes_long_to_read_keeps_no_other_run_waiting(
         return read_now(run, version)
 
     monkeypatch.setattr(trainer_metrics, "read_table", slow)
-    with rolloupe.open(run_folder.parent, index_dir=run_folder.parent / "index") as runs:
-        first, second = (run._opened() for run in runs)
+    with opened(run_folder.parent, run_folder.parent / "index") as library:
+        first, second = library.runs
         reader = threading.Thread(target=trainer_metrics.metric_table, args=[first])
         reader.start()
         assert began.wait(60) and "own" in trainer_metrics.metric_table(second).columns
