@@ -182,6 +182,7 @@ def _listen(address: str) -> None:
     """Fork a process for each that connects."""
     for name in IMPORTED:
         importlib.import_module(name)
+    execution.keep_pandas_out()  # the first array of each process would import it
     gc.freeze()  # no pass over what all share, which would copy it
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those in the middle

@@ -13,6 +13,7 @@ import pytest
 import rolloupe
 from rolloupe.record import Recorder
 from rolloupe.record.lines import Lines
+from tests.cli.support import rolloupe as command_line
 from tests.disks import on_small_disk
 from tests.record.test_background import Gate
 
@@ -24,6 +25,7 @@ from rolloupe.record import Recorder
 from tests.disks import fill
 
 warnings.simplefilter("ignore")
+sys.modules["pandas"] = None  # Arrow would import it
 disk = Path(sys.argv[1])
 answers = {}
 with Recorder(disk / "run", code=None) as record:
@@ -123,11 +125,8 @@ def test_what_was_lost_is_a_problem_of_the_run_once_there_is_space(tmp_path: Pat
         (broken,) = [one for one in runs[0].lint().broken if one.rule == "lost_data"]
         assert (broken.count, broken.is_certain) == (5, True) and "12 samples of step 3 were lost" in broken.text
     for command in ("doctor", "lint"):
-        done = subprocess.run(
-            [sys.executable, "-m", "rolloupe", command, run, "--index-dir", tmp_path / "index"],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert "12 samples of step 3 were lost: disk full" in " ".join(done.stdout.split())
+        done = command_line(command, run, "--index-dir", tmp_path / "index")
+        assert "12 samples of step 3 were lost: disk full" in " ".join(done.out.split())
 
 
 def test_a_disk_that_is_full_for_many_steps_causes_one_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

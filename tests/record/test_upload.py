@@ -1,5 +1,7 @@
 """Files of a run that are sent elsewhere while it is recorded: what arrives, in which order, and what is said."""
 
+import contextlib
+import os
 import signal
 import sys
 import time
@@ -30,7 +32,8 @@ def sooner(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(upload, "start", start)
     yield
     for process in started:
-        process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGKILL)  # one that was left alone
         process.close()
 
 
