@@ -73,6 +73,10 @@ class SteppedClock(Clock):
         """Move ahead."""
         self._ahead_s += seconds
 
+    def skip(self) -> None:
+        """Move ahead to the end of the first wait."""
+        self.step(max(0.0, min(list(self._waits.values()), default=0.0) - self.now_s()))
+
     def pass_by(self, seconds: float) -> None:
         """Move ahead by some seconds, from the end of one wait to the next."""
         ends_s = self.now_s() + seconds
@@ -83,7 +87,7 @@ class SteppedClock(Clock):
         began_s, real_s = self.now_s(), time.monotonic()
         while not check():
             assert self.now_s() < began_s + within_s or time.monotonic() < real_s + 30, "did not come true"
-            self.step(max(0.0, min(list(self._waits.values()), default=0.0) - self.now_s()))
+            self.skip()
             time.sleep(0.01)
 
 

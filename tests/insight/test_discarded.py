@@ -8,7 +8,7 @@ from rolloupe import Recorder, query
 from rolloupe.insight import findings as search
 from rolloupe.insight.gradient import gradient
 from rolloupe.insight.lint import lint
-from rolloupe.insight.parts import parts
+from rolloupe.insight.reward_components import parts
 from rolloupe.query import CurveOptions, CurveQuery
 from rolloupe.questions import FindingQuery
 from tests.index.support import opened

@@ -11,7 +11,7 @@ import pytest
 import rolloupe
 from rolloupe.demo import RUNS
 from rolloupe.errors import NotFound
-from rolloupe.insight.parts import RewardPart, RunParts
+from rolloupe.insight.reward_components import RewardPart, RunParts
 from tests.index.support import row
 from tests.insight.test_gradient import run_of
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from rolloupe.insight import RULES, History, check
-from rolloupe.insight.rules.eval_down import _trend
 from rolloupe.insight.rules.spikes import spikes
+from rolloupe.insight.rules.trends import rank_correlation
 from rolloupe.tokens import Floats
 from tests.insight.given_curves import Curves
 
@@ -197,7 +197,7 @@ def test_what_is_seen_only_by_a_closer_look(rule: str, curves: dict[str, Any], e
 
 def test_a_trend_is_spearmans_rank_correlation() -> None:
     values = pd.Series([0.0, 0, 0, 0, 1, 1, 3, 2])
-    trend = _trend(History(np.arange(8), values.to_numpy()))
+    trend = rank_correlation(History(np.arange(8), values.to_numpy()))
     assert trend == pytest.approx(values.rank().corr(pd.Series(range(8))))
 
 

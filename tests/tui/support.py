@@ -2,10 +2,12 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import ExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from rich.segment import Segment
 from rich.style import Style
@@ -15,11 +17,15 @@ from textual.keys import _character_to_key
 from textual.pilot import Pilot
 from textual.widget import Widget
 
+from rolloupe import index as rolloupe_index
+from rolloupe.index import IndexWork
 from rolloupe.tui.app import Terminal
-from rolloupe.tui.draw.palettes import PALETTES
+from rolloupe.tui.draw.ink import PALETTES
+from rolloupe.tui.screens import navigator
 from rolloupe.tui.screens.rollouts import Rollouts
 from rolloupe.tui.start import Opener, RunChoice
 from rolloupe.tui.widgets.lines import LinePane
+from tests.index.support import SteppedClock
 
 WIDE, NARROW = (120, 36), (80, 24)
 IDLE = 8
@@ -29,9 +35,10 @@ IDLE = 8
 class Driver:
     """A person at the keyboard."""
 
-    def __init__(self, app: Terminal, pilot: Pilot[Any]) -> None:
+    def __init__(self, app: Terminal, pilot: Pilot[Any], clock: SteppedClock | None = None) -> None:
         self.app = app
         self.pilot = pilot
+        self.clock = clock
 
     @property
     def rollouts(self) -> Rollouts:
@@ -70,16 +77,27 @@ class Driver:
         while self.app.questions.are_open:
             await self.settle()
 
+    async def until(self, is_so: Callable[[], object]) -> None:
+        """Let time pass, from one wait of the index to the next, until something is so."""
+        assert self.clock is not None
+        for _ in range(2000):
+            await self.settle()
+            if is_so():
+                return
+            self.clock.skip()
+            await asyncio.sleep(0.005)
+        raise AssertionError(self.text)
+
     async def rest(self) -> None:
         """Wait until the run is indexed, and the screen knows."""
         run = self.rollouts.live.session.run
         assert run.wait_all(60)
-        for _ in range(600):
+        for _ in range(1000):
             await self.settle()
             state = self.rollouts.live.state
             if state and (state.version, state.phase) == (run.version, "ready") and not self.rollouts.live.is_due:
                 return
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.01)
         raise TimeoutError("the screen does not know that the run is indexed")
 
     async def press(self, *keys: str) -> str:
@@ -192,17 +210,35 @@ async def terminal(
     theme: str = "dark",
     split: str = "",
     index: Path | None = None,
+    clock: SteppedClock | None = None,
 ) -> AsyncIterator[Driver]:
-    """The terminal over a run; tests that share a run may share its index."""
+    """The terminal over a run; tests that share a run may share its index. With a clock, its index waits for that."""
     paths = [path] if isinstance(path, Path) else list(path)
-    opener = Opener(RunChoice(paths, str(index or tmp_path / "index"), split=split, mask=mask))
-    app = Terminal(opener.future, PALETTES.get(theme), str(tmp_path / "state"), opener.awaited)
-    try:
-        async with app.run_test(size=size) as pilot:
-            driver = Driver(app, pilot)
-            await driver.settle()
-            yield driver
-    finally:
-        opener.leave()
-        if opener.future.exception() is None:
-            opener.future.result().library.close()
+    with ExitStack() as stack:
+        stack.enter_context(mock.patch.object(navigator, "REST_S", 0.005))
+        if clock is not None:
+            stack.enter_context(mock.patch.object(rolloupe_index, "IndexWork", partial(IndexWork, clock=clock)))
+        opener = Opener(RunChoice(paths, str(index or tmp_path / "index"), split=split, mask=mask))
+        app = Terminal(opener.future, PALETTES.get(theme), str(tmp_path / "state"), opener.awaited)
+        try:
+            async with app.run_test(size=size) as pilot:
+                driver = Driver(app, pilot, clock)
+                await driver.settle()
+                yield driver
+        finally:
+            opener.leave()
+            if opener.future.exception() is None:
+                opener.future.result().library.close()
+
+
+Scene = Callable[[Driver], Awaitable[None]]
+
+
+def play(path: Path | Sequence[Path], folder: Path, scene: Scene, size: tuple[int, int] = WIDE, **more: Any) -> None:
+    """Play a scene at the terminal; `more` as `terminal` takes it."""
+
+    async def on_stage() -> None:
+        async with terminal(path, folder, size, **more) as driver:
+            await scene(driver)
+
+    asyncio.run(on_stage())

@@ -1,13 +1,12 @@
 """A screen over another one is left once, whatever comes late, and however quickly a person types."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
 from textual.screen import Screen
 
 from tests.cli.support import row, write_run
-from tests.tui.support import terminal
+from tests.tui.support import Driver, play
 
 OVER_ONE = ("m", "v", "t", "E", "i", "question_mark", "3", "4", "ctrl+p")
 """Each opens a screen over the main one."""
@@ -25,40 +24,25 @@ def leave(screen: Screen[object]) -> None:
     back() if back else screen.dismiss(None)
 
 
-def test_a_screen_that_is_left_twice_takes_no_other_one_with_it(run: Path, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with terminal(run, tmp_path) as me:
-            for key in OVER_ONE:
-                await me.press(key)
-                screen = me.app.screen
-                for _ in range(2):
-                    leave(screen)
-                await me.settle()
-                assert me.app.is_running and me.app.screen_stack == [me.rollouts], key
+def test_a_screen_is_left_once(run: Path, tmp_path: Path) -> None:
+    async def scene(me: Driver) -> None:
+        for key in OVER_ONE:
+            await me.press(key)
+            screen = me.app.screen
+            for _ in range(2):
+                leave(screen)
+            await me.settle()
+            assert me.app.is_running and me.app.screen_stack == [me.rollouts], key
+        await me.press("m")
+        metrics = me.app.screen
+        await me.press("question_mark")
+        leave(metrics)
+        assert len(me.app.screen_stack) == 3, "a covered screen stays until it is on top"
+        await me.press("escape", "escape")
+        assert me.app.screen_stack == [me.rollouts]
+        for key in "mvtEi":
+            await me.type(key, "?", "escape", "q", "n")
+            assert me.app.screen_stack == [me.rollouts] and "Sample 2 of 3" in me.text, key
+            await me.press("p")
 
-    asyncio.run(scene())
-
-
-def test_a_covered_screen_that_is_left_stays_until_it_is_on_top(run: Path, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with terminal(run, tmp_path) as me:
-            await me.press("m")
-            metrics = me.app.screen
-            await me.press("question_mark")
-            leave(metrics)
-            assert len(me.app.screen_stack) == 3
-            await me.press("escape", "escape")
-            assert me.app.screen_stack == [me.rollouts]
-
-    asyncio.run(scene())
-
-
-def test_keys_that_are_typed_quickly_reach_the_screen_that_is_then_on_top(run: Path, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with terminal(run, tmp_path) as me:
-            for key in "mvtEi":
-                await me.type(key, "?", "escape", "q", "n")
-                assert me.app.screen_stack == [me.rollouts] and "Sample 2 of 3" in me.text, key
-                await me.press("p")
-
-    asyncio.run(scene())
+    play(run, tmp_path, scene)

@@ -7,7 +7,7 @@ import pytest
 
 from rolloupe import query
 from rolloupe.record import Recorder
-from rolloupe.tui.views.headers import curve_steps
+from rolloupe.tui.views.samples import curve_steps
 from tests.cli.support import row, write_run
 from tests.tui.support import NARROW, WIDE, terminal
 

@@ -10,16 +10,14 @@ import pytest
 from rolloupe.insight.findings import Finding, Prevalence, ReadingList
 from rolloupe.query import Catalogue, Stats, StepSummary
 from rolloupe.tui.draw.charts import axis_of, beyond, block_of, chart, sparkline, thinned
-from rolloupe.tui.draw.ink import DIM, PLAIN, Ink, Line, cut, padded
+from rolloupe.tui.draw.ink import DIM, PLAIN, SIXTEEN_PALETTE, Ink, Line, cut, padded
 from rolloupe.tui.draw.numbers import listed
-from rolloupe.tui.draw.palettes import SIXTEEN_PALETTE
 from rolloupe.tui.run import session
 from rolloupe.tui.run.session import ListPlace, RunState
 from rolloupe.tui.screens import find
 from rolloupe.tui.screens.find import places_in
 from rolloupe.tui.screens.findings import row_of_finding
-from rolloupe.tui.views.blocks import TextBlock, as_text
-from rolloupe.tui.views.headers import Marks, as_value, flowed, run_line, spark_place, step_at
+from rolloupe.tui.views.samples import Marks, TextBlock, as_text, as_value, flowed, run_line, spark_place, step_at
 
 
 def test_a_row_of_blocks_keeps_the_lowest_and_the_highest_value() -> None:

@@ -1,7 +1,6 @@
 """Keys and clicks that come before the answer to an earlier one: a person does not wait."""
 
 import asyncio
-import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import Future
@@ -10,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.terminal import Screen
 
 from rolloupe import query
 from rolloupe.errors import NotFound
@@ -19,26 +17,16 @@ from rolloupe.state import State
 from rolloupe.state.records import Change, SampleMark
 from rolloupe.tui.app import Terminal
 from rolloupe.tui.run.questions import Questions
-from rolloupe.tui.screens import search
+from rolloupe.tui.screens import find
+from rolloupe.tui.screens.find import SearchScreen
 from rolloupe.tui.screens.metrics import MetricsScreen
 from rolloupe.tui.screens.over import BackScreen
-from rolloupe.tui.screens.search import SearchScreen
 from rolloupe.tui.start import Opener, RunChoice
 from tests.cli.support import row, write_run
-from tests.tui.support import WIDE, Driver, terminal
+from tests.tui.support import WIDE, Driver, play
 
 SCREENS = {"m": "curve_catalogue", "v": "compared", "E": "evals", "t": "token_page"}
 """The keys of screens, and the query that each begins with."""
-
-
-def play(path: Path, folder: Path, scene: Callable[[Driver], Awaitable[None]]) -> None:
-    """Play a scene at the terminal."""
-
-    async def on_stage() -> None:
-        async with terminal(path, folder) as driver:
-            await scene(driver)
-
-    asyncio.run(on_stage())
 
 
 class Gate:
@@ -58,6 +46,8 @@ class Gate:
     async def until_asked(self, me: Driver) -> None:
         """Wait until a question waits for its answer."""
         for _ in range(1000):
+            if me.clock is not None:
+                me.clock.skip()
             await me.pilot.pause(0.002)
             if self.is_asked.is_set():
                 return
@@ -124,7 +114,7 @@ def test_keys_and_clicks_before_the_answer(tmp_path: Path, monkeypatch: pytest.M
 def test_a_search_that_is_left_before_its_hits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scene(me: Driver) -> None:
         with monkeypatch.context() as patch:
-            gate = Gate(patch, "Search", search)
+            gate = Gate(patch, "Search", find)
             await me.press("slash")
             me.type_ahead("Answer", "enter")
             await gate.until_asked(me)
@@ -358,14 +348,13 @@ def test_keys_before_the_run_is_open_wait_for_it(tmp_path: Path, monkeypatch: py
 def test_enter_that_is_typed_before_the_app_starts(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", {0: [row(n) for n in range(3)]})
 
-    async def scene() -> None:
-        async with terminal(run, tmp_path) as me:
-            await me.rest()
-            await me.type("Freward > 1", "ctrl+j")
-            await me.settle()
-            assert "Sample 1 of 1" in me.text
+    async def scene(me: Driver) -> None:
+        await me.rest()
+        await me.type("Freward > 1", "ctrl+j")
+        await me.settle()
+        assert "Sample 1 of 1" in me.text
 
-    asyncio.run(scene())
+    play(run, tmp_path, scene)
 
 
 def test_keys_while_no_run_is_there_say_so(tmp_path: Path) -> None:
@@ -473,17 +462,3 @@ def test_a_letter_right_after_escape_is_no_key_with_alt(tmp_path: Path) -> None:
         assert "Enter" in await me.press("alt+b"), "a line to type into stays open"
 
     play(write_run(tmp_path / "run", {0: [row(0), row(1)]}), tmp_path, scene)
-
-
-def test_escape_and_a_letter_that_arrive_together(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run", {step: [row(0), row(1)] for step in range(2)})
-    places = ["--index-dir", str(tmp_path / "index"), "--state-dir", str(tmp_path / "state")]
-    screen = Screen([sys.executable, "-m", "rolloupe", "tui", str(run), *places])
-    try:
-        screen.until(lambda text: "step 1 / 1" in text)
-        screen.press("?")
-        screen.until(lambda text: "Line up" in text)
-        screen.press("\x1bP")
-        screen.until(lambda text: "step 0 / 1" in text and "Line up" not in text)
-    finally:
-        screen.close()

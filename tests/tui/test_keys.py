@@ -14,7 +14,7 @@ from rolloupe.tui.draw.ink import PLAIN, Line
 from rolloupe.tui.keys import EVERY_KEY, KEYS
 from rolloupe.tui.screens.pickers import Choice, PickScreen
 from rolloupe.tui.screens.rollouts import Rollouts
-from rolloupe.tui.views.blocks import TextBlock
+from rolloupe.tui.views.samples import TextBlock
 from rolloupe.tui.widgets.text_pane import Layout, TextPlace
 from tests.cli.support import row, write_run
 from tests.tui.support import NARROW, WIDE, Driver, terminal

@@ -23,7 +23,11 @@ LEFT = b"\x1b[?1049l"
 
 
 def walk(screen: Screen) -> None:
-    """Look at curves, for which more is imported, then quit over a list to choose from."""
+    """Press Esc and a letter together, look at curves, for which more is imported, then quit over a list."""
+    screen.press("?")
+    screen.until(lambda text: "Line up" in text)
+    screen.press("\x1bP")
+    screen.until(lambda text: "step 0 / 1" in text and "Line up" not in text)
     screen.press("m")
     screen.until(lambda text: "Esc back" in text and "step 0" in text)
     screen.press("\x1b")
@@ -33,26 +37,40 @@ def walk(screen: Screen) -> None:
     screen.press("\x03")
 
 
+def suspend(screen: Screen) -> None:
+    """Give the shell the terminal for a while, then end by a signal."""
+    screen.press("\x1a")
+    while os.waitpid(screen.pid, os.WUNTRACED | os.WNOHANG)[0] == 0:
+        screen.read(0.02)
+    while screen.read(0.02):
+        pass
+    assert LEFT in screen.written
+    os.kill(screen.pid, signal.SIGCONT)
+    screen.press("n")
+    screen.until(lambda text: "Sample 2 of 3" in text)
+    os.kill(screen.pid, signal.SIGTERM)
+
+
 @pytest.mark.parametrize(
     ("leave", "code"),
     [
         slow_unless(True, walk, 0),
-        slow_unless(True, lambda screen: os.kill(screen.pid, signal.SIGTERM), -signal.SIGTERM),
+        slow_unless(True, suspend, -signal.SIGTERM),
         slow_unless(False, lambda screen: os.kill(screen.pid, signal.SIGHUP), -signal.SIGHUP),
         slow_unless(False, lambda screen: screen.press("q"), 0),
     ],
     ids=["Ctrl-C", "SIGTERM", "SIGHUP", "q"],
 )
 def test_the_terminal_is_given_back(leave: Callable[[Screen], None], code: int, tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run", {0: [row(n) for n in range(3)]})
+    run = write_run(tmp_path / "run", {step: [row(n) for n in range(3)] for step in range(2)})
     places = ["--index-dir", str(tmp_path / "index"), "--state-dir", str(tmp_path / "state")]
     screen = Screen([sys.executable, "-m", "rolloupe", "tui", str(run), *places])
     before = termios.tcgetattr(screen.descriptor)
     try:
-        screen.until(lambda text: "Sample 1 of 3" in text)
+        screen.until(lambda text: "Sample 1 of 3" in text and "step 1 / 1" in text)
         leave(screen)
         assert screen.wait() == code
-        while screen.read(0.05):
+        while screen.read(0.02):
             pass
         assert termios.tcgetattr(screen.descriptor) == before
     finally:
@@ -61,27 +79,6 @@ def test_the_terminal_is_given_back(leave: Callable[[Screen], None], code: int, 
     assert LEFT in screen.written and on < off, "the first screen, and no more reports of the mouse"
     rest = screen.written.rpartition(LEFT)[2]
     assert re.sub(rb"\x1b\[[0-9;?<>=]*[a-zA-Z]|\s", b"", rest) == b"", "nothing is printed afterwards"
-
-
-def test_the_shell_has_the_terminal_for_a_while(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run", {0: [row(n) for n in range(3)]})
-    places = ["--index-dir", str(tmp_path / "index"), "--state-dir", str(tmp_path / "state")]
-    screen = Screen([sys.executable, "-m", "rolloupe", "tui", str(run), *places])
-    try:
-        screen.until(lambda text: "Sample 1 of 3" in text)
-        screen.press("\x1a")
-        while os.waitpid(screen.pid, os.WUNTRACED | os.WNOHANG)[0] == 0:
-            screen.read(0.05)
-        while screen.read(0.05):
-            pass
-        assert LEFT in screen.written
-        os.kill(screen.pid, signal.SIGCONT)
-        screen.press("n")
-        screen.until(lambda text: "Sample 2 of 3" in text)
-        screen.press("q")
-        assert screen.wait() == 0
-    finally:
-        screen.close()
 
 
 @pytest.mark.slow  # its peak follows how the machine shares its cores: 209 MB, and 231 with a search, beside others

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rolloupe.query import Catalogue, ColumnInfo
-from rolloupe.tui.draw import palettes
+from rolloupe.tui.draw.ink import COLOURS
 from rolloupe.tui.draw.numbers import brief, figure, narrow, scales_of, score, signed
 from rolloupe.tui.views.tokens import EFFECTS, FIRST, FLAGS, TokenScale, scale_of, update_scale
 
@@ -46,7 +46,7 @@ def test_the_colours_are_those_of_the_page() -> None:
         page.setdefault(name, (srgb(*map(float, rest[:3])), srgb(*map(float, rest[3:]))))  # others can be chosen
     far = {
         name: (colour, wanted)
-        for name, (light, dark, _) in palettes.COLOURS.items()
+        for name, (light, dark, _) in COLOURS.items()
         if name not in OWN
         for colour, wanted in zip((light, dark), page[name], strict=True)
         if max(abs(int(colour[n : n + 2], 16) - one) for n, one in zip((1, 3, 5), wanted, strict=True)) > 1

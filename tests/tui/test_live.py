@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 
 from rolloupe import query
 from rolloupe.errors import NotFound
-from rolloupe.index import OpenRun, library
+from rolloupe.index import OpenRun
 from rolloupe.insight import findings as insight_findings
 from rolloupe.insight import lint as insight_lint
 from rolloupe.query import Curve, CurveEntry
@@ -22,30 +21,11 @@ from rolloupe.tui.screens import metrics
 from rolloupe.tui.screens.findings import FindingsScreen
 from rolloupe.tui.screens.tokens import TokenPane
 from tests.cli.support import row, write_run
-from tests.tui.support import Driver, terminal
+from tests.index.support import SteppedClock
+from tests.tui.support import Driver, play
 from tests.tui.test_early_keys import Gate
 
 LINES = "\n".join(f"needle {n}" for n in range(200))
-
-
-def play(paths: Path | list[Path], folder: Path, scene: Callable[[Driver], Awaitable[None]], split: str = "") -> None:
-    """Play a scene at the terminal."""
-
-    async def on_stage() -> None:
-        async with terminal(paths, folder, split=split) as driver:
-            await scene(driver)
-
-    asyncio.run(on_stage())
-
-
-async def until(me: Driver, is_so: Callable[[], bool]) -> None:
-    """Wait until something is so."""
-    for _ in range(400):
-        await asyncio.sleep(0.02)
-        await me.settle()
-        if is_so():
-            return
-    raise AssertionError(me.text)
 
 
 def two_samples(folder: Path) -> Path:
@@ -114,9 +94,6 @@ def test_a_sample_that_is_read_again_stays_where_it_was(tmp_path: Path) -> None:
 
 
 def test_a_run_that_is_opened_anew_pulls_nobody_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(library, "LOOK_S", 0.05)
-    monkeypatch.setattr(library, "LOOK_SHARE", 0)
-
     def write(name: str, steps: int) -> None:
         (tmp_path / "runs" / name).mkdir(parents=True, exist_ok=True)
         row = '{{"prompt": "p", "response": "r{}", "reward": 1, "ref_reward": 0, "step": {}}}\n'
@@ -133,10 +110,10 @@ def test_a_run_that_is_opened_anew_pulls_nobody_back(tmp_path: Path, monkeypatch
             await me.pilot.pause(0.01)
         at = me.shown
         gate.open()
-        await until(me, lambda: me.rollouts.live.session is not before)
+        await me.until(lambda: me.rollouts.live.session is not before)
         assert me.shown == at and "Sample 3 of 4" in me.text
 
-    play(tmp_path / "runs", tmp_path, scene)
+    play(tmp_path / "runs", tmp_path, scene, clock=SteppedClock())
 
 
 def test_a_run_that_is_not_indexed_keeps_nobody_from_moving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,11 +191,7 @@ def test_no_star_of_another_sample_is_shown(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("is_there", [True, False])
-def test_a_split_that_was_named_before_the_run_began(
-    tmp_path: Path, is_there: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(library, "LOOK_S", 0.05)
-    monkeypatch.setattr(library, "LOOK_SHARE", 0)
+def test_a_split_that_was_named_before_the_run_began(tmp_path: Path, is_there: bool) -> None:
     run = tmp_path / "run"
     if is_there:
         run.mkdir()
@@ -226,11 +199,11 @@ def test_a_split_that_was_named_before_the_run_began(
 
     async def scene(me: Driver) -> None:
         write_run(run, {step: [row(0)] for step in (0, 1)})
-        await until(me, lambda: "no samples of eval/math yet, only of train" in me.rollouts.nav.shown.note)
+        await me.until(lambda: "no samples of eval/math yet, only of train" in me.rollouts.nav.shown.note)
         write_run(run, {4: [row(0, dataset="math")]}, "eval")
-        await until(me, lambda: me.shown == "eval/math/4/0/0")
+        await me.until(lambda: me.shown == "eval/math/4/0/0")
 
-    play(run, tmp_path, scene, "eval/math")
+    play(run, tmp_path, scene, split="eval/math", clock=SteppedClock())
 
 
 def test_steps_are_those_of_the_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,7 +247,7 @@ def test_findings_that_nobody_waits_for_are_not_looked_for(tmp_path: Path, monke
         while not isinstance(me.app.screen, FindingsScreen):
             await me.pilot.pause(0.01)
         me.send("escape")
-        await until(me, lambda: not me.app.questions.are_open)
+        await me.answers()
         assert not looked
 
     play(two_samples(tmp_path / "run"), tmp_path, scene)
@@ -308,17 +281,16 @@ def test_curves_of_other_runs_that_nobody_waits_for_are_not_read(
     play(runs, tmp_path, scene)
 
 
-@pytest.mark.parametrize(("theme", "turns"), [("sixteen", 3), ("dark", 2), ("light", 2)])
+@pytest.mark.parametrize(("theme", "turns"), [("sixteen", 3), ("dark", 2)])
 def test_the_colours_come_back(tmp_path: Path, theme: str, turns: int) -> None:
-    async def on_stage() -> None:
-        async with terminal(two_samples(tmp_path / "run"), tmp_path, theme=theme) as me:
-            looks = [me.inked()]
-            for _ in range(turns):
-                await me.press("T")
-                looks.append(me.inked())
-            assert looks[0] == looks[-1] and len(set(looks)) == turns
+    async def scene(me: Driver) -> None:
+        looks = [me.inked()]
+        for _ in range(turns):
+            await me.press("T")
+            looks.append(me.inked())
+        assert looks[0] == looks[-1] and len(set(looks)) == turns
 
-    asyncio.run(on_stage())
+    play(two_samples(tmp_path / "run"), tmp_path, scene, theme=theme)
 
 
 def test_a_page_of_the_list_that_failed_is_asked_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

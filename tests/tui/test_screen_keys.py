@@ -1,12 +1,12 @@
 """Every key of the screens over the main one: its table, its help, its page of the documents, and what comes of it."""
 
-import asyncio
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 
+from rolloupe.model import SampleKey
 from rolloupe.tui.keys import (
     EVAL_KEYS,
     EVERY_KEY,
@@ -22,10 +22,9 @@ from rolloupe.tui.keys import (
     describe,
 )
 from rolloupe.tui.screens.tokens import TokenPane
-from rolloupe.tui.widgets.lines import LinePane
-from rolloupe.tui.widgets.rows import RowList
+from rolloupe.tui.widgets.lines import LinePane, RowList
 from tests.cli.support import row, write_run
-from tests.tui.support import WIDE, Driver, terminal
+from tests.tui.support import WIDE, Driver, play
 
 PAGE = Path(__file__).parents[2] / "docs/terminal-keys.md"
 
@@ -69,33 +68,37 @@ def test_the_page_of_the_documents_is_that_of_the_tables() -> None:
     assert [keys for keys, _ in OPENERS.values()] == list(SCREENS)
 
 
-@pytest.mark.parametrize("name", OPENERS)
-def test_each_key_of_a_screen_does_what_its_row_says(
-    name: str, run: Path, index: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    table, opener = OPENERS[name]
+async def back(me: Driver) -> None:
+    """Leave every screen over the main one."""
+    while len(me.app.screen_stack) > 1:
+        await me.press("escape")
+
+
+def test_each_key_of_a_screen_does_what_its_row_says(run: Path, index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[tuple[str, ...]] = []
 
     def noted(action: str) -> Callable[..., None]:
         return lambda _, *words: done.append((action, *map(repr, words)))
 
-    async def scene() -> None:
-        async with terminal(run, index) as me:
+    async def scene(me: Driver) -> None:
+        for table, opener in OPENERS.values():
             await me.press(*opener.split())
             kind = type(me.app.screen)
-            actions = {one.action: re.findall(r"[^(),\s]+", one.action) for one in table}
-            for action, *_ in actions.values():
-                assert hasattr(kind, f"action_{action}"), action
-                monkeypatch.setattr(kind, f"action_{action}", noted(action))
-            for one in table:
-                for key in one.keys:
-                    done.clear()
-                    await me.press(key)
-                    assert done == [tuple(actions[one.action])], key
-            feet = " ".join(one.foot for one in table if one.foot)
+            actions = {key.action: re.findall(r"[^(),\s]+", key.action) for key in table}
+            with monkeypatch.context() as patch:
+                for action, *_ in actions.values():
+                    assert hasattr(kind, f"action_{action}"), action
+                    patch.setattr(kind, f"action_{action}", noted(action))
+                for row_of_table in table:
+                    for key in row_of_table.keys:
+                        done.clear()
+                        await me.press(key)
+                        assert done == [tuple(actions[row_of_table.action])], (kind, key)
+            feet = " ".join(key.foot for key in table if key.foot)
             assert all(word in me.text for word in feet.split()), "the foot has the keys"
+            await back(me)
 
-    asyncio.run(scene())
+    play(run, index, scene)
 
 
 def cursor(me: Driver) -> object:
@@ -189,37 +192,48 @@ def test_every_key_of_a_screen_is_in_its_scene() -> None:
         assert {key for one in table for key in one.keys} <= pressed(SCENES[name]), name
 
 
-@pytest.mark.parametrize("name", SCENES)
-def test_what_comes_of_each_key_of_a_screen(name: str, run: Path, index: Path, short_grpo: Path) -> None:
-    path, size = (short_grpo, (60, 12)) if name == "Tokens" else (run, (WIDE[0], 16))
+async def walk(me: Driver, name: str) -> None:
+    """Open a screen, and press all of its keys."""
+    await me.press(*OPENERS[name][1].split())
+    await me.answers()
+    for keys, look in SCENES[name]:
+        before = look(me)
+        await me.press(*keys.split())
+        await me.answers()
+        assert look(me) != before, (name, keys, look.__name__, me.text)
 
-    async def scene() -> None:
-        async with terminal(path, index, size) as me:
-            await me.rest()
-            await me.press(*OPENERS[name][1].split())
-            await me.answers()
-            for keys, look in SCENES[name]:
-                before = look(me)
-                await me.press(*keys.split())
-                await me.answers()
-                assert look(me) != before, (keys, look.__name__, me.text)
 
-    asyncio.run(scene())
+def test_what_comes_of_each_key_of_a_screen(run: Path, index: Path) -> None:
+    async def scene(me: Driver) -> None:
+        await me.rest()
+        for name in [name for name in SCENES if name != "Tokens"]:
+            me.rollouts.nav.go_to(SampleKey.parse("train/3/0/0"))
+            await walk(me, name)
+            await back(me)
+
+    play(run, index, scene, (WIDE[0], 16))
+
+
+def test_what_comes_of_each_key_of_the_token_view(short_grpo: Path, index: Path) -> None:
+    async def scene(me: Driver) -> None:
+        await me.rest()
+        await walk(me, "Tokens")
+
+    play(short_grpo, index, scene, (60, 12))
 
 
 def test_the_keys_of_a_list_beside_other_panes(run: Path, index: Path) -> None:
-    async def scene() -> None:
-        async with terminal(run, index) as me:
-            await me.press("tab", "tab")
-            for key in "down up pagedown pageup end home".split():
-                before = me.shown
-                await me.press(key)
-                assert me.shown != before, key
-            await me.press("tab", "enter")
-            assert "[ ] prompt" in me.text
-            assert "[x] prompt" in await me.press("space")
-            assert {key for one in LIST_KEYS for key in one.keys} == set(
-                "up down pagedown pageup home end enter space".split()
-            )
+    async def scene(me: Driver) -> None:
+        await me.press("tab", "tab")
+        for key in "down up pagedown pageup end home".split():
+            before = me.shown
+            await me.press(key)
+            assert me.shown != before, key
+        await me.press("tab", "enter")
+        assert "[ ] prompt" in me.text
+        assert "[x] prompt" in await me.press("space")
+        assert {key for row_of_table in LIST_KEYS for key in row_of_table.keys} == set(
+            "up down pagedown pageup home end enter space".split()
+        )
 
-    asyncio.run(scene())
+    play(run, index, scene)

@@ -6,7 +6,6 @@ import gc
 import json
 import threading
 import time
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from rolloupe.errors import NotFound
-from rolloupe.index import OpenRun, library
+from rolloupe.index import OpenRun
 from rolloupe.index.run_indexer import RunIndexer
 from rolloupe.insight import findings as insight_findings
 from rolloupe.insight.findings import Finding, Prevalence, ReadingList, RunFindings, findings
@@ -24,38 +23,25 @@ from rolloupe.record import Recorder
 from rolloupe.state import State
 from rolloupe.state.decisions import FindingAside, set_finding_aside
 from rolloupe.tui.draw.charts import chart
-from rolloupe.tui.draw.ink import PLAIN
-from rolloupe.tui.draw.palettes import PALETTES
+from rolloupe.tui.draw.ink import PALETTES, PLAIN
 from rolloupe.tui.run.masks import mask_of
 from rolloupe.tui.screens import metrics
 from rolloupe.tui.screens.metrics import AXIS, MOST, OTHERS, MetricsScreen, SplitStep
 from rolloupe.tui.screens.tokens import TokenPane
 from rolloupe.tui.start import Opener, RunChoice
-from rolloupe.tui.views.blocks import row_block
+from rolloupe.tui.views.samples import row_block
 from rolloupe.tui.views.tokens import scale_of
-from rolloupe.tui.widgets.lines import LineBar
-from rolloupe.tui.widgets.rows import RowList
+from rolloupe.tui.widgets.lines import LineBar, RowList
 from rolloupe.tui.widgets.text_pane import Layout
 from tests.cli.support import row, write_run
-from tests.tui.support import NARROW, WIDE, Driver, terminal
-
-Play = Callable[[Driver], Awaitable[None]]
+from tests.index.support import SteppedClock
+from tests.tui.support import NARROW, Driver, play, terminal
 
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder for the index of a run that several tests look at."""
     return tmp_path_factory.mktemp("shared")
-
-
-def play(path: Path, folder: Path, scene: Play, size: tuple[int, int] = WIDE) -> None:
-    """Play a scene at the terminal."""
-
-    async def on_stage() -> None:
-        async with terminal(path, folder, size) as driver:
-            await scene(driver)
-
-    asyncio.run(on_stage())
 
 
 def test_the_group_side_by_side(short_grpo: Path, shared: Path) -> None:
@@ -141,11 +127,7 @@ def test_the_groups_of_a_step_with_their_rewards(tmp_path: Path) -> None:
         await me.press("V")
         assert len(me.rows("list")) == 44 and me.rollouts.side.list.cursor == me.rollouts.nav.shown.number
 
-    async def on_stage() -> None:
-        async with terminal(run, tmp_path, mask="irs") as me:
-            await scene(me)
-
-    asyncio.run(on_stage())
+    play(run, tmp_path, scene, mask="irs")
 
 
 def test_the_tokens_are_tinted_and_each_has_a_card(short_grpo: Path, shared: Path) -> None:
@@ -397,7 +379,7 @@ def test_a_run_without_evaluations_says_so(tmp_path: Path) -> None:
 
 
 def test_curves_grow_with_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metrics, "AGAIN_S", 0.05)
+    monkeypatch.setattr(metrics, "AGAIN_S", 0.01)
     run = write_run(tmp_path / "run", {n: [row(0, reward=n)] for n in range(2)})
 
     def chart_lines(me: Driver) -> list[str]:
@@ -408,52 +390,42 @@ def test_curves_grow_with_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         await me.press("m", "down", "down", "left")
         before = chart_lines(me)[0].split("  ")[0]
         write_run(run, {7: [row(0, reward=9.0) | {"brand_new": 2.0}]})
-        for _ in range(400):
-            await asyncio.sleep(0.02)
-            await me.settle()
-            if any(line.split()[:1] == ["0"] and line.split()[-1:] == ["7"] for line in chart_lines(me)):
-                break
+        await me.until(
+            lambda: any(line.split()[:1] == ["0"] and line.split()[-1:] == ["7"] for line in chart_lines(me))
+        )
         assert any(" brand_new " in one for one in me.rows("metrics")), me.text
         assert chart_lines(me)[0].split("  ")[0] == before and "step 0 " in me.text, "the curve and the step stay"
 
-    play(run, tmp_path, scene)
+    play(run, tmp_path, scene, clock=SteppedClock())
 
 
 def test_a_run_that_grows(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", {0: [row(n) for n in range(2)]})
 
-    async def until(me: Driver, is_so: Callable[[], bool]) -> None:
-        for _ in range(200):
-            await asyncio.sleep(0.05)
-            await me.settle()
-            if is_so():
-                return
-        raise AssertionError(me.text)
-
     async def scene(me: Driver) -> None:
         await me.press("n")
         with (run / "rollout_result/train/0.jsonl").open("a") as file:
             file.write(json.dumps(row(2) | {"rollout_id": 0}) + "\n")
-        await until(me, lambda: "Sample 2 of 3" in me.text)
+        await me.until(lambda: "Sample 2 of 3" in me.text)
         write_run(run, {1: [row(0)]})
-        await until(me, lambda: "step 0 / 1" in me.lines[0])
+        await me.until(lambda: "step 0 / 1" in me.lines[0])
         assert me.shown == "train/0/0/1", "nothing moves for one who does not follow"
         await me.press("L")
         assert me.shown == "train/1/0/0", "who begins to follow sees the newest step"
         assert me.lines[0].endswith("following")
         write_run(run, {5: [row(0)]})
-        await until(me, lambda: me.shown == "train/5/0/0")
+        await me.until(lambda: me.shown == "train/5/0/0")
         assert "live" in me.lines[0]
         (run / "rollout_result/train/5.jsonl").write_text("")
-        await until(me, lambda: me.shown == "train/1/0/0")
+        await me.until(lambda: me.shown == "train/1/0/0")
         write_run(run, {5: [row(0)]})
-        await until(me, lambda: me.shown == "train/5/0/0")
+        await me.until(lambda: me.shown == "train/5/0/0")
         await me.press("L")
         (run / "rollout_result/train/5.jsonl").write_text("")
-        await until(me, lambda: "This step has no samples." in me.text)
+        await me.until(lambda: "This step has no samples." in me.text)
         assert "step 5 / 1" in me.lines[0]
 
-    play(run, tmp_path, scene)
+    play(run, tmp_path, scene, clock=SteppedClock())
 
 
 def test_an_index_that_is_read_before_its_files_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -493,15 +465,12 @@ def test_a_run_of_which_nothing_can_be_read_says_so(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", {0: [row(0)]})
 
     async def scene(me: Driver) -> None:
+        await me.rest()
         (run / "rollout_result/train/0.jsonl").write_text("{ broken\n")
-        for _ in range(200):
-            await asyncio.sleep(0.05)
-            await me.settle()
-            if "No sample could be read" in me.text:
-                break
+        await me.until(lambda: "No sample could be read" in me.text)
         assert "because of 1 problem; i lists what is wrong." in " ".join(me.text.split())
 
-    play(run, tmp_path, scene)
+    play(run, tmp_path, scene, clock=SteppedClock())
 
 
 def test_a_run_that_has_not_begun(tmp_path: Path) -> None:
@@ -513,14 +482,9 @@ def test_a_run_that_has_not_begun(tmp_path: Path) -> None:
         assert "no samples yet" in me.text
         await me.press("n", "N", "s", "t", "v", "D", "D", "f", "escape", "E", "escape", "y", "b", "m", "escape")
         write_run(run, {4: [row(0)]})
-        for _ in range(100):
-            await asyncio.sleep(0.05)
-            await me.settle()
-            if me.shown:
-                break
-        assert me.shown == "train/4/0/0"
+        await me.until(lambda: me.shown == "train/4/0/0")
 
-    play(run, tmp_path, scene)
+    play(run, tmp_path, scene, clock=SteppedClock())
 
 
 @pytest.mark.parametrize("is_there", [True, False])
@@ -542,11 +506,7 @@ def test_garbage_is_collected_once_the_app_has_begun(tmp_path: Path, is_there: b
 
 
 @pytest.mark.parametrize("is_there", [True, False])
-def test_a_run_that_is_not_there_yet_is_awaited(
-    tmp_path: Path, is_there: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(library, "LOOK_S", 0.05)
-    monkeypatch.setattr(library, "LOOK_SHARE", 0)
+def test_a_run_that_is_not_there_yet_is_awaited(tmp_path: Path, is_there: bool) -> None:
     (folder := tmp_path / "runs").mkdir()
     run = folder / "run"
 
@@ -556,20 +516,13 @@ def test_a_run_that_is_not_there_yet_is_awaited(
         assert ("an empty folder" if is_there else "does not exist yet") in words
         await me.press("n", "s", "question_mark", "escape", "T")
         write_run(run, {4: [row(0)]})
-        for _ in range(100):
-            await asyncio.sleep(0.05)
-            await me.settle()
-            if me.shown:
-                break
-        assert me.shown == "train/4/0/0" and "Waiting" not in me.text
+        await me.until(lambda: me.shown == "train/4/0/0")
+        assert "Waiting" not in me.text
 
-    play(folder if is_there else run, tmp_path, scene, NARROW)
+    play(folder if is_there else run, tmp_path, scene, NARROW, clock=SteppedClock())
 
 
-def test_an_evaluation_that_begins_beside_its_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(library, "LOOK_S", 0.05)
-    monkeypatch.setattr(library, "LOOK_SHARE", 0)
-
+def test_an_evaluation_that_begins_beside_its_run(tmp_path: Path) -> None:
     def write(name: str, steps: int) -> None:
         row = {"prompt": "p", "reward": 1.0, "ref_reward": 0.5}
         rows = [row | {"response": f"r{n}", "step": step} for step in range(steps) for n in (0, 1)]
@@ -586,15 +539,11 @@ def test_an_evaluation_that_begins_beside_its_run(tmp_path: Path, monkeypatch: p
         before = me.shown
         assert before.startswith("train/0/") and "Sample 2 of 2" in me.text
         write("eval_task", 1)
-        for _ in range(200):
-            await asyncio.sleep(0.05)
-            await me.settle()
-            if me.rollouts.live.state and len(me.rollouts.live.state.splits) == 2:
-                break
+        await me.until(lambda: me.rollouts.live.state and len(me.rollouts.live.state.splits) == 2)
         assert me.shown == before and "Sample 2 of 2" in me.text
         assert "eval/task" in await me.press("2")
 
-    play(tmp_path / "runs", tmp_path, scene)
+    play(tmp_path / "runs", tmp_path, scene, clock=SteppedClock())
 
 
 def test_several_runs(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from textual.screen import Screen
 
 from rolloupe.demo import RUNS
 from rolloupe.tui.app import Terminal
-from rolloupe.tui.draw.palettes import PALETTES
+from rolloupe.tui.draw.ink import PALETTES
 from tests.thoroughness import slow_unless
 from tests.tui.support import NARROW, WIDE, Driver, terminal
 

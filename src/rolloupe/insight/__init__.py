@@ -1,8 +1,7 @@
 """What a run shows without being asked: rules that look at its curves, and what its rewards pay for (`findings`)."""
 
-from rolloupe.insight.alarm import Alarm, NotChecked, Rule, UncheckedRule
 from rolloupe.insight.check import RULES, CheckedCurves, Raised, check
-from rolloupe.insight.curves import HasCurves, History, RunCurves
+from rolloupe.insight.curves import Alarm, HasCurves, History, NotChecked, Rule, RunCurves, UncheckedRule
 
 __all__ = [
     "RULES", "Alarm", "CheckedCurves", "HasCurves", "History", "NotChecked", "Raised", "Rule", "RunCurves",

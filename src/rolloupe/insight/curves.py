@@ -1,8 +1,8 @@
-"""The curves that rules look at."""
+"""The curves that rules look at, and the alarms that rules raise about them."""
 
 import re
-from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterator
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from msgspec import Struct
@@ -55,13 +55,13 @@ class History(NamedTuple):
         return float(np.median(self.ends()[1]))
 
     def late_steps(self) -> tuple[int, int]:
-        """The steps of the last fifth of the points."""
+        """The first and the last step of the last fifth of the points."""
         steps = self.steps[-max(1, len(self) // 5) :]
         return int(steps[0]), int(steps[-1])
 
 
 class HasCurves(Protocol):
-    """Where rules get curves from."""
+    """A source of curves."""
 
     def curve(self, kind: str, name: str, stat: str = "", source: str = "", reason: str = "") -> History | None:
         """Return a curve as `CurveQuery` names it; None where the run lacks it."""
@@ -84,11 +84,12 @@ class RunCurves:
         """See `HasCurves`."""
         key = (kind, name, stat, source, reason)
         if key not in self._known:
+            options = CurveOptions(reason=reason)
             try:
-                options = CurveOptions(reason=reason)
-                asked = CurveQuery(kind=kind, name=name, stat=stat, source=source, options=options)
-                found = query.curve(self._run, asked)
-                self._known[key] = History(found.steps, found.values) if len(found.steps) else None
+                curve = query.curve(
+                    self._run, CurveQuery(kind=kind, name=name, stat=stat, source=source, options=options)
+                )
+                self._known[key] = History(curve.steps, curve.values) if len(curve.steps) else None
             except (BadQuery, NotFound):
                 self._known[key] = None
         return self._known[key]
@@ -98,9 +99,9 @@ class RunCurves:
         if kind == "trainer":
             return query.metric_names(self._run)
         if kind == "eval":
-            return [one.split for one in query.judges(self._run)]
-        first = next((one.name for one in query.splits(self._run, quick=True)), "train")
-        return list(dict.fromkeys(one.reason for one in query.discards(self._run, first)))
+            return [judge.split for judge in query.judges(self._run)]
+        first = next((split.name for split in query.splits(self._run, quick=True)), "train")
+        return list(dict.fromkeys(discard.reason for discard in query.discards(self._run, first)))
 
     def wrong(self, split: str) -> str:
         """See `HasCurves`."""
@@ -111,15 +112,10 @@ Candidate = tuple[str, str, str]
 """A kind, a name and a statistic."""
 
 
-def first_curve(source: HasCurves, candidates: list[Candidate], pattern: str = "") -> tuple[CurveName, History] | None:
-    """Return the first of some curves that a run has; see `all_curves`."""
-    return next(all_curves(source, candidates, pattern), None)
-
-
 def all_curves(
     source: HasCurves, candidates: list[Candidate], pattern: str = ""
 ) -> Iterator[tuple[CurveName, History]]:
-    """Yield those of some curves that a run has, and which each is, by their finite values.
+    """Yield the names and the finite values of the candidates that a run has.
 
     Metrics of the trainer whose names match `pattern` follow.
     """
@@ -128,3 +124,74 @@ def all_curves(
         curve = source.curve(kind, name, stat)
         if curve is not None and len(curve := curve.finite()):
             yield CurveName(kind, name), curve
+
+
+class UncheckedRule(Struct, frozen=True, kw_only=True):
+    """A rule that could not be checked."""
+
+    rule: str
+    reason: str
+
+
+class NotChecked(Exception):
+    """Raised by a rule that a run has too little for; its text is the reason."""
+
+
+def counted(count: int, noun: str = "sample") -> str:
+    """`1 sample`, `2 samples`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def enough(history: History | None, least: int, noun: str) -> History:
+    """Return the points with finite values. Raises `NotChecked` without a curve, and if they are fewer than needed."""
+    if history is None:
+        raise NotChecked(f"the run has no {noun}")
+    finite = history.finite()
+    if len(finite) < least:
+        raise NotChecked(f"{counted(len(finite), 'step')} with {noun}; {least} are needed")
+    return finite
+
+
+Severity = Literal["error", "hint"]
+"""An error is certainly wrong; a hint is worth a look."""
+
+
+class Alarm(NamedTuple):
+    """What a rule found, with the samples that show it."""
+
+    title: str
+    """A few words, with the number that matters."""
+    text: str
+    """The numbers, in a sentence."""
+    first_step: int
+    last_step: int
+    split: str = ""
+    """The split of the samples; empty for the first one."""
+    where: str = ""
+    """The filter of the samples that show it; empty: all of these steps."""
+    sort: str = ""
+    descending: bool = True
+    curves: tuple[CurveName, ...] = ()
+    """The curves that show it; none for an alarm about the samples themselves."""
+    discarded: bool = False
+    """True if the samples that show it were discarded."""
+
+
+Look = Callable[[HasCurves], Iterator[Alarm]]
+
+
+class Rule(NamedTuple):
+    """Looks for one thing that goes wrong."""
+
+    name: str
+    title: str
+    words: str
+    """When it raises an alarm, in a sentence with its thresholds."""
+    look: Look
+    """Raises `NotChecked` if the run has too little for it, perhaps after alarms: one of its evaluations may have."""
+    severity: Severity = "hint"
+
+
+def rule(title: str, words: str, severity: Severity = "hint") -> Callable[[Look], Rule]:
+    """Make a function the rule of the same name."""
+    return lambda look: Rule(look.__name__, title, words, look, severity)

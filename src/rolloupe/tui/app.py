@@ -15,15 +15,14 @@ from textual.theme import Theme
 from textual.widgets import Input
 
 from rolloupe.index import Library
-from rolloupe.tui.draw.palettes import DARK_PALETTE, LIGHT_PALETTE, PALETTES, SIXTEEN_PALETTE, Palette
-from rolloupe.tui.early_keys import EarlyKeys, after_escape, aim, is_late
+from rolloupe.tui.draw.ink import DARK_PALETTE, LIGHT_PALETTE, PALETTES, SIXTEEN_PALETTE, Palette
+from rolloupe.tui.keys import EarlyKeys, after_escape, aim, is_late
 from rolloupe.tui.run.bookmarks import Bookmarks
 from rolloupe.tui.run.masks import Mask
 from rolloupe.tui.run.questions import Questions
 from rolloupe.tui.run.session import SampleAt, Session
 from rolloupe.tui.screens.rollouts import Rollouts
-from rolloupe.tui.widgets.lines import LOOK
-from rolloupe.tui.widgets.rows import RowList
+from rolloupe.tui.widgets.lines import LOOK, RowList
 
 MOUNT_S = 0.005
 """A screen that is not there yet is looked for again after this time."""
@@ -65,15 +64,14 @@ class Terminal(App[None]):
         self.begun = asyncio.Event()
         """Set once there is a sample on the screen, or no run to show."""
         self.questions = Questions(self._call)
-        for one in PALETTES.values():
-            self.register_theme(theme_of(one))
+        for known in PALETTES.values():
+            self.register_theme(theme_of(known))
         self.set_palette(palette or DARK_PALETTE)
-        self._palettes = [one for one in PALETTES.values() if self.ansi_color or one is not SIXTEEN_PALETTE]
+        self._palettes = [known for known in PALETTES.values() if self.ansi_color or known is not SIXTEEN_PALETTE]
         self.rollouts = Rollouts(self.questions, self.bookmarks)
         self._early = EarlyKeys()
 
     def get_default_screen(self) -> Screen[None]:
-        """Return the main screen: it is made while the run is being opened."""
         return self.rollouts
 
     def _call(self, work: Callable[[], None]) -> None:
@@ -106,7 +104,6 @@ class Terminal(App[None]):
         await super().on_event(event)
 
     async def on_rollouts_ready(self) -> None:
-        """Press the keys that were kept."""
         kept = self._early.take()
         self.rollouts.tell("") if kept else None
         for key in kept:
@@ -133,7 +130,6 @@ class Terminal(App[None]):
             self.screen.focused.choose()
 
     async def on_mount(self) -> None:
-        """Show the first sample as soon as it is there."""
         self._start.add_done_callback(lambda future: self._call(lambda: self._begin(future)))
         self._awaited.add_done_callback(lambda future: self._call(lambda: self._wait(future)))
 
@@ -152,8 +148,7 @@ class Terminal(App[None]):
         if not self.rollouts.is_mounted:  # a run without samples answers before there is a screen
             self.set_timer(MOUNT_S, lambda: self._begin(start))
             return
-        error = start.exception()
-        if error is not None:
+        if (error := start.exception()) is not None:
             self._leave(error)
         else:
             self._early.is_waiting = False
@@ -179,19 +174,16 @@ class Terminal(App[None]):
             self._leave(error)
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw everything in other colours."""
         LOOK.palette = palette
         self.theme = f"rolloupe-{palette.name}"
 
     def action_theme(self) -> None:
-        """Change between dark and light, and the sixteen colours of a terminal that began with them."""
         after = self._palettes.index(LOOK.palette) + 1
         self.set_palette(self._palettes[after % len(self._palettes)])
         for widget in self.screen.walk_children():
             widget.refresh()
 
     async def on_unmount(self) -> None:
-        """Ask no more."""
         self.questions.close()
         self.bookmarks.close()
 

@@ -34,8 +34,8 @@ def watch(descriptor: int, end: Callable[[signal.Signals], None]) -> None:
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)  # written to whatever the main thread does
-    for one in ENDS:
-        signal.signal(one, lambda *_: None)
+    for ending in ENDS:
+        signal.signal(ending, lambda *_: None)
 
     def work() -> None:
         by = _wait_for_end(reader, descriptor)
@@ -65,9 +65,9 @@ def _wait_for_end(reader: int, descriptor: int) -> signal.Signals:
         for place, event in poll.poll():
             if place == reader:
                 signals = os.read(reader, 64)
-                for one in ENDS:
-                    if one in signals:
-                        return one
+                for ending in ENDS:
+                    if ending in signals:
+                        return ending
             elif event & select.POLLHUP:
                 return signal.SIGHUP
             else:  # terminals of some systems cannot be polled

@@ -1,10 +1,16 @@
-"""The keys of the terminal: for each screen one table, from which its bindings, its help and the documents follow."""
+"""The keys of the terminal: for each screen one table, from which its bindings, its help and the documents follow.
 
-from collections.abc import Iterable, Iterator
+And keys that come before what they are for: a run, a sample, or a screen that was asked for.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from textual.binding import Binding, BindingType
+from textual.events import Key
+from textual.screen import Screen
+
+from rolloupe.tui.draw.numbers import count
 
 NAMES = {
     "up": "↑", "down": "↓", "left": "←", "right": "→", "pageup": "PgUp", "pagedown": "PgDn", "home": "Home",
@@ -31,8 +37,16 @@ class KeyHelp(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The keys on one line."""
         return ", ".join(self.names)
+
+
+def _pages(section: str) -> tuple[KeyHelp, ...]:
+    return (
+        KeyHelp(("j", "pagedown"), "page(1)", "Page down", section),
+        KeyHelp(("k", "pageup"), "page(-1)", "Page up", section),
+        KeyHelp(("g", "home"), "end(False)", "Top", section),
+        KeyHelp(("G", "end"), "end(True)", "Bottom", section),
+    )
 
 
 MOVE, READ, FIND, VIEW, KEEP = "Move", "Read", "Find", "Look at", "Keep"
@@ -55,10 +69,7 @@ KEYS = (
     KeyHelp(("L",), "follow", "Follow: go to new steps as they come", MOVE),
     KeyHelp(("up",), "line(-1)", "Line up", READ),
     KeyHelp(("down",), "line(1)", "Line down", READ),
-    KeyHelp(("j", "pagedown"), "page(1)", "Page down", READ),
-    KeyHelp(("k", "pageup"), "page(-1)", "Page up", READ),
-    KeyHelp(("g", "home"), "end(False)", "Top", READ),
-    KeyHelp(("G", "end"), "end(True)", "Bottom", READ),
+    *_pages(READ),
     KeyHelp(("s",), "switch", "Text or table", READ, "s table"),
     KeyHelp(("r",), "again", "Read the run again", READ),
     KeyHelp(("f",), "find", "Find in the sample; Enter: next, then further samples", FIND, "f find"),
@@ -97,12 +108,8 @@ LIST_KEYS = (
 
 SIDE_KEYS = (
     *LIST_KEYS,
-    *(
-        one._replace(foot=foot)
-        for foot, key in (("Tab next pane", "tab"), ("Esc text", "escape"))
-        for one in KEYS
-        if key in one.keys
-    ),
+    KeyHelp(("tab",), "focus_pane(1)", "Next pane", MOVE, "Tab next pane"),
+    KeyHelp(("escape",), "clear", "Back to the text", FIND, "Esc text"),
     *KEYS[-2:],
 )
 """For the foot of a narrow window that shows the left pane."""
@@ -110,21 +117,7 @@ SIDE_KEYS = (
 
 def actions_of(keys: Iterable[KeyHelp]) -> dict[str, str]:
     """Return what each key does."""
-    return {key: one.action for one in keys for key in one.keys}
-
-
-def bindings() -> "list[BindingType]":
-    """Return the keys of the main screen."""
-    return [Binding(",".join(one.keys), one.action, one.meaning, show=False) for one in KEYS]
-
-
-def _pages(section: str) -> tuple[KeyHelp, ...]:
-    return (
-        KeyHelp(("j", "pagedown"), "page(1)", "Page down", section),
-        KeyHelp(("k", "pageup"), "page(-1)", "Page up", section),
-        KeyHelp(("g", "home"), "end(False)", "Top", section),
-        KeyHelp(("G", "end"), "end(True)", "Bottom", section),
-    )
+    return {key: row.action for row in keys for key in row.keys}
 
 
 def _rows(section: str, noun: str) -> tuple[KeyHelp, ...]:
@@ -195,7 +188,11 @@ FINDING_KEYS = (
     _choice(FINDINGS, "Open one of its samples", "Enter open a sample"),
     *_ends(FINDINGS),
 )
-SEARCH_KEYS = (*_rows(SEARCH, "Sample"), _choice(SEARCH, "Open the sample", "Enter open"), *_ends(SEARCH))
+SEARCH_KEYS = (
+    *_rows(SEARCH, "Sample"),
+    _choice(SEARCH, "Open the sample", "Enter open"),
+    *_ends(SEARCH),
+)
 HELP_KEYS = (
     KeyHelp(("up",), "line(-1)", "Line up", HELP, "↑/↓ j/k scroll"),
     KeyHelp(("down",), "line(1)", "Line down", HELP),
@@ -204,8 +201,7 @@ HELP_KEYS = (
 )
 
 SCREENS = (TOKEN_KEYS, METRIC_KEYS, GROUP_KEYS, EVAL_KEYS, FINDING_KEYS, SEARCH_KEYS, HELP_KEYS)
-EVERY_KEY = (*KEYS, *LIST_KEYS, *(one for screen in SCREENS for one in screen))
-
+EVERY_KEY = (*KEYS, *LIST_KEYS, *(key for screen in SCREENS for key in screen))
 
 OPENING = """\
 # Keys of the terminal
@@ -216,24 +212,79 @@ This page is generated from the code: `make pages` writes it. [The terminal](ter
 
 def describe() -> str:
     """Return docs/terminal-keys.md."""
-    return "\n".join([OPENING, *_sections()])
-
-
-def _sections() -> Iterator[str]:
-    yield "## The main screen\n"
-    for section, keys in groupby(KEYS, key=lambda one: one.section):
-        yield f"### {section}\n"
-        yield from _table(keys)
+    lines = [OPENING, "## The main screen\n"]
+    for section, keys in groupby(KEYS, key=lambda key: key.section):
+        lines += [f"### {section}\n", *_table(keys)]
     for screen in (LIST_KEYS, *SCREENS):
-        yield f"## {screen[0].section}\n"
-        yield from _table(screen)
+        lines += [f"## {screen[0].section}\n", *_table(screen)]
+    return "\n".join(lines)
 
 
 def _table(keys: Iterable[KeyHelp]) -> Iterator[str]:
     yield "| key | what it does |\n|---|---|"
-    for one in keys:
-        yield f"| {' '.join(f'`{name}`' for name in one.names)} | {one.meaning} |"
+    for key in keys:
+        yield f"| {' '.join(f'`{name}`' for name in key.names)} | {key.meaning} |"
     yield ""
+
+
+ALWAYS = ("ctrl+c", "ctrl+q", "ctrl+z")
+AT_ONCE = ("question_mark", "q", "T")
+"""Keys that need no run."""
+NOTHING_TO_DO = "There is no run yet: ? shows the keys, q quits."
+
+
+class EarlyKeys:
+    """Keeps keys of the main screen in their order until it can do what they ask for."""
+
+    def __init__(self) -> None:
+        self._kept: list[Key] = []
+        self.is_waiting = False
+        """True while there is no run at all, perhaps for hours: then no key is kept."""
+
+    def takes(self, event: Key, *, is_ready: bool, has_screen: bool) -> bool:
+        """Keep a key for later, or drop it. Returns False for one that can be acted upon."""
+        if event.key in ALWAYS or (is_ready and not self._kept):
+            return False
+        if not self._kept and event.key in AT_ONCE and has_screen:
+            return False
+        if event.key == "escape":
+            self._kept.clear()
+        elif not self.is_waiting:
+            self._kept.append(event)
+        return True
+
+    def message(self, until: str) -> str:
+        if self.is_waiting:
+            return NOTHING_TO_DO
+        return f"{waiting(self._kept, until)} · Esc: forget · Ctrl+C: quit" if self._kept else ""
+
+    def take(self) -> list[Key]:
+        """Return the keys that were kept, and keep none."""
+        kept, self._kept = self._kept, []
+        return kept
+
+
+def waiting(keys: Sequence[Key], until: str) -> str:
+    """Return how many keys wait, and for what."""
+    return f"{count(len(keys), 'key')} {'waits' if len(keys) == 1 else 'wait'} until {until}"
+
+
+def after_escape(event: Key) -> str:
+    """Return the letter that came so soon after Esc, as over SSH, that both look like Alt; else an empty text."""
+    before, _, letter = event.key.rpartition("+")
+    if len(letter) != 1 or before not in ("alt", "alt+shift"):
+        return ""
+    return letter.upper() if before == "alt+shift" else letter
+
+
+def aim(event: Key, screen: Screen[object] | None) -> None:
+    """Note which screen a person saw when pressing a key; None: not the one that has it."""
+    vars(event)["aimed_at"] = screen
+
+
+def is_late(event: Key, screen: Screen[object]) -> bool:
+    """Return whether a screen that did nothing with a key has since been covered, or left."""
+    return vars(event).get("aimed_at", screen) is not screen
 
 
 if __name__ == "__main__":

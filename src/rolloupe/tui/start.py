@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from rolloupe.index import Library
     from rolloupe.tui.app import FirstLook
     from rolloupe.tui.run.masks import Mask
-    from rolloupe.tui.run.session import SampleAt, Session
 
 ARENAS = (-8, 2)
 TRIM_BYTES = (-1, 2**20)
@@ -30,7 +29,6 @@ MAP_BYTES = (-3, 2**18)
 
 DUCKDB = "DUCKDB_JE_MALLOC_CONF", "narenas:1,dirty_decay_ms:0,muzzy_decay_ms:0"
 """The same for the allocator that DuckDB brings along, which reads it once, as DuckDB is loaded: 30 MB less."""
-
 
 ARROW = "ARROW_DEFAULT_MEMORY_POOL", "system"
 """Arrow takes its memory where all else does, in its own threads too: it reads this once, as it is loaded."""
@@ -76,13 +74,14 @@ class Opener:
         """Says that no run is there yet, once it turns out so."""
         self._is_left = threading.Event()
         importlib.import_module("numpy")  # whole: two threads that import it at once may both find it half made
-        threading.Thread(target=self._guarded, name="open runs", daemon=True).start()
 
-    def _guarded(self) -> None:
-        try:
-            self.future.set_result(self._opened())
-        except BaseException as error:  # the app reports it
-            self.future.set_exception(error)
+        def work() -> None:
+            try:
+                self.future.set_result(self._opened())
+            except BaseException as error:  # the app reports it
+                self.future.set_exception(error)
+
+        threading.Thread(target=work, name="open runs", daemon=True).start()
 
     def _opened(self) -> "FirstLook":
         from rolloupe.index.execution import keep_pandas_out
@@ -105,21 +104,16 @@ class Opener:
             scores=ScoreFiles(choice.state_dir),
         )
         try:
-            self._wait_for_run(library)
+            if awaited := library.awaited:
+                self.awaited.set_result(awaited)
+                while not library.runs and not self._is_left.wait(LOOK_S):
+                    pass
             return self._first(library, mask)
         except BaseException:
             library.close()
             raise
 
-    def _wait_for_run(self, library: "Library") -> None:
-        """Wait for a run where one may begin, until the person leaves."""
-        if awaited := library.awaited:
-            self.awaited.set_result(awaited)
-            while not library.runs and not self._is_left.wait(LOOK_S):
-                pass
-
     def leave(self) -> None:
-        """Wait for no run any more."""
         self._is_left.set()
 
     def _first(self, library: "Library", mask: "Mask") -> "FirstLook":
@@ -131,15 +125,11 @@ class Opener:
             raise NotFound(f"no run was found{notes}; `rolloupe doctor PATH` explains why")
         run = library.runs[0] if self._choice.run_id is None else library.run(self._choice.run_id)
         session = Session(run, self._choice.split)
-        return FirstLook(library, session, self._sample(session), mask)
-
-    def _sample(self, session: "Session") -> "SampleAt":
-        """Read the sample to begin with; a run that has just begun may lack the split."""
         if self._choice.split and self.awaited.done():
-            with suppress(NotFound):
-                return session.open(session.first_place(), 0)
-            return session.open(session.place_to_come(), 0)
-        return session.first()
+            with suppress(NotFound):  # a run that has just begun may lack the split
+                return FirstLook(library, session, session.open(session.first_place(), 0), mask)
+            return FirstLook(library, session, session.open(session.place_to_come(), 0), mask)
+        return FirstLook(library, session, session.first(), mask)
 
 
 def palette_name(theme: str) -> str:
@@ -168,7 +158,7 @@ def show(choice: RunChoice, theme: str = "auto") -> None:
         opener.future.result().library.close()
         raise NotFound(NO_TERMINAL)
     from rolloupe.tui.app import Terminal
-    from rolloupe.tui.draw.palettes import PALETTES
+    from rolloupe.tui.draw.ink import PALETTES
 
     app = Terminal(opener.future, PALETTES[palette_name(theme)], choice.state_dir, opener.awaited)
     assert sys.__stdin__ is not None

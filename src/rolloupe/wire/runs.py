@@ -5,8 +5,7 @@ from typing import Any
 from msgspec import Struct
 
 from rolloupe.index.run_indexer import IndexProgress
-from rolloupe.insight.alarm import UncheckedRule
-from rolloupe.insight.curves import CurveName
+from rolloupe.insight.curves import CurveName, UncheckedRule
 from rolloupe.model import Checkpoint, LogNode, RunFile
 from rolloupe.query import CurveQuery
 from rolloupe.wire.encoding import Number

@@ -2,8 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 import rolloupe
-from rolloupe.insight.findings import Finding, RunFindings, search
+from rolloupe import query
+from rolloupe.insight.findings import Finding, RunFindings, findings, search
+from tests.index.support import opened
 from tests.insight.findings.planted import HACKS, Plan, write_run
 
 SMALL = Plan(steps=24, groups=12, bonus=0.5, prevalence=0.6)
@@ -24,8 +28,14 @@ def findings_of(folder: Path, plan: Plan, **asked: object) -> RunFindings:
 def with_and_without_behaviours(folder: Path, plan: Plan) -> tuple[RunFindings, RunFindings]:
     """Write a run, and look for findings: as people do, and among phrases alone."""
     write_run(folder / "run", plan)
-    with rolloupe.open(folder / "run", index_dir=folder / "index") as runs:
-        return runs[0].findings(), search.findings(runs[0]._opened(), phrases_only=True)
+    words = query.sample_words
+    with opened(folder / "run", folder / "index") as library, pytest.MonkeyPatch.context() as patch:
+        run = library.runs[0]
+        assert run.wait_all(600)
+        every = findings(run)
+        patch.setattr(query, "sample_words", lambda *asked: words(*asked)._replace(behaviours={}))
+        patch.setattr(search, "VERSION", -1)
+        return every, findings(run)
 
 
 def names(found: Finding, hack: str) -> bool:

@@ -13,16 +13,16 @@ import pytest
 
 import rolloupe
 from rolloupe.errors import BadQuery, NotFound
-from rolloupe.features import WithinSums, phrase_hashes, words_of
-from rolloupe.index import Piece, features
+from rolloupe.features import WithinSums, phrase_hashes, sums_within, words_of
+from rolloupe.index import OpenRun, Piece, features
 from rolloupe.insight.findings import RunFindings, search
-from rolloupe.insight.findings.candidates import candidates, smallest_effect
+from rolloupe.insight.findings.cards import note_of
+from rolloupe.insight.findings.matrix import phrase_matrix
 from rolloupe.insight.findings.phrase import pattern_of_phrase, phrases_in, wording_of
+from rolloupe.insight.findings.selection import candidates, smallest_effect
 from rolloupe.insight.findings.trend import class_of, prevalence_of, trend_of
-from rolloupe.insight.findings.words import note_of
 from rolloupe.model import SampleKey
 from rolloupe.query import (
-    FeaturePieces,
     FeatureSums,
     FeatureWindow,
     WindowFacts,
@@ -31,7 +31,7 @@ from rolloupe.query import (
     sample_words,
 )
 from rolloupe.query.run_features import condition
-from tests.index.support import lines, row
+from tests.index.support import lines, opened, row
 from tests.insight.findings.planted import Plan, write_run
 from tests.insight.findings.support import HACK, findings_of
 
@@ -82,33 +82,36 @@ def test_without_correctness_nothing_is_a_suspect(tmp_path: Path) -> None:
         run.findings(split="eval/none")
 
 
-def window_sums(run: rolloupe.Run, low: int | None, high: int | None) -> dict[int, list[float]]:
-    opened = run._opened()
+@pytest.fixture(scope="module")
+def indexed(run: rolloupe.Run, folder_of: Callable[[Plan], Path]) -> Iterator[OpenRun]:
+    """The same run, as queries see it."""
+    with opened(folder_of(HACK) / "run", folder_of(HACK) / "index") as library:
+        assert library.runs[0].wait_all(60)
+        yield library.runs[0]
+
+
+def window_sums(run: OpenRun, low: int | None, high: int | None) -> dict[int, list[float]]:
     window = FeatureWindow("train", low, high)
-    found, _ = feature_sums(opened, window, feature_pieces(opened.snapshot(), window))
+    found, _ = feature_sums(run, window, feature_pieces(run.snapshot(), window))
     columns = [found.samples, *found.sums]
     return {int(h): [float(one[at]) for one in columns] for at, h in enumerate(found.hashes)}
 
 
-def test_samples_are_in_the_order_of_the_files_in_whichever_order_the_index_found_them(run: rolloupe.Run) -> None:
-    snapshot, window = run._opened().snapshot(), FeatureWindow("train")
+def test_samples_are_in_the_order_of_the_files_in_whichever_order_the_index_found_them(indexed: OpenRun) -> None:
+    snapshot, window = indexed.snapshot(), FeatureWindow("train")
     turned = snapshot._replace(pieces=dict(list(snapshot.pieces.items())[::-1]))
     orders = [[one.source for one in feature_pieces(each, window).pieces] for each in (snapshot, turned)]
     assert orders[0] == orders[1] and len(orders[0]) > 1
 
 
-def test_sums_of_windows_add_up_and_equal_what_their_samples_give(run: rolloupe.Run) -> None:
-    whole, early, late = (window_sums(run, low, high) for low, high in ((None, None), (0, 11), (12, 23)))
+def test_sums_of_windows_add_up_and_equal_what_their_samples_give(indexed: OpenRun) -> None:
+    whole, early, late = (window_sums(indexed, low, high) for low, high in ((None, None), (0, 11), (12, 23)))
     in_both = [one for one in early if one in late]
     assert len(in_both) > 100
     for one in in_both:
         assert np.allclose(np.add(early[one], late[one]), whole[one], rtol=1e-12, atol=1e-12)
-    opened = run._opened()
     window = FeatureWindow("train", 12, 23)
-    of = sample_words(opened, window, feature_pieces(opened.snapshot(), window))
-    from rolloupe.features import sums_within
-    from rolloupe.insight.findings.matrix import phrase_matrix
-
+    of = sample_words(indexed, window, feature_pieces(indexed.snapshot(), window))
     hashes = np.array([one for one in late if one % 2 == 0], np.uint64)
     matrix = phrase_matrix(of, hashes)
     direct = sums_within(of.grouping.centred(matrix), of.advantages, of.rewards, of.grouping)
@@ -136,9 +139,9 @@ def test_a_window_is_asked_for_by_what_some_rows_do_not_meet() -> None:
     assert sql(FeatureWindow("train", env="a"), ("train", 1)) == ("env = ?", ["a"])
 
 
-def test_findings_are_looked_for_once(run: rolloupe.Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_findings_are_looked_for_once(run: rolloupe.Run, indexed: OpenRun, monkeypatch: pytest.MonkeyPatch) -> None:
     first = run.findings(steps=(1, 22))
-    monkeypatch.setattr(search, "_search", None)
+    monkeypatch.setattr(search, "search", None)
     assert run.findings(steps=(1, 22)) == first
     with pytest.raises(TypeError):
         run.findings(steps=(2, 22))
@@ -146,7 +149,7 @@ def test_findings_are_looked_for_once(run: rolloupe.Run, monkeypatch: pytest.Mon
     monkeypatch.setattr(search, "MOST_FILES", 2)
     for step in range(3, 6):
         run.findings(steps=(step, 22))
-    folder = run._opened().catalog.folder / search.FOLDER
+    folder = indexed.catalog.folder / search.FOLDER
     assert len(list(folder.glob("*.findings"))) == 2
 
 
@@ -225,9 +228,12 @@ def test_findings_without_samples_are_none(run: rolloupe.Run) -> None:
 
 def test_a_run_whose_siblings_do_not_differ_has_no_smallest_effect() -> None:
     facts = WindowFacts(samples=8, groups=1)
-    pieces = FeaturePieces((), (), 8, 0)
-    assert smallest_effect(facts, 5.0, 0.1) is None
-    assert "inf" not in note_of([], facts, pieces, 3, 0.0, None, 0.1, is_alone=False, is_text=False)
+    assert smallest_effect(facts, 5.0) is None
+    run = RunFindings(
+        findings=[], split="train", env=None, step_min=None, step_max=None, samples=8, scanned=8, pending=0, read=8,
+        groups=1, tested=3, expected=0.0, least_z=5.0, largest_z=0.0, correct="", metrics=[], smallest=None, note="",
+    )  # fmt: skip
+    assert "inf" not in note_of(run, is_alone=False, is_text=False)
 
 
 def test_the_largest_z_is_that_of_phrases_and_behaviours() -> None:

@@ -10,8 +10,7 @@ import pytest
 
 import rolloupe
 from rolloupe.features import Grouping
-from rolloupe.insight.findings.cards import SeenFinding, cards, say_the_same
-from rolloupe.insight.findings.words import also_of
+from rolloupe.insight.findings.cards import SeenFinding, also_of, merge_similar, say_the_same
 
 GROUPS = Grouping(np.repeat(np.arange(50), 8))
 HAS = (np.random.default_rng(0).random((400, 2)) < 0.5).astype(np.float64)
@@ -20,7 +19,7 @@ HAS = (np.random.default_rng(0).random((400, 2)) < 0.5).astype(np.float64)
 def together(*seen: SeenFinding, share: float) -> list[list[int]]:
     """The cards of two findings, of which the second is in the samples of the first, but for a share of them."""
     other = np.where(np.arange(400) < share * 400, HAS[:, 1], HAS[:, 0])
-    return cards(seen, np.stack([HAS[:, 0], other], axis=1), GROUPS)
+    return merge_similar(seen, np.stack([HAS[:, 0], other], axis=1), GROUPS)
 
 
 def test_findings_in_nearly_the_same_samples_are_on_one_card() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from rolloupe.cli.commands.findings import findings
 from rolloupe.insight.findings import CLASSES, MEANINGS
+from rolloupe.insight.findings.cards import sentence_of
 from rolloupe.insight.findings.trend import Trend
-from rolloupe.insight.findings.words import sentence_of
 
 DOCS = Path(__file__).parents[3] / "docs"
 

@@ -9,7 +9,7 @@ import pytest
 
 import rolloupe
 from rolloupe.insight.lint import LINT_RULES, RunLint
-from rolloupe.insight.lint.whole import MOST_READ
+from rolloupe.insight.lint.search import MOST_READ
 
 SampleRecord = dict[str, Any]
 

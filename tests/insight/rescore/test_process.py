@@ -90,12 +90,12 @@ def fn(sample):
 
 
 def test_whatever_fails_is_a_verdict_on_its_sample_alone(graders: Graders) -> None:
-    found = graders.process(FAILING, limits=GraderLimits(0.8)).verdicts(samples(11))
+    found = graders.process(FAILING, limits=GraderLimits(0.4)).verdicts(samples(11))
     assert [one.score for one in found] == [0.0, *[None] * 9, 1.0]
     kinds = ["timeout", "exception", "crash", "crash", "memory", "not_finite", "wrong_type", "exception", "timeout"]
     assert [one.failed for one in found[1:10]] == kinds
     assert [one.reason for one in found[1:10]] == [
-        "no result after 0.8 s",
+        "no result after 0.4 s",
         "ValueError: no it is 2 (line 10 of grader0.py)",
         "the process ended itself with exit code 3",
         "the process died of SIGSEGV",
@@ -103,7 +103,7 @@ def test_whatever_fails_is_a_verdict_on_its_sample_alone(graders: Graders) -> No
         "the result is nan",
         "the result is of type str, not a number",
         "SystemExit: out (line 22 of grader0.py)",
-        "no result after 0.8 s: the process was ended",
+        "no result after 0.4 s: the process was ended",
     ]
 
 
@@ -120,7 +120,7 @@ def fn(samples):
 
 @pytest.mark.parametrize("failure", ["raise ValueError", "os._exit(1)", "while True: pass", "return [1.0, 2.0]"])
 def test_of_a_batch_that_fails_each_sample_is_graded_alone(graders: Graders, failure: str) -> None:
-    process = graders.process(BATCH.replace("FAILURE", failure), limits=GraderLimits(0.3))
+    process = graders.process(BATCH.replace("FAILURE", failure), limits=GraderLimits(0.15))
     found = process.verdicts(samples(4))
     assert [one.score for one in found] == [1.0, 1.0, None, 1.0]
     assert [one.score for one in process.verdicts([sample(0), sample(1)])] == [2.0, 2.0]

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from rolloupe.insight.findings import RunFindings
     from rolloupe.insight.gradient import RunGradient
     from rolloupe.insight.lint import RunLint
-    from rolloupe.insight.parts import RunParts
     from rolloupe.insight.rescore import Rescored
-    from rolloupe.insight.rescore.records import NamedGrader
+    from rolloupe.insight.rescore.process import NamedGrader
+    from rolloupe.insight.reward_components import RunParts
     from rolloupe.query import SampleQuery
     from rolloupe.state.decisions import FindingAside
 

@@ -16,7 +16,7 @@ from rolloupe.errors import NotFound
 from rolloupe.index import OpenRun
 from rolloupe.insight.findings import findings
 from rolloupe.insight.lint import lint
-from rolloupe.insight.parts import parts
+from rolloupe.insight.reward_components import parts
 from rolloupe.model import RunLoss, Sample, SampleKey
 from rolloupe.query import TokenPage, token_page
 from rolloupe.questions import FindingQuery, LintQuery, PartQuery

@@ -12,13 +12,6 @@ from rolloupe.insight.findings.records import (
 from rolloupe.insight.findings.search import findings, version_of
 
 __all__ = [
-    "CLASSES",
-    "MEANINGS",
-    "Finding",
-    "FindingClass",
-    "Prevalence",
-    "ReadingList",
-    "RunFindings",
-    "findings",
+    "CLASSES", "MEANINGS", "Finding", "FindingClass", "Prevalence", "ReadingList", "RunFindings", "findings",
     "version_of",
-]
+]  # fmt: skip

@@ -1,14 +1,19 @@
-"""Which findings share a card, and which samples show each of them."""
+"""What a person sees of findings: cards, the samples that show each of them, and sentences."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from rolloupe.derive import METRICS
 from rolloupe.features import Floats, Grouping
+from rolloupe.insight.curves import counted
 from rolloupe.insight.findings.matrix import FeatureMatrix
 from rolloupe.insight.findings.phrase import words_to_read
-from rolloupe.insight.findings.records import FindingClass, ReadingList
+from rolloupe.insight.findings.records import FindingClass, ReadingList, RunFindings
+from rolloupe.insight.findings.selection import TYPICAL_SHARE
+from rolloupe.insight.findings.trend import NEARLY_ALL, Trend
+from rolloupe.query import LEAST_GROUPS
 
 COINCIDE = 0.8
 """Two features whose presence is so correlated among siblings count as one, however often each occurs."""
@@ -25,36 +30,33 @@ class SeenFinding(NamedTuple):
     """Empty for a behaviour."""
 
 
-def cards(seen: Sequence[SeenFinding], has: Floats, grouping: Grouping) -> list[list[int]]:
+def merge_similar(seen: Sequence[SeenFinding], has: Floats, grouping: Grouping) -> list[list[int]]:
     """The numbers of the findings on each card, the one to show first; `seen` has those that matter most first.
 
-    `has` is 1 where a sample has a finding, else 0, of shape (N, K).
+    `has` is 1 where a sample has a finding, else 0, of shape (N, K). A card says whether correctness follows: of two
+    findings on it both are earned, or neither.
     """
     gaps = grouping.centred(has)
     together = gaps.T @ gaps
-    found: list[list[int]] = []
-    for number, one in enumerate(seen):
-        for card in found:
-            first = card[0]
-            limit = COINCIDE**2 * together[number, number] * together[first, first]
-            is_same = together[number, first] > 0 and together[number, first] ** 2 >= limit
-            if _may_share(seen[first], one) and (is_same or say_the_same(seen[first].phrase, one.phrase)):
+    cards: list[list[int]] = []
+    for number, other in enumerate(seen):
+        for card in cards:
+            first = seen[card[0]]
+            limit = COINCIDE**2 * together[number, number] * together[card[0], card[0]]
+            is_same = together[number, card[0]] > 0 and together[number, card[0]] ** 2 >= limit
+            is_alike = first.sign == other.sign and (first.kind == "earned") == (other.kind == "earned")
+            is_paid = "drift" not in (first.kind, other.kind)
+            if is_paid and is_alike and (is_same or say_the_same(first.phrase, other.phrase)):
                 card.append(number)
                 break
         else:
-            found.append([number])
-    return found
-
-
-def _may_share(first: SeenFinding, other: SeenFinding) -> bool:
-    """True for two of one sign, if neither or both are earned: a card says whether correctness follows."""
-    is_paid = "drift" not in (first.kind, other.kind)
-    return is_paid and first.sign == other.sign and (first.kind == "earned") == (other.kind == "earned")
+            cards.append([number])
+    return cards
 
 
 def say_the_same(first: str, other: str) -> bool:
     """True if one phrase has all the words of the other, and these are half of its own; none counts twice."""
-    less, more = sorted(({*words_to_read(one)} for one in (first, other)), key=len)
+    less, more = sorted(({*words_to_read(phrase)} for phrase in (first, other)), key=len)
     return len(less) >= LEAST_WORDS and 2 * len(less) >= len(more) and less <= more
 
 
@@ -70,20 +72,20 @@ class SamplesToRead(NamedTuple):
 
     def numbers(self) -> list[int]:
         """All of them, each once."""
-        every = [one for pair in self.pairs for one in pair]
-        return list(dict.fromkeys([*every, *(one for one in (self.earliest, self.counterexample) if one is not None)]))
+        every = [*(number for pair in self.pairs for number in pair), self.earliest, self.counterexample]
+        return list(dict.fromkeys(number for number in every if number is not None))
 
     def named(self, name: Callable[[int], str]) -> ReadingList:
         """The same, by id."""
         pairs = [(name(a), name(b)) for a, b in self.pairs]
-        earliest, counterexample = ("" if one is None else name(one) for one in (self.earliest, self.counterexample))
-        return ReadingList(pairs, earliest, counterexample)
+        others = ("" if number is None else name(number) for number in (self.earliest, self.counterexample))
+        return ReadingList(pairs, *others)
 
 
 def to_read(matrix: FeatureMatrix, number: int, sign: float, correct: Floats | None) -> SamplesToRead:
     """The samples to read for a feature; `correct` is centred within groups."""
     of = matrix.of
-    x = sign * matrix.gaps(number)
+    x = sign * matrix.centred[:, number]
     has = np.flatnonzero(matrix.x[:, number] > 0)
     earliest = int(has[np.argmin(of.step[has])]) if len(has) else None
     lost = np.flatnonzero((x > 0) & (of.rewards < 0))
@@ -92,27 +94,104 @@ def to_read(matrix: FeatureMatrix, number: int, sign: float, correct: Floats | N
 
 
 def _pairs(matrix: FeatureMatrix, x: Floats, correct: Floats | None) -> list[tuple[int, int]]:
-    """Pairs of siblings, the widest apart and the latest first: of one group one pair."""
-    of = matrix.of
-    found = []
+    """Pairs of siblings, the widest apart and the latest first: of one group one pair.
+
+    The second is the sibling with the least of the feature that the best one beat, and is no more correct than.
+    """
+    of, rewards = matrix.of, matrix.of.rewards
+    pairs = []
     for start, size in zip(of.grouping.starts.tolist(), of.grouping.sizes.tolist(), strict=True):
         own = slice(start, start + size)
-        if size < 2 or not (x[own].max() > 1e-9 and of.rewards[own].max() > 1e-9):
+        if size < 2 or not (x[own].max() > 1e-9 and rewards[own].max() > 1e-9):
             continue
-        best = start + int(np.argmax(np.where(x[own] > 0, of.rewards[own] + 1e-3 * x[own], -np.inf)))
-        less = _less(x[own], of.rewards[own], None if correct is None else correct[own], best - start)
-        if less is not None:
-            found.append((best, start + less))
-    gain = [min(1.0, float(x[a] - x[b])) * float(of.rewards[a] - of.rewards[b]) for a, b in found]
+        best = start + int(np.argmax(np.where(x[own] > 0, rewards[own] + 1e-3 * x[own], -np.inf)))
+        is_beaten = (x[own] < x[best] - 1e-9) & (rewards[own] < rewards[best] - 1e-9)
+        if correct is not None:
+            is_beaten &= ~(correct[best] > correct[own] + 1e-9)
+        beaten = start + np.flatnonzero(is_beaten)
+        if len(beaten):
+            pairs.append((best, int(beaten[np.argmin(x[beaten] - 1e-6 * rewards[beaten])])))
+    gain = [min(1.0, float(x[a] - x[b])) * float(rewards[a] - rewards[b]) for a, b in pairs]
     last = of.step.max(initial=1) or 1
-    rank = sorted(range(len(found)), key=lambda n: (-gain[n] * (0.5 + of.step[found[n][0]] / last), found[n]))
-    return [found[n] for n in rank[:MAX_PAIRS]]
+    rank = sorted(range(len(pairs)), key=lambda n: (-gain[n] * (0.5 + of.step[pairs[n][0]] / last), pairs[n]))
+    return [pairs[n] for n in rank[:MAX_PAIRS]]
 
 
-def _less(x: Floats, rewards: Floats, correct: Floats | None, best: int) -> int | None:
-    """The sibling with the least of the feature that the best one beat, and is no more correct than."""
-    beaten = (x < x[best] - 1e-9) & (rewards < rewards[best] - 1e-9)
-    if correct is not None:
-        beaten &= ~(correct[best] > correct + 1e-9)
-    others = np.flatnonzero(beaten)
-    return int(others[np.argmin(x[others] - 1e-6 * rewards[others])]) if len(others) else None
+ENDINGS: dict[FindingClass, str] = {
+    "suspect": "correctness does not follow",
+    "unverified": "nothing in the run says whether the answers are correct",
+    "earned": "correctness goes with it",
+    "watch": "there is no clear rise",
+    "drift": "the reward does not clearly pay for it",
+}
+
+FEW = 0.001
+"""Nobody needs more digits of a smaller number of false findings."""
+
+TITLE_WORDS = 8
+"""Of the title of what is also on a card, so many are shown."""
+
+
+def also_of(titles: Sequence[str]) -> str:
+    """A sentence about what else is on a card; empty without any."""
+    short = []
+    for title in titles:
+        words = title.split(" ")
+        ending = "…”" if title.startswith("“") else "…"
+        short.append(title if len(words) <= TITLE_WORDS + 1 else " ".join((*words[:TITLE_WORDS], ending)))
+    return f" Also seen as {' and '.join(filter(None, (', '.join(short[:-1]), *short[-1:])))}." if short else ""
+
+
+def sentence_of(kind: FindingClass, title: str, behaviour: str, effect: float, trend: Trend) -> str:
+    """One sentence about a finding."""
+    begin, common = title[:1].upper() + title[1:], _common(trend, METRICS[behaviour].unit if behaviour else "uses")
+    if kind == "drift":
+        return f"{begin} is on the rise, {common}; {ENDINGS[kind]}."
+    each = " with each doubling" if behaviour and METRICS[behaviour].unit == "characters" else ""
+    gain = f"earns {effect:+.2g} over" if effect >= 0 else f"costs {-effect:.2g} against"
+    return f"{begin} {gain} its siblings{each}, {common}; {ENDINGS[kind]}."
+
+
+def _common(trend: Trend, unit: str) -> str:
+    """How common a feature is, early and late: in which share of the responses, or how much of it is in all of them."""
+    if unit and trend.is_common:
+        early, late = (f"{value:,.0f}" if value >= 10 else f"{value:.2g}" for value in (trend.early, trend.late))
+        return f"typically {early} {unit} early, {late} late"
+    first, last = _share(trend.first), _share(trend.last)
+    return f"in {first} of the responses early, {last} late" if first != last else f"in {last} of the responses"
+
+
+def _share(share: float) -> str:
+    if 0 < share < 1 - NEARLY_ALL:
+        return "under 1%"
+    return "over 99%" if NEARLY_ALL <= share < 1 else f"{share:.0%}"
+
+
+def note_of(run: RunFindings, *, is_alone: bool, is_text: bool) -> str:
+    """What was looked at, in sentences; `is_alone` for groups of one, `is_text` if some rewards are stored as text."""
+    if not run.samples:
+        return "Nothing to compare: there is no sample in these steps."
+    if not run.scanned:
+        waits = f" {run.pending:,} samples wait for the index." if run.pending else ""
+        text = " Rewards that are text, not numbers, do not count: lint lists them." if is_text else ""
+        return f"Nothing to compare: no sample with a reward is indexed.{text}{waits}"
+    if is_alone:
+        each = "the one sample" if run.scanned == 1 else f"each of the {run.scanned:,} samples"
+        return f"Nothing to compare: {each} is alone in its group, without siblings."
+    if not run.groups:
+        return f"Nothing to compare: no two siblings among {run.scanned:,} samples have different rewards."
+    if run.smallest is None and not run.findings:
+        groups = counted(run.groups, "group")
+        return f"Nothing to compare: the rewards differ in {groups} only, and a phrase must vary in {LEAST_GROUPS}."
+    scanned = f"{run.scanned:,} of {run.samples:,}" if run.scanned < run.samples else f"{run.scanned:,}"
+    expected = f"fewer than {FEW}" if run.expected < FEW else f"{run.expected:.2g}"
+    looked = (
+        f"Scanned {scanned} samples; in {run.groups:,} groups the rewards differ. Tested {run.tested:,} features; "
+        f"false ones to expect: {expected}."
+    )
+    if run.smallest is None or any(finding.kind != "drift" for finding in run.findings):
+        return looked
+    return (
+        f"{looked} Nothing above threshold: the smallest effect that this run could have shown is {run.smallest:.2g} "
+        f"reward for each use of a phrase that {TYPICAL_SHARE:.0%} of the samples have."
+    )

@@ -1,17 +1,18 @@
 """The features of the samples that were read again, as a matrix."""
 
+import threading
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rolloupe.features import Floats, WithinSums, phrases_of, sums_within
 from rolloupe.index.features import hash_of_behaviour
-from rolloupe.insight.findings.candidates import Candidates
-from rolloupe.insight.findings.selection import Evidence
+from rolloupe.insight.findings.selection import Candidates, Evidence
 from rolloupe.query import FeatureSums, Hashes, SampleWords
+
+ONE_LOOK = threading.Lock()
+"""Held while a whole run is looked at: some looks take hundreds of megabytes, so a process has one at a time."""
 
 PART = 2**18
 """How many words to look at together."""
@@ -26,24 +27,20 @@ def phrase_matrix(of: SampleWords, hashes: Hashes) -> Floats:
     known = np.zeros(1 << PREFIX_BITS, np.bool_)
     known[(ordered >> np.uint64(64 - PREFIX_BITS)).astype(np.int64)] = True
     counts = np.zeros((of.size, len(hashes)))
-    for words, samples in _parts(of):
-        for _, found, first in phrases_of(words, samples):
-            some = np.flatnonzero(known[(found >> np.uint64(64 - PREFIX_BITS)).astype(np.int64)])
-            places = np.searchsorted(ordered, found[some])
-            places[places == len(ordered)] = 0
-            hit = ordered[places] == found[some] if len(ordered) else np.zeros(0, np.bool_)
-            np.add.at(counts, (samples[first[some[hit]]], order[places[hit]]), 1)
-    counts += 1
-    return np.log2(counts, out=counts)
-
-
-def _parts(of: SampleWords) -> list[tuple[Hashes, NDArray[np.int64]]]:
-    """The words in parts of whole samples."""
-    bounds = [0]
+    bounds = [0]  # of parts of whole samples
     while bounds[-1] < len(of.words):
         last = min(bounds[-1] + PART, len(of.words)) - 1
         bounds.append(int(np.searchsorted(of.samples, of.samples[last], "right")))
-    return [(of.words[a:b], of.samples[a:b]) for a, b in pairwise(bounds)]
+    for part in map(slice, bounds, bounds[1:]):
+        words, samples = of.words[part], of.samples[part]
+        for _, phrases, first in phrases_of(words, samples):
+            some = np.flatnonzero(known[(phrases >> np.uint64(64 - PREFIX_BITS)).astype(np.int64)])
+            places = np.searchsorted(ordered, phrases[some])
+            places[places == len(ordered)] = 0
+            hit = ordered[places] == phrases[some] if len(ordered) else np.zeros(0, np.bool_)
+            np.add.at(counts, (samples[first[some[hit]]], order[places[hit]]), 1)
+    counts += 1
+    return np.log2(counts, out=counts)
 
 
 class FeatureMatrix(NamedTuple):
@@ -58,14 +55,6 @@ class FeatureMatrix(NamedTuple):
     centred: Floats
     """The same, less the mean of each group."""
 
-    def column(self, number: int) -> Floats:
-        """log2(1 + count) of a feature."""
-        return self.x[:, number]
-
-    def gaps(self, number: int) -> Floats:
-        """The same, less the mean of each group."""
-        return self.centred[:, number]
-
     def name(self, number: int) -> str:
         """The behaviour at a column; empty for a phrase."""
         return "" if number < len(self.hashes) else self.behaviours[number - len(self.hashes)]
@@ -73,11 +62,9 @@ class FeatureMatrix(NamedTuple):
 
 def feature_matrix(of: SampleWords, chosen: Candidates) -> FeatureMatrix:
     """The candidates and the behaviours of some samples."""
-    own = [np.nan_to_num(values) for values in of.behaviours.values()]
-    known = [of.grouping.centred(values) for values in of.behaviours.values()]
-    phrases = phrase_matrix(of, chosen.hashes)
-    centred = [of.grouping.centred(phrases), *(np.nan_to_num(one)[:, None] for one in known)]
-    x = np.concatenate([phrases, *(one[:, None] for one in own)], axis=1)
+    phrases, every = phrase_matrix(of, chosen.hashes), of.behaviours.values()
+    x = np.concatenate([phrases, *(np.nan_to_num(values)[:, None] for values in every)], axis=1)
+    centred = [of.grouping.centred(phrases), *(np.nan_to_num(of.grouping.centred(v))[:, None] for v in every)]
     return FeatureMatrix(of, chosen.hashes, list(of.behaviours), x, np.concatenate(centred, axis=1))
 
 
@@ -92,19 +79,14 @@ def evidence_of(matrix: FeatureMatrix, features: FeatureSums, squares: float, *,
     named = np.array([bool(matrix.name(number)) for number in range(len(gram))], np.bool_)
     if is_whole:
         return Evidence(own.s, gram, own.v, float(of.advantages @ of.advantages), named)
-    indexed = _of_index(matrix, features)
-    scale = np.sqrt(np.divide(indexed.d, own.d, out=np.zeros(len(own.d)), where=own.d > 0))
-    return Evidence(indexed.s, gram * np.outer(scale, scale), indexed.v, squares, named)
-
-
-def _of_index(matrix: FeatureMatrix, features: FeatureSums) -> WithinSums:
-    """The sums of the columns over all samples that were scanned."""
     names = [hash_of_behaviour(name) for name in matrix.behaviours]
     wanted = np.concatenate([matrix.hashes, np.array(names, np.uint64)])
-    order = np.argsort(features.hashes)
-    places = np.minimum(np.searchsorted(features.hashes[order], wanted), max(0, len(order) - 1))
-    found = order[places] if len(order) else places
-    is_known = features.hashes[found] == wanted if len(order) else np.zeros(len(wanted), np.bool_)
-    return WithinSums(
-        *(np.where(is_known, one[found], 0) if len(order) else np.zeros(len(wanted)) for one in features.sums)
-    )
+    if len(features.hashes):
+        order = np.argsort(features.hashes)
+        at = order[np.minimum(np.searchsorted(features.hashes[order], wanted), len(order) - 1)]
+        is_known = features.hashes[at] == wanted
+        indexed = WithinSums(*(np.where(is_known, sums[at], 0) for sums in features.sums))
+    else:
+        indexed = WithinSums(*(np.zeros(len(wanted)) for _ in features.sums))
+    scale = np.sqrt(np.divide(indexed.d, own.d, out=np.zeros(len(own.d)), where=own.d > 0))
+    return Evidence(indexed.s, gram * np.outer(scale, scale), indexed.v, squares, named)

@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Sequence
 from itertools import pairwise
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -43,24 +44,17 @@ class Wording(NamedTuple):
 def phrases_in(text: str, hashes: Hashes) -> dict[int, str]:
     """The words of each of some phrases that a text has, in lower case."""
     shown, own = _cut(text)
-    found: dict[int, str] = {}
+    phrases: dict[int, str] = {}
     for length, some, first in phrases_of(own, np.zeros(len(own), np.int64)):
         hits = np.isin(some, hashes)
-        found |= {
-            one: " ".join(shown[at : at + length])
-            for one, at in zip(some[hits].tolist(), first[hits].tolist(), strict=True)
-        }
-    return found
+        for name, at in zip(some[hits].tolist(), first[hits].tolist(), strict=True):
+            phrases[name] = " ".join(shown[at : at + length])
+    return phrases
 
 
 def words_to_read(phrase: str) -> list[str]:
     """Its words in letters, and pictures: people read them, and pass over marks, tags and commands."""
     return [word for word in phrase.split() if word[0].isalpha() or unicodedata.category(word[0]) == "So"]
-
-
-def speaking(phrase: str) -> int:
-    """How many words of a phrase people read."""
-    return len(words_to_read(phrase))
 
 
 def wording_of(text: str, hashes: Hashes, counted: int) -> Wording:
@@ -74,11 +68,17 @@ def wording_of(text: str, hashes: Hashes, counted: int) -> Wording:
         places += [(at, at + length) for at in first[some == np.uint64(counted)].tolist()]
     for first_word, stop in places:
         covered[first_word:stop] = True
-    passages = [(passage, place) for passage in _passages(shown, covered) if (place := _within(passage, places))]
+    passages: list[tuple[tuple[int, int], list[_Run], _Run]] = []
+    for passage in _passages(shown, covered):
+        inside = [place for place in places if passage[0][0] <= place[0] and place[1] <= passage[-1][1]]
+        words = [word for run in passage for word in shown[slice(*run)]][:MAX_RUN]
+        if inside:
+            passages.append(((len(words_to_read(" ".join(words))), len(words)), passage, inside[0]))
     if not passages:
         return Wording()
-    words, inside = _words(shown, *max(passages, key=lambda one: _rank(shown, one[0])))
-    return Wording(" ".join(words), pattern_of(words, inside))
+    _, passage, place = max(passages, key=itemgetter(0))
+    words, counted_words = _words(shown, passage, place)
+    return Wording(" ".join(words), pattern_of(words, counted_words))
 
 
 def _cut(text: str) -> tuple[list[str], Hashes]:
@@ -86,11 +86,9 @@ def _cut(text: str) -> tuple[list[str], Hashes]:
     data = np.frombuffer(text.encode("utf-8", "replace"), np.uint8)
     words = words_of(data, np.array([0, len(data)]))
     pairs = zip(words.starts.tolist(), words.stops.tolist(), strict=True)
-    return [_shown(data[a:b].tobytes()) for a, b in pairs], words.hashes
-
-
-def _shown(word: bytes) -> str:
-    return NUMBER if word[:1].isdigit() else word.decode("utf-8", "replace").lower()
+    written = [data[start:stop].tobytes() for start, stop in pairs]
+    shown = [NUMBER if word[:1].isdigit() else word.decode("utf-8", "replace").lower() for word in written]
+    return shown, words.hashes
 
 
 _Run = tuple[int, int]
@@ -112,17 +110,6 @@ def _passages(shown: Sequence[str], covered: NDArray[np.bool_]) -> list[list[_Ru
         else:
             passages.append([run])
     return passages
-
-
-def _within(passage: Sequence[_Run], places: Sequence[_Run]) -> _Run | None:
-    """The first of some places that lies in a passage."""
-    return next((one for one in places if passage[0][0] <= one[0] and one[1] <= passage[-1][1]), None)
-
-
-def _rank(shown: Sequence[str], passage: Sequence[_Run]) -> tuple[int, int]:
-    """The covered words of a passage: those with letters, and all."""
-    words = [word for run in passage for word in shown[slice(*run)]][:MAX_RUN]
-    return speaking(" ".join(words)), len(words)
 
 
 def _words(shown: Sequence[str], passage: Sequence[_Run], place: _Run) -> tuple[list[str], slice]:
@@ -161,7 +148,10 @@ def pattern_of(words: Sequence[str], counted: slice) -> str:
             after = f"{_between(*words[at - 1 : at + 1])}{_pattern_of_word(words[at])}{_edge(words[at][-1])}{after}"
             if words[at - 1] == VARIES or VARIES not in words[counted.stop : at]:
                 after = f"(?:{after})?"
-    return before + _counted(words[counted]) + after
+    inner = words[counted]
+    gaps = [*(_between(*pair) for pair in pairwise(inner)), ""]
+    middle = "".join(word + gap for word, gap in zip(map(_pattern_of_word, inner), gaps, strict=True))
+    return f"{before}{_edge(inner[0][0])}{middle}{_edge(inner[-1][-1])}{after}"
 
 
 def _between(one: str, other: str) -> str:
@@ -188,19 +178,13 @@ def pattern_of_phrase(phrase: str) -> str:
     return pattern_of(words, slice(0, len(words)))
 
 
-def _counted(words: Sequence[str]) -> str:
-    between = [_between(*pair) for pair in pairwise(words)]
-    inner = "".join(word + gap for word, gap in zip(map(_pattern_of_word, words), [*between, ""], strict=True))
-    return f"{_edge(words[0][0])}{inner}{_edge(words[-1][-1])}"
-
-
 def _are_letters(*characters: str) -> bool:
-    return all(one.isascii() and (one.isalpha() or one == "_") for one in characters)
+    return all(letter.isascii() and (letter.isalpha() or letter == "_") for letter in characters)
 
 
 def _pattern_of_word(word: str) -> str:
     if word == NUMBER:
         return "[0-9]+"
     is_mark = word.isascii() and len({*word}) == 1 and not (word[0].isalnum() or word[0] == "_")
-    escaped = "".join(f"\\{one}" if one in r"\^$.|?*+()[]{}/" else one for one in (word[0] if is_mark else word))
+    escaped = "".join(f"\\{c}" if c in r"\^$.|?*+()[]{}/" else c for c in (word[0] if is_mark else word))
     return f"{escaped}+" if is_mark else escaped

@@ -45,7 +45,7 @@ class ReadingList(Struct, frozen=True):
 
     def ids(self) -> list[str]:
         """All samples, each once."""
-        every = [one for pair in self.pairs for one in pair]
+        every = [name for pair in self.pairs for name in pair]
         return list(dict.fromkeys(filter(None, [*every, self.earliest, self.counterexample])))
 
 

@@ -1,4 +1,4 @@
-"""Looks for what the reward pays for in a window of a run; what was found is kept until the run changes."""
+"""Looks for what the reward pays for in a window of a run; the findings are kept until the run changes."""
 
 import contextlib
 import hashlib
@@ -15,16 +15,36 @@ from rolloupe.derive import METRICS, PREFIX, behaviours
 from rolloupe.features import Floats
 from rolloupe.index import OpenRun, Snapshot
 from rolloupe.index.features import features_of
-from rolloupe.insight.findings.candidates import SHOWN_DIGITS, Candidates, candidates, smallest_effect
-from rolloupe.insight.findings.cards import SamplesToRead, SeenFinding, cards, to_read
-from rolloupe.insight.findings.correctness import correctness_of, metrics_of
-from rolloupe.insight.findings.matrix import FeatureMatrix, evidence_of, feature_matrix
-from rolloupe.insight.findings.phrase import ALIKE, Wording, phrases_in, speaking, wording_of
+from rolloupe.insight.findings.cards import (
+    SamplesToRead,
+    SeenFinding,
+    also_of,
+    merge_similar,
+    note_of,
+    sentence_of,
+    to_read,
+)
+from rolloupe.insight.findings.matrix import ONE_LOOK, FeatureMatrix, evidence_of, feature_matrix
+from rolloupe.insight.findings.phrase import ALIKE, Wording, phrases_in, wording_of, words_to_read
 from rolloupe.insight.findings.records import CLASSES, Finding, FindingClass, RunFindings
-from rolloupe.insight.findings.selection import PREFERENCE, Evidence, choose
-from rolloupe.insight.findings.trend import Trend, class_of, follows, prevalence_of, trend_of
-from rolloupe.insight.findings.words import also_of, note_of, sentence_of
-from rolloupe.insight.one_look import one_at_a_time
+from rolloupe.insight.findings.selection import (
+    PREFERENCE,
+    SHOWN_DIGITS,
+    Candidates,
+    Evidence,
+    candidates,
+    choose,
+    smallest_effect,
+)
+from rolloupe.insight.findings.trend import (
+    Trend,
+    class_of,
+    correctness_of,
+    follows,
+    metrics_of,
+    prevalence_of,
+    trend_of,
+)
 from rolloupe.query import FeatureWindow, text_rewards
 from rolloupe.questions import FindingQuery, PartQuery
 from rolloupe.storage import atomic
@@ -35,72 +55,66 @@ VERSION = 10
 FOLDER = "findings"
 MOST_FILES = 64
 
+MAX_DRIFT = 3
+NEARLY_SAME = 0.9
+"""Phrases so correlated among siblings are one: any of them may name it."""
 
-def stamp_of(snapshot: Snapshot, window: FeatureWindow, asked: object) -> str:
-    """Identify what findings depend on: the question, the samples, and the files of their features."""
-    digest = hashlib.blake2b(repr((VERSION, sorted(behaviours()), window, asked)).encode(), digest_size=12)
-    for piece in snapshot.holding((window.split,), window.step_min, window.step_max):
-        state = None if piece.path is None else _state_of(features_of(piece.path))
-        digest.update(repr((piece.source, piece.start, piece.stop, piece.fingerprint, state)).encode())
-    steps = ((key, stats.stamp, stats.launch) for key, stats in snapshot.steps.items() if key[0] == window.split)
-    digest.update(repr(sorted(steps)).encode())
-    return digest.hexdigest()
+WHOLE_RUN = FindingQuery()
 
 
-def _state_of(path: Path) -> tuple[int, int] | None:
-    """Size and time of a file; None without one."""
-    with contextlib.suppress(OSError):
-        state = path.stat()
-        return state.st_size, state.st_mtime_ns
-    return None
+class Scope(NamedTuple):
+    """What a question is about, in a run at one moment."""
+
+    snapshot: Snapshot
+    window: FeatureWindow
+    metrics: Sequence[str]
+    correct: str
+
+    @property
+    def stamp(self) -> str:
+        """Identifies what findings depend on: the question, the samples, and the files of their features."""
+        window, snapshot = self.window, self.snapshot
+        digest = hashlib.blake2b(digest_size=12)
+        digest.update(repr((VERSION, sorted(behaviours()), window, (self.correct, False))).encode())
+        for piece in snapshot.holding((window.split,), window.step_min, window.step_max):
+            state: tuple[int, int] | None = None
+            if piece.path is not None:
+                with contextlib.suppress(OSError):
+                    file = features_of(piece.path).stat()
+                    state = file.st_size, file.st_mtime_ns
+            digest.update(repr((piece.source, piece.start, piece.stop, piece.fingerprint, state)).encode())
+        steps = ((key, stats.stamp, stats.launch) for key, stats in snapshot.steps.items() if key[0] == window.split)
+        digest.update(repr(sorted(steps)).encode())
+        return digest.hexdigest()
 
 
-def known(run: OpenRun, stamp: str) -> RunFindings | None:
-    """The findings with this stamp, if they were kept."""
-    with contextlib.suppress(OSError, msgspec.MsgspecError):
-        return msgspec.msgpack.decode(_path(run, stamp).read_bytes(), type=RunFindings)
-    return None
+def findings(run: OpenRun, asked: FindingQuery = WHOLE_RUN) -> RunFindings:
+    """Look for what the reward pays for.
+
+    Raises `NotFound` for an unknown split, `BadQuery` for an unknown metric.
+    """
+    scope = _scope_of(run, asked)
+    file = run.catalog.folder / FOLDER / f"{scope.stamp}.findings"
+    try:
+        kept = msgspec.msgpack.decode(file.read_bytes(), type=RunFindings)
+    except (OSError, msgspec.MsgspecError):
+        with ONE_LOOK:
+            kept = search(run, scope)
+        _keep(file, kept)
+    discarded = query.discarded_among(run, scope.window.split, asked.step_min, asked.step_max)
+    return replace(kept, note=" ".join(filter(None, (kept.note, discarded))))
 
 
-def keep(run: OpenRun, stamp: str, found: RunFindings) -> None:
+def _keep(file: Path, answer: RunFindings) -> None:
     """Keep findings, and drop the oldest ones if there are many.
 
     Without room nothing is kept, nor for steps that are too large to write.
     """
     with contextlib.suppress(OSError, OverflowError):
-        atomic.write(_path(run, stamp), msgspec.msgpack.encode(found))
-        files = sorted(_path(run, stamp).parent.glob("*.findings"), key=lambda path: path.stat().st_mtime)
+        atomic.write(file, msgspec.msgpack.encode(answer))
+        files = sorted(file.parent.glob("*.findings"), key=lambda path: path.stat().st_mtime)
         for path in files[:-MOST_FILES]:
             path.unlink(missing_ok=True)
-
-
-def _path(run: OpenRun, stamp: str) -> Path:
-    return run.catalog.folder / FOLDER / f"{stamp}.findings"
-
-
-MAX_DRIFT = 3
-NEARLY_SAME = 0.9
-"""Phrases so correlated among siblings are one: any of them may name it."""
-
-TYPICAL_SHARE = 0.1
-"""The share of the samples with a feature for which the smallest effect is given."""
-
-
-WHOLE_RUN = FindingQuery()
-
-
-def findings(run: OpenRun, asked: FindingQuery = WHOLE_RUN, *, phrases_only: bool = False) -> RunFindings:
-    """Look for what the reward pays for.
-
-    Raises `NotFound` for an unknown split, `BadQuery` for an unknown metric.
-    """
-    scope = _scope_of(run, asked, phrases_only=phrases_only)
-    found = known(run, scope.stamp)
-    if found is None:
-        found = _search(run, scope)
-        keep(run, scope.stamp, found)
-    discarded = query.discarded_among(run, scope.window.split, asked.step_min, asked.step_max)
-    return replace(found, note=" ".join(filter(None, (found.note, discarded))))
 
 
 def version_of(run: OpenRun, asked: FindingQuery | PartQuery = WHOLE_RUN) -> str:
@@ -108,53 +122,34 @@ def version_of(run: OpenRun, asked: FindingQuery | PartQuery = WHOLE_RUN) -> str
     return _scope_of(run, asked).stamp
 
 
-class _Scope(NamedTuple):
-    """What a question is about, in a run at one moment."""
-
-    snapshot: Snapshot
-    window: FeatureWindow
-    metrics: Sequence[str]
-    correct: str
-    stamp: str
-    phrases_only: bool
-
-
-def _scope_of(run: OpenRun, asked: FindingQuery | PartQuery, *, phrases_only: bool = False) -> _Scope:
+def _scope_of(run: OpenRun, asked: FindingQuery | PartQuery) -> Scope:
     snapshot = run.snapshot()
-    split = asked.split or next((one.name for one in query.splits(run, quick=True)), "train")
+    split = asked.split or next((summary.name for summary in query.splits(run, quick=True)), "train")
     window = FeatureWindow(split, asked.step_min, asked.step_max, asked.env)
     metrics = metrics_of(snapshot, split)
     correct = correctness_of(run, metrics, asked.correct if isinstance(asked, FindingQuery) else "")
-    stamp = stamp_of(snapshot, window, (correct, phrases_only))
-    return _Scope(snapshot, window, metrics, correct, stamp, phrases_only)
+    return Scope(snapshot, window, metrics, correct)
 
 
-@one_at_a_time
-def _search(run: OpenRun, scope: _Scope) -> RunFindings:
-    snapshot, window, metrics, correct, _, phrases_only = scope
+def search(run: OpenRun, scope: Scope) -> RunFindings:
+    """Look for findings, though some may be kept."""
+    snapshot, window, metrics, correct = scope
     pieces = query.feature_pieces(snapshot, window)
     features, facts = query.feature_sums(run, window, pieces)
     chosen = candidates(features, facts)
     sample = query.annotated_advantages(run, snapshot, query.sample_words(run, window, pieces))
-    if phrases_only:
-        sample = sample._replace(behaviours={})
     matrix = feature_matrix(sample, chosen)
     evidence = evidence_of(matrix, features, facts.advantage_squares, is_whole=pieces.is_whole)
     values = query.sample_metric(run, snapshot, sample, correct) if correct and sample.size else None
-    look = _Look(run, matrix, evidence, chosen, values)
-    found = look.findings() if facts.groups else []
-    smallest = smallest_effect(facts, chosen.z, TYPICAL_SHARE) if facts.groups >= query.LEAST_GROUPS else None
-    return RunFindings(
-        findings=found, split=window.split, env=window.env, step_min=window.step_min, step_max=window.step_max,
+    answer = RunFindings(
+        findings=_Look(run, matrix, evidence, chosen, values).findings() if facts.groups and sample.size else [],
+        split=window.split, env=window.env, step_min=window.step_min, step_max=window.step_max,
         samples=pieces.samples, scanned=facts.samples, pending=pieces.pending, read=sample.size, groups=facts.groups,
         tested=chosen.tested, expected=chosen.expected, least_z=chosen.z, largest_z=chosen.best,
         correct=correct, metrics=list(metrics),
-        smallest=smallest,
-        note=note_of(
-            found, facts, pieces, chosen.tested, chosen.expected, smallest, TYPICAL_SHARE,
-            is_alone=sample.is_alone, is_text=bool(text_rewards(run)),
-        ),
+        smallest=smallest_effect(facts, chosen.z) if facts.groups >= query.LEAST_GROUPS else None, note="",
     )  # fmt: skip
+    return replace(answer, note=note_of(answer, is_alone=sample.is_alone, is_text=bool(text_rewards(run))))
 
 
 class _Paid(NamedTuple):
@@ -176,75 +171,68 @@ class _Look:
         self, run: OpenRun, matrix: FeatureMatrix, evidence: Evidence, chosen: Candidates, correct: Floats | None
     ) -> None:
         self._run, self._matrix, self._evidence, self._candidates = run, matrix, evidence, chosen
-        of = matrix.of
-        self._correct = None if correct is None else of.grouping.centred(correct)
+        self._correct = None if correct is None else matrix.of.grouping.centred(correct)
         self._wordings: dict[int, Wording] = {}
         """Of the features that the reward pays for."""
 
     def findings(self) -> list[Finding]:
         """What the reward pays for, and what rises unpaid."""
-        if not self._matrix.of.size:
-            return []
-        numbers = [number for number in choose(self._evidence, self._candidates.z) if self._is_told(number)]
-        self._wordings = dict(map(self._worded, numbers))
-        paid = [self._paid(number) for number in self._wordings]
-        found = [*self._cards(paid), *self._drift(list(self._wordings))]
-        reads = [to_read(self._matrix, one.number, one.sign, self._correct) for one in found]
-        names = self._ids(reads)
-        return [self._finding(one, read, names) for one, read in zip(found, reads, strict=True)]
+        z, least = self._evidence.z, self._candidates.z
+        for number in choose(self._evidence, least):
+            if z[number] >= least or (self._matrix.name(number) and -z[number] >= least):  # or a punished behaviour
+                best, wording = self._worded(number)
+                self._wordings[best] = wording
+        paid = [*self._cards([self._paid(number) for number in self._wordings]), *self._drift()]
+        reads = [to_read(self._matrix, feature.number, feature.sign, self._correct) for feature in paid]
+        numbers = sorted({number for read in reads for number in read.numbers()})
+        ids = query.ids_of(self._run, self._run.snapshot(), self._matrix.of, numbers)
+        names = dict(zip(numbers, ids, strict=True))
+        return [self._finding(feature, read, names) for feature, read in zip(paid, reads, strict=True)]
 
     def _cards(self, paid: Sequence[_Paid]) -> list[_Paid]:
         """What the reward pays for, what matters most first, and what is one thing to a person once."""
         z = np.round(self._evidence.z, SHOWN_DIGITS)
-        ordered = sorted(paid, key=lambda one: (CLASSES.index(one.kind), -abs(z[one.number])))
-        numbers = [one.number for one in ordered]
+        ordered = sorted(paid, key=lambda feature: (CLASSES.index(feature.kind), -abs(z[feature.number])))
+        numbers = [feature.number for feature in ordered]
         has = (self._matrix.x[:, numbers] > 0).astype(np.float64)
-        seen = [SeenFinding(one.kind, one.sign, self._wordings[one.number].phrase) for one in ordered]
-        together = cards(seen, has, self._matrix.of.grouping)
-        return [ordered[first]._replace(also=[numbers[one] for one in others]) for first, *others in together]
-
-    def _is_told(self, number: int) -> bool:
-        """True for what the reward pays for by itself; of what it punishes, for behaviours alone."""
-        z = float(self._evidence.z[number])
-        return z >= self._candidates.z or (bool(self._matrix.name(number)) and -z >= self._candidates.z)
+        seen = [SeenFinding(paid.kind, paid.sign, self._wordings[paid.number].phrase) for paid in ordered]
+        cards = merge_similar(seen, has, self._matrix.of.grouping)
+        return [ordered[first]._replace(also=[numbers[other] for other in others]) for first, *others in cards]
 
     def _paid(self, number: int) -> _Paid:
         sign = float(np.sign(self._evidence.s[number])) or 1.0
-        trend = trend_of(self._matrix.column(number), self._matrix.of.step)
-        effect, does = None, None
+        trend = trend_of(self._matrix.x[:, number], self._matrix.of.step)
+        effect, does_follow = None, None
         if self._correct is not None:
-            effect, does = follows(self._uses(number), self._matrix.of.rewards, self._correct)
-        return _Paid(number, sign, trend, class_of(sign, trend, does), effect)
+            effect, does_follow = follows(self._uses(number), self._matrix.of.rewards, self._correct)
+        return _Paid(number, sign, trend, class_of(sign, trend, does_follow), effect)
 
-    def _drift(self, paid: Sequence[int]) -> list[_Paid]:
+    def _drift(self) -> list[_Paid]:
         """Behaviours that rise though the reward does not pay for them."""
-        first = len(self._matrix.hashes)
         z = np.abs(self._evidence.z)
-        unpaid = [one for one in range(first, len(z)) if one not in paid and z[one] < self._candidates.z]
-        trends = [(one, trend_of(self._matrix.column(one), self._matrix.of.step)) for one in unpaid]
+        behaviours = range(len(self._matrix.hashes), len(z))
+        unpaid = [number for number in behaviours if number not in self._wordings and z[number] < self._candidates.z]
+        trends = [(number, trend_of(self._matrix.x[:, number], self._matrix.of.step)) for number in unpaid]
         rising = sorted((pair for pair in trends if pair[1].is_rising(1.0)), key=lambda pair: -pair[1].size)
-        return [_Paid(one, 1.0, trend, "drift", None) for one, trend in rising[:MAX_DRIFT]]
+        return [_Paid(number, 1.0, trend, "drift", None) for number, trend in rising[:MAX_DRIFT]]
 
-    def _ids(self, reads: Sequence[SamplesToRead]) -> dict[int, str]:
-        numbers = sorted({number for read in reads for number in read.numbers()})
-        return dict(zip(numbers, query.ids_of(self._run, self._run.snapshot(), self._matrix.of, numbers), strict=True))
-
-    def _finding(self, one: _Paid, read: SamplesToRead, names: dict[int, str]) -> Finding:
-        matrix, of = self._matrix, self._matrix.of
-        behaviour = matrix.name(one.number)
-        x, centred = matrix.column(one.number), self._uses(one.number)
+    def _finding(self, feature: _Paid, read: SamplesToRead, names: dict[int, str]) -> Finding:
+        matrix, of, trend = self._matrix, self._matrix.of, feature.trend
+        behaviour = matrix.name(feature.number)
+        x, centred = matrix.x[:, feature.number], self._uses(feature.number)
         own = float(centred @ centred)
         effect = float(centred @ of.rewards) / own if own else 0.0
-        wording, title = self._wordings.get(one.number, Wording()), self._title(one.number)
-        also = [self._title(number) for number in one.also]
+        wording, title = self._wordings.get(feature.number, Wording()), self._title(feature.number)
+        also = [self._title(number) for number in feature.also]
+        much = 2 ** float(np.median(x)) - 1 if trend.is_common else 0.0  # if nearly all samples have it
         return Finding(
-            text=sentence_of(one.kind, title, behaviour, effect, one.trend) + also_of(also), also=also,
-            kind=one.kind, phrase=wording.phrase,
+            text=sentence_of(feature.kind, title, behaviour, effect, trend) + also_of(also), also=also,
+            kind=feature.kind, phrase=wording.phrase,
             pattern=METRICS[behaviour].pattern if behaviour else wording.pattern,
             behaviour=f"{PREFIX}{behaviour}" if behaviour else "", title=title,
-            where=_where(behaviour, x, one.trend), effect=effect,
-            z=round(float(self._evidence.z[one.number]), SHOWN_DIGITS), correctness=one.correctness,
-            first=one.trend.first, last=one.trend.last, rise=one.trend.t,
+            where=f"{PREFIX}{behaviour} > {much:.6g}" if behaviour else "", effect=effect,
+            z=round(float(self._evidence.z[feature.number]), SHOWN_DIGITS), correctness=feature.correctness,
+            first=trend.first, last=trend.last, rise=trend.t,
             prevalence=prevalence_of(x, centred, of.rewards, of.step), samples=read.named(names.__getitem__),
         )  # fmt: skip
 
@@ -254,12 +242,12 @@ class _Look:
 
     def _uses(self, number: int) -> Floats:
         """A feature less the mean of each group, in uses: of a share, one use is what the samples that have it have."""
-        behaviour, x, centred = self._matrix.name(number), self._matrix.column(number), self._matrix.gaps(number)
+        behaviour, x, centred = self._matrix.name(number), self._matrix.x[:, number], self._matrix.centred[:, number]
         is_share = bool(behaviour) and not METRICS[behaviour].unit
         return centred / float(x[x > 0].mean()) if is_share and (x > 0).any() else centred
 
     def _worded(self, number: int) -> tuple[int, Wording]:
-        """A feature with its wording; of phrases that are nearly the same, the one that speaks most."""
+        """A feature with its wording; of phrases that are nearly the same, the one with most words that people read."""
         if self._matrix.name(number):
             return number, Wording()
         matrix, of, count = self._matrix, self._candidates, len(self._matrix.hashes)
@@ -273,14 +261,7 @@ class _Look:
         text = query.response_of(self._run, matrix.of, first)
         words = phrases_in(text, matrix.hashes[alike])
         close = (correlations > NEARLY_SAME) & (z * PREFERENCE >= z[number])
-        same = [one for one in alike.tolist() if close[one] and int(matrix.hashes[one]) in words]
-        best = max(same, key=lambda one: (speaking(words[int(matrix.hashes[one])]), z[one]), default=number)
+        same = [near for near in alike.tolist() if close[near] and int(matrix.hashes[near]) in words]
+        read = {near: len(words_to_read(words[int(matrix.hashes[near])])) for near in same}
+        best = max(same, key=lambda near: (read[near], z[near]), default=number)
         return best, wording_of(text, of.twins[np.isin(of.stands, alike)], int(matrix.hashes[best]))
-
-
-def _where(behaviour: str, x: Floats, trend: Trend) -> str:
-    """A filter for the samples that have a behaviour; if nearly all have it, for those with much of it."""
-    if not behaviour:
-        return ""
-    much = 2 ** float(np.median(x)) - 1 if trend.is_common else 0.0
-    return f"{PREFIX}{behaviour} > {much:.6g}"

@@ -1,15 +1,111 @@
-"""Chooses the few features that explain the many: forward selection without echoes, shared words split, a look back.
+"""Chooses the few features that explain the reward: those that go with it, without echoes, shared words split.
 
-Works on sums alone, so that a run of any size takes the same time: S (how each feature goes with the advantage), G (how
-features go together), V (the variance of S by chance), and the sum of squares of the advantage.
+The second part works on sums alone, so that a run of any size takes the same time: S (how each feature goes with the
+advantage), G (how features go together), V (the variance of S by chance), and the sum of squares of the advantage.
 """
 
+import math
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rolloupe.features import Floats, divided
+from rolloupe.query import FeatureSums, Hashes, WindowFacts
+
+MIN_Z = 5.0
+FALSE_SHARE = 0.005
+"""The probability of a false one among all features tested (Bonferroni), where that asks for more than `MIN_Z`."""
+
+MIN_EFFECT = 0.1
+"""The least effect, in standard deviations of the advantage among siblings."""
+
+MIN_SHARE = 0.003
+"""A phrase in fewer of the samples is left out."""
+
+MAX_CANDIDATES = 300
+
+TYPICAL_SHARE = 0.1
+"""The share of the samples with a feature for which the smallest effect is given."""
+
+SHOWN_DIGITS = 9
+"""Of a z, so many digits behind the point are the same in whichever order it was added up."""
+
+
+class Candidates(NamedTuple):
+    """The phrases to look at, and how they were chosen."""
+
+    hashes: Hashes
+    """One of each kind: phrases with the same sums are in the same samples, such as the parts of one sentence."""
+    twins: Hashes
+    """All the phrases, the surest first."""
+    stands: NDArray[np.int64]
+    """The number of the candidate that stands for each of them."""
+    tested: int
+    """The number of features that were looked at."""
+    z: float
+    """The least z."""
+    best: float
+    """The largest |z| of all."""
+
+    @property
+    def expected(self) -> float:
+        """How many of the features tested would reach `z` by chance."""
+        return self.tested * 2 * (1 - NormalDist().cdf(self.z))
+
+
+def candidates(features: FeatureSums, facts: WindowFacts) -> Candidates:
+    """The phrases that go with the reward, the surest first."""
+    is_phrase = features.hashes % np.uint64(2) == 0
+    often = features.samples >= MIN_SHARE * facts.samples
+    some = features.at(np.flatnonzero(is_phrase & often))
+    tested = len(some.hashes) + int((~is_phrase).sum())
+    least = least_z(tested)
+    z = np.abs(some.sums.z)
+    is_large = np.abs(divided(some.sums.s, some.sums.d)) >= MIN_EFFECT * spread(facts.advantage_squares, facts.freedom)
+    chosen = np.flatnonzero((z >= least) & is_large)
+    chosen = chosen[np.lexsort((some.hashes[chosen], -_rounded(z[chosen])))]
+    twins = some.at(chosen)
+    first, stands = _distinct(twins)
+    kept = stands < MAX_CANDIDATES
+    named = np.abs(features.at(np.flatnonzero(~is_phrase)).sums.z)
+    best = round(float(max(z.max(initial=0), named.max(initial=0))), SHOWN_DIGITS)
+    return Candidates(twins.hashes[first[:MAX_CANDIDATES]], twins.hashes[kept], stands[kept], tested, least, best)
+
+
+def _distinct(features: FeatureSums) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The first of all features with the same sums, in order, and the number of such a first for each feature."""
+    if not len(features.hashes):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    sums = _rounded(np.stack([features.samples, *features.sums], axis=1))
+    _, first, kind = np.unique(sums, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return first[order], np.argsort(order)[kind.reshape(-1)]
+
+
+def _rounded(sums: Floats) -> NDArray[np.float32]:
+    """Sums without their last digits, which depend on the order of what was added."""
+    return sums.astype(np.float32)
+
+
+def least_z(tested: int) -> float:
+    """The |z| that a feature must reach if so many are tested."""
+    return max(MIN_Z, NormalDist().inv_cdf(1 - FALSE_SHARE / max(1, tested) / 2))
+
+
+def spread(squares: float, freedom: float) -> float:
+    """The standard deviation among siblings."""
+    return math.sqrt(squares / freedom) if freedom else 0.0
+
+
+def smallest_effect(facts: WindowFacts, least: float) -> float | None:
+    """The least reward over siblings, by a use, that a phrase of `TYPICAL_SHARE` shows; None if no siblings differ."""
+    varying = facts.freedom * TYPICAL_SHARE * (1 - TYPICAL_SHARE)
+    if not varying:
+        return None
+    return max(least / math.sqrt(varying), MIN_EFFECT) * spread(facts.reward_squares, facts.freedom)
+
 
 MIN_GAIN = 0.002
 """The least share of the advantage's variance that a further feature explains."""
@@ -88,26 +184,21 @@ def _split(evidence: Evidence, chosen: list[int], number: int, least_z: float) -
     A behaviour gives way only to two that explain more: each of many wordings has a part of it.
     """
     share = np.abs(evidence.correlations(number))
-    halves = [one for one in np.flatnonzero((share > ECHO) & (share < WHOLE)).tolist() if one not in chosen]
+    halves = [half for half in np.flatnonzero((share > ECHO) & (share < WHOLE)).tolist() if half not in chosen]
     if len(halves) < 2:
         return chosen
-    others = [one for one in chosen if one != number]
-    s, gram = _beside(evidence, others, [number, *halves])
+    others = [other for other in chosen if other != number]
+    some = [number, *halves]
+    s, gram = evidence.s[some], evidence.gram[np.ix_(some, some)]
+    if others:  # what is left beside them
+        across = evidence.gram[np.ix_(others, some)]
+        weights = np.linalg.solve(evidence.gram[np.ix_(others, others)], across)
+        s, gram = s - evidence.s[others] @ weights, gram - across.T @ weights
     pair = _best_pair(evidence, halves, s[1:], gram[1:, 1:], least_z)
     more = MIN_GAIN if evidence.named[number] else -MIN_GAIN
     if pair is None or pair.gain < float(s[0] ** 2 / gram[0, 0]) + more * evidence.squares:
         return chosen
     return [*others, pair.first, pair.second]
-
-
-def _beside(evidence: Evidence, others: list[int], some: list[int]) -> tuple[Floats, Floats]:
-    """S and G of some features beside others."""
-    gram = evidence.gram[np.ix_(some, some)]
-    if not others:
-        return evidence.s[some], gram
-    across = evidence.gram[np.ix_(others, some)]
-    weights = np.linalg.solve(evidence.gram[np.ix_(others, others)], across)
-    return evidence.s[some] - evidence.s[others] @ weights, gram - across.T @ weights
 
 
 class _Pair(NamedTuple):
@@ -120,14 +211,14 @@ class _Pair(NamedTuple):
 def _best_pair(evidence: Evidence, halves: list[int], s: Floats, gram: Floats, least_z: float) -> _Pair | None:
     """The two of some features, far from each other, that together explain most, each by itself beside the other."""
     d = np.maximum(np.diag(gram), 0)
-    raw = np.abs(np.stack([evidence.correlations(one)[halves] for one in halves]))
+    raw = np.abs(np.stack([evidence.correlations(half)[halves] for half in halves]))
     own = d[:, None] - divided(gram * gram, d[None, :])  # of the row beside the column
     left = s[:, None] - gram * divided(s, d)[None, :]
     ratio = divided(evidence.v, np.diag(evidence.gram))[halves]
     z = np.abs(divided(left, np.sqrt(np.maximum(own, 0) * ratio[:, None])))
     possible = (raw < ECHO) & (z >= least_z) & (least_z <= z.T) & (own > COLLINEAR * d[:, None])
     gain = np.where(possible, divided(s * s, d)[None, :] + divided(left * left, own), -1)
-    first, second = (int(one) for one in np.unravel_index(np.argmax(gain), gain.shape))
+    first, second = (int(place) for place in np.unravel_index(np.argmax(gain), gain.shape))
     return _Pair(halves[first], halves[second], float(gain[first, second])) if possible.any() else None
 
 

@@ -1,4 +1,4 @@
-"""How a feature changes over the steps, and what its class is."""
+"""How a feature changes over the steps, whether correctness follows it, and its class."""
 
 import math
 from collections.abc import Sequence
@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rolloupe.errors import BadQuery
 from rolloupe.features import Floats, Places
+from rolloupe.index import OpenRun, Snapshot
 from rolloupe.insight.findings.records import FindingClass, Prevalence
 
 MIN_T, MIN_RISE = 6.0, 0.2
@@ -53,11 +55,11 @@ def trend_of(x: Floats, steps: Places) -> Trend:
     """The trend of a feature of samples, with steps as units: the samples of a step share its policy."""
     names, number = np.unique(steps, return_inverse=True)
     counts = np.bincount(number)
-    means, shares = (np.bincount(number, one) / counts for one in (x, x > 0))
+    means, shares = (np.bincount(number, values) / counts for values in (x, x > 0))
     third = len(names) // 3
     ends = max(1, third)
     first, last = float(shares[:ends].mean()), float(shares[-ends:].mean())
-    typical = [2 ** float(one.mean()) - 1 for one in (means[:ends], means[-ends:])]
+    typical = [2 ** float(third_means.mean()) - 1 for third_means in (means[:ends], means[-ends:])]
     if third < MIN_STEPS:
         return Trend(0.0, 0.0, first, last, *typical)
     early, late = means[:third], means[-third:]
@@ -86,7 +88,7 @@ def follows(x: Floats, rewards: Floats, correct: Floats) -> tuple[float, bool]:
     own = float(x[known] @ x[known])
     effect = float(x[known] @ correct[known]) / own if own else 0.0
     paid = float(x[known] @ rewards[known]) / own if own else 0.0
-    sizes = [math.sqrt(float(one[known] @ one[known])) for one in (correct, rewards)]
+    sizes = [math.sqrt(float(values[known] @ values[known])) for values in (correct, rewards)]
     if not all(sizes) or not paid:
         return effect, False
     return effect, effect / sizes[0] / (paid / sizes[1]) >= FOLLOWS
@@ -99,8 +101,36 @@ def prevalence_of(x: Floats, centred: Floats, rewards: Floats, steps: Places) ->
     of_step = np.arange(len(names)) * bins // max(1, len(names))
     of = of_step[number]
     counts = np.bincount(of, minlength=bins)
-    shares, means = (np.bincount(of, one, bins) / counts for one in (x > 0, 2.0**x - 1))
+    shares, means = (np.bincount(of, values, bins) / counts for values in (x > 0, 2.0**x - 1))
     d, r = np.bincount(of, centred * centred, bins), np.bincount(of, centred * rewards, bins)
     effects: Sequence[float | None] = [float(a / b) if b > 1e-9 else None for a, b in zip(r, d, strict=True)]
     first = names[np.searchsorted(of_step, np.arange(bins))]
     return Prevalence(first.tolist(), shares.tolist(), means.tolist(), list(effects))
+
+
+NAMES = ("correct", "acc", "accuracy", "solved", "success", "pass")
+
+
+def metrics_of(snapshot: Snapshot, split: str) -> list[str]:
+    """The sample metrics of a split."""
+    return list(dict.fromkeys(name for piece in snapshot.holding((split,)) for name in piece.metrics))
+
+
+def correctness_of(run: OpenRun, known: Sequence[str], named: str) -> str:
+    """The metric that a person names, or else one whose name says correctness; empty without one.
+
+    Raises `BadQuery` for a metric that no sample has.
+    """
+    if named:
+        meant = [name for name in known if name == named] or [name for name in known if bare(name) == named.lower()]
+        if not meant:
+            raise BadQuery(f"no sample metric {named[:80]!r}; there are: {', '.join(known[:40]) or 'none'}")
+        return meant[0]
+    declared = {name for name, _, _ in run.info.metric_ranges}
+    possible = [name for name in known if bare(name) in NAMES]
+    return min(possible, key=lambda name: (name not in declared, NAMES.index(bare(name)), name), default="")
+
+
+def bare(name: str) -> str:
+    """The name without what parts of a reward and questions begin with."""
+    return name.lower().removeprefix("reward.").removeprefix("metric.").removeprefix("is_")

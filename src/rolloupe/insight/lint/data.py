@@ -73,8 +73,8 @@ class LintData:
     @property
     def has_tokens(self) -> Mask:
         """Which samples have token series: those with a derived metric of them."""
-        found: Mask = np.any([self.has_value(name) for name in self._tokens], axis=0)
-        return found
+        has: Mask = np.any([self.has_value(name) for name in self._tokens], axis=0)
+        return has
 
     def has_value(self, name: str) -> Mask:
         """Which samples have a value, finite or not."""
@@ -89,19 +89,13 @@ class LintData:
 
     def series(self) -> dict[tuple[str, int, str], SeriesStats]:
         """The token series by split, step and name, merged over the parts of each step."""
-        found: dict[tuple[str, int, str], SeriesStats] = {}
-        for (split, step), stats in self.run.snapshot().steps.items():
-            if self._holds(split, step):
-                found |= {(split, step, name): one for name, one in stats.series.items()}
-        return found
-
-    def _holds(self, split: str, step: int) -> bool:
         low, high = self.asked.step_min, self.asked.step_max
-        return (
-            self.asked.split in ("", split)
-            and (low is None or step >= low)
-            and (high is None or step <= high)
-        )  # fmt: skip
+        return {
+            (split, step, name): stats_of_series
+            for (split, step), stats in self.run.snapshot().steps.items()
+            if self.asked.split in ("", split) and (low is None or step >= low) and (high is None or step <= high)
+            for name, stats_of_series in stats.series.items()
+        }
 
     @cached_property
     def groups(self) -> "GroupFacts":
@@ -159,24 +153,24 @@ class GroupFacts:
 
     def members(self, groups: Mask) -> Mask:
         """The trained samples of some groups."""
-        found: Mask = groups[self._grouping.numbers] & self.counts
-        return found
+        members: Mask = groups[self._grouping.numbers] & self.counts
+        return members
 
     def whole(self) -> Mask:
         """The groups of which every sample is trained on."""
-        found: Mask = self.sizes == self._grouping.sizes
-        return found
+        are_whole: Mask = self.sizes == self._grouping.sizes
+        return are_whole
 
     def _law(self, obeys: Mask) -> Mask:
         """The groups of the environments where most that tell obey."""
         tells = self.differ & (self.sizes >= 3)
         of_env = self._data.env[self._grouping.starts]
-        found = np.zeros(len(self._grouping), np.bool_)
+        follow = np.zeros(len(self._grouping), np.bool_)
         for env in {*of_env.tolist()}:
             own = of_env == env
             if (own & tells).sum() >= LEAST_GROUPS and obeys[own & tells].mean() >= MOST:
-                found |= own
-        return found
+                follow |= own
+        return follow
 
     def _gaps(self, values: Floats) -> Floats:
         """Values less the mean of those that count in their group; 0 for the others."""

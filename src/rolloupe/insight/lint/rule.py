@@ -1,14 +1,17 @@
-"""A rule about samples, what breaks it, and what lint returns."""
+"""Rules about samples: those over the columns of the index, those over whole samples, and what lint returns."""
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from rolloupe.insight.alarm import UncheckedRule
-from rolloupe.insight.lint.data import LintData
+from rolloupe import query, tokens
+from rolloupe.insight.curves import UncheckedRule, counted
+from rolloupe.insight.lint.data import LintData, Mask
+from rolloupe.model import Sample
 
 
 class BrokenRule(Struct, frozen=True, kw_only=True):
@@ -45,7 +48,7 @@ class RunLint(Struct, frozen=True, kw_only=True):
     @property
     def is_broken(self) -> bool:
         """True if a certain rule is broken."""
-        return any(one.is_certain for one in self.broken)
+        return any(rule.is_certain for rule in self.broken)
 
 
 Places = NDArray[np.intp]
@@ -71,23 +74,76 @@ class Unknown(NamedTuple):
     reason: str
 
 
+Look = Callable[[LintData], Breach | Unknown | None]
+"""Returns None if no sample breaks the rule."""
+
+
 class LintRule(NamedTuple):
     """Looks for one thing that is wrong with samples."""
 
     name: str
     words: str
     """When it is broken, in a sentence with its thresholds."""
-    look: Callable[[LintData], Breach | Unknown | None]
-    """None if no sample breaks it."""
+    look: Look
     is_certain: bool = False
 
 
-def breach(found: NDArray[np.bool_], text: str) -> Breach | None:
+def lint_rule(words: str, *, is_certain: bool = False) -> Callable[[Look], LintRule]:
+    """Make a function the rule of the same name."""
+    return lambda look: LintRule(look.__name__, words, look, is_certain)
+
+
+def breach(mask: Mask, text: str) -> Breach | None:
     """The samples of a mask, with `{n}` in the sentence for their number; None without any."""
-    places = np.flatnonzero(found)
+    places = np.flatnonzero(mask)
     return Breach(places, text.format(n=counted(len(places)))) if len(places) else None
 
 
-def counted(count: int, noun: str = "sample") -> str:
-    """`1 sample`, `2 samples`."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+class WholeSample:
+    """A sample with its arrays; each of these has the shape (T,)."""
+
+    def __init__(self, sample: Sample, *, is_trained: bool) -> None:
+        self.of, self.is_trained = sample, is_trained
+
+    @cached_property
+    def mask(self) -> tokens.Flags | None:
+        """Which tokens the recorded mask of the loss has; None without one."""
+        series = tokens.tokens_of(self.of).series
+        return tokens.counts(series[tokens.MASK]) if tokens.MASK in series else None
+
+    @cached_property
+    def trained_mask(self) -> tokens.Flags | None:
+        """The mask of a sample that is trained on, with one token at least; None for others."""
+        return self.mask if self.is_trained and self.mask is not None and self.mask.any() else None
+
+    @cached_property
+    def token_texts(self) -> list[str]:
+        """The texts of the tokens of the response, from the record or a tokenizer."""
+        return query.texts_of_response(self.of)
+
+
+Breaks = Callable[[WholeSample], bool | None]
+"""Returns None for a sample without what it takes to tell."""
+
+
+class SampleRule(NamedTuple):
+    """Looks for one thing that is wrong with a sample as its file holds it."""
+
+    name: str
+    words: str
+    """When it is broken, in a sentence with its thresholds."""
+    breaks: Breaks
+    text: str
+    """A sentence without an end, about samples that break it."""
+    lacks: str
+    """What no sample has if the rule cannot be checked."""
+    is_certain: bool = False
+    least_share: float = 0.0
+    """Broken if so many of the samples that tell break it."""
+
+
+def sample_rule(
+    words: str, text: str, lacks: str, *, is_certain: bool = False, least_share: float = 0.0
+) -> Callable[[Breaks], SampleRule]:
+    """Make a function the rule of the same name."""
+    return lambda breaks: SampleRule(breaks.__name__, words, breaks, text, lacks, is_certain, least_share)

@@ -7,8 +7,9 @@ import numpy as np
 
 from rolloupe import query
 from rolloupe.features import Floats, Grouping
+from rolloupe.insight.curves import counted
 from rolloupe.insight.lint.data import LintData, Mask
-from rolloupe.insight.lint.rule import NOWHERE, Breach, LintRule, Places, Unknown, breach, counted
+from rolloupe.insight.lint.rule import NOWHERE, Breach, Places, Unknown, breach, lint_rule
 from rolloupe.model import SampleKey
 
 
@@ -25,11 +26,13 @@ def group_medians(grouping: Grouping, values: Floats, wanted: Mask) -> Floats:
 LEAST_CORRELATION = 1e-3
 
 
+@lint_rule(
+    "advantages fall as rewards rise within a group, in a run where 95 % of the groups of three or more have "
+    "advantages that are a straight function of their rewards",
+    is_certain=True,
+)
 def advantage_order(data: LintData) -> Breach | Unknown | None:
-    """A sibling with the worse reward has the better advantage.
-
-    Look at groups of environments whose trainer compares siblings.
-    """
+    """A sibling with the worse reward has the better advantage."""
     groups = data.groups
     if not groups.follow.any():
         return NO_LAW
@@ -38,20 +41,9 @@ def advantage_order(data: LintData) -> Breach | Unknown | None:
     return breach(groups.members(bad), f"{text}: {{n}}.")
 
 
-ADVANTAGE_ORDER = LintRule(
-    "advantage_order",
-    "advantages fall as rewards rise within a group, in a run where 95 % of the groups of three or more have "
-    "advantages that are a straight function of their rewards",
-    advantage_order,
-    is_certain=True,
-)
-
-
+@lint_rule("a truncated response of one turn ends with an end-of-sequence marker", is_certain=True)
 def needless_truncation(data: LintData) -> Breach | Unknown | None:
-    """A response that ends by itself counts as truncated.
-
-    Look for end-of-sequence markers at the end of truncated responses of one turn.
-    """
+    """A response that ends by itself counts as truncated."""
     ends = (data.ends == 1) & (data.turns <= 1)
     if not ends.any():
         return Unknown("no response of one turn ends with an end-of-sequence marker in its text")
@@ -60,38 +52,24 @@ def needless_truncation(data: LintData) -> Breach | Unknown | None:
     )
 
 
-NEEDLESS_TRUNCATION = LintRule(
-    "needless_truncation",
-    "a truncated response of one turn ends with an end-of-sequence marker",
-    needless_truncation,
-    is_certain=True,
-)
-
-
+@lint_rule("the reward or the advantage of a sample is NaN or infinite", is_certain=True)
 def not_finite(data: LintData) -> Breach | None:
-    """A reward or an advantage is no finite number.
-
-    Look at the samples that have a value; discarded ones reach no update.
-    """
+    """A reward or an advantage is no finite number; those of discarded samples reach no update."""
     bad = np.zeros(len(data), np.bool_)
     for name, values in (("reward", data.reward), ("advantage", data.advantage)):
         bad |= data.has_value(name) & ~np.isfinite(values)
     return breach(bad & (data.trained | ~data.is_train), "The reward or the advantage of {n} is NaN or infinite.")
 
 
-NOT_FINITE = LintRule(
-    "not_finite", "the reward or the advantage of a sample is NaN or infinite", not_finite, is_certain=True
-)
-
-
 OFF_ZERO = 0.05
 
 
+@lint_rule(
+    f"the mean advantage of a group is off 0 by {OFF_ZERO:.0%} of the greatest, though 95 % of the groups of three or "
+    "more are not"
+)
 def off_centre(data: LintData) -> Breach | Unknown | None:
-    """The advantages of siblings do not add up to 0, though they do in most groups.
-
-    Look at groups of which every sample was trained on.
-    """
+    """The advantages of siblings do not add up to 0, though they do in most groups."""
     groups = data.groups
     centres = groups.centred(OFF_ZERO)
     if not centres.any():
@@ -101,24 +79,17 @@ def off_centre(data: LintData) -> Breach | Unknown | None:
     return breach(groups.members(bad), f"{text}: {{n}}.")
 
 
-OFF_CENTRE = LintRule(
-    "off_centre",
-    f"the mean advantage of a group is off 0 by {OFF_ZERO:.0%} of the greatest, though 95 % of the groups of three or "
-    "more are not",
-    off_centre,
-)
-
-
 SLACK = 1e-6
 MOST_READ = 40
 """How many samples to read whole: the index knows the ends of long texts, and their white space as blanks."""
 
 
+@lint_rule(
+    "two siblings of one turn have the same prompt, recorded label, response, length and status, and unequal rewards",
+    is_certain=True,
+)
 def other_reward(data: LintData) -> Breach | None:
-    """The same response to the same prompt earned another reward: the grader is not deterministic.
-
-    Compare siblings whose response, tokens and status are the same; of conversations the other turns may differ.
-    """
+    """The same response to the same prompt earned another reward. Of conversations the other turns may differ."""
     own = np.flatnonzero((data.turns <= 1) & data.has_text & np.isfinite(data.reward))
     status = np.unique(data.status[own].astype(str), return_inverse=True)[1]
     keys = (data.grouping.numbers[own], data.texts[own], np.nan_to_num(data.tokens[own], nan=-1), status)
@@ -128,13 +99,13 @@ def other_reward(data: LintData) -> Breach | None:
     rewards = data.reward[own]
     low, high = (way.reduceat(rewards, alike.starts) if len(own) else rewards for way in (np.minimum, np.maximum))
     bad = np.flatnonzero(high > low + SLACK)
-    places = [own[alike.starts[one] : alike.starts[one] + alike.sizes[one]] for one in bad[: MOST_READ // 2].tolist()]
-    found = [pair for own in places if (pair := _pair(data, own))]
-    if not found:
+    cases = [own[alike.starts[n] : alike.starts[n] + alike.sizes[n]] for n in bad[: MOST_READ // 2].tolist()]
+    pairs = [pair for places in cases if (pair := _pair(data, places))]
+    if not pairs:
         return None
-    ids = [id_ for pair in found for id_ in pair]
-    more = f" of {len(places)} read" if len(bad) > len(places) else ""
-    text = f"In {counted(len(found), 'case')}{more} siblings wrote the same response and earned another reward"
+    ids = [id_ for pair in pairs for id_ in pair]
+    more = f" of {len(cases)} read" if len(bad) > len(cases) else ""
+    text = f"In {counted(len(pairs), 'case')}{more} siblings wrote the same response and earned another reward"
     return Breach(NOWHERE, f"{text}: the grader is not deterministic.", ids, len(ids))
 
 
@@ -147,22 +118,12 @@ def _pair(data: LintData, places: Places) -> tuple[str, str] | None:
     return (ids[0], ids[1]) if is_same and first.label and first.label == second.label else None
 
 
-OTHER_REWARD = LintRule(
-    "other_reward",
-    "two siblings of one turn have the same prompt, recorded label, response, length and status, and unequal rewards",
-    other_reward,
-    is_certain=True,
-)
-
-
 RANGE_SLACK = 1e-6
 
 
+@lint_rule("a reward, or a part of it, lies outside the range that the run declares", is_certain=True)
 def outside_range(data: LintData) -> Breach | Unknown | None:
-    """A reward, or a part of it, lies outside the range that the run declares.
-
-    Compare rewards and declared sample metrics with their ranges.
-    """
+    """A reward, or a part of it, lies outside the range that the run declares."""
     info = data.run.info
     whole = info.reading.reward_range or info.reward_range
     by_env = {} if info.reading.reward_range else {env: (low, high) for env, low, high in info.env_reward_ranges}
@@ -185,14 +146,6 @@ def _outside(values: Floats, first: float, second: float) -> Mask:
     return np.isfinite(values) & ((values < low - slack) | (values > high + slack))
 
 
-OUTSIDE_RANGE = LintRule(
-    "outside_range",
-    "a reward, or a part of it, lies outside the range that the run declares",
-    outside_range,
-    is_certain=True,
-)
-
-
 USUAL = 8.0
 DECLARED = frozenset((
     "max_off_policy_steps", "max_async_level", "max_head_offpolicyness", "max_staleness", "max_staleness_steps",
@@ -202,21 +155,22 @@ DECLARED = frozenset((
 DEEPEST = 6
 
 
+@lint_rule(
+    "a trained sample comes from a policy further behind than the configuration of the run allows, or than "
+    f"{USUAL:g} versions where it names no limit"
+)
 def policy_lag(data: LintData) -> Breach | Unknown | None:
-    """The policy that sampled is many versions behind.
-
-    Compare the lag of trained samples with what the run's configuration allows.
-    """
+    """The policy that sampled is many versions behind."""
     lag = _lag(data)
     if lag is None:
         return Unknown("the samples name neither the version of their policy nor its lag")
     most = max(_declared(query.config(data.run), DEEPEST), default=None)
     limit = USUAL if most is None else most
     with np.errstate(invalid="ignore"):
-        found = data.trained & np.isfinite(lag) & (lag > limit)
-    worst = float(np.max(lag[found], initial=0))
+        bad = data.trained & np.isfinite(lag) & (lag > limit)
+    worst = float(np.max(lag[bad], initial=0))
     why = "" if most is None else ", the most that the run's configuration allows"
-    return breach(found, f"Sampled by a policy more than {limit:g} versions behind{why}: {{n}}, the worst {worst:g}.")
+    return breach(bad, f"Sampled by a policy more than {limit:g} versions behind{why}: {{n}}, the worst {worst:g}.")
 
 
 def _lag(data: LintData) -> Floats | None:
@@ -236,32 +190,24 @@ def _lag(data: LintData) -> Floats | None:
 
 
 def _declared(config: Mapping[str, Any], deepest: int) -> list[float]:
-    found = []
+    limits = []
     for name, value in config.items():
         if isinstance(value, Mapping) and deepest:
-            found += _declared(value, deepest - 1)
+            limits += _declared(value, deepest - 1)
         elif str(name).rsplit(".", 1)[-1] in DECLARED and isinstance(value, int | float) and 0 <= value < np.inf:
-            found.append(float(value))
-    return found
-
-
-POLICY_LAG = LintRule(
-    "policy_lag",
-    "a trained sample comes from a policy further behind than the configuration of the run allows, or than "
-    f"{USUAL:g} versions where it names no limit",
-    policy_lag,
-)
+            limits.append(float(value))
+    return limits
 
 
 LEAST_CHARS = 200
 LEAST_SHARE = 0.05
 
 
+@lint_rule(
+    f"of the trained responses of {LEAST_CHARS} characters or more, {LEAST_SHARE:.0%} or more occur at another step"
+)
 def recurring_texts(data: LintData) -> Breach | Unknown | None:
-    """The same long response at several steps.
-
-    Compare trained responses that are too long to come about twice by chance.
-    """
+    """The same response, too long to come about twice by chance, at several steps."""
     own = np.flatnonzero(data.trained & (data.chars >= LEAST_CHARS))
     if len(np.unique(data.step[own])) < 2:
         return Unknown(f"fewer than two steps have trained responses of {LEAST_CHARS} characters or more")
@@ -272,24 +218,19 @@ def recurring_texts(data: LintData) -> Breach | Unknown | None:
     is_again = np.repeat(steps[starts + sizes - 1] > steps[starts], sizes)
     if is_again.mean() < LEAST_SHARE:
         return None
-    found = np.zeros(len(data), np.bool_)
-    found[order[is_again]] = True
+    bad = np.zeros(len(data), np.bool_)
+    bad[order[is_again]] = True
     of_all = f"of {counted(len(own))} with {LEAST_CHARS} characters or more"
-    return breach(found, f"The same response was trained on at another step: {{n}} {of_all}.")
+    return breach(bad, f"The same response was trained on at another step: {{n}} {of_all}.")
 
 
-RECURRING_TEXTS = LintRule(
-    "recurring_texts",
-    f"of the trained responses of {LEAST_CHARS} characters or more, {LEAST_SHARE:.0%} or more occur at another step",
-    recurring_texts,
+@lint_rule(
+    "siblings have equal advantages and unequal rewards, in a run where 95 % of the groups of three or more have "
+    "advantages that are a straight function of their rewards",
+    is_certain=True,
 )
-
-
 def same_advantage(data: LintData) -> Breach | Unknown | None:
-    """All siblings have the same advantage, though their rewards differ.
-
-    Look at groups of environments whose trainer compares siblings.
-    """
+    """All siblings have the same advantage, though their rewards differ."""
     groups = data.groups
     if not groups.follow.any():
         return NO_LAW
@@ -302,37 +243,26 @@ NO_LAW = Unknown(
     "the advantages of siblings are no straight function of their rewards in this run, or are not recorded"
 )
 
-SAME_ADVANTAGE = LintRule(
-    "same_advantage",
-    "siblings have equal advantages and unequal rewards, in a run where 95 % of the groups of three or more have "
-    "advantages that are a straight function of their rewards",
-    same_advantage,
+
+@lint_rule(
+    "two trained samples of a step have the same group and index, or two equal siblings share a `sample_id`, "
+    "`sample_uid` or `trajectory_id`, which siblings that differ never do",
     is_certain=True,
 )
-
-
 def same_id(data: LintData) -> Breach | None:
-    """Two samples have the same id.
-
-    Count ids among the trained samples: those of the format, and those that the records have.
-    """
+    """Two samples have the same id."""
     own = np.flatnonzero(data.trained)
     twice = np.zeros(len(data), np.bool_)
-    twice[own[_is_again(data.identities[own])]] = True
+    _, places, counts = np.unique(data.identities[own], return_inverse=True, return_counts=True)
+    twice[own[counts[places] > 1]] = True
     for name in data.recorded:
         twice |= _recorded_twice(data, name)
     return breach(twice, "Trained on, with the id of another trained sample of the step: {n}.")
 
 
-def _is_again(values: Places) -> Mask:
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    is_again: Mask = counts[places] > 1
-    return is_again
-
-
 def _recorded_twice(data: LintData, name: str) -> Mask:
     """The siblings with one recorded id; none if it is no id of samples, since siblings that differ share one."""
-    found = np.zeros(len(data), np.bool_)
+    twice = np.zeros(len(data), np.bool_)
     own = np.flatnonzero(data.trained & data.has_text & data.has_value(name))
     codes = data.codes(name)[own]
     pairs = data.grouping.numbers[own] * (codes.max(initial=0) + 1) + codes
@@ -340,30 +270,19 @@ def _recorded_twice(data: LintData, name: str) -> Mask:
     alike, texts = Grouping(pairs[order]), data.texts[own][order]
     low, high = (way.reduceat(texts, alike.starts) if len(own) else texts for way in (np.minimum, np.maximum))
     if (low != high).any():
-        return found
+        return twice
     groups = data.grouping.numbers[own][order][alike.starts]
     has_several = np.bincount(groups, minlength=len(data.grouping))[groups] > 1
-    found[own[order[((alike.sizes > 1) & has_several)[alike.numbers]]]] = True
-    return found
-
-
-SAME_ID = LintRule(
-    "same_id",
-    "two trained samples of a step have the same group and index, or two equal siblings share a `sample_id`, "
-    "`sample_uid` or `trajectory_id`, which siblings that differ never do",
-    same_id,
-    is_certain=True,
-)
+    twice[own[order[((alike.sizes > 1) & has_several)[alike.numbers]]]] = True
+    return twice
 
 
 LEAST_SIBLINGS = 4
 
 
+@lint_rule(f"all samples of a group of {LEAST_SIBLINGS} or more have the same response")
 def same_texts(data: LintData) -> Breach | None:
-    """All siblings wrote the same.
-
-    Look at groups of four or more.
-    """
+    """All siblings wrote the same."""
     grouping, texts = data.grouping, data.texts
     if not len(grouping):
         return None
@@ -373,19 +292,12 @@ def same_texts(data: LintData) -> Breach | None:
     return breach(bad[grouping.numbers], f"{text}: {{n}}.")
 
 
-SAME_TEXTS = LintRule(
-    "same_texts", f"all samples of a group of {LEAST_SIBLINGS} or more have the same response", same_texts
-)
-
-
 CENTRED = 1e-4
 
 
+@lint_rule("a trained sample has no sibling, in a run where the advantages of siblings add up to 0", is_certain=True)
 def single_samples(data: LintData) -> Breach | Unknown | None:
-    """A group of one, though the trainer compares siblings.
-
-    Look at steps before the newest one, which may be going on.
-    """
+    """A group of one, though the trainer compares siblings. The newest step may be going on."""
     groups = data.groups
     compares = groups.centred(CENTRED)
     if not compares.any():
@@ -396,38 +308,23 @@ def single_samples(data: LintData) -> Breach | Unknown | None:
     return breach(groups.members(bad), "Trained on without any sibling, though advantages compare siblings: {n}.")
 
 
-SINGLE_SAMPLES = LintRule(
-    "single_samples",
-    "a trained sample has no sibling, in a run where the advantages of siblings add up to 0",
-    single_samples,
-    is_certain=True,
-)
-
-
+@lint_rule("the reward of a sample is text, not a number", is_certain=True)
 def text_reward(data: LintData) -> Breach | None:
-    """A reward is text, not a number.
-
-    Look at the samples without a reward that have a text under one of its names.
-    """
+    """A reward is text, not a number."""
     texts = np.full(len(data), "", np.object_)
     for name in reversed(data.reward_tags):
         words = data.words(name)
         texts = np.where(words != "", words, texts)
-    found = np.flatnonzero(~data.has_value("reward") & (texts != ""))
-    if not len(found):
+    bad = np.flatnonzero(~data.has_value("reward") & (texts != ""))
+    if not len(bad):
         return None
-    shown = f"so it does not count; the first is “{texts[found[0]]}”"
-    return Breach(found, f"The reward of {counted(len(found))} is text, not a number, {shown}.")
+    shown = f"so it does not count; the first is “{texts[bad[0]]}”"
+    return Breach(bad, f"The reward of {counted(len(bad))} is text, not a number, {shown}.")
 
 
-TEXT_REWARD = LintRule("text_reward", "the reward of a sample is text, not a number", text_reward, is_certain=True)
-
-
+@lint_rule("truncated training samples have a reward above 0, and some of them the median of their group or more")
 def truncated_rewards(data: LintData) -> Breach | Unknown | None:
-    """Truncated samples earn reward.
-
-    Compare the rewards of truncated samples with the medians of their groups.
-    """
+    """Truncated samples earn as much as the median of their group."""
     truncated = data.is_train & (data.status == "truncated") & np.isfinite(data.reward)
     if not (data.status[data.is_train] != "unknown").any():
         return Unknown("the run does not say which training samples were truncated")
@@ -437,28 +334,3 @@ def truncated_rewards(data: LintData) -> Breach | Unknown | None:
     text = f"{count:,} of {counted(of_all, 'truncated sample')} {'was' if count == 1 else 'were'} rewarded"
     least = f"{int(middle.sum()):,} of them got at least the median of the group"
     return breach(paid, f"{text}; {least}.") if middle.any() else None
-
-
-TRUNCATED_REWARDS = LintRule(
-    "truncated_rewards",
-    "truncated training samples have a reward above 0, and some of them the median of their group or more",
-    truncated_rewards,
-)
-
-
-RULES = (
-    ADVANTAGE_ORDER,
-    NEEDLESS_TRUNCATION,
-    NOT_FINITE,
-    OFF_CENTRE,
-    OTHER_REWARD,
-    OUTSIDE_RANGE,
-    POLICY_LAG,
-    RECURRING_TEXTS,
-    SAME_ADVANTAGE,
-    SAME_ID,
-    SAME_TEXTS,
-    SINGLE_SAMPLES,
-    TEXT_REWARD,
-    TRUNCATED_REWARDS,
-)

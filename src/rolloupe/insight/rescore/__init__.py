@@ -1,9 +1,9 @@
 """Scores of a person's own grader for the samples of a run, computed in child processes within limits."""
 
 from rolloupe.insight.rescore.comparison import Comparison, RewardChange
-from rolloupe.insight.rescore.process import MOST_LATE
-from rolloupe.insight.rescore.records import (
+from rolloupe.insight.rescore.process import (
     FAILED,
+    MOST_LATE,
     PREFIX,
     REASON,
     Graded,
@@ -15,20 +15,6 @@ from rolloupe.insight.rescore.records import (
 from rolloupe.insight.rescore.run import FailedSample, Rescored, RescorePlan, graded_groups, rescored
 
 __all__ = [
-    "FAILED",
-    "MOST_LATE",
-    "PREFIX",
-    "REASON",
-    "Comparison",
-    "FailedSample",
-    "Graded",
-    "GraderFile",
-    "GraderLimits",
-    "RescorePlan",
-    "Rescored",
-    "RewardChange",
-    "Verdict",
-    "graded_groups",
-    "grader_file",
-    "rescored",
-]
+    "FAILED", "MOST_LATE", "PREFIX", "REASON", "Comparison", "FailedSample", "Graded", "GraderFile", "GraderLimits",
+    "RescorePlan", "Rescored", "RewardChange", "Verdict", "graded_groups", "grader_file", "rescored",
+]  # fmt: skip

@@ -95,18 +95,18 @@ def load(path: str, name: str) -> Any:
     module: ModuleType = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
-    found: Any = module
+    value: Any = module
     for part in name.split("."):
-        found = getattr(found, part)
-    return found
+        value = getattr(value, part)
+    return value
 
 
 def adapted(function: Any) -> tuple[Call, bool]:
     """Return what grades a list of samples, and whether it takes many at once. Raises `TypeError`."""
     parameters = inspect.signature(function).parameters.values()
-    names = [one.name for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
-    takes_all = any(one.kind is one.VAR_KEYWORD for one in parameters)
-    required = [one.name for one in parameters if one.name in names and one.default is one.empty]
+    names = [p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    required = [p.name for p in parameters if p.name in names and p.default is p.empty]
     if "completions" in names:
         return (lambda samples: function(**_columns(samples, names, required, takes_all=takes_all))), True
     for adapter, is_batch in ((VERL, False), (VERL_BATCH, True)):
@@ -114,10 +114,11 @@ def adapted(function: Any) -> tuple[Call, bool]:
             lacking = [name for name in required if name not in adapter]
             if lacking:
                 raise TypeError(f"it asks for {lacking[0]!r}; there are: {', '.join(adapter)}")
-            return _verl(function, {n: v for n, v in adapter.items() if takes_all or n in names}, is_batch), is_batch
+            asked = {name: value for name, value in adapter.items() if takes_all or name in names}
+            return _verl(function, asked, is_batch), is_batch
     if names[:1] == ["samples"]:
         return function, True
-    if len(required) > 1 or not (names or any(one.kind is one.VAR_POSITIONAL for one in parameters)):
+    if len(required) > 1 or not (names or any(p.kind is p.VAR_POSITIONAL for p in parameters)):
         raise TypeError(
             f"its parameters are ({', '.join(names)}); write fn(sample), fn(samples), fn(completions, **columns) "
             "or fn(data_source, solution_str, ground_truth, extra_info)"
@@ -126,9 +127,13 @@ def adapted(function: Any) -> tuple[Call, bool]:
 
 
 def _verl(function: Any, adapter: dict[str, str], is_batch: bool) -> Call:
-    if is_batch:
-        return lambda samples: function(**{n: [_verl_value(one, v) for one in samples] for n, v in adapter.items()})
-    return lambda samples: [function(**{name: _verl_value(samples[0], value) for name, value in adapter.items()})]
+    def call(samples: Sequence[Record]) -> Sequence[Any]:
+        columns = {name: [_verl_value(sample, value) for sample in samples] for name, value in adapter.items()}
+        if is_batch:
+            return function(**columns)  # type: ignore[no-any-return]
+        return [function(**{name: values[0] for name, values in columns.items()})]
+
+    return call
 
 
 def _verl_value(sample: Record, name: str) -> Any:
@@ -143,22 +148,19 @@ def _columns(
     samples: Sequence[Record], names: Sequence[str], required: Sequence[str], *, takes_all: bool
 ) -> dict[str, list[Any]]:
     """The columns that a reward function of TRL asks for. Raises `Wrong` for one that it needs and no sample has."""
-    known = dict.fromkeys(name for one in samples for name in _column_names(one))
+    places = [place for s in samples for place in (TRL, LABELS, s, s.extra, s.tags, s.metrics)]
+    known = dict.fromkeys(name for place in places for name in place)
     lacking = [name for name in required if name not in known]
     if lacking:
         raise Wrong("exception", f"it asks for the column {lacking[0]!r}, which the samples lack")
-    return {name: [_column(one, name) for one in samples] for name in known if takes_all or name in names}
-
-
-def _column_names(sample: Record) -> list[str]:
-    return [*TRL, *LABELS, *sample, *sample.extra, *sample.tags, *sample.metrics]
+    return {name: [_column(sample, name) for sample in samples] for name in known if takes_all or name in names}
 
 
 def _column(sample: Record, name: str) -> Any:
     if name in TRL:
         return sample[f"{TRL[name]}_messages"] or sample[TRL[name]]
-    found = (place[name] for place in (sample, sample.extra, sample.tags, sample.metrics) if name in place)
-    return next(found, sample.label if name in LABELS else None)
+    values = (place[name] for place in (sample, sample.extra, sample.tags, sample.metrics) if name in place)
+    return next(values, sample.label if name in LABELS else None)
 
 
 def outcome(result: Any) -> dict[str, Any]:
@@ -217,10 +219,6 @@ def _failure(error: BaseException, path: str, limit_s: float) -> dict[str, str]:
     return {"failed": kind, "reason": reason[:MAX_REASON_CHARS] + at}
 
 
-def _ring(_number: int, _frame: Any) -> None:
-    raise Late
-
-
 class Grader:
     """A function that was loaded, and how long it may take for a sample."""
 
@@ -233,16 +231,12 @@ class Grader:
     def answers(self, samples: Sequence[Record], *, alone: bool) -> Iterator[dict[str, Any]]:
         """Yield an answer for each sample: of a batch that fails, each is graded alone."""
         if self.is_batch and not alone and len(samples) > 1:
-            together = self._together(samples)
-            if together is not None:
+            together = self._graded(samples)
+            if len(together) == len(samples):
                 yield from together
                 return
         for sample in samples:
             yield from self._graded([sample])
-
-    def _together(self, samples: Sequence[Record]) -> list[dict[str, Any]] | None:
-        answers = self._graded(samples)
-        return None if len(answers) < len(samples) else answers
 
     def _graded(self, samples: Sequence[Record]) -> list[dict[str, Any]]:
         """The answers of one call; a single failure if the call as a whole failed."""
@@ -256,19 +250,24 @@ class Grader:
         except BaseException as error:
             self._loop = None
             return [_failure(error, self._path, limit_s)]
-        return [_answer(one, self._path, limit_s) for one in results]
+        answers = []
+        for result in results:
+            try:
+                answers.append(outcome(result))
+            except Exception as error:
+                answers.append(_failure(error, self._path, limit_s))
+        return answers
 
     def _results(self, samples: Sequence[Record]) -> list[Any]:
-        found = [self._awaited(one) for one in self._listed(self._awaited(self._call(samples)))]
-        if len(found) != len(samples):
-            raise Wrong("wrong_type", f"it returned {len(found)} results for {len(samples)} samples")
-        return found
-
-    def _listed(self, results: Any) -> list[Any]:
+        returned = self._awaited(self._call(samples))
         try:
-            return list(results)
+            results = list(returned)
         except TypeError:
-            raise Wrong("wrong_type", f"it returned {_named(results)}, not a list of results") from None
+            raise Wrong("wrong_type", f"it returned {_named(returned)}, not a list of results") from None
+        results = [self._awaited(result) for result in results]
+        if len(results) != len(samples):
+            raise Wrong("wrong_type", f"it returned {len(results)} results for {len(samples)} samples")
+        return results
 
     def _awaited(self, result: Any) -> Any:
         if not inspect.isawaitable(result):
@@ -284,13 +283,6 @@ class Grader:
         return self._loop.run_until_complete(wait())
 
 
-def _answer(result: Any, path: str, limit_s: float) -> dict[str, Any]:
-    try:
-        return outcome(result)
-    except Exception as error:
-        return _failure(error, path, limit_s)
-
-
 def _begin(limit_s: float) -> None:
     """Start the clocks of a call: an alarm, and a limit of the processor's time for what no alarm interrupts."""
     signal.setitimer(signal.ITIMER_REAL, limit_s)
@@ -299,10 +291,6 @@ def _begin(limit_s: float) -> None:
         soft = math.ceil(used.ru_utime + used.ru_stime + limit_s) + 1
         _, hard = resource.getrlimit(resource.RLIMIT_CPU)
         resource.setrlimit(resource.RLIMIT_CPU, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard))
-
-
-def _record(pairs: list[tuple[str, Any]]) -> Record:
-    return Record(pairs)
 
 
 def main(options: dict[str, Any]) -> None:
@@ -319,7 +307,10 @@ def main(options: dict[str, Any]) -> None:
         replies.write(json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
         replies.flush()
 
-    signal.signal(signal.SIGALRM, _ring)
+    def ring(_number: int, _frame: Any) -> None:
+        raise Late
+
+    signal.signal(signal.SIGALRM, ring)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         limit(options["memory_bytes"])
@@ -329,7 +320,7 @@ def main(options: dict[str, Any]) -> None:
         return
     reply({"is_batch": grader.is_batch})
     for line in requests:
-        request = json.loads(line, object_pairs_hook=_record)
+        request = json.loads(line, object_pairs_hook=Record)
         for answer in grader.answers(request["samples"], alone=request["alone"]):
             reply(answer | {"number": request["number"]})
 

@@ -1,12 +1,11 @@
 """Old reward against new score, added up group by group: no sample is kept."""
 
 import math
-from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from msgspec import Struct
 
-from rolloupe.insight.rescore.records import Graded
+from rolloupe.insight.rescore.process import Graded
 
 TOLERANCE = 1e-9
 """Rewards that differ by less, relative to the larger, are equal: sums of parts round differently."""
@@ -83,13 +82,6 @@ class Correlation:
         return max(-1.0, min(1.0, self._xy / scale)) if scale > 0 else None
 
 
-class Pair(NamedTuple):
-    """The reward of a sample and its new score."""
-
-    old: float
-    new: float
-
-
 class Comparison:
     """Adds groups up to a `RewardChange`. `steps` are all steps of the comparison, in order."""
 
@@ -103,49 +95,37 @@ class Comparison:
 
     def add(self, group: Sequence[Graded]) -> None:
         """Add the samples of one group."""
-        pairs = [pair for one in group if (pair := _pair_of(one)) is not None]
+        both = [(graded.item.reward, graded.verdict.score) for graded in group]
+        pairs = [(old, new) for old, new in both if old is not None and new is not None and math.isfinite(old)]
         for old, new in pairs:
             self._samples += 1
             self._equal += is_same(old, new)
             self._correlation.add(old, new)
-            self._add_to_ends(group[0].item.step, old, new)
+            for steps, of_old, of_new in self._means:
+                if group[0].item.step in steps:
+                    of_old.add(old)
+                    of_new.add(new)
         if len(pairs) > 1:
-            self._add_advantages([pair.old for pair in pairs], [pair.new for pair in pairs])
-
-    def _add_to_ends(self, step: int, old: float, new: float) -> None:
-        for steps, of_old, of_new in self._means:
-            if step in steps:
-                of_old.add(old)
-                of_new.add(new)
-
-    def _add_advantages(self, old: Sequence[float], new: Sequence[float]) -> None:
-        before, after = signs(old), signs(new)
-        self._groups += 1
-        self._dead_before += not any(before)
-        self._dead_after += not any(after)
-        self._compared += len(old)
-        self._changed += sum(a != b for a, b in zip(before, after, strict=True))
+            before, after = signs([old for old, _ in pairs]), signs([new for _, new in pairs])
+            self._groups += 1
+            self._dead_before += not any(before)
+            self._dead_after += not any(after)
+            self._compared += len(pairs)
+            self._changed += sum(a != b for a, b in zip(before, after, strict=True))
 
     def change(self) -> RewardChange:
         """What came of all groups."""
         (_, old_first, new_first), (_, old_last, new_last) = self._means
-        first, last = map(_span, self._ends)
+        first, last = ((min(steps), max(steps)) if steps else None for steps in self._ends)
         return RewardChange(
-            samples=self._samples,
-            equal=_share(self._equal, self._samples),
+            samples=self._samples, equal=self._equal / self._samples if self._samples else None,
             correlation=self._correlation.value,
-            sign_changes=_share(self._changed, self._compared),
-            groups=self._groups,
-            dead_before=self._dead_before,
-            dead_after=self._dead_after,
-            first_steps=first,
-            last_steps=last,
-            old_first=old_first.known,
-            old_last=old_last.known,
-            new_first=new_first.known,
-            new_last=new_last.known,
+            sign_changes=self._changed / self._compared if self._compared else None,
+            groups=self._groups, dead_before=self._dead_before, dead_after=self._dead_after,
+            first_steps=first, last_steps=last, old_first=old_first.known, old_last=old_last.known,
+            new_first=new_first.known, new_last=new_last.known,
             grader_share=grader_share(old_first.known, old_last.known, new_first.known, new_last.known),
-        )
+        )  # fmt: skip
 
 
 def grader_share(
@@ -164,24 +144,11 @@ def signs(rewards: Sequence[float]) -> list[int]:
     least, most = min(rewards), max(rewards)
     if is_same(least, most):
         return [0] * len(rewards)
-    mean = least + sum(one - least for one in rewards) / len(rewards)
+    mean = least + sum(reward - least for reward in rewards) / len(rewards)
     near = TOLERANCE * (most - least)
-    return [(one - mean > near) - (one - mean < -near) for one in rewards]
+    return [(reward - mean > near) - (reward - mean < -near) for reward in rewards]
 
 
 def is_same(one: float, other: float) -> bool:
     """True for numbers that differ by rounding at most."""
     return math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
-
-
-def _pair_of(one: Graded) -> Pair | None:
-    old, new = one.item.reward, one.verdict.score
-    return Pair(old, new) if old is not None and new is not None and math.isfinite(old) else None
-
-
-def _share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
-
-
-def _span(steps: Collection[int]) -> tuple[int, int] | None:
-    return (min(steps), max(steps)) if steps else None

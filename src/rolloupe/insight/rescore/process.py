@@ -1,23 +1,102 @@
-"""A child process that grades samples, seen from the parent: started, asked, watched, started again after its death."""
+"""Graders, and the child process that runs one: started, asked, watched, started again after its death."""
 
 import json
 import os
+import re
 import secrets
 import select
 import signal
 import subprocess
+import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from rolloupe.errors import BadQuery
 from rolloupe.insight.rescore.child import time_of
-from rolloupe.insight.rescore.records import GraderFile, GraderLimits, Verdict
+from rolloupe.query import SampleItem
+
+FailureKind = Literal["timeout", "exception", "memory", "crash", "not_finite", "wrong_type", "unreadable"]
+
+NamedGrader: TypeAlias = "str | os.PathLike[str] | Callable[..., object]"
+"""A grader as a person names it: `grader.py:fn`, or a function at the top of a file."""
+
+PREFIX = "rescored."
+"""The prefix of the columns that a rescoring adds."""
+
+FAILED, REASON = "failed", "reason"
+"""The names of the tags of a sample that could not be graded, behind the name of the score."""
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,60}")
+
+
+class GraderLimits(NamedTuple):
+    """What a grader may use: seconds for a sample, and bytes of address space. They limit accidents: no sandbox."""
+
+    seconds: float = 2.0
+    memory_bytes: int = 10**9
+
+
+class GraderFile(NamedTuple):
+    """A function in a Python file, the name of its scores, and the interpreter that runs it."""
+
+    path: str
+    function: str
+    name: str
+    python: str = sys.executable
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of one sample: a score, with other values of the grader; or the kind of failure, and why in words."""
+
+    score: float | None = None
+    metrics: dict[str, float] = {}
+    tags: dict[str, str] = {}
+    failed: FailureKind | None = None
+    reason: str = ""
+
+
+class Graded(NamedTuple):
+    """A sample, the word for its place, and its verdict."""
+
+    item: SampleItem
+    place: str
+    verdict: Verdict
+
+
+def grader_file(grader: NamedGrader, name: str = "", python: str = "") -> GraderFile:
+    """Return the function that `grader.py:fn` names, or a function that a file defines. Raises `BadQuery`."""
+    path, function = _place_of(grader)
+    name = name or function.replace(".", "_")
+    if not _NAME.fullmatch(name):
+        raise BadQuery(f"{name[:80]!r} is no name for scores: use letters, digits, - and _, at most 60")
+    if not os.path.isfile(path):
+        raise BadQuery(f"there is no file {path!r} with a grader. Next: name it as grader.py:fn")
+    return GraderFile(os.path.abspath(path), function, name, python or sys.executable)
+
+
+def _place_of(grader: NamedGrader) -> tuple[str, str]:
+    if isinstance(grader, str | os.PathLike):
+        path, _, function = os.fspath(grader).rpartition(":")
+        if not path or not all(part.isidentifier() for part in function.split(".")):
+            raise BadQuery(f"{os.fspath(grader)[:200]!r} names no function. Next: write grader.py:fn")
+        return path, function
+    import inspect
+
+    try:
+        path = inspect.getsourcefile(grader) or ""
+    except TypeError:
+        path = ""
+    function = getattr(grader, "__qualname__", "")
+    if not (path.endswith(".py") and all(part.isidentifier() for part in function.split("."))):
+        raise BadQuery("a grader runs in another process, which imports it: put it at the top of a file, grader.py:fn")
+    return path, function
+
 
 CHILD = Path(__file__).with_name("child.py")
 
@@ -77,26 +156,26 @@ class GraderProcess:
 
         Raises `BadQuery` if the grader cannot be loaded.
         """
-        found: list[Verdict] = []
+        verdicts: list[Verdict] = []
         alone, asked_again = self._hangs, -1
-        while len(found) < len(samples) and not self._is_closed:
+        while len(verdicts) < len(samples) and not self._is_closed:
             try:
-                self._ask(samples[len(found) :], found, alone=alone)
+                self._ask(samples[len(verdicts) :], verdicts, alone=alone)
             except Died as error:
-                is_together = self._is_batch and not alone and len(samples) - len(found) > 1
+                is_together = self._is_batch and not alone and len(samples) - len(verdicts) > 1
                 if is_together:
                     alone = True
-                elif error.verdict.failed == "crash" and asked_again != len(found):
-                    asked_again = len(found)  # the sample before it may be to blame
+                elif error.verdict.failed == "crash" and asked_again != len(verdicts):
+                    asked_again = len(verdicts)  # the sample before it may be to blame
                 else:
-                    self._add(error.verdict, found)
-        self._hangs |= self._is_batch and len(found) > 1 and all(one.failed == "timeout" for one in found)
-        return found
+                    self._add(error.verdict, verdicts)
+        self._hangs |= self._is_batch and len(verdicts) > 1 and all(verdict.failed == "timeout" for verdict in verdicts)
+        return verdicts
 
-    def _add(self, verdict: Verdict, found: list[Verdict]) -> None:
-        found.append(verdict)
-        last = found[-MOST_LATE:]
-        if len(last) == MOST_LATE and all(one.failed == "timeout" for one in last):
+    def _add(self, verdict: Verdict, verdicts: list[Verdict]) -> None:
+        verdicts.append(verdict)
+        last = verdicts[-MOST_LATE:]
+        if len(last) == MOST_LATE and all(late.failed == "timeout" for late in last):
             self.kill()
 
     def kill(self) -> None:
@@ -112,8 +191,8 @@ class GraderProcess:
         self.kill()
         self._end()
 
-    def _ask(self, samples: Sequence[dict[str, Any]], found: list[Verdict], *, alone: bool) -> None:
-        """Add the verdicts to `found` as they come. Raises `Died`."""
+    def _ask(self, samples: Sequence[dict[str, Any]], verdicts: list[Verdict], *, alone: bool) -> None:
+        """Add the verdicts as they come. Raises `Died`."""
         self._start()
         child = self._child
         if child is None or child.stdin is None:
@@ -131,14 +210,15 @@ class GraderProcess:
             first_s = time_of(together, self._limits.seconds) if number == 0 else 0.0
             limit_s = first_s + self._limits.seconds + GRACE_S
             if not self._is_closed:
-                self._add(self._answer(limit_s), found)
+                self._add(self._answer(limit_s), verdicts)
 
     def _answer(self, limit_s: float) -> Verdict:
         """Read a verdict. Raises `Died`, too, where the grader itself wrote to the pipe of answers."""
-        one: _Answer = self._read(limit_s, _Answer)
-        if one.number != self._number:
+        answer: _Answer = self._read(limit_s, _Answer)
+        if answer.number != self._number:
             raise self._meddled()
-        return Verdict(failed=one.failed, reason=one.reason, score=one.score, metrics=one.metrics, tags=one.tags)
+        fields = {name: getattr(answer, name) for name in Verdict.__struct_fields__}
+        return Verdict(**fields)
 
     def _meddled(self) -> Died:
         self._end()
@@ -195,15 +275,24 @@ class GraderProcess:
     def _death(self, *, is_late: bool = False) -> Verdict:
         """End the child, and say how it died."""
         child = self._child
-        if child is not None and not is_late:
-            _await_end(child.pid)
+        until = time.monotonic() + GRACE_S
+        if child is not None and not is_late:  # it is ending, and its exit code is for others
+            with suppress(OSError):
+                ended = os.WEXITED | os.WNOWAIT | os.WNOHANG
+                while os.waitid(os.P_PID, child.pid, ended) is None and time.monotonic() < until:
+                    time.sleep(0.002)
         self._end()
         code = None if child is None else child.returncode
         if is_late or code == -signal.SIGXCPU:
             return Verdict(
                 failed="timeout", reason=f"no result after {self._limits.seconds:g} s: the process was ended"
             )
-        return Verdict(failed="crash", reason=f"the process {_ending(code)}")
+        if code is None or code >= 0:
+            return Verdict(failed="crash", reason=f"the process ended itself with exit code {code}")
+        name = f"signal {-code}"
+        with suppress(ValueError):
+            name = signal.Signals(-code).name
+        return Verdict(failed="crash", reason=f"the process died of {name}")
 
     def _end(self) -> None:
         with self._lock:
@@ -217,21 +306,3 @@ class GraderProcess:
             with suppress(OSError):
                 if pipe is not None:
                     pipe.close()
-
-
-def _await_end(pid: int) -> None:
-    """Wait a moment for a process that is ending, and leave its exit code to others."""
-    until = time.monotonic() + GRACE_S
-    with suppress(OSError):
-        while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None and time.monotonic() < until:
-            time.sleep(0.002)
-
-
-def _ending(code: int | None) -> str:
-    """How a process ended, in words."""
-    if code is None or code >= 0:
-        return f"ended itself with exit code {code}"
-    try:
-        return f"died of {signal.Signals(-code).name}"
-    except ValueError:
-        return f"died of signal {-code}"

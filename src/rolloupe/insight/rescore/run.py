@@ -10,41 +10,32 @@ from typing import Any, NamedTuple
 
 from rolloupe.index import OpenRun
 from rolloupe.insight.rescore.comparison import Comparison, RewardChange
-from rolloupe.insight.rescore.process import MOST_LATE, GraderProcess
-from rolloupe.insight.rescore.records import PREFIX, Graded, GraderFile, GraderLimits, Verdict
-from rolloupe.model import Part, Problem, Sample, ToolCall, Turn
+from rolloupe.insight.rescore.process import MOST_LATE, PREFIX, Graded, GraderFile, GraderLimits, GraderProcess, Verdict
+from rolloupe.model import Problem, Sample, ToolCall
 from rolloupe.query import SampleItem, SampleQuery, TextedSample, groups_with_texts, in_scope
 
 
 def plain_sample(item: SampleItem, sample: Sample) -> dict[str, Any]:
     """The fields of a sample, by the names that `docs/rescore.md` gives."""
+    reward, advantage = (None if value is None else float(value) for value in (item.reward, item.advantage))
     return {
         "id": item.id, "split": item.split, "step": item.step, "group": item.group, "index": item.index,
-        "env": item.env, "status": item.status, "reward": _number(item.reward), "advantage": _number(item.advantage),
+        "env": item.env, "status": item.status, "reward": reward, "advantage": advantage,
         "prompt": sample.prompt_text or sample.row.prompt, "response": sample.response_text or sample.row.response,
         "label": sample.label, "metrics": sample.row.metrics | item.metrics, "tags": sample.row.tags | item.tags,
-        "turns": [_turn(one) for one in sample.turns],
-        "tool_calls": [_call(part.call) for one in sample.turns for part in one.parts if part.call],
+        "turns": [
+            {
+                "role": turn.role, "name": turn.name, "origin": turn.origin,
+                "text": "".join(part.text if part.raw is None else part.raw for part in turn.parts),
+                "parts": [{"kind": part.kind, "text": part.text} for part in turn.parts],
+                "tool_calls": [_call(part.call) for part in turn.parts if part.call],
+            }
+            for turn in sample.turns
+        ],
+        "tool_calls": [_call(part.call) for turn in sample.turns for part in turn.parts if part.call],
         "prompt_messages": sample.prompt_messages, "response_messages": sample.response_messages,
         "extra": sample.extra,
     }  # fmt: skip
-
-
-def _number(value: float | None) -> float | None:
-    return None if value is None else float(value)
-
-
-def _turn(turn: Turn) -> dict[str, Any]:
-    return {
-        "role": turn.role, "name": turn.name, "origin": turn.origin,
-        "text": "".join(_verbatim(part) for part in turn.parts),
-        "parts": [{"kind": part.kind, "text": part.text} for part in turn.parts],
-        "tool_calls": [_call(part.call) for part in turn.parts if part.call],
-    }  # fmt: skip
-
-
-def _verbatim(part: Part) -> str:
-    return part.text if part.raw is None else part.raw
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
@@ -104,20 +95,24 @@ def rescored(run: OpenRun, plan: RescorePlan, save: Callable[[Sequence[Graded]],
     Raises `BadQuery` for a grader that cannot be loaded. Whatever a grader does with a sample is a verdict on it. Ends
     early where a grader runs out of time on `MOST_LATE` samples in a row; what is graded until then is kept.
     """
-    comparison = Comparison(_steps(run, plan.query))
+    least, most = plan.query.step_min, plan.query.step_max
+    steps = {step for split, step in run.snapshot().steps if split in plan.query.splits}
+    within = [step for step in steps if (least is None or step >= least) and (most is None or step <= most)]
+    comparison = Comparison(sorted(within))
     failures: Counter[str] = Counter()
     failed: list[FailedSample] = []
     done, total, late = 0, in_scope(run, plan.query), 0
     with _rare_collection(), contextlib.closing(graded_groups(run, plan)) as groups:
         for every in groups:
             group = []
-            for one in every:
-                late = late + 1 if one.verdict.failed == "timeout" else 0
-                group.append(one)
-                if one.verdict.failed is not None:
-                    failures[one.verdict.failed] += 1
+            for graded in every:
+                verdict = graded.verdict
+                late = late + 1 if verdict.failed == "timeout" else 0
+                group.append(graded)
+                if verdict.failed is not None:
+                    failures[verdict.failed] += 1
                     if len(failed) < LISTED:
-                        failed.append(FailedSample(one.item.id, one.verdict.failed, one.verdict.reason))
+                        failed.append(FailedSample(graded.item.id, verdict.failed, verdict.reason))
                 if late == MOST_LATE:
                     break
             save(group)
@@ -151,7 +146,7 @@ def graded_groups(run: OpenRun, plan: RescorePlan) -> Generator[list[Graded]]:
     ahead = 0
     try:
         for group in groups_with_texts(run, plan.query):
-            size = sum(one.size for one in group)
+            size = sum(texted.size for texted in group)
             waiting.append((size, pool.submit(processes.grade, group)))
             ahead += size
             while waiting and (ahead > AHEAD_BYTES or waiting[0][1].done()):
@@ -177,10 +172,16 @@ class _Processes:
 
     def grade(self, group: Sequence[TextedSample]) -> list[Graded]:
         """Grade a group in the calling thread's process."""
-        texts = [one for one in group if not isinstance(one.sample, Problem)]
-        plain = [plain_sample(one.item, one.sample) for one in texts if not isinstance(one.sample, Problem)]
+        plain = [plain_sample(of.item, of.sample) for of in group if not isinstance(of.sample, Problem)]
         verdicts = iter(self._process().verdicts(plain) if plain else [])
-        return [Graded(one.item, one.place, _verdict(one, verdicts)) for one in group]
+        graded = []
+        for texted in group:
+            if isinstance(texted.sample, Problem):
+                verdict = Verdict(failed="unreadable", reason=texted.sample.reason)
+            else:
+                verdict = next(verdicts, Verdict(failed="crash", reason="the rescoring was ended"))
+            graded.append(Graded(texted.item, texted.place, verdict))
+        return graded
 
     def _process(self) -> GraderProcess:
         process: GraderProcess | None = getattr(self._own, "process", None)
@@ -201,18 +202,3 @@ class _Processes:
         """Close all, once no thread uses them."""
         for process in self._all:
             process.close()
-
-
-def _verdict(one: TextedSample, verdicts: Iterator[Verdict]) -> Verdict:
-    if isinstance(one.sample, Problem):
-        return Verdict(failed="unreadable", reason=one.sample.reason)
-    return next(verdicts, Verdict(failed="crash", reason="the rescoring was ended"))
-
-
-def _steps(run: OpenRun, query: SampleQuery) -> list[int]:
-    snapshot = run.snapshot()
-    least, most = query.step_min, query.step_max
-    return sorted({
-        step for split, step in snapshot.steps
-        if split in query.splits and (least is None or step >= least) and (most is None or step <= most)
-    })  # fmt: skip

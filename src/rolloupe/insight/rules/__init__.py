@@ -1,1 +1,1 @@
-"""The rules, a module each with a `RULE`."""
+"""Rules about curves, by subject."""

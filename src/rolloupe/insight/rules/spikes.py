@@ -1,19 +1,80 @@
-"""Rules about curves that jump."""
+"""Rules about values that stand out: NaN, infinities, and curves that jump."""
 
 import math
+import re
 from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rolloupe.insight.alarm import Alarm, NotChecked, Rule
-from rolloupe.insight.curves import Candidate, CurveName, HasCurves, History, all_curves
+from rolloupe.insight.curves import (
+    Alarm,
+    Candidate,
+    CurveName,
+    HasCurves,
+    History,
+    NotChecked,
+    Rule,
+    all_curves,
+    counted,
+    rule,
+)
+from rolloupe.tokens import Floats
+
+SHARE, FINITE = 0.5, 3
+
+UPDATE = re.compile(
+    r"(^|[/_])(loss|grad|kl|entropy|log_?prob|ratio|advantage|value|lr|learning_rate|perplexity|ppl|clip)"
+    r"|^((train|critic|rollout)/)?(reward|score)s?([/_]mean)?$"
+)
+"""Names of metrics of whole steps, above all of the update. Other means have no value where none has a sample."""
+
+
+@rule(
+    "NaN",
+    f"a metric of the update (loss, gradient, KL, entropy, ...) that is finite at {SHARE:.0%} of its steps or more is "
+    f"not at some, another one is infinite at some, or one that was finite never is again, for {FINITE} times as many "
+    "steps as ever before",
+    "error",
+)
+def not_finite(source: HasCurves) -> Iterator[Alarm]:
+    """Look for NaN and infinities in metrics that usually are finite."""
+    bad: dict[int, list[str]] = {}
+    metrics = {name: curve for name in source.names("trainer") if (curve := source.curve("trainer", name)) is not None}
+    if not metrics:
+        raise NotChecked("the trainer logged no metrics")
+    for name, curve in metrics.items():
+        unusual = _unusual(curve.values, is_of_update=bool(UPDATE.search(name.lower())))
+        for step in curve.steps[unusual].tolist():
+            bad.setdefault(step, []).append(name)
+    if bad:
+        steps = sorted(bad)
+        names = list(dict.fromkeys(name for step in steps for name in bad[step]))
+        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        count = f"{len(steps)} step{'s' if len(steps) > 1 else ''}"
+        curves = tuple(CurveName("trainer", name) for name in names)
+        yield Alarm(f"NaN or infinite at {count}, first at {steps[0]}", shown, steps[0], steps[-1], curves=curves)
+
+
+def _unusual(values: Floats, *, is_of_update: bool) -> NDArray[np.bool_]:
+    """The points of a metric that are not finite though it usually is, or was until it was so no more."""
+    is_bad = ~np.isfinite(values)
+    if is_of_update and is_bad.mean() <= SHARE:
+        return is_bad
+    finite = np.flatnonzero(~is_bad)
+    was_usual = len(finite) >= FINITE and is_bad[finite[0] : finite[-1]].mean() <= SHARE
+    if was_usual and len(values) - finite[-1] > FINITE * np.diff(finite).max():
+        is_bad[: finite[-1]] = False
+        return is_bad
+    is_bad &= np.isinf(values)
+    return is_bad if len(finite) >= SHARE * len(values) else np.zeros_like(is_bad)
+
 
 WINDOW, LEAST = 50, 10
 """A value is compared with at most so many before it, and with at least so many."""
-
 
 MAD_TO_STD = 1.4826
 """What the median absolute deviation is multiplied by to estimate a standard deviation."""
@@ -43,7 +104,7 @@ def spikes(history: History, times: float, deviations: float, record: float = RE
     later values are compared with, unless so many follow it that they are a level of their own.
     """
     history = history.at(history.values > 0)
-    found: list[Spike] = []
+    runs: list[Spike] = []
     before = _Before()
     start, usual = -1, 0.0
     values = np.log(history.values).tolist()
@@ -54,10 +115,10 @@ def spikes(history: History, times: float, deviations: float, record: float = RE
                 before = _Before(values[start : at + 1])
             continue
         if start >= 0:
-            found.append(Spike(history.at(slice(start, at)), usual))
+            runs.append(Spike(history.at(slice(start, at)), usual))
             start = -1
         before.add(value)
-    return [*found, Spike(history.at(slice(start, None)), usual)] if start >= 0 else found
+    return [*runs, Spike(history.at(slice(start, None)), usual)] if start >= 0 else runs
 
 
 class _Before:
@@ -90,45 +151,49 @@ class _Before:
 
 
 class SpikeRule(NamedTuple):
-    """What a rule about spikes looks at: those of these curves that a run has."""
+    """Looks for spikes of the candidates, and of the trainer's metrics whose names match a pattern."""
 
+    noun: str
     candidates: list[Candidate]
     pattern: str
-    """Of the trainer's metrics that follow them."""
-    what: str
     times: float
     deviations: float
-    sort: str
+    sort: str = ""
     record: float = RECORD
 
     def look(self, source: HasCurves) -> Iterator[Alarm]:
         """Raise an alarm for each spike; curves that spike together have one."""
-        found: list[Alarm] = []
+        alarms: list[Alarm] = []
         most = -1
-        for which, curve in all_curves(source, self.candidates, self.pattern):
+        for name, curve in all_curves(source, self.candidates, self.pattern):
             most = max(most, int(np.sum(curve.values > 0)))
             for spike in spikes(curve, self.times, self.deviations, self.record):
-                new = self._alarm(source, which, spike)
-                at = next((at for at, one in enumerate(found) if _is_together(one, new)), None)
-                if at is None:
-                    found.append(new)
-                elif which not in found[at].curves:
-                    found[at] = found[at]._replace(curves=(*found[at].curves, which))
-        what = self.what.removeprefix("The ")
-        what = what[:1].lower() + what[1:] if what[1:2].islower() else what
+                new = self._alarm(source, name, spike)
+                together = [
+                    number
+                    for number, alarm in enumerate(alarms)
+                    if alarm.first_step <= new.last_step and new.first_step <= alarm.last_step
+                ]
+                if not together:
+                    alarms.append(new)
+                elif name not in alarms[together[0]].curves:
+                    before = alarms[together[0]]
+                    alarms[together[0]] = before._replace(curves=(*before.curves, name))
+        noun = self.noun.removeprefix("The ")
+        noun = noun[:1].lower() + noun[1:] if noun[1:2].islower() else noun
         if most < 0:
-            raise NotChecked(f"the run has no {what}")
+            raise NotChecked(f"the run has no {noun}")
         if most <= LEAST:
-            raise NotChecked(f"{most} step{'' if most == 1 else 's'} with a positive {what}; {LEAST + 1} are needed")
-        yield from found
+            raise NotChecked(f"{counted(most, 'step')} with a positive {noun}; {LEAST + 1} are needed")
+        yield from alarms
 
-    def _alarm(self, source: HasCurves, which: CurveName, spike: Spike) -> Alarm:
+    def _alarm(self, source: HasCurves, name: CurveName, spike: Spike) -> Alarm:
         points, usual = spike
         first, last, worst = int(points.steps[0]), int(points.steps[-1]), float(points.values.max())
-        where = f"step {first}" if first == last else f"steps {first} to {last}"
-        title = f"{self.what} spikes at {where}"
-        text = f"{which.name} is {worst:.3g}, {worst / usual:.3g} times the median before"
-        return Alarm(title, text, first, last, where=self._where(source, first, last), sort=self.sort, curves=(which,))
+        steps = f"step {first}" if first == last else f"steps {first} to {last}"
+        title = f"{self.noun} spikes at {steps}"
+        text = f"{name.name} is {worst:.3g}, {worst / usual:.3g} times the median before"
+        return Alarm(title, text, first, last, where=self._where(source, first, last), sort=self.sort, curves=(name,))
 
     def _where(self, source: HasCurves, first: int, last: int) -> str:
         """The filter of the samples that exceed what the greatest of a step usually is, if there are such samples."""
@@ -150,33 +215,21 @@ class SpikeRule(NamedTuple):
         return Rule(name, title, words, self.look)
 
 
-def _is_together(one: Alarm, other: Alarm) -> bool:
-    return one.first_step <= other.last_step and other.first_step <= one.last_step
-
-
-RULES = (
-    # The norm of the gradient jumps.
-    SpikeRule(
-        candidates=[],
-        pattern=r"(^|/)grad(ient)?_?norm(/mean)?$",
-        what="The gradient norm", times=8, deviations=6, sort="",
-    ).rule("grad_norm_spike", "Gradient norm spikes"),
-    # The KL to the reference jumps.
-    SpikeRule(
-        candidates=[("token", "kl", "mean"), ("token", "kl_k3", "mean"), ("sample", "derived.mean_kl", "mean")],
-        pattern=r"(^|/)((approx|ppo|mean|ref|reference)_)?kl(_(div|loss|mean))?(/mean)?$",
-        what="KL", times=4, deviations=6, sort="derived.max_kl",
-    ).rule("kl_spike", "KL spikes"),
-    # Trainer and inference engine disagree on the same tokens.
-    SpikeRule(
-        candidates=[("token", "mismatch_kl", "mean")],
-        pattern=r"(^|/)mismatch_kl([_/]mean)?$",
-        what="Mismatch KL", times=5, deviations=8, sort="derived.max_mismatch_kl",
-    ).rule("mismatch_spike", "Mismatch of trainer and engine"),
-    # The importance ratio of some token jumps.
-    SpikeRule(
-        candidates=[("token", "importance_ratio", "max")],
-        pattern=r"(^|/)(importance_)?ratio[_/]max$",
-        what="The largest ratio", times=5, deviations=10, record=4, sort="derived.max_mismatch_kl",
-    ).rule("ratio_spike", "Ratio spikes"),
-)  # fmt: skip
+GRAD_NORM = SpikeRule("The gradient norm", [], r"(^|/)grad(ient)?_?norm(/mean)?$", 8, 6).rule(
+    "grad_norm_spike", "Gradient norm spikes"
+)
+KL = SpikeRule(
+    "KL",
+    [("token", "kl", "mean"), ("token", "kl_k3", "mean"), ("sample", "derived.mean_kl", "mean")],
+    r"(^|/)((approx|ppo|mean|ref|reference)_)?kl(_(div|loss|mean))?(/mean)?$",
+    4, 6, "derived.max_kl",
+).rule("kl_spike", "KL spikes")  # fmt: skip
+MISMATCH = SpikeRule(
+    "Mismatch KL", [("token", "mismatch_kl", "mean")], r"(^|/)mismatch_kl([_/]mean)?$", 5, 8, "derived.max_mismatch_kl"
+).rule("mismatch_spike", "Mismatch of trainer and engine")
+RATIO = SpikeRule(
+    "The largest ratio",
+    [("token", "importance_ratio", "max")],
+    r"(^|/)(importance_)?ratio[_/]max$",
+    5, 10, "derived.max_mismatch_kl", record=4,
+).rule("ratio_spike", "Ratio spikes")  # fmt: skip

@@ -12,6 +12,9 @@ from typing import NamedTuple, TypeAlias
 
 from rolloupe.tui.draw.numbers import score
 
+Values = Sequence[float | None]
+Ends = tuple[float, float]
+
 PAIR = 2
 """Cells for each stretch of a row of blocks: one for its lowest value and one for its highest."""
 
@@ -19,42 +22,39 @@ BLOCKS, MISSING = "▁▂▃▄▅▆▇█", "·"
 _DOTS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
 
 
-def thinned(values: Sequence[float | None], width: int) -> list[int]:
+def thinned(values: Values, width: int) -> list[int]:
     """Return the ascending numbers of at most so many values: of neighbours the lowest and the highest one."""
     if len(values) <= width or width < PAIR:
         return list(range(len(values)))[:width]
     edges = [round(n * len(values) / (width // PAIR)) for n in range(width // PAIR + 1)]
-    return [number for start, stop in pairwise(edges) for number in _extremes(values, range(start, stop))]
+    kept: list[int] = []
+    for start, stop in pairwise(edges):
+        known = [n for n in range(start, stop) if (value := values[n]) is not None and isfinite(value)] or [start]
+        low, high = min(known, key=lambda n: values[n] or 0.0), max(reversed(known), key=lambda n: values[n] or 0.0)
+        kept += sorted((low, high))
+    return kept
 
 
-def _extremes(values: Sequence[float | None], numbers: range) -> list[int]:
-    known = [n for n in numbers if (value := values[n]) is not None and isfinite(value)] or [numbers.start]
-    return sorted((min(known, key=lambda n: values[n] or 0.0), max(reversed(known), key=lambda n: values[n] or 0.0)))
-
-
-def bounds(values: Sequence[float | None]) -> tuple[float, float]:
+def bounds(values: Values) -> tuple[float, float]:
     """Return the lowest and the highest finite value, apart from each other."""
-    finite = [value for value in values if value is not None and isfinite(value)] or [0.0]
+    finite = _finite(values) or [0.0]
     low, high = min(finite), max(finite)
     return (low, high) if low < high else (low - 0.5, high + 0.5)
 
 
-def sparkline(values: Sequence[float | None], width: int) -> str:
+def sparkline(values: Values, width: int) -> str:
     """Return a row of blocks, at most `width`; a dot where no value is known."""
     shown = [values[n] for n in thinned(values, width)]
     low, high = bounds(shown)
-    return "".join(_block(value, low, high) for value in shown)
+    return "".join(
+        MISSING if value is None or not isfinite(value) else BLOCKS[min(7, int(_share(value, low, high) * 8))]
+        for value in shown
+    )
 
 
 def block_of(share: float) -> int:
     """Return the number of the block of a share of a whole: the lowest is nothing, and the highest all of it."""
     return round(7 * share) if share in (0, 1) else max(1, min(6, round(7 * share)))
-
-
-def _block(value: float | None, low: float, high: float) -> str:
-    if value is None or not isfinite(value):
-        return MISSING
-    return BLOCKS[min(7, int(_share(value, low, high) * 8))]
 
 
 def _share(value: float, low: float, high: float) -> float:
@@ -74,21 +74,19 @@ class Cell(NamedTuple):
     curve: int = 0
 
 
-def chart(
-    curves: Sequence[Points], width: int, height: int, axis: tuple[float, float] | None = None
-) -> list[list[Cell]]:
+def chart(curves: Sequence[Points], width: int, height: int, axis: Ends | None = None) -> list[list[Cell]]:
     """Return lines through the points of curves, on the same axes, as rows of braille, the highest first.
 
     What is beyond the ends of `axis`, of values, is drawn at its ends; without one, it is from the least value to the
     greatest.
     """
-    low, high = axis or bounds([value for points in curves for _, value in points])
-    start, stop = span_of(curves)
-    layers = [
-        _line([_heights(ends, low, high, height) for ends in _columns(points, start, stop, 2 * width)], height)
-        for points in curves
+    axis = axis or bounds([value for points in curves for _, value in points])
+    layers = [_line(_columns(points, span_of(curves), 2 * width), axis, height) for points in curves]
+    cells = [zip(*rows, strict=True) for rows in zip(*layers, strict=True)]
+    return [
+        [Cell(chr(0x2800 + reduce(or_, dots)), next((nth for nth, some in enumerate(dots) if some), 0)) for dots in row]
+        for row in cells
     ]
-    return [[_cell(dots) for dots in zip(*rows, strict=True)] for rows in zip(*layers, strict=True)]
 
 
 def span_of(curves: Sequence[Points]) -> tuple[int, int]:
@@ -102,51 +100,35 @@ def column_of(step: int, span: tuple[int, int], width: int) -> int:
     return (step - start) * (width - 1) // max(1, stop - start)
 
 
-def _columns(points: Points, start: int, stop: int, width: int) -> list[list[float]]:
+def _columns(points: Points, span: tuple[int, int], width: int) -> list[list[float]]:
     """Return the lowest and the highest value of each column, or the last one before; nothing where none is known."""
-    found: dict[int, list[float]] = {}
+    by_column: dict[int, list[float]] = {}
     for step, value in points:
-        values = found.setdefault(column_of(step, (start, stop), width), [])
+        values = by_column.setdefault(column_of(step, span, width), [])
         if value is not None and isfinite(value):
             values.append(value)
     columns: list[list[float]] = [[] for _ in range(width)]
     last: list[float] = []
-    for column in range(min(found, default=0), max(found, default=-1) + 1):
-        values = found.get(column, last)
+    for column in range(min(by_column, default=0), max(by_column, default=-1) + 1):
+        values = by_column.get(column, last)
         columns[column], last = ([min(values), max(values)] if values else []), values[-1:]
     return columns
 
 
-def _heights(values: Sequence[float], low: float, high: float, height: int) -> list[int]:
-    return [round(min(1.0, max(0.0, _share(value, low, high))) * (4 * height - 1)) for value in values]
-
-
-def _line(heights: Sequence[Sequence[int]], height: int) -> list[list[int]]:
-    """Return the dots of a line through the heights of columns."""
-    rows = [[0] * (len(heights) // 2) for _ in range(height)]
+def _line(columns: Sequence[Sequence[float]], axis: Ends, height: int) -> list[list[int]]:
+    """Return the dots of a line through the lowest and the highest value of each column."""
+    rows = [[0] * (len(columns) // 2) for _ in range(height)]
     before: Sequence[int] = ()
-    for x, ends in enumerate(heights):
-        if ends:
-            low, high = before or ends
-            _draw(rows, x, min(ends[0], high), max(ends[1], low))
-        before = ends
+    for x, values in enumerate(columns):
+        heights = [round(min(1.0, max(0.0, _share(value, *axis))) * (4 * height - 1)) for value in values]
+        if heights:
+            low, high = before or heights
+            for y in range(min(heights[0], high), max(heights[1], low) + 1):
+                from_top = 4 * height - 1 - y
+                rows[from_top // 4][x // 2] |= _DOTS[x % 2][from_top % 4]
+        before = heights
     return rows
 
-
-def _cell(dots: Sequence[int]) -> Cell:
-    every = reduce(or_, dots)
-    return Cell(chr(0x2800 + every), next((nth for nth, one in enumerate(dots) if one), 0))
-
-
-def _draw(rows: list[list[int]], x: int, low: int, high: int) -> None:
-    """Set the dots of a column between two heights."""
-    for y in range(low, high + 1):
-        from_top = 4 * len(rows) - 1 - y
-        rows[from_top // 4][x // 2] |= _DOTS[x % 2][from_top % 4]
-
-
-Values = Sequence[float | None]
-Ends = tuple[float, float]
 
 FLAT = 1 / 3
 """In a smaller part of the height, the rest is flat."""
@@ -172,7 +154,7 @@ def axis_of(curves: Sequence[Values]) -> Ends:
 def beyond(curves: Sequence[Values], axis: Ends) -> str:
     """Return how many points are beyond the ends of the axis, and the farthest values; empty for none."""
     points = [value for values in curves for value in _finite(values)]
-    above, below = [one for one in points if one > axis[1]], [one for one in points if one < axis[0]]
+    above, below = [value for value in points if value > axis[1]], [value for value in points if value < axis[0]]
     sides = (("▲", above, "above", max), ("▼", below, "below", min))
     return "  ".join(
         f"{arrow} {len(some):,} {'point' if len(some) == 1 else 'points'} {side}: {score(farthest(some))}"

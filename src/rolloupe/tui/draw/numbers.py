@@ -105,7 +105,6 @@ _COSTS = re.compile(
 )
 _DIFFERENCES = re.compile(r"(_gap|log_ratio|advantages?)$", re.IGNORECASE)
 
-
 _SLACK = 1e-3
 
 
@@ -168,12 +167,7 @@ def _scale(column: ColumnInfo, group_size: int) -> Scale:
     if _DIFFERENCES.search(column.name):
         return Scale("signed", high=end)
     if _REWARDS.search(column.name) and not _COSTS.search(column.name):
-        return _observed(column.low, column.high)
+        is_usual = column.low >= -1 and column.high <= 1
+        low, high = (-1.0 if column.low < 0 else 0.0, 1.0) if is_usual else (column.low, column.high)
+        return Scale("score", low, high)
     return Scale()
-
-
-def _observed(low: float, high: float) -> Scale:
-    """Return the usual range of rewards that holds those seen so far, else the observed one."""
-    if low >= -1 and high <= 1:
-        return Scale("score", -1.0 if low < 0 else 0.0, 1.0)
-    return Scale("score", low, high)

@@ -1,5 +1,6 @@
 """The bookmarks of a person, which the terminal shares with the page."""
 
+from contextlib import suppress
 from pathlib import Path
 
 from rolloupe import query
@@ -33,49 +34,38 @@ class Bookmarks:
     def listed(self, run: OpenRun) -> list[SampleItem]:
         """Return the bookmarked samples that the run still has, in the order of their ids; creates nothing."""
         marks = self._marks(run) if State.is_there(self._folder) else []
-        keys = sorted(key for mark in marks if _is_set(mark) and (key := _key_of(mark.name)) is not None)
+        keys: list[SampleKey] = []
+        for mark in marks:
+            with suppress(ValueError):  # the name may be no id
+                keys += [SampleKey.parse(mark.name)] if _is_set(mark) else []
         items = query.named(run, keys)
-        return [items[key] for key in keys if key in items]
+        return [items[key] for key in sorted(keys) if key in items]
 
     def toggle(self, run: OpenRun, item: SampleItem) -> bool:
         """Set or remove a bookmark; a note stays. Returns whether it is set now."""
         is_set = not _is_set(self._mark(run, item.key))
-        while not self._put(run, item, is_set):
-            pass  # another viewer changed it in between
+        is_conflict = True
+        while is_conflict:  # another viewer changed it in between
+            mark = self._mark(run, item.key)
+            note = mark.value.note if mark and isinstance(mark.value, SampleMark) else ""
+            excerpt = item.response[:MAX_EXCERPT_CHARS]
+            changed = SampleMark(bookmarked=is_set, note=note, uid=item.uid, excerpt=excerpt)
+            kept = changed if is_set or note else None
+            change = Change(kind="sample", name=item.id, value=kept, seen=mark.version if mark else 0)
+            is_conflict = self._opened().write(change, run).is_conflict
         return is_set
-
-    def _put(self, run: OpenRun, item: SampleItem, is_set: bool) -> bool:
-        """Set or remove a bookmark. Returns False if another change was first."""
-        mark = self._mark(run, item.key)
-        value = mark.value if mark and isinstance(mark.value, SampleMark) else SampleMark()
-        changed = SampleMark(
-            bookmarked=is_set, note=value.note, uid=item.uid, excerpt=item.response[:MAX_EXCERPT_CHARS]
-        )
-        kept = changed if is_set or value.note else None
-        change = Change(kind="sample", name=item.id, value=kept, seen=mark.version if mark else 0)
-        return not self._opened().write(change, run).is_conflict
 
     def _mark(self, run: OpenRun, key: SampleKey) -> Mark | None:
         return next((mark for mark in self._marks(run) if mark.name == str(key)), None)
 
     def _marks(self, run: OpenRun) -> list[Mark]:
-        state = self._opened()
-        owner = state.owner(run)
-        return state.of(owner) if owner else []
+        owner = self._opened().owner(run)
+        return self._opened().of(owner) if owner else []
 
     def close(self) -> None:
-        """Close the file."""
         if self._state is not None:
             self._state.close()
 
 
 def _is_set(mark: Mark | None) -> bool:
     return mark is not None and isinstance(mark.value, SampleMark) and mark.value.bookmarked
-
-
-def _key_of(name: str) -> SampleKey | None:
-    """Return the id that a mark is of, if it is one."""
-    try:
-        return SampleKey.parse(name)
-    except ValueError:
-        return None

@@ -35,7 +35,12 @@ class Questions:
 
         def answer() -> None:
             hand_over = _done(work, then, failed) if self.is_newest(kind, number) else None
-            self._tell(lambda: self._close(kind, number, hand_over))
+            self._tell(lambda: take(hand_over))
+
+        def take(hand_over: Callable[[], None] | None) -> None:
+            self._open -= 1
+            if hand_over is not None and self.is_newest(kind, number):
+                hand_over()
 
         (self._slow if is_slow else self._quick).submit(answer)
 
@@ -45,25 +50,19 @@ class Questions:
 
         def answer() -> None:
             hand_over = _done(work, then, failed)
-            self._tell(lambda: self._end(hand_over))
+            self._tell(lambda: take(hand_over))
+
+        def take(hand_over: Callable[[], None]) -> None:
+            self._open -= 1
+            hand_over()
 
         self._newest_write = self._quick.submit(answer)
-
-    def _end(self, hand_over: Callable[[], None]) -> None:
-        self._open -= 1
-        hand_over()
-
-    def _close(self, kind: str, number: int, hand_over: Callable[[], None] | None) -> None:
-        self._open -= 1
-        if hand_over is not None and self.is_newest(kind, number):
-            hand_over()
 
     def forget(self, kind: str) -> None:
         """Ignore the answer to a question that is still open."""
         self._numbers[kind] = self.number(kind) + 1
 
     def is_newest(self, kind: str, number: int) -> bool:
-        """Return whether no newer question of a kind was asked since it had this number."""
         return self.number(kind) == number
 
     def number(self, kind: str) -> int:
@@ -71,13 +70,12 @@ class Questions:
         return self._numbers.get(kind, 0)
 
     def wanted(self, kind: str) -> Callable[[], bool]:
-        """Return what tells, during the work on the next question of a kind, whether its answer is still wanted."""
+        """Return a function that says whether the answer to the next question of a kind is still wanted."""
         number = self.number(kind) + 1
         return lambda: self.is_newest(kind, number)
 
     @property
     def are_open(self) -> bool:
-        """True while an answer is awaited."""
         return self._open > 0
 
     def close(self) -> None:
@@ -91,7 +89,7 @@ class Questions:
 
 
 def _done(work: Callable[[], T], then: Callable[[T], None], failed: Failed) -> Callable[[], None]:
-    """Do the work of a question; returns what hands its result to the screen, or its failure."""
+    """Do the work of a question; returns a function that hands its result to the screen, or its failure."""
     try:
         result = work()
     except Exception as error:  # a defect becomes a line on the screen; the app goes on

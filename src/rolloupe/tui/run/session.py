@@ -16,7 +16,6 @@ from rolloupe.lru import Lru
 from rolloupe.model import Sample, SampleKey
 from rolloupe.query import (
     Catalogue,
-    ColumnInfo,
     GroupPage,
     SampleItem,
     SamplePage,
@@ -90,16 +89,14 @@ class RunState:
 
     @cached_property
     def _by_step(self) -> dict[int, StepSummary]:
-        return {one.step: one for one in self.steps}
+        return {summary.step: summary for summary in self.steps}
 
     def step(self, step: int) -> StepSummary | None:
-        """Return the summary of a step."""
         return self._by_step.get(step)
 
     @cached_property
     def rewards(self) -> list[float | None]:
-        """Mean rewards by step."""
-        return [one.reward.mean for one in self.steps]
+        return [summary.reward.mean for summary in self.steps]
 
     @cached_property
     def _shown(self) -> dict[int, list[int]]:
@@ -112,7 +109,6 @@ class RunState:
         return self._shown[width]
 
     def aged(self, changed_s: float | None) -> "RunState":
-        """Return the same state some time later."""
         later = replace_fields(self, changed_s=changed_s)
         later.__dict__.update(_by_step=self._by_step, rewards=self.rewards, _shown=self._shown)
         return later
@@ -156,8 +152,7 @@ class Session:
         if not names:
             return self.place_to_come()
         split = self.split or names[0]
-        asked = {name for name in names if is_asked(name, split)}
-        steps = [step for name, step in known if name in asked]
+        steps = [step for name, step in known if is_asked(name, split)]
         if not steps:
             raise NotFound(f"no split {split!r}; there are: {', '.join(names[:40])}")
         return ListPlace(split=split, step=max(steps))
@@ -174,9 +169,8 @@ class Session:
         waited_s = 0.0
         while waited_s < WAIT_S and is_wanted() and not self.run.wait(PAUSE_S):
             waited_s += PAUSE_S
-            splits = {one for one, _ in self.run.snapshot().steps}
-            is_there = any(is_asked(one, self.split or "train") for one in splits)
-            if is_there or (splits and not self.split and waited_s > OTHERS_S):
+            is_any = bool(self.run.snapshot().steps) and not self.split and waited_s > OTHERS_S
+            if is_any or self._has(self.split or "train"):
                 return
 
     def first(self, is_wanted: Callable[[], bool] = lambda: True) -> SampleAt:
@@ -208,14 +202,14 @@ class Session:
     def open(self, place: ListPlace, number: int, key: SampleKey | None = None) -> SampleAt:
         """Read a sample of a list: this one, if the list has it, else sample `number`, or the last one."""
         version = self.run.version
-        if not self._has(place.split):
-            return SampleAt(place, 0, 0, None, None, note=self._why_none(place), version=version)
-        number = number if key is None else self.number_of(place, key, number)
-        page = self.page(place, max(0, number))
-        if not page.total:
+        page = None
+        if self._has(place.split):
+            number = number if key is None else self.number_of(place, key, number)
+            page = self.page(place, max(0, number))
+        if page is None or not page.total:
             return SampleAt(place, 0, 0, None, None, note=self._why_none(place), version=version)
         if not 0 <= number < page.total:
-            return self.open(place, page.total - 1 if number < 0 or number >= page.total else number)
+            return self.open(place, page.total - 1)
         item = page.samples[number - page.offset]
         sample, members = query.sample_and_group(self.run, item.key)
         return SampleAt(place, number, page.total, item, sample, members, version=version)
@@ -224,7 +218,6 @@ class Session:
         return any(is_asked(name, split) for name, _ in self.run.snapshot().steps)
 
     def number_of(self, place: ListPlace, key: SampleKey, otherwise: int = 0) -> int:
-        """Return the number of a sample in a list."""
         wanted = query.with_length(self.run, place.query(0, 1))
         page = query.samples(self.run, wanted, around=key)
         return page.offset if page.samples and page.samples[0].key == key else otherwise
@@ -250,23 +243,20 @@ class Session:
         return "This step has no samples."
 
     def state(self, split: str) -> RunState:
-        """Return the state of the run, with the steps of a split."""
         run, progress = self.run, self.run.progress()
         splits = query.splits(run, quick=True)
-        steps = query.steps(run, split) if any(one.name == split for one in splits) or split == "eval" else []
+        has_split = split == "eval" or any(summary.name == split for summary in splits)
+        steps = query.steps(run, split) if has_split else []
         changed_s = run.changed_s()
         share = progress.done_bytes / progress.total_bytes if progress.total_bytes else 1.0
         catalogue = query.catalogue(run, split)
-        sorts = [one.name for one in catalogue.columns if self._has_values(one)]
+        is_annotated = bool(run.snapshot().annotations)  # which adds values whose range is not known
+        numbers = [column for column in catalogue.columns if column.kind == "number" and column.name != "step"]
+        varied = [c for c in numbers if c.low is not None or (is_annotated and c.source != "derived")]
         return RunState(
-            run.version, split, splits, steps, catalogue, sorts, query.problem_count(run),
+            run.version, split, splits, steps, catalogue, [column.name for column in varied], query.problem_count(run),
             progress.phase, share, changed_s, is_live(run, changed_s, run.sources.rhythm.quiet_s),
         )  # fmt: skip
-
-    def _has_values(self, column: ColumnInfo) -> bool:
-        """Tell whether samples may differ in a number. Annotations add values whose range is not known."""
-        may_be_annotated = column.source != "derived" and bool(self.run.snapshot().annotations)
-        return column.kind == "number" and column.name != "step" and (column.low is not None or may_be_annotated)
 
     def at_split(self, place: ListPlace, split: str) -> ListPlace:
         """Return the same list in another split: at the same step, if the split has it, else at its newest.
@@ -280,7 +270,7 @@ class Session:
     def nearest(self, place: ListPlace, split: str, step: int) -> ListPlace:
         """Return the same list at the step of a split that has samples and is nearest to another. Raises `NotFound`."""
         dataset = place.dataset if split == place.split else ""
-        nearest = min(self.steps(split), key=lambda one: abs(one - step))
+        nearest = min(self.steps(split), key=lambda other: abs(other - step))
         return replace(place, split=split, dataset=dataset, step=nearest)
 
     def beside(self, place: ListPlace, by: int) -> ListPlace:
@@ -289,7 +279,7 @@ class Session:
 
     def steps(self, split: str) -> list[int]:
         """Return the steps of a split. Raises `NotFound` for one without samples."""
-        steps = [one.step for one in query.steps(self.run, split)]
+        steps = [summary.step for summary in query.steps(self.run, split)]
         if not steps:
             raise NotFound(f"the run has no samples of {split!r}")
         return steps
@@ -301,9 +291,7 @@ class Session:
 
 def near(steps: Sequence[int], step: int, by: int) -> int:
     """Return the step that stands `by` steps after another one, or before it, or the last on that side."""
-    if not steps:
-        return step
-    after = [one for one in steps if one > step] if by > 0 else [one for one in reversed(steps) if one < step]
-    if not after:
-        return step
-    return after[min(abs(by), len(after)) - 1]
+    after = [other for other in steps if other > step]
+    before = [other for other in reversed(steps) if other < step]
+    ahead = after if by > 0 else before
+    return ahead[min(abs(by), len(ahead)) - 1] if ahead else step

@@ -1,18 +1,29 @@
-"""`f`: find in the sample on the screen; Enter goes to the next match, through the sample, the step and the run."""
+"""`f`: find in the sample on the screen; Enter goes to the next match, through the sample, the step and the run.
 
+`/`: search the run; the samples that match appear as they are found.
+"""
+
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
+from textual.widget import Widget
 
 from rolloupe import query
 from rolloupe.errors import BadQuery
 from rolloupe.model import Sample, SampleKey
-from rolloupe.query.search import Hit, Pattern, Search, SearchOptions, TextQuery
+from rolloupe.query import SampleQuery
+from rolloupe.query.search import Found, Hit, Pattern, Search, SearchOptions, SearchProgress, TextQuery
+from rolloupe.tui.draw.ink import ACCENT, DIM, MATCH, PLAIN, QUIET, Line, cut, joined, safe
+from rolloupe.tui.draw.numbers import listed, score
+from rolloupe.tui.keys import SEARCH_KEYS
 from rolloupe.tui.run.session import PAGE, ListPlace, Session
-from rolloupe.tui.views.blocks import TextBlock
+from rolloupe.tui.screens.over import BackScreen
+from rolloupe.tui.views.samples import TextBlock
+from rolloupe.tui.widgets.lines import RowList
 from rolloupe.tui.widgets.text_pane import TextPlace
 
 if TYPE_CHECKING:
@@ -37,7 +48,6 @@ class FoundPlaces(NamedTuple):
 
     @property
     def total(self) -> str:
-        """How many there are."""
         return f"{'' if self.are_all else 'more than '}{len(self.places):,}"
 
 
@@ -86,18 +96,17 @@ class Walk:
         place, total = self._place, self._session.page(self._place, 0).total
         yield from self._in_list(place, range(self._number + 1, total))
         seen: set[SampleKey] = set()
-        for found in self._in_index():
-            seen.add(found.key)
-            yield found
+        for sample in self._in_index():
+            seen.add(sample.key)
+            yield sample
         steps = self._session.steps(place.split)
-        for step in [one for one in steps if one > place.step] + [one for one in steps if one < place.step]:
+        for step in sorted((step for step in steps if step != place.step), key=lambda step: step < place.step):
             list_of_step = replace(place, step=step)
-            samples = range(self._session.page(list_of_step, 0).total)
-            yield from (one for one in self._in_list(list_of_step, samples) if one.key not in seen)
+            numbers = range(self._session.page(list_of_step, 0).total)
+            yield from (sample for sample in self._in_list(list_of_step, numbers) if sample.key not in seen)
         yield from self._in_list(place, range(min(self._number, total)))
 
     def _in_list(self, place: ListPlace, numbers: range) -> Iterator[FoundSample]:
-        """Yield the samples of a part of a list that show the text."""
         for number in numbers:
             if self._stopped():
                 return
@@ -111,21 +120,15 @@ class Walk:
     def _in_index(self) -> Iterator[FoundSample]:
         """Yield samples at other steps whose prompt or response has the text, and shows it; the oldest step first."""
         asked, step = self._place.query(), self._place.step
-        for one in (replace(asked, step_min=step + 1, step_max=None), replace(asked, step_min=None, step_max=step - 1)):
-            options = SearchOptions(oldest_first=True, transcripts=0)
-            search = Search(self._session.run, TextQuery(text=self._text), one, options, self._is_stopped)
-            for hit in self._hits(search):
-                if self._has_it(hit.sample.key):
-                    yield FoundSample(replace(self._place, step=hit.sample.key.step), hit.sample.key)
-
-    def _hits(self, search: Search) -> Iterator[Hit]:
-        for found in search:
-            progress = found.progress
-            self._tell(f"looking further: searched {progress.samples:,} of {progress.known_samples:,} samples …")
-            yield from found.hits
-
-    def _is_stopped(self) -> bool:
-        return self._stopped()
+        text, options = TextQuery(text=self._text), SearchOptions(oldest_first=True, transcripts=0)
+        is_stopped: Stopped = lambda: self._stopped()  # noqa: E731, PLW0108 (it changes with each step of the walk)
+        for window in ({"step_min": step + 1, "step_max": None}, {"step_min": None, "step_max": step - 1}):
+            for news in Search(self._session.run, text, replace(asked, **window), options, is_stopped):
+                samples, known = news.progress.samples, news.progress.known_samples
+                self._tell(f"looking further: searched {samples:,} of {known:,} samples …")
+                for hit in news.hits:
+                    if self._has_it(hit.sample.key):
+                        yield FoundSample(replace(self._place, step=hit.sample.key.step), hit.sample.key)
 
     def _has_it(self, key: SampleKey) -> bool:
         return any(next(self._pattern.places(block.text), None) for block in self._blocks_of(self._read(key)))
@@ -150,18 +153,17 @@ class Finder:
         """Where the walk is."""
 
     def enter(self, text: str) -> None:
-        """Find a text, or the next match of the same one."""
         if not text:
             self.clear()
         elif text != self.text:
             self.begin(text)
             self.look(from_top=False)
             if not self.found.places:
-                self._further()
+                self._look_further()
         elif self.current + 1 < len(self.found.places):
             self._go_to(self.current + 1)
         else:
-            self._further()
+            self._look_further()
 
     def begin(self, text: str) -> None:
         """Look for a text from now on, in the next sample that comes."""
@@ -181,12 +183,9 @@ class Finder:
         if keeps_place and self.current >= 0:
             self._go_to(max(0, min(self.current, len(self.found.places) - 1)), news, keeps_place=True)
         else:
-            self._go_to(0 if from_top else self._first_in_view(), news)
-
-    def _first_in_view(self) -> int:
-        reader, places = self._screen.reader, self.found.places
-        first = bisect_left(places, reader.scroll_offset.y, key=reader.layout_.row_of)
-        return first if first < len(places) else 0
+            reader, places = self._screen.reader, self.found.places
+            first = 0 if from_top else bisect_left(places, reader.scroll_offset.y, key=reader.layout_.row_of)
+            self._go_to(first if first < len(places) else 0, news)
 
     def _go_to(self, number: int, news: str = "", *, keeps_place: bool = False) -> None:
         self.current = number
@@ -195,19 +194,15 @@ class Finder:
             match = f"match {number + 1:,} of {self.found.total} in this sample"
             self._screen.tell(f"{news}{match} · Enter: next · Esc: clear")
 
-    def _further(self) -> None:
+    def _look_further(self) -> None:
         """Look for the next sample with a match, if nobody looks yet; who moved since the last one begins there."""
         screen, walk = self._screen, self._walk
         if self._is_looking():
             return
-        here = screen.nav.shown.sample.key if screen.nav.shown.sample else None
         self._walk = None
-        if walk is None or self._reached != here:
+        if walk is None or self._reached != screen.nav.key:
             walk = Walk(screen.live.session, screen.nav.place, screen.nav.number, self.text, screen.blocks_of)
-        self._look(walk)
-
-    def _look(self, walk: Walk) -> None:
-        screen, wanted = self._screen, self._screen.questions.wanted("find")
+        wanted = screen.questions.wanted("find")
         screen.tell(f"matches here: {self.found.total}; looking further … · Esc: stop")
 
         def is_stopped() -> bool:
@@ -218,19 +213,84 @@ class Finder:
 
         walk.is_on = True
         self._is_looking = lambda: walk.is_on and not is_stopped()
-        screen.ask("find", lambda: walk.on(is_stopped, tell), lambda found: self._arrive(walk, found), is_slow=True)
+        screen.ask("find", lambda: walk.on(is_stopped, tell), lambda sample: self._arrive(walk, sample), is_slow=True)
 
-    def _arrive(self, walk: Walk, found: FoundSample | None) -> None:
+    def _arrive(self, walk: Walk, sample: FoundSample | None) -> None:
         screen = self._screen
-        if found is None:
+        if sample is None:
             screen.tell(f"No further sample of {screen.nav.place.split} shows {self.text!r}.")
             return
-        self._walk, self._reached = walk, found.key
-        self._news = f"found in step {found.place.step} · " if found.place.step != screen.nav.place.step else ""
-        screen.nav.go(found.place, 0, found.key)
+        self._walk, self._reached = walk, sample.key
+        self._news = f"found in step {sample.place.step} · " if sample.place.step != screen.nav.place.step else ""
+        screen.nav.go(sample.place, 0, sample.key)
 
     def clear(self) -> None:
-        """Forget what was found."""
         self._screen.questions.forget("find")
         self.text, self.found, self.current, self._walk, self._news = "", NOWHERE, -1, None, ""
         self._screen.reader.mark([])
+
+
+BEFORE = 60
+"""Letters before a match."""
+LISTED = 300
+"""Hits that are listed; all are counted."""
+
+
+class SearchScreen(BackScreen[Hit]):
+    """The hits of a search. Returns the one that a person chooses."""
+
+    KEYS = SEARCH_KEYS
+
+    def __init__(self, rollouts: "Rollouts", text: str) -> None:
+        super().__init__(rollouts)
+        self._text = text
+        self._hits: list[Hit] = []
+        self._progress: SearchProgress | None = None
+
+    def body(self) -> Iterator[Widget]:
+        yield RowList("hits", height=2)
+
+    def on_mount(self) -> None:
+        text, session, wanted = TextQuery(text=self._text), self.session, self.questions.wanted("search")
+
+        def search() -> None:
+            options = SearchOptions(limit=LISTED, transcripts=0)
+            for news in Search(session.run, text, SampleQuery(), options, stopped=lambda: not wanted()):
+                self.app.call_later(self._take, news)
+
+        self.ask("search", search, lambda _: None, is_slow=True)
+
+    def _take(self, news: Found) -> None:
+        if self not in self.app.screen_stack:  # the person left meanwhile
+            return
+        self._hits += news.hits
+        self._progress = news.progress
+        self.redraw("title")
+        self.rows.fill(len(self._hits), self._row)
+        self.press_kept()
+
+    def title_lines(self, width: int) -> list[Line]:
+        title: Line = [(" Search  ", DIM), safe(self._text, ACCENT)]
+        progress = self._progress
+        if progress is None:
+            return [cut(title, width)]
+        total = listed(LISTED, progress.found, "sample")
+        how_far = "" if progress.is_over else f"  searched {progress.samples:,} of {progress.known_samples:,}"
+        notes = [safe(note, DIM) for note in progress.notes[:1]]
+        return [cut(joined([title, [(total + how_far, QUIET)], notes]), width)]
+
+    def _row(self, number: int, width: int) -> list[Line]:
+        hit, mask = self._hits[number], self.rollouts.mask
+        first: Line = [(" ", PLAIN), safe(hit.sample.id, QUIET), (f"  reward {score(hit.sample.reward)}", DIM)]
+        second: Line = [("   ", PLAIN)]
+        for nth, text in enumerate(hit.snippets[0].pieces if hit.snippets else ()):
+            shown = re.sub(r"\s+", " ", mask(text))
+            second.append(safe(shown if nth else shown[-BEFORE:], MATCH if nth % 2 else PLAIN))
+        return [cut(first, width), cut(second, width)]
+
+    @property
+    def is_reading(self) -> bool:
+        return not self._hits and not (self._progress and self._progress.is_over)
+
+    def choose(self, number: int) -> None:
+        self.dismiss(self._hits[number])

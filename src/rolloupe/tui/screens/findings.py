@@ -3,11 +3,11 @@
 Findings that a person set aside as no hack come last, with the reason and the name.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from textual import events
-from textual.app import ComposeResult
+from textual.widget import Widget
 
 from rolloupe import query
 from rolloupe.model import Problem, SampleKey
@@ -17,12 +17,12 @@ from rolloupe.tui.draw.ink import ACCENT, ALARM, DIM, PLAIN, STRONG, WARN, Line,
 from rolloupe.tui.draw.numbers import listed, signed
 from rolloupe.tui.keys import FINDING_KEYS
 from rolloupe.tui.screens.over import BackScreen
-from rolloupe.tui.screens.pickers import Choice, PickScreen
-from rolloupe.tui.widgets.rows import RowList
+from rolloupe.tui.screens.pickers import Choice, pick
+from rolloupe.tui.widgets.lines import RowList
 
 if TYPE_CHECKING:
     from rolloupe.insight.findings import Finding, RunFindings
-    from rolloupe.insight.lint import BrokenRule, RunLint
+    from rolloupe.insight.lint import RunLint
     from rolloupe.tui.screens.rollouts import Rollouts
 
 T = TypeVar("T")
@@ -60,14 +60,11 @@ class FindingsScreen(BackScreen[SampleKey]):
         """By the names of findings; None until it is known which are set aside."""
         self._rows: list[FindingRow] = []
 
-    def compose(self) -> ComposeResult:
-        yield self.title_bar("findings-title", self._title)
+    def body(self) -> Iterator[Widget]:
         yield RowList("findings")
-        yield self.foot_bar()
 
     def on_mount(self) -> None:
         """Ask for both, once every sample has its derived metrics."""
-        self.rows.focus()
         run, split = self.session.run, self.rollouts.nav.place.split
 
         def findings() -> "RunFindings":
@@ -86,11 +83,11 @@ class FindingsScreen(BackScreen[SampleKey]):
             state = self.rollouts.bookmarks.state()
             return {} if state is None else findings_aside(state, run)
 
-        self.ask("aside", aside, self._take_aside)
-        self.ask("problems", lambda: query.problems(run), self._take_problems)
-        self.set_interval(LOOK_S, self._show_progress)
-        self._ask_when_indexed("findings", findings, self._take_findings)
-        self._ask_when_indexed("lint", lint, self._take_lint)
+        self.ask("aside", aside, lambda answer: self._keep(_aside=answer))
+        self.ask("problems", lambda: query.problems(run), lambda answer: self._keep(_problems=answer))
+        self.set_interval(LOOK_S, lambda: self.redraw("title") if self._findings is None and self.is_current else None)
+        self._ask_when_indexed("findings", findings, lambda answer: self._keep(_findings=answer))
+        self._ask_when_indexed("lint", lint, lambda answer: self._keep(_lint=answer))
 
     def _ask_when_indexed(self, kind: str, work: Callable[[], T], then: Callable[[T | None], None]) -> None:
         """Ask once the run is indexed, unless nobody wants to know any more."""
@@ -103,106 +100,81 @@ class FindingsScreen(BackScreen[SampleKey]):
 
         self.ask(kind, answer, then, is_slow=True)
 
-    def _show_progress(self) -> None:
-        if self._findings is None and self.is_current:
-            self.redraw("findings-title")
-
-    def _take_problems(self, answer: list[Problem]) -> None:
-        self._problems = answer
-        self._show()
-
-    def _take_aside(self, answer: dict[str, FindingAside]) -> None:
-        self._aside = answer
+    def _keep(self, **answers: object) -> None:
+        """Show the answer to a question: by its attribute."""
+        vars(self).update(answers)
         self._show()
 
     def failed(self, kind: str, reason: str) -> None:
         """Show all findings where nobody knows which are set aside."""
         super().failed(kind, reason)
         if kind == "aside":
-            self._take_aside({})
-
-    def _take_findings(self, answer: "RunFindings | None") -> None:
-        self._findings = answer
-        self._show()
-
-    def _take_lint(self, answer: "RunLint | None") -> None:
-        self._lint = answer
-        self._show()
+            self._keep(_aside={})
 
     def _show(self) -> None:
         at = self.rows.cursor
         chosen = self._rows[at] if 0 < at < len(self._rows) else None
         aside = self._aside or {}
-        found = self._findings.findings if self._findings and self._aside is not None else []
-        broken = self._lint.broken if self._lint else []
-        self._rows = [
-            *(row_of_finding(one) for one in found if one.name not in aside),
-            *map(_of_rule, broken),
-            *map(_of_problem, self._problems[:PROBLEMS]),
-            *(_set_aside(one, aside[one.name]) for one in found if one.name in aside),
-        ]
+        findings = self._findings.findings if self._findings and self._aside is not None else []
+        rows = [row_of_finding(finding, aside.get(finding.name)) for finding in findings]
+        for broken in self._lint.broken if self._lint else []:
+            tag, samples = "certain" if broken.is_certain else "look", [(name, "") for name in broken.samples]
+            rows.append(FindingRow(tag, broken.text, f"rule {broken.rule}", samples))
+        for problem in self._problems[:PROBLEMS]:
+            where = "" if problem.start is None else f", bytes {problem.start:,} to {problem.stop or problem.start:,}"
+            rows.append(FindingRow("problem", problem.reason, f"{problem.source}{where}", []))
+        self._rows = sorted(rows, key=lambda row: row.is_aside)
         height = NARROW_LINES if self.has_class("narrow") else WIDE_LINES
         at = self._rows.index(chosen) if chosen in self._rows else 0  # rows that come later may go before it
         self.rows.fill(len(self._rows), self._row, at, height=height)
-        self.redraw("findings-title")
+        self.redraw("title")
 
-    def _title(self, width: int) -> list[Line]:
+    def title_lines(self, width: int) -> list[Line]:
         split = self.rollouts.nav.place.split
         lines = [cut([(" Findings and data quality  ", STRONG), safe(split, ACCENT)], width)]
-        notes = [self._findings.note if self._findings else self._progress()]
+        at = self.session.run.progress()
+        is_read = at.phase == "scalars" and at.total_bytes
+        share = f"Indexing the samples, {at.done_bytes / at.total_bytes:.0%} …" if is_read else "Indexing the texts …"
+        notes = [self._findings.note if self._findings else "Reading …" if at.phase == "ready" else share]
         if self._lint is not None:
             count = len(self._lint.broken)
             words = f"{len(self._lint.checked)} rules checked, {count} broken" if count else "no sample breaks a rule"
             notes.append(f"Data quality: {words}.")
         if self._problems:
             notes.append(f"{listed(PROBLEMS, len(self._problems), 'problem')} in the files.")
-        if number := sum(one.is_aside for one in self._rows):
+        if number := sum(row.is_aside for row in self._rows):
             notes.append(f"{number} set aside as no hack, at the end.")
         for note in notes:
             text = visible_line(note)
             lines += [[(f" {text[start:stop]}", DIM)] for start, stop in wrapped(text, width - 2)]
         return lines
 
-    def _progress(self) -> str:
-        """Say what is waited for."""
-        at = self.session.run.progress()
-        if at.phase == "scalars" and at.total_bytes:
-            return f"Indexing the samples, {at.done_bytes / at.total_bytes:.0%} …"
-        return "Reading …" if at.phase == "ready" else "Indexing the texts …"
-
     def on_resize(self, event: events.Resize) -> None:
-        """Give a row more lines where they are short."""
         super().on_resize(event)
         self._show()
 
     def _row(self, number: int, width: int) -> list[Line]:
-        one, room = self._rows[number], width - TAG - 1
-        text = visible_line(one.text)
+        row, room = self._rows[number], width - TAG - 1
+        text = visible_line(row.text)
         words = [text[start:stop] for start, stop in wrapped(text, room)]
         most = self.rows.row_height - 1
         if len(words) > most:
             words = [*words[: most - 1], f"{words[most - 1][: room - 2].rstrip()} …"]
-        ink, of_tag = (DIM, DIM) if one.is_aside else (PLAIN, INKS.get(one.tag, STRONG))
-        tag: Line = [(f" {one.tag:{TAG - 1}}", of_tag)]
+        ink, of_tag = (DIM, DIM) if row.is_aside else (PLAIN, INKS.get(row.tag, STRONG))
+        tag: Line = [(f" {row.tag:{TAG - 1}}", of_tag)]
         gap: Line = [(" " * TAG, PLAIN)]
         lines: list[Line] = [[*(gap if nth else tag), (piece, ink)] for nth, piece in enumerate(words)]
-        return [cut(line, width) for line in [*lines, [*gap, safe(one.facts, DIM)]]]
+        return [cut(line, width) for line in [*lines, [*gap, safe(row.facts, DIM)]]]
 
     @property
     def is_reading(self) -> bool:
-        """True while there is no row, and some may come."""
         return not self._rows and (self._findings is None or self._lint is None)
 
     def choose(self, number: int) -> None:
-        """Open the sample of a finding, or list them if there are several."""
         samples = self._rows[number].samples
 
         def leave(number: int) -> None:
             self.dismiss(SampleKey.parse(samples[number][0]))
-
-        def chosen(number: int | None) -> None:
-            if number is not None:
-                self.call_later(leave, number)  # the list of samples leaves first
 
         if not samples:
             self.tell("No sample shows it.")
@@ -210,35 +182,21 @@ class FindingsScreen(BackScreen[SampleKey]):
             leave(0)
         else:
             choices = [Choice(name, [(f"{shows} ", DIM)]) for name, shows in samples]
-            self.app.push_screen(PickScreen("Samples", choices), chosen)
+            # The list of samples leaves first.
+            pick(self.app, "Samples", choices, 0, lambda number: self.call_later(leave, number))
 
 
-def row_of_finding(one: "Finding") -> FindingRow:
-    """Return the row of a finding, with what each of its samples shows."""
-    of_correctness = "" if one.correctness is None else f", on correctness {signed(one.correctness)}"
-    won, has = ("less", "less of it") if one.effect < 0 else ("more", "it")
+def row_of_finding(finding: "Finding", aside: FindingAside | None = None) -> FindingRow:
+    """Return the row of a finding, with what each of its samples shows; of one that was set aside, who did so."""
+    z, effect = f"z {finding.z:.1f}".replace("-", "−"), signed(finding.effect)
+    won, has = ("less", "less of it") if finding.effect < 0 else ("more", "it")
     words_of_pair = (f"{won} of it, and the better reward", "its sibling, with the worse reward")
-    shows = {name: words for pair in one.samples.pairs for name, words in zip(pair, words_of_pair, strict=True)}
-    shows.setdefault(one.samples.earliest, "the first sample that has it")
-    samples = [(name, shows.get(name, f"has {has}, with less reward")) for name in one.samples.ids()]
-    return FindingRow(one.kind, one.text, f"{_z(one)}, effect {signed(one.effect)}{of_correctness}", samples)
-
-
-def _z(one: "Finding") -> str:
-    return f"z {one.z:.1f}".replace("-", "−")
-
-
-def _set_aside(one: "Finding", aside: FindingAside) -> FindingRow:
-    reason = f": {aside.why}" if aside.why else ""
-    facts = " · ".join(filter(None, (aside.by, f"{one.kind}, {_z(one)}")))
-    return row_of_finding(one)._replace(tag="not a hack", text=f"{one.title}{reason}", facts=facts, is_aside=True)
-
-
-def _of_problem(one: Problem) -> FindingRow:
-    where = "" if one.start is None else f", bytes {one.start:,} to {one.stop or one.start:,}"
-    return FindingRow("problem", one.reason, f"{one.source}{where}", [])
-
-
-def _of_rule(one: "BrokenRule") -> FindingRow:
-    tag = "certain" if one.is_certain else "look"
-    return FindingRow(tag, one.text, f"rule {one.rule}", [(name, "") for name in one.samples])
+    shows = {name: words for pair in finding.samples.pairs for name, words in zip(pair, words_of_pair, strict=True)}
+    shows.setdefault(finding.samples.earliest, "the first sample that has it")
+    samples = [(name, shows.get(name, f"has {has}, with less reward")) for name in finding.samples.ids()]
+    if aside is not None:
+        text = f"{finding.title}{f': {aside.why}' if aside.why else ''}"
+        facts = " · ".join(filter(None, (aside.by, f"{finding.kind}, {z}")))
+        return FindingRow("not a hack", text, facts, samples, is_aside=True)
+    of_correctness = "" if finding.correctness is None else f", on correctness {signed(finding.correctness)}"
+    return FindingRow(finding.kind, finding.text, f"{z}, effect {effect}{of_correctness}", samples)

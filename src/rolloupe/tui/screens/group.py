@@ -1,22 +1,22 @@
 """`v`: the answers of a group side by side, with their rewards, and the place where each departs from the best."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from itertools import groupby
 from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
 from textual import events
-from textual.app import ComposeResult
+from textual.widget import Widget
 
 from rolloupe import query
 from rolloupe.model import SampleKey
 from rolloupe.query import GroupAnswer, SampleItem
-from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, STRONG, Ink, Line, cut, joined, padded, safe
-from rolloupe.tui.draw.numbers import Scale, count, figure, score, signed
+from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, STRONG, Ink, Line, cut, joined, padded, rule, safe
+from rolloupe.tui.draw.numbers import count, figure, score, signed
 from rolloupe.tui.keys import GROUP_KEYS
 from rolloupe.tui.run.masks import Mask
 from rolloupe.tui.screens.over import BackScreen
-from rolloupe.tui.views.blocks import KINDS, ROLES, TextBlock, shown
+from rolloupe.tui.views.samples import KINDS, ROLES, TextBlock, shown
 from rolloupe.tui.widgets.lines import LineBar, LinePane
 from rolloupe.tui.widgets.text_pane import Layout, TextPlace
 
@@ -58,11 +58,9 @@ class GroupPane(LinePane):
 
     @property
     def shown(self) -> int:
-        """How many columns fit."""
         return max(1, self.room // COLUMN)
 
     def show(self, columns: list[AnswerColumn]) -> None:
-        """Show some columns."""
         self._columns = columns
         self._width = self.room // max(1, len(columns))
         self._layouts = [Layout(column.blocks, self._width - 2) for column in columns]
@@ -91,14 +89,11 @@ class GroupScreen(BackScreen[SampleKey]):
         self.number = 0
         """The chosen column."""
 
-    def compose(self) -> ComposeResult:
-        yield self.title_bar("group-title", self._title)
+    def body(self) -> Iterator[Widget]:
         yield LineBar("group-head", self._heads, "surface-page")
         yield GroupPane()
-        yield self.foot_bar()
 
     def on_mount(self) -> None:
-        """Read the group."""
         run, key, mask = self.session.run, self._key, self.rollouts.mask
 
         def ask() -> GroupAnswers:
@@ -106,26 +101,24 @@ class GroupScreen(BackScreen[SampleKey]):
             items = query.named(run, [compared.best, *(member.key for member in compared.members)])
             columns = [_column(member, items.get(member.key), mask) for member in compared.members]
             own = items.get(key)
-            best = _best([one.reward for one in items.values()])
+            rewards = {item.reward for item in items.values() if item.reward is not None and isfinite(item.reward)}
+            best = max(rewards) if len(rewards) > 1 else None
             return GroupAnswers(best, columns, compared.total, mask(own.prompt) if own else "")
 
-        self.pane.focus()
-        self.ask("group", ask, self._take)
+        def take(group: GroupAnswers) -> None:
+            self._group = group
+            self.number = next((n for n, column in enumerate(group.columns) if column.key == key), 0)
+            self._show()
+
+        self.ask("group", ask, take)
 
     @property
     def is_reading(self) -> bool:
-        """True until the group is there."""
         return self._group is None
 
     @property
     def pane(self) -> GroupPane:
-        """The columns."""
         return self.query_one(GroupPane)
-
-    def _take(self, group: GroupAnswers) -> None:
-        self._group = group
-        self.number = next((n for n, one in enumerate(group.columns) if one.key == self._key), 0)
-        self._show()
 
     def _window(self) -> tuple[int, list[AnswerColumn]]:
         columns = self._group.columns if self._group else []
@@ -134,13 +127,12 @@ class GroupScreen(BackScreen[SampleKey]):
 
     def _show(self) -> None:
         self.pane.show(self._window()[1])
-        self.redraw("group-title", "group-head")
+        self.redraw("title", "group-head")
 
     def on_resize(self, _: events.Resize) -> None:
-        """Show as many columns as fit."""
         self._show()
 
-    def _title(self, width: int) -> list[Line]:
+    def title_lines(self, width: int) -> list[Line]:
         if self._group is None:
             return [[(" Group  ", STRONG), ("Reading …", DIM)]]
         first, columns = self._window()
@@ -158,24 +150,21 @@ class GroupScreen(BackScreen[SampleKey]):
         each = width // max(1, len(columns))
         lines: list[Line] = [[], []]
         for nth, column in enumerate(columns):
-            is_chosen = first + nth == self.number
+            is_chosen, best = first + nth == self.number, self._group.best if self._group else None
+            is_best = best is not None and column.item is not None and column.item.reward == best
             name = joined([
                 [("▸ " if is_chosen else "  ", ACCENT), safe(f"{column.key.index}", ACCENT if is_chosen else STRONG)],
-                [("best", Ink("live"))] if self._is_best(column) else [],
+                [("best", Ink("live"))] if is_best else [],
             ])  # fmt: skip
             lines[0] += padded(name, each)
             lines[1] += padded([("  ", PLAIN), *self._facts(column)], each)
-        return [*lines, [("─" * width, Ink("line-2"))]]
-
-    def _is_best(self, column: AnswerColumn) -> bool:
-        best = self._group.best if self._group else None
-        return best is not None and column.item is not None and column.item.reward == best
+        return [*lines, rule(width)]
 
     def _facts(self, column: AnswerColumn) -> Line:
         item = column.item
         if item is None or column.note:
             return [safe(column.note, DIM)]
-        ink = self.rollouts.live.scales.get("reward", Scale()).ink(item.reward, STRONG)
+        ink = self.rollouts.reward_scale.ink(item.reward, STRONG)
         advantage: Line = [("adv ", DIM), (signed(item.advantage), PLAIN)] if item.advantage is not None else []
         tokens: Line = [("tokens ", DIM), (figure(item.response_tokens), PLAIN)]
         return joined([[("reward ", DIM), (score(item.reward), ink)], advantage, tokens])
@@ -197,15 +186,8 @@ class GroupScreen(BackScreen[SampleKey]):
             self._show()
 
     def action_choose(self) -> None:
-        """Open the answer."""
         if self._group is not None and self._group.columns:
             self.dismiss(self._group.columns[self.number].key)
-
-
-def _best(rewards: Sequence[float | None]) -> float | None:
-    """Return the highest reward, if there are lower ones."""
-    known = {reward for reward in rewards if reward is not None and isfinite(reward)}
-    return max(known) if len(known) > 1 else None
 
 
 def _column(member: GroupAnswer, item: SampleItem | None, mask: Mask) -> AnswerColumn:

@@ -1,14 +1,15 @@
-"""Where a person is in a run, and the ways to other samples, steps, splits and runs."""
+"""Where a person is in a run, and the run itself, read again as it is indexed, grows, and is opened again."""
 
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from rolloupe.index import OpenRun
+from rolloupe.index import Library, OpenRun
 from rolloupe.model import SampleKey
-from rolloupe.tui.run.session import ListPlace, SampleAt, Session, near
+from rolloupe.tui.draw.numbers import Scale, scales_of
+from rolloupe.tui.run.session import ListPlace, RunState, SampleAt, Session, near
 from rolloupe.tui.screens.metrics import SplitStep
-from rolloupe.tui.views.headers import curve_steps
+from rolloupe.tui.views.samples import curve_steps
 
 if TYPE_CHECKING:
     from rolloupe.tui.screens.rollouts import Rollouts
@@ -26,12 +27,10 @@ class Navigator:
 
     @property
     def session(self) -> Session:
-        """The run."""
         return self._screen.live.session
 
     @property
     def key(self) -> SampleKey | None:
-        """The id of the sample on the screen, if there is one."""
         return self.shown.sample.key if self.shown.sample else None
 
     @property
@@ -40,13 +39,11 @@ class Navigator:
         return (self.place, self.number) != (self.shown.place, self.shown.number)
 
     def arrive(self, at: SampleAt) -> None:
-        """Note that a sample is on the screen."""
         self.shown, self.place, self.number = at, at.place, at.number
 
     # From one to the next
 
     def to_sample(self, by: int) -> None:
-        """Go to a sample before or after in the list."""
         number = self.number + by
         if self.place == self.shown.place and not 0 <= number < self.shown.total:
             key, end = ("N", "last") if by > 0 else ("P", "first")
@@ -55,12 +52,11 @@ class Navigator:
         self.go(self.place, max(0, number))
 
     def to_step(self, by: int) -> None:
-        """Go to a step before or after."""
         place, session, state = self.place, self.session, self._screen.live.split_state
         if state is None:  # a moment after another split was chosen
             self._screen.ask("split", lambda: session.beside(place, by), lambda target: self.go(target, 0))
         else:
-            self._to_step_of([one.step for one in state.steps], by, "step")
+            self._to_step_of([summary.step for summary in state.steps], by, "step")
 
     def along_curve(self, by: int) -> None:
         """Go to a step before or after in the curve of the first line: of thousands it shows a few."""
@@ -142,3 +138,135 @@ class Navigator:
             lambda at: screen.begin(screen.live.library, session, at, screen.mask),
             is_slow=True,
         )
+
+
+REST_S = 0.3
+"""The shortest rest between two looks at a run that grows."""
+AGE_S = 5.0
+
+
+class LiveRun:
+    """The open run and its newest known state. It moves the person where the run leaves no other choice."""
+
+    def __init__(self, screen: "Rollouts") -> None:
+        self._screen = screen
+        self._library: Library | None = None
+        self.opened: Session | None = None
+        self.state: RunState | None = None
+        self.scales: dict[str, Scale] = {}
+        self.is_following = False
+        self.is_ready = False
+        """True once the state of the run is known, or cannot be known."""
+        self.is_due = False
+        """True while the state of the run is about to be asked for again."""
+
+    @property
+    def session(self) -> Session:
+        """The run, from `begin` on."""
+        assert self.opened is not None
+        return self.opened
+
+    @property
+    def library(self) -> Library:
+        """All open runs, from `begin` on."""
+        assert self._library is not None
+        return self._library
+
+    @property
+    def split_state(self) -> RunState | None:
+        """The state of the run, if it is known for the split where the person wants to be."""
+        return self.state if self.state is not None and self.state.split == self._screen.nav.place.split else None
+
+    @property
+    def newest_step(self) -> int:
+        state = self.split_state
+        return state.steps[-1].step if state and state.steps else self._screen.nav.place.step
+
+    def begin(self, library: Library, session: Session) -> None:
+        if self._library is None:
+            library.subscribe(self._listen)
+            self._screen.set_interval(AGE_S, self.show_age)
+        self._library, self.opened = library, session
+        self.state, self.scales, self.is_ready = None, {}, False
+
+    def ask_state(self) -> None:
+        split = self._screen.nav.place.split
+
+        def ask() -> tuple[RunState, list[str]]:
+            return self.session.state(split), self.session.columns(split)
+
+        self._screen.ask("state", ask, lambda answer: self._take_state(*answer))
+
+    def _listen(self, kind: str, run: OpenRun | None) -> None:
+        """Hear from a thread of the index that a run has changed, is there, or was opened again."""
+        if kind == "run":
+            self.hear(run)
+        else:
+            self._screen.app.call_later(self.change_run)
+
+    def hear(self, run: OpenRun | None) -> None:
+        """Look at a run again that has changed: the phase of its index and its end change without its version."""
+
+        def look_again() -> None:
+            self.is_due = False
+            self.ask_state()
+
+        if self.opened is not None and run is self.opened.run and not self.is_due:
+            self.is_due = True
+            self._screen.app.call_later(self._screen.set_timer, REST_S, look_again)
+
+    def change_run(self) -> None:
+        """Look at the run that took the place of the present one; who moves meanwhile moves in that one."""
+        before = self.session.run
+        run = next((run for run in self.library.runs if run.id == before.id), before)
+        if run is before:
+            return
+        session, wanted = Session(run, self.session.split), self._screen.questions.wanted("run")
+
+        def change(_: None) -> None:
+            if self.session.run is before:
+                self.opened = session
+                self._screen.nav.again()
+                self.ask_state()
+                self.change_run()
+
+        self._screen.ask("run", lambda: session.wait_for_samples(wanted), change, is_slow=True)
+
+    def show_age(self) -> None:
+        if self.state is not None and self.state.is_live:
+            self.state = self.state.aged(self.session.run.changed_s())
+            self._screen.bar("header").changed()
+
+    def _take_state(self, state: RunState, columns: list[str]) -> None:
+        before, nav = self.split_state, self._screen.nav
+        self.state, self.scales = state, scales_of(state.catalogue)
+        self.set_ready()
+        is_first = before is None or not before.steps
+        if nav.shown.sample is None and is_first and state.steps and state.step(nav.place.step) is None:
+            nav.change(step=state.steps[-1].step)  # its split begins
+        elif before is not None and before.version != state.version:
+            self._after_change(before, state)
+        elif before is None and nav.shown.version != state.version:
+            nav.again()
+        side = self._screen.side
+        side.show_columns(columns[:3], self.scales)
+        side.fields.learn(column.name for column in state.catalogue.columns if column.source in ("metric", "tag"))
+        side.show_fields()
+        self._screen.show_places()
+
+    def _after_change(self, before: RunState, now: RunState) -> None:
+        """Show what came: the new step to one who follows, else more samples of the same step."""
+        nav = self._screen.nav
+        old, new = (state.step(nav.place.step) for state in (before, now))
+        if not before.splits and now.splits and not self.session.split:
+            nav.go(self.session.first_place(), 0)
+        elif self.is_following and (self.newest_step > nav.place.step or new is None):
+            nav.change(step=self.newest_step)
+        elif (old and old.stamp) != (new and new.stamp) or (not now.steps and len(before.splits) != len(now.splits)):
+            nav.again()
+
+    def set_ready(self) -> None:
+        """Let the keys be pressed that were kept until the state of the run is known."""
+        if not self.is_ready:
+            self.is_ready = True
+            self._screen.press_kept()

@@ -1,6 +1,6 @@
 """The screens over the main one: each is left once, and only while it is on top; `?` shows the keys of one."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual import events
@@ -8,15 +8,14 @@ from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.containers import Vertical
 from textual.screen import ModalScreen, Screen
+from textual.widget import Widget
 
 from rolloupe.tui.draw.ink import ACCENT, ALARM, DIM, PLAIN, STRONG, Line, cut, safe, wrapped
-from rolloupe.tui.early_keys import aim, waiting
-from rolloupe.tui.keys import HELP_KEYS, KeyHelp, actions_of
+from rolloupe.tui.keys import HELP_KEYS, KeyHelp, actions_of, aim, waiting
 from rolloupe.tui.run.questions import Questions
 from rolloupe.tui.run.session import Session
-from rolloupe.tui.views.headers import keys_line, size_classes
-from rolloupe.tui.widgets.lines import LineBar, LinePane, PaneKeys
-from rolloupe.tui.widgets.rows import RowList
+from rolloupe.tui.views.samples import keys_line, size_classes
+from rolloupe.tui.widgets.lines import LineBar, LinePane, PaneKeys, RowList
 
 if TYPE_CHECKING:
     from rolloupe.tui.screens.rollouts import Rollouts
@@ -50,17 +49,17 @@ def help_lines(keys: Iterable[KeyHelp], width: int) -> list[Line]:
     """Return the help: the sections, and in each its keys."""
     lines: list[Line] = []
     section = ""
-    for one in keys:
-        if one.section != section:
-            section = one.section
+    for key in keys:
+        if key.section != section:
+            section = key.section
             lines += [[], [(f" {section}", DIM)]]
-        for start, stop in wrapped(one.meaning, width - LABEL):
-            label = f"   {one.label}" if start == 0 else ""
-            lines.append([(f"{label:{LABEL}}", ACCENT), (one.meaning[start:stop], PLAIN)])
+        for start, stop in wrapped(key.meaning, width - LABEL):
+            label = f"   {key.label}" if start == 0 else ""
+            lines.append([(f"{label:{LABEL}}", ACCENT), (key.meaning[start:stop], PLAIN)])
     return lines[1:]
 
 
-HINT = "  ".join(one.foot for one in HELP_KEYS if one.foot)
+HINT = "  ".join(key.foot for key in HELP_KEYS if key.foot)
 
 
 class HelpPane(LinePane):
@@ -97,16 +96,13 @@ class HelpScreen(PaneKeys, ModalScreen[None], OverScreen[None]):
             yield HelpPane(self._keys)
 
     def on_mount(self) -> None:
-        """Let the keys scroll the lines."""
         self.pane.focus()
 
     @property
     def pane(self) -> HelpPane:
-        """The lines."""
         return self.query_one(HelpPane)
 
     async def on_key(self, event: events.Key) -> None:
-        """Scroll, or leave."""
         action = None if self.misses(event) else actions_of(HELP_KEYS).get(event.key)
         if action is not None:
             event.stop()
@@ -117,7 +113,7 @@ class HelpScreen(PaneKeys, ModalScreen[None], OverScreen[None]):
 
 
 class BackScreen(PaneKeys, OverScreen[T | None]):
-    """Returns what a person chooses, None if they leave by Esc or q."""
+    """Returns what a person chooses, None if they leave by Esc or q. Shows a title, a body and its keys."""
 
     KEYS: ClassVar[tuple[KeyHelp, ...]] = ()
     """What each key does, also for the foot of the screen and for `?`."""
@@ -127,6 +123,7 @@ class BackScreen(PaneKeys, OverScreen[T | None]):
     def __init__(self, rollouts: "Rollouts") -> None:
         super().__init__()
         self.rollouts = rollouts
+        self.questions: Questions = rollouts.questions
         self._asked: set[str] = set()
         self._failures: dict[str, str] = {}
         """Why the newest questions failed, by their kind."""
@@ -136,13 +133,33 @@ class BackScreen(PaneKeys, OverScreen[T | None]):
 
     @property
     def session(self) -> Session:
-        """The run."""
+        """The run, which may be opened again meanwhile."""
         return self.rollouts.live.session
 
-    @property
-    def questions(self) -> Questions:
-        """Whom to ask."""
-        return self.rollouts.questions
+    def compose(self) -> ComposeResult:
+        yield LineBar("title", self._head)
+        yield from self.body()
+        yield LineBar("keys", self._foot)
+
+    def title_lines(self, width: int) -> Sequence[Line]:
+        """Return the lines of the title."""
+        raise NotImplementedError
+
+    def body(self) -> Iterator[Widget]:
+        """Yield what is between the title and the keys."""
+        raise NotImplementedError
+
+    def _head(self, width: int) -> Sequence[Line]:
+        failures = [[safe(f" {reason}", ALARM)] for reason in self._failures.values()]
+        return failures[:1] or self.title_lines(width)
+
+    def _foot(self, width: int) -> Sequence[Line]:
+        if self._kept:
+            return [cut([(f" {waiting(self._kept, 'this is read')} · Esc: back", PLAIN)], width)]
+        return [cut([(" ", PLAIN), safe(self._message)], width) if self._message else keys_line(self.KEYS, width)]
+
+    def on_mount(self) -> None:
+        self.pane.focus()
 
     @property
     def is_reading(self) -> bool:
@@ -177,34 +194,11 @@ class BackScreen(PaneKeys, OverScreen[T | None]):
                 self.app.call_later(self.app.on_event, events.Key(key.key, key.character))
 
     def failed(self, kind: str, reason: str) -> None:
-        """Say in the title that a question failed."""
         self._failures[kind] = reason
-        self.query(LineBar).first().changed()
+        self.redraw("title")
         self.press_kept()
 
-    def title_bar(self, name: str, lines_of: Callable[[int], Sequence[Line]]) -> LineBar:
-        """Return the first bar of the screen: its title, or what failed."""
-
-        def lines(width: int) -> Sequence[Line]:
-            failures = [[safe(f" {reason}", ALARM)] for reason in self._failures.values()]
-            return failures[:1] or lines_of(width)
-
-        return LineBar(name, lines)
-
-    def foot_bar(self) -> LineBar:
-        """Return the last bar of the screen: a message, or its keys."""
-
-        def lines(width: int) -> Sequence[Line]:
-            if self._kept:
-                return [cut([(f" {waiting(self._kept, 'this is read')} · Esc: back", PLAIN)], width)]
-            if self._message:
-                return [cut([(" ", PLAIN), safe(self._message)], width)]
-            return [keys_line([one.foot for one in self.KEYS if one.foot], width)]
-
-        return LineBar("keys", lines)
-
     def tell(self, message: str) -> None:
-        """Say something at the foot instead of the keys."""
         self._message = message
         self.redraw("keys")
 
@@ -215,12 +209,10 @@ class BackScreen(PaneKeys, OverScreen[T | None]):
         return super().dismiss(result)
 
     def redraw(self, *names: str) -> None:
-        """Draw some bars again."""
         for name in names:
             self.query_one(f"#{name}", LineBar).changed()
 
     def on_resize(self, _: events.Resize) -> None:
-        """Fit the window."""
         for name, is_so in size_classes(*self.app.size).items():
             self.set_class(is_so, name)
 
@@ -242,12 +234,10 @@ class BackScreen(PaneKeys, OverScreen[T | None]):
 
     @property
     def pane(self) -> LinePane:
-        """The pane that the keys move in."""
         return self.query_one(LinePane)
 
     @property
     def rows(self) -> RowList:
-        """The list of a screen that has one."""
         return self.query_one(RowList)
 
     def action_choose(self) -> None:
@@ -256,7 +246,6 @@ class BackScreen(PaneKeys, OverScreen[T | None]):
             self.choose(self.pane.cursor)
 
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
-        """Open the row under the mouse."""
         event.stop()
         self.choose(event.number)
 

@@ -10,15 +10,14 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from rolloupe import query
-from rolloupe.query import DatasetSummary, SampleItem, SplitSummary, Stats
+from rolloupe.query import DatasetSummary, SampleItem, Stats
 from rolloupe.tui.draw.ink import ACCENT, DIM, STRONG, Line, padded, safe
 from rolloupe.tui.draw.numbers import Scale, count, score
 from rolloupe.tui.keys import KEYS
 from rolloupe.tui.screens.over import OverScreen
 from rolloupe.tui.screens.sidebar import preview
-from rolloupe.tui.widgets.lines import LineBar
+from rolloupe.tui.widgets.lines import LineBar, RowList
 from rolloupe.tui.widgets.prompt_line import TypingLine
-from rolloupe.tui.widgets.rows import RowList
 
 if TYPE_CHECKING:
     from rolloupe.tui.screens.rollouts import Rollouts
@@ -44,22 +43,20 @@ class PickScreen(ModalScreen[int | None], OverScreen[int | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="pick"):
-            yield LineBar("pick-title", self._head, "surface-float")
+            yield LineBar("pick-title", self._title_lines, "surface-float")
             yield TypingLine(placeholder="type to narrow", id="pick-input", compact=True)
             yield RowList("pick-rows", has_own_keys=True)
 
     def on_mount(self) -> None:
-        """Show all choices."""
         self.rows.ground = "surface-float"
         self._show(self._current)
 
-    def _head(self, width: int) -> list[Line]:
+    def _title_lines(self, width: int) -> list[Line]:
         none: Line = [("  nothing has all these words", DIM)] if not self._numbers else []
         return [padded([safe(f" {self._title}", STRONG), *none], width)]
 
     @property
     def rows(self) -> RowList:
-        """The list."""
         return self.query_one("#pick-rows", RowList)
 
     def _show(self, cursor: int) -> None:
@@ -67,12 +64,10 @@ class PickScreen(ModalScreen[int | None], OverScreen[int | None]):
         self.query_one(LineBar).changed()
 
     def _row(self, number: int, width: int) -> list[Line]:
-        choice = self._choices[self._numbers[number]]
-        facts: Line = choice.facts
-        return [[*padded([safe(f" {choice.text}")], max(0, width - sum(len(text) for text, _ in facts))), *facts]]
+        text, facts = self._choices[self._numbers[number]]
+        return [[*padded([safe(f" {text}")], max(0, width - sum(len(fact) for fact, _ in facts))), *facts]]
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Narrow the list."""
         if event.value != self._typed:  # else it is narrowed already
             self._narrow(event.value)
 
@@ -86,7 +81,6 @@ class PickScreen(ModalScreen[int | None], OverScreen[int | None]):
         self._show(0 if words else self._current)
 
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
-        """Return the choice."""
         event.stop()
         self._choose(event.number)
 
@@ -95,7 +89,6 @@ class PickScreen(ModalScreen[int | None], OverScreen[int | None]):
             self.dismiss(self._numbers[row])
 
     async def on_key(self, event: events.Key) -> None:
-        """Move in the list while typing, choose, or leave."""
         line = self.query_one(TypingLine)
         if self.misses(event):
             return
@@ -118,9 +111,14 @@ class PickScreen(ModalScreen[int | None], OverScreen[int | None]):
             await self.rows.on_key(event)
 
 
-def pick(app: App[None], title: str, choices: Sequence[Choice], current: int, then: Callable[[int], None]) -> None:
+def pick(app: App[None], title: str, choices: Sequence[Choice], current: int, then: Callable[[int], object]) -> None:
     """Have a person choose, then call `then` with the number of the choice; one who leaves has chosen nothing."""
-    app.push_screen(PickScreen(title, choices, current), lambda number: None if number is None else then(number))
+
+    def take(number: int | None) -> None:
+        if number is not None:
+            then(number)
+
+    app.push_screen(PickScreen(title, choices, current), take)
 
 
 def _reward_facts(reward: Stats, samples: int, scale: Scale) -> Line:
@@ -147,18 +145,16 @@ def pick_step(screen: "Rollouts") -> None:
 def pick_split(screen: "Rollouts") -> None:
     """Choose a split, or of several evaluations all together."""
     assert screen.live.state is not None
-    splits = screen.live.state.splits
-    names = [split.name for split in splits]
-    choices = [Choice(split.name, _split_facts(split, screen.reward_scale)) for split in splits]
+    names, choices = [], []
+    for split in screen.live.state.splits:
+        facts = _reward_facts(split.reward, split.samples, screen.reward_scale)
+        names.append(split.name)
+        choices.append(Choice(split.name, [(f"{count(split.steps, 'step')}  ", DIM), *facts]))
     if sum(name.startswith("eval/") for name in names) > 1:
         names.append("eval")
         choices.append(Choice("eval", [("all evaluations of a step ", DIM)]))
     now = _place_of(screen.nav.place.split, names)
     pick(screen.app, "Split", choices, now, lambda number: screen.nav.go_to_split(names[number]))
-
-
-def _split_facts(split: SplitSummary, scale: Scale) -> Line:
-    return [(f"{count(split.steps, 'step')}  ", DIM), *_reward_facts(split.reward, split.samples, scale)]
 
 
 def pick_sort(screen: "Rollouts") -> None:
@@ -184,19 +180,15 @@ def pick_dataset(screen: "Rollouts") -> None:
         if not datasets:
             screen.tell(f"No sample of {place.split} names a dataset or an environment.")
             return
-        names = ["", *(dataset.name for dataset in datasets)]
-        choices = [
-            Choice("all"),
-            *(Choice(dataset.name, _dataset_facts(dataset, screen.reward_scale)) for dataset in datasets),
-        ]
+        names, choices = [""], [Choice("all")]
+        for dataset in datasets:
+            ink = screen.reward_scale.ink(dataset.reward)
+            names.append(dataset.name)
+            choices.append(Choice(dataset.name, [(f"{score(dataset.reward)}  ", ink), (f"{dataset.samples:,} ", DIM)]))
         now = _place_of(place.dataset, names)
         pick(screen.app, "Dataset", choices, now, lambda number: screen.nav.change(dataset=names[number]))
 
     screen.ask("datasets", lambda: query.datasets(run, place.split), choose)
-
-
-def _dataset_facts(dataset: DatasetSummary, scale: Scale) -> Line:
-    return [(f"{score(dataset.reward)}  ", scale.ink(dataset.reward)), (f"{dataset.samples:,} ", DIM)]
 
 
 def pick_run(screen: "Rollouts") -> None:
@@ -217,7 +209,8 @@ def pick_action(screen: "Rollouts") -> None:
     """Choose an action by its name."""
     actions = [key for key in KEYS if key.action != "palette"]
     choices = [Choice(key.meaning, [(f"{key.label} ", ACCENT)]) for key in actions]
-    pick(screen.app, "Do", choices, 0, lambda number: screen.do_later(actions[number].action))
+    # The list leaves first.
+    pick(screen.app, "Do", choices, 0, lambda number: screen.call_later(screen.run_action, actions[number].action))
 
 
 def pick_bookmark(screen: "Rollouts") -> None:

@@ -1,9 +1,10 @@
 """The main screen: the list at the left, the sample at the right, and what its keys do."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from textual.app import ComposeResult
+from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.events import Resize
 from textual.message import Message
@@ -15,37 +16,37 @@ from rolloupe.model import Sample, SampleKey
 from rolloupe.query.search import Hit
 from rolloupe.tui.draw.ink import Line
 from rolloupe.tui.draw.numbers import Scale
-from rolloupe.tui.keys import EVERY_KEY, KEYS, SIDE_KEYS, actions_of, bindings
+from rolloupe.tui.keys import EVERY_KEY, KEYS, SIDE_KEYS, actions_of
 from rolloupe.tui.run.bookmarks import Bookmarks
 from rolloupe.tui.run.masks import Mask
 from rolloupe.tui.run.questions import Questions
 from rolloupe.tui.run.session import SampleAt, Session
 from rolloupe.tui.screens import pickers
 from rolloupe.tui.screens.evals import EvalsScreen
-from rolloupe.tui.screens.find import Finder
+from rolloupe.tui.screens.find import Finder, SearchScreen
 from rolloupe.tui.screens.findings import FindingsScreen
 from rolloupe.tui.screens.group import GroupScreen
-from rolloupe.tui.screens.live_run import LiveRun
 from rolloupe.tui.screens.metrics import MetricsScreen
-from rolloupe.tui.screens.navigator import Navigator
+from rolloupe.tui.screens.navigator import LiveRun, Navigator
 from rolloupe.tui.screens.over import HelpScreen
-from rolloupe.tui.screens.search import SearchScreen
 from rolloupe.tui.screens.sidebar import Sidebar
 from rolloupe.tui.screens.tokens import TokensScreen
-from rolloupe.tui.views.blocks import Fields, TextBlock, blocks_of, table_blocks
-from rolloupe.tui.views.headers import (
+from rolloupe.tui.views.samples import (
+    Fields,
     Marks,
+    TextBlock,
+    blocks_of,
     facts_of,
     foot_line,
     run_line,
     sample_lines,
     size_classes,
     step_at,
+    table_blocks,
     view_at,
 )
-from rolloupe.tui.widgets.lines import LineBar, PaneKeys
+from rolloupe.tui.widgets.lines import LineBar, PaneKeys, RowList
 from rolloupe.tui.widgets.prompt_line import PromptLine
-from rolloupe.tui.widgets.rows import RowList
 from rolloupe.tui.widgets.text_pane import TextPane
 
 A = TypeVar("A")
@@ -68,7 +69,7 @@ class Rollouts(PaneKeys, Screen[None]):
     class Ready(Message):
         """The steps, splits and columns of the run are known, and the sample is read: keys have something to do."""
 
-    BINDINGS = bindings()
+    BINDINGS = [Binding(",".join(key.keys), key.action, key.meaning, show=False) for key in KEYS]  # noqa: RUF012
 
     def __init__(self, questions: Questions, bookmarks: Bookmarks) -> None:
         super().__init__()
@@ -93,12 +94,7 @@ class Rollouts(PaneKeys, Screen[None]):
         return self.live.opened is not None or action in ("help", "theme")
 
     def ask(self, kind: str, work: Callable[[], A], then: Callable[[A], None], *, is_slow: bool = False) -> None:
-        """Ask a question."""
         self.questions.ask(kind, work, then, lambda reason: self.failed(kind, reason), is_slow=is_slow)
-
-    def do_later(self, action: str) -> None:
-        """Do what a key does once the screen over this one has left."""
-        self.call_later(self.run_action, action)
 
     # The parts of the screen
 
@@ -114,42 +110,36 @@ class Rollouts(PaneKeys, Screen[None]):
 
     @property
     def reader(self) -> TextPane:
-        """The pane with the text."""
         return self.query_one("#reader", TextPane)
 
     @property
     def pane(self) -> TextPane:
-        """The pane that the keys scroll."""
         return self.reader
 
     @property
     def side(self) -> Sidebar:
-        """The left pane."""
         return self.query_one(Sidebar)
 
     @property
     def prompt(self) -> PromptLine:
-        """The line to type into."""
         return self.query_one(PromptLine)
 
     def bar(self, id: str) -> LineBar:
-        """Return one of the lines that do not scroll."""
         return self.query_one(f"#{id}", LineBar)
 
     @property
     def _tokens(self) -> TokensScreen | None:
         """The token view, if it is open, perhaps with its help or a list to choose from over it."""
-        return next((one for one in self.app.screen_stack if isinstance(one, TokensScreen) and one.is_mounted), None)
+        screens = (screen for screen in self.app.screen_stack if isinstance(screen, TokensScreen))
+        return next((screen for screen in screens if screen.is_mounted), None)
 
     def on_mount(self) -> None:
-        """Lay out what is the same for every run."""
         self.on_resize()
         self.reader.focus()
         for name in ("scroll_y", "virtual_size"):
             self.watch(self.reader, name, self._draw_foot, init=False)
 
     def on_resize(self, _: Resize | None = None) -> None:
-        """Fold the left pane away in a narrow window."""
         for name, is_so in size_classes(*self.app.size).items():
             self.set_class(is_so, name)
 
@@ -166,7 +156,6 @@ class Rollouts(PaneKeys, Screen[None]):
 
     @property
     def reward_scale(self) -> Scale:
-        """The scale of rewards."""
         return self.live.scales.get("reward", Scale())
 
     @property
@@ -180,8 +169,8 @@ class Rollouts(PaneKeys, Screen[None]):
         name = live.opened.run.info.name
         return run_line(name, self.nav.place, live.split_state, live.scales, self._marks, width)
 
-    def _sample_lines(self, width: int) -> list[Line]:
-        return list(sample_lines(self.nav.shown, self.live.scales, self.fields, self._marks, width))
+    def _sample_lines(self, width: int) -> Sequence[Line]:
+        return sample_lines(self.nav.shown, self.live.scales, self.fields, self._marks, width)
 
     def _foot(self, width: int) -> list[Line]:
         keys = KEYS[-LEAST_KEYS:] if self.live.opened is None else SIDE_KEYS if self._is_side_alone else KEYS
@@ -194,13 +183,11 @@ class Rollouts(PaneKeys, Screen[None]):
         self.call_after_refresh(self.bar("foot").changed)
 
     def show_places(self) -> None:
-        """Show where the person wants to be."""
         self.bar("header").changed()
         self.bar("head").changed()
         self.side.show_pickers(self.live.session.run.info.name, self.nav.place)
 
     def tell(self, message: str, *, is_alarm: bool = False) -> None:
-        """Say something at the foot of the screen."""
         self.message, self.is_alarm = message, is_alarm
         if not self.is_mounted:  # a key came first
             return
@@ -231,7 +218,6 @@ class Rollouts(PaneKeys, Screen[None]):
     # The sample
 
     def begin(self, library: Library, session: Session, first: SampleAt, mask: Mask) -> None:
-        """Show a run from a sample on, then ask for the rest."""
         if self.live.opened is not None and self.live.opened.run.id != session.run.id:
             self.nav.shown = self.nav.shown._replace(sample=None)  # two runs may have samples of the same id
         self.live.begin(library, session)
@@ -242,18 +228,18 @@ class Rollouts(PaneKeys, Screen[None]):
         self.live.change_run()
 
     def show_note(self, note: str) -> None:
-        """Say why there is no sample yet."""
         self.nav.shown = self.nav.shown._replace(note=note)
         self.bar("head").changed()
 
     def show(self, at: SampleAt) -> None:
-        """Show a sample."""
         is_same = at.is_same(self.nav.shown)
         is_new_list = at.place != self.nav.shown.place
         self.nav.arrive(at)
         self.is_bookmarked = self.is_bookmarked and is_same
-        if at.sample is not None and self.fields.learn(_names(at.sample)):
-            self.side.show_fields()
+        if at.sample is not None:
+            names = [*(fact.name for fact in facts_of(at.sample)), *(f"extra.{name}" for name in at.sample.extra)]
+            if self.fields.learn(names):
+                self.side.show_fields()
         if is_new_list:
             self.side.samples.clear()
         self.show_text(keeps_place=is_same)
@@ -261,7 +247,9 @@ class Rollouts(PaneKeys, Screen[None]):
         self.show_places()
         self.tell("")
         self.finder.look(keeps_place=is_same)
-        self._ask_bookmark()
+        if (key := self.nav.key) is not None:
+            run, bookmarks = self.live.session.run, self.bookmarks
+            self.ask("bookmark", lambda: bookmarks.has(run, key), lambda is_set: self._show_bookmark(key, is_set))
         if (tokens := self._tokens) is not None:
             tokens.show(at)
         self.press_kept()
@@ -272,21 +260,14 @@ class Rollouts(PaneKeys, Screen[None]):
             self.post_message(self.Ready())
 
     def show_text(self, *, keeps_place: bool = False) -> None:
-        """Show the sample as text or as a table."""
         sample = self.nav.shown.sample
         blocks = [] if sample is None else self.blocks_of(sample)
         self.reader.read(blocks, is_table=self.view == "table", keeps_place=keeps_place)
 
     def blocks_of(self, sample: Sample) -> list[TextBlock]:
-        """Return what the screen shows of a sample."""
         if self.view == "table":
             return list(table_blocks(sample, self.fields, self.mask, self.live.scales))
         return [block for block in blocks_of(sample, self.mask) if self.fields[block.field]]
-
-    def _ask_bookmark(self) -> None:
-        key, run = self.nav.key, self.live.session.run
-        if key is not None:
-            self.ask("bookmark", lambda: self.bookmarks.has(run, key), lambda is_set: self._show_bookmark(key, is_set))
 
     def _show_bookmark(self, key: SampleKey, is_set: bool) -> None:
         """Show whether a sample is bookmarked, if it is still the one on the screen."""
@@ -311,10 +292,7 @@ class Rollouts(PaneKeys, Screen[None]):
         self.nav.along_curve(by)
 
     def action_focus_pane(self, by: int) -> None:
-        panes: list[Widget] = [
-            self.reader,
-            *(self.side.query_one(f"#{name}") for name in ("pickers", "list", "fields")),
-        ]
+        panes: list[Widget] = [self.reader, *self.side.query(RowList)]
         now = panes.index(self.focused) if self.focused in panes else 0
         pane = panes[(now + by) % len(panes)]
         self.open_side(is_open=pane is not self.reader)
@@ -356,28 +334,26 @@ class Rollouts(PaneKeys, Screen[None]):
         self.prompt.ask("find", FIND_HINT, self.finder.enter, self.finder.text, stays=True)
 
     def action_filter(self, typed: str | None = None) -> None:
-        """Ask for a filter; an empty one shows all samples."""
         state, value = self.live.state, self.nav.place.where if typed is None else typed
         names = [column.name for column in state.catalogue.columns] if state else []
         self.tell("")
         self.prompt.ask("filter", FILTER_HINT, lambda text: self.nav.change(where=text.strip()), value, words=names)
 
     def action_search(self) -> None:
+        def search(text: str) -> None:
+            if text:
+                self.questions.forget("find")
+                self.app.push_screen(SearchScreen(self, text), lambda hit: open_hit(hit, text))
+
+        def open_hit(hit: Hit | None, text: str) -> None:
+            if hit is not None:
+                self.finder.begin(text)
+                self.nav.go_to(hit.sample.key)
+
         self.tell("")
-        self.prompt.ask("search", SEARCH_HINT, self._search)
-
-    def _search(self, text: str) -> None:
-        if text:
-            self.questions.forget("find")
-            self.app.push_screen(SearchScreen(self, text), lambda hit: self._open_hit(hit, text))
-
-    def _open_hit(self, hit: Hit | None, text: str) -> None:
-        if hit is not None:
-            self.finder.begin(text)
-            self.nav.go_to(hit.sample.key)
+        self.prompt.ask("search", SEARCH_HINT, search)
 
     def action_clear(self) -> None:
-        """Close what is open, and forget what was found."""
         self.prompt.close()
         self.finder.clear()
         self.open_side(is_open=False)
@@ -449,7 +425,6 @@ class Rollouts(PaneKeys, Screen[None]):
     # What a person does in the panes
 
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
-        """Do what was chosen in the left pane."""
         rows = event.rows.id
         if rows == "list":
             self.side.go_to_row(event.number)
@@ -459,12 +434,11 @@ class Rollouts(PaneKeys, Screen[None]):
             self.show_text(keeps_place=True)
             self.bar("head").changed()
         elif rows == "pickers":
-            picker = self.side.picker(event.number)
+            picker = self.side.pickers[event.number]
             actions = {"filter": "filter", "only": "discarded"}
-            self.do_later(actions.get(picker.name, f"pick('{picker.name}')"))
+            self.call_later(self.run_action, actions.get(picker.name, f"pick('{picker.name}')"))
 
     def on_row_list_moved(self, event: RowList.Moved) -> None:
-        """Show the sample under the cursor of the list."""
         if event.rows.id == "list":
             self.side.go_to_row(event.number)
 
@@ -479,9 +453,3 @@ class Rollouts(PaneKeys, Screen[None]):
             self.action_tokens()
         elif view is not None and view != self.view:
             self.action_switch()
-
-
-def _names(sample: Sample) -> Iterator[str]:
-    """Yield the fields of a sample."""
-    yield from (fact.name for fact in facts_of(sample))
-    yield from (f"extra.{name}" for name in sample.extra)

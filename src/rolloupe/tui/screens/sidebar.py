@@ -1,6 +1,6 @@
 """The left pane: pickers, the list of samples or groups, the fields."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isnan
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,12 +11,11 @@ from rolloupe.columns import KNOWN
 from rolloupe.model import SampleKey
 from rolloupe.query import Group, GroupPage, SampleItem, SamplePage
 from rolloupe.tui.draw.charts import BLOCKS, MISSING
-from rolloupe.tui.draw.ink import ACCENT, DIM, GHOST, PLAIN, STRONG, WARN, Line, Piece, ends, padded, safe
+from rolloupe.tui.draw.ink import ACCENT, DIM, GHOST, PLAIN, STRONG, WARN, Line, ends, padded, safe
 from rolloupe.tui.draw.numbers import Scale, count, narrow, score, words_of
 from rolloupe.tui.run.masks import Mask
 from rolloupe.tui.run.session import PAGE, ListPlace
-from rolloupe.tui.widgets.lines import LineBar
-from rolloupe.tui.widgets.rows import RowList
+from rolloupe.tui.widgets.lines import LineBar, RowList
 
 if TYPE_CHECKING:
     from rolloupe.tui.screens.rollouts import Rollouts
@@ -24,23 +23,21 @@ if TYPE_CHECKING:
 WIDTH = 9
 """Cells of a figure in a list."""
 
+DISCARDED, KEPT = ("×", WARN), (" ", PLAIN)
+"""The sign before a row."""
+
 
 def sample_row(
     item: SampleItem, columns: Sequence[str], scales: Mapping[str, Scale], mask: Mask, width: int
 ) -> list[Line]:
     """Return a sample of a list: its figures, and the start of its response."""
-    line: Line = [_mark(is_discarded=bool(item.discarded))]
+    line: Line = [DISCARDED if item.discarded else KEPT]
     for name in columns:
         value = value_of(item, name)
         scale = scales.get(name, Scale())
         shown = narrow(words_of(name, value, scale), value, WIDTH - 1)
         line += [(f"{shown:>7}", scale.ink(value)), (" ", PLAIN)]
     return [padded([*line, safe(preview(mask(item.response)), DIM)], width)]
-
-
-def _mark(*, is_discarded: bool) -> Piece:
-    """Return the sign before a row of what was discarded."""
-    return ("×", WARN) if is_discarded else (" ", PLAIN)
 
 
 STRIP = 16
@@ -50,31 +47,24 @@ STRIP = 16
 def group_row(group: Group, scale: Scale, mask: Mask, strip: int, width: int) -> list[Line]:
     """Return a group of a list: its mean reward, the reward of each member, and the start of the prompt."""
     rewards = [value if isinstance(value, int | float) else None for value in group.cells[0]]
-    mark = _mark(is_discarded=bool(group.discarded))
-    mean: Line = [
-        mark,
-        (f"{narrow(score(group.reward.mean), group.reward.mean, WIDTH - 1):>7}", scale.ink(group.reward.mean)),
+    if len(rewards) > STRIP:  # some, from the lowest to the highest
+        rewards.sort(key=lambda value: (value is None or isnan(value), value or 0.0))
+        rewards = [rewards[round(n * (len(rewards) - 1) / (STRIP - 1))] for n in range(STRIP)]
+    cells: Line = []  # the higher the better, and coloured
+    for value in rewards:
+        place = scale.place(value) if scale.kind == "score" else None
+        block = BLOCKS[3 if place is None else round(7 * place)]
+        cells.append((MISSING, GHOST) if value is None or isnan(value) else (block, scale.ink(value)))
+    mean = group.reward.mean
+    line: Line = [
+        DISCARDED if group.discarded else KEPT,
+        (f"{narrow(score(mean), mean, WIDTH - 1):>7}", scale.ink(mean)),
         (" ", PLAIN),
+        *padded(cells, strip),
+        (" ", PLAIN),
+        safe(" ".join(mask(group.prompt[:400]).split()), DIM),
     ]
-    prompt = " ".join(mask(group.prompt[:400]).split())
-    cells = padded([_cell(value, scale) for value in _spread(rewards, STRIP)], strip)
-    return [padded([*mean, *cells, (" ", PLAIN), safe(prompt, DIM)], width)]
-
-
-def _spread(values: list[float | None], most: int) -> list[float | None]:
-    """Return all values in their order, or of too many some from the lowest to the highest."""
-    if len(values) <= most:
-        return values
-    ordered = sorted(values, key=lambda value: (value is None or isnan(value), value or 0.0))
-    return [ordered[round(n * (len(ordered) - 1) / (most - 1))] for n in range(most)]
-
-
-def _cell(value: float | None, scale: Scale) -> Piece:
-    """Return a cell of a strip: the higher the better, and coloured."""
-    place = scale.place(value)
-    if value is None or isnan(value):
-        return MISSING, GHOST
-    return BLOCKS[round(7 * place) if place is not None and scale.kind == "score" else 3], scale.ink(value)
+    return [padded(line, width)]
 
 
 def preview(response: str) -> str:
@@ -84,9 +74,8 @@ def preview(response: str) -> str:
 
 def value_of(item: SampleItem, name: str) -> float | None:
     """Return a number of a sample in a list."""
-    value = (
-        getattr(item, name) if name in KNOWN and hasattr(item, name) else item.metrics.get(name.removeprefix("metric."))
-    )
+    is_field = name in KNOWN and hasattr(item, name)
+    value = getattr(item, name) if is_field else item.metrics.get(name.removeprefix("metric."))
     return value if isinstance(value, int | float) else None
 
 
@@ -113,9 +102,8 @@ def pickers_of(run: str, place: ListPlace) -> Iterator[Picker]:
 
 def picker_row(picker: Picker, width: int) -> list[Line]:
     """Return a picker."""
-    return [
-        ends([(f" {picker.key} ", DIM), (f"{picker.name:7} ", DIM), safe(picker.value, STRONG)], [("▾ ", DIM)], width)
-    ]
+    left = [(f" {picker.key} {picker.name:7} ", DIM), safe(picker.value, STRONG)]
+    return [ends(left, [("▾ ", DIM)], width)]
 
 
 def sort_words(place: ListPlace) -> str:
@@ -152,7 +140,6 @@ class SampleRows:
         self._want = want
 
     def take(self, page: SamplePage | GroupPage) -> None:
-        """Keep a page."""
         self._pages[page.offset // PAGE] = page
 
     def lack(self, number: int) -> None:
@@ -160,7 +147,6 @@ class SampleRows:
         self._asked.discard(number // PAGE)
 
     def clear(self) -> None:
-        """Forget all pages: the list is another."""
         self._pages.clear()
         self._asked.clear()
 
@@ -197,7 +183,7 @@ class Sidebar(Vertical):
         self._rollouts = rollouts
         self.fields = rollouts.fields
         self.samples = SampleRows(self._want_page)
-        self._pickers: Sequence[Picker] = ()
+        self.pickers: Sequence[Picker] = ()
         self._total = 0
 
     def compose(self) -> ComposeResult:
@@ -209,25 +195,19 @@ class Sidebar(Vertical):
 
     @property
     def is_used(self) -> bool:
-        """True once there is a run."""
-        return bool(self._pickers)
+        return bool(self.pickers)
 
     # The choices
 
     def show_pickers(self, run: str, place: ListPlace) -> None:
-        """Show what is chosen."""
         is_first = not self.is_used
-        self._pickers = list(pickers_of(run, place))
+        self.pickers = list(pickers_of(run, place))
         if is_first:
             for name in ("list-head", "fields-head"):
                 self.query_one(f"#{name}", LineBar).changed()
         rows = self.query_one("#pickers", RowList)
-        rows.styles.height = len(self._pickers)
-        rows.fill(len(self._pickers), lambda number, width: picker_row(self._pickers[number], width))
-
-    def picker(self, number: int) -> Picker:
-        """Return one of the pickers."""
-        return self._pickers[number]
+        rows.styles.height = len(self.pickers)
+        rows.fill(len(self.pickers), lambda number, width: picker_row(self.pickers[number], width))
 
     # The list
 
@@ -241,11 +221,9 @@ class Sidebar(Vertical):
 
     @property
     def list(self) -> RowList:
-        """The list of samples."""
         return self.query_one("#list", RowList)
 
     def show_columns(self, columns: Sequence[str], scales: Mapping[str, Scale]) -> None:
-        """Show these columns of the list beside the preview."""
         self.samples.columns, self.samples.scales = columns, scales
         self.list.refresh()
         self.query_one("#list-head", LineBar).changed()
@@ -276,13 +254,11 @@ class Sidebar(Vertical):
         self.query_one("#list-head", LineBar).changed()
 
     def show_groups(self, is_grouped: bool) -> None:
-        """List groups, or samples."""
         self.samples.is_grouped = is_grouped
         self.samples.clear()
         self.show_row()
 
     def go_to_row(self, number: int) -> None:
-        """Go to a sample of the list, or to the first one of a group."""
         nav = self._rollouts.nav
         if not self.samples.is_grouped:
             nav.go(nav.place, number)
@@ -310,13 +286,7 @@ class Sidebar(Vertical):
 
     # The fields
 
-    def learn(self, names: Iterable[str]) -> None:
-        """List fields that a sample or the run has."""
-        if self.fields.learn(names):
-            self.show_fields()
-
     def show_fields(self) -> None:
-        """Show the fields with their marks."""
         names = list(self.fields)
         rows = self.query_one("#fields", RowList)
         rows.fill(len(names), lambda number, width: field_row(names[number], self.fields[names[number]], width))

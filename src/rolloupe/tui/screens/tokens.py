@@ -1,19 +1,20 @@
 """`t`: the tokens of the sample, tinted by a series, with a legend and the card of the token under the cursor."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.cells import cell_len
 from textual import events
-from textual.app import ComposeResult
 from textual.message import Message
+from textual.widget import Widget
 
-from rolloupe.tui.draw.ink import DIM, PLAIN, STRONG, Ink, Line, cut, joined, safe
+from rolloupe.tui.draw.ink import CURRENT_MATCH, DIM, PLAIN, STRONG, Ink, Line, cut, joined, rule, safe
 from rolloupe.tui.keys import TOKEN_KEYS
 from rolloupe.tui.run.session import SampleAt
 from rolloupe.tui.screens.over import BackScreen
-from rolloupe.tui.screens.pickers import Choice, PickScreen
-from rolloupe.tui.views.headers import figures
+from rolloupe.tui.screens.pickers import Choice, pick
+from rolloupe.tui.views.samples import figures
 from rolloupe.tui.views.tokens import (
     UPDATE,
     TokenScale,
@@ -63,12 +64,10 @@ class TokenPane(LinePane):
             self.scroll_to(0, 0, animate=False)
 
     def break_lines(self) -> None:
-        """Break the tokens into lines of the present width."""
         self._rows = rows_of(self.tokens.texts, self.room - 2) if self.tokens else []
         self.changed()
 
     def tint(self, name: str) -> None:
-        """Tint by a series."""
         self.series, self._furthest, self._tints = name, [], []
         if self.tokens is not None and name:
             self.scale = self.tokens.scale(name)
@@ -76,32 +75,26 @@ class TokenPane(LinePane):
         self.refresh()
         self.post_message(self.Changed())
 
-    def next_series(self, by: int = 1) -> None:
-        """Tint by the next series."""
+    def next_series(self) -> None:
         names = self.tokens.names if self.tokens else []
         if names:
             now = names.index(self.series) if self.series in names else -1
-            self.tint(names[(now + by) % len(names)])
+            self.tint(names[(now + 1) % len(names)])
 
     def count(self) -> int:
         return len(self._rows)
 
     def line_at(self, y: int) -> Line:
         assert self.tokens is not None
-        start, stop = self._rows[y]
-        return [
-            (" ", Ink()),
-            *((shown_text(self.tokens.texts[n]), self._ink(n + self.tokens.first)) for n in range(start, stop)),
-        ]
-
-    def _ink(self, token: int) -> Ink:
-        if token == self.cursor:
-            return Ink("surface-page", "accent", bold=True)
-        tint = self._tints[token] if token < len(self._tints) else ""
-        return Ink("ink-1", tint)
+        line: Line = [(" ", PLAIN)]
+        for n in range(*self._rows[y]):
+            token = n + self.tokens.first
+            ink = Ink("ink-1", self._tints[token] if token < len(self._tints) else "")
+            ink = CURRENT_MATCH if token == self.cursor else ink
+            line.append((shown_text(self.tokens.texts[n]), ink))
+        return line
 
     def go_to(self, token: int) -> None:
-        """Move the cursor."""
         if self.tokens is not None:
             self.cursor = max(self.tokens.first, min(token, self.tokens.page.total - 1))
             self.show_line(self._row_of(self.cursor))
@@ -113,31 +106,20 @@ class TokenPane(LinePane):
         starts = [start for start, _ in self._rows]
         return max(0, int(np.searchsorted(starts, token - first, side="right")) - 1)
 
-    def _beside(self, by: int) -> int:
-        """Return the token above or below the cursor."""
-        assert self.tokens is not None
-        first, row = self.tokens.first, self._row_of(self.cursor)
-        column = self.cursor - first - self._rows[row][0]
-        start, stop = self._rows[max(0, min(row + by, len(self._rows) - 1))]
-        return min(start + column, stop - 1) + first
-
     def go_to_furthest(self) -> None:
         """Go to the token whose value is furthest from 0, a ratio from 1, then to the next."""
         if self.tokens is not None and self.series:
             self._furthest = self._furthest or by_size(self.tokens, self.series)
             self.go_to(self._furthest.pop(0))
 
-    def token(self, by: int) -> None:
-        """Move the cursor by tokens."""
-        self.go_to(self.cursor + by)
-
     def line(self, by: int) -> None:
-        """Move the cursor to the token above or below."""
         if self.tokens is not None:
-            self.go_to(self._beside(by))
+            first, row = self.tokens.first, self._row_of(self.cursor)
+            column = self.cursor - first - self._rows[row][0]
+            start, stop = self._rows[max(0, min(row + by, len(self._rows) - 1))]
+            self.go_to(min(start + column, stop - 1) + first)
 
     def on_click(self, event: events.Click) -> None:
-        """Choose the token under the mouse."""
         y = event.y + self.scroll_offset.y
         if self.tokens is None or y >= len(self._rows):
             return
@@ -163,27 +145,21 @@ class TokensScreen(BackScreen[None]):
         self._at = rollouts.nav.shown
         self._is_read = False
 
-    def compose(self) -> ComposeResult:
-        yield self.title_bar("tokens-title", self._title)
+    def body(self) -> Iterator[Widget]:
         yield LineBar("legend", self._legend, "surface-page")
         yield TokenPane()
         yield LineBar("card", self._card)
-        yield self.foot_bar()
 
     def on_mount(self) -> None:
-        """Ask for the tokens."""
         self._at = self.rollouts.nav.shown
-        self.pane.focus()
         self._ask()
 
     @property
     def pane(self) -> TokenPane:
-        """The tokens."""
         return self.query_one(TokenPane)
 
     @property
     def is_reading(self) -> bool:
-        """True until the tokens of the sample are there that the person wants."""
         return not self._is_read or self.rollouts.nav.is_moving
 
     def _ask(self, *, keeps_place: bool = False) -> None:
@@ -194,12 +170,12 @@ class TokensScreen(BackScreen[None]):
         def take(tokens: TokenSheet | None) -> None:
             self._is_read = True
             self.pane.show(tokens, keeps_place=keeps_place)
-            self.redraw("tokens-title", "legend", "card")
+            self.redraw("title", "legend", "card")
 
         if sample is not None:
             self.ask("tokens", lambda: tokens_of(run, sample, mask), take)
 
-    def _title(self, width: int) -> list[Line]:
+    def title_lines(self, width: int) -> list[Line]:
         if self._at.sample is None:
             return [[]]
         facts = joined(list(figures(self._at.sample, self.rollouts.live.scales, self.rollouts.fields))[:6])
@@ -207,34 +183,25 @@ class TokensScreen(BackScreen[None]):
 
     def _legend(self, width: int) -> list[Line]:
         pane = self.pane
-        if pane.tokens is None:
-            return [[(self._why_none(), PLAIN)], [("─" * width, Ink("line-2"))]]
-        return [legend(pane.tokens, pane.series, pane.scale, width), [("─" * width, Ink("line-2"))]]
-
-    def _why_none(self) -> str:
-        if self._failures:
-            return " The tokens cannot be shown."
-        return " The record of this sample holds no tokens." if self._is_read else " Reading …"
+        if pane.tokens is not None:
+            return [legend(pane.tokens, pane.series, pane.scale, width), rule(width)]
+        why = " The record of this sample holds no tokens." if self._is_read else " Reading …"
+        return [[(" The tokens cannot be shown." if self._failures else why, PLAIN)], rule(width)]
 
     def _card(self, width: int) -> list[Line]:
         pane = self.pane
-        if pane.tokens is None:
-            return [[]]
-        return card(pane.tokens, pane.cursor, pane.series, width)
+        return [[]] if pane.tokens is None else card(pane.tokens, pane.cursor, pane.series, width)
 
     def on_token_pane_changed(self, _: TokenPane.Changed) -> None:
-        """Draw the legend and the card of the chosen token."""
         self.redraw("legend", "card")
 
     def show(self, at: SampleAt) -> None:
-        """Show the tokens of another sample, or of the same one, read again."""
         self._failures.clear()
         is_same = at.is_same(self._at)
         self._at = at
         self._ask(keeps_place=is_same)
 
     def failed(self, kind: str, reason: str) -> None:
-        """Say so instead of the tokens, too."""
         super().failed(kind, reason)
         self.redraw("legend")
 
@@ -247,7 +214,7 @@ class TokensScreen(BackScreen[None]):
         self.rollouts.action_step(by)
 
     def action_token(self, by: int) -> None:
-        self.pane.token(by)
+        self.pane.go_to(self.pane.cursor + by)
 
     def action_next_series(self) -> None:
         self.pane.next_series()
@@ -261,14 +228,8 @@ class TokensScreen(BackScreen[None]):
             self.pane.tint(UPDATE)
 
     def action_choose_series(self) -> None:
-        tokens = self.pane.tokens
-        if tokens is None:
-            return
-        names = tokens.names
-
-        def chosen(number: int | None) -> None:
-            if number is not None:
-                self.pane.tint(names[number])
-
-        now = names.index(self.pane.series) if self.pane.series in names else 0
-        self.app.push_screen(PickScreen("Tint by", [Choice(name) for name in names], now), chosen)
+        names = self.pane.tokens.names if self.pane.tokens else []
+        if self.pane.tokens:
+            now = names.index(self.pane.series) if self.pane.series in names else 0
+            choices = [Choice(name) for name in names]
+            pick(self.app, "Tint by", choices, now, lambda number: self.pane.tint(names[number]))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from math import isnan
 from typing import NamedTuple
 
@@ -77,27 +78,30 @@ def scale_of(values: Floats, kind: Scale, name: str) -> TokenScale:
     """Return the scale of a series: from what is usual to the worst, without the outermost hundredth."""
     ordered = np.sort(values[np.isfinite(values)])
     some = ordered[ordered > 0] if kind == "log" else ordered
-    if not len(some) or _is_constant(some):
-        return TokenScale(kind, *((float(some[0]), float(some[-1])) if len(some) else (np.nan, np.nan)))
-    is_around_one = kind == "log" and _RATIO.fullmatch(name) is not None
+    if not len(some):
+        return TokenScale(kind, np.nan, np.nan)
+    least, greatest = float(some[0]), float(some[-1])
+    if greatest - least <= SAME * max(abs(least), abs(greatest)):
+        return TokenScale(kind, least, greatest)
     if kind == "symmetric":
         return _two_sided(_between(some), some)
-    if is_around_one:
+    if kind == "log" and _RATIO.fullmatch(name):
         side = _two_sided(np.log(_between(some)), np.log(some))
         return side._replace(kind=kind, low=float(np.exp(side.low)), high=float(np.exp(side.high)))
     is_down = _LOW_WORST.fullmatch(name) is not None or ordered[-1] <= 0
-    return TokenScale(kind, *_outstanding(ordered, some, kind, is_down), is_down=is_down)
+    low, high = _between(some)  # the ends of the quarter that is worst
+    if is_down:
+        high = float(np.quantile(ordered, OUT))
+    else:
+        low = max(float(np.quantile(ordered, 1 - OUT)), least, high / REACH if kind == "log" else -np.inf)
+    low, high = (low, high) if low < high else (least, greatest)
+    return TokenScale(kind, low, high, is_down=is_down)
 
 
 def update_scale(coefficients: Floats) -> TokenScale:
     """Return the scale of an update: around zero, and every push has a tint."""
     ordered = np.sort(coefficients[np.isfinite(coefficients)])
     return _two_sided(_between(ordered) if len(ordered) else (np.nan, np.nan), ordered[:0])
-
-
-def _is_constant(ordered: Floats) -> bool:
-    low, high = float(ordered[0]), float(ordered[-1])
-    return high - low <= SAME * max(abs(low), abs(high))
 
 
 def _two_sided(ends: "Ends | Floats", values: Floats) -> TokenScale:
@@ -109,19 +113,8 @@ def _two_sided(ends: "Ends | Floats", values: Floats) -> TokenScale:
 
 def _between(ordered: Floats) -> Ends:
     """Return the ends of values without the outermost hundredths; if these are the same, the ends of all."""
-    low, high = (float(one) for one in np.quantile(ordered, (CLIPPED, 1 - CLIPPED)))
+    low, high = (float(end) for end in np.quantile(ordered, (CLIPPED, 1 - CLIPPED)))
     return (low, high) if low < high else (float(ordered[0]), float(ordered[-1]))
-
-
-def _outstanding(ordered: Floats, some: Floats, kind: Scale, is_down: bool) -> Ends:
-    """Return the ends of the quarter that is worst, of `some` that the scale can show."""
-    least, greatest = float(some[0]), float(some[-1])
-    low, high = _between(some)
-    if is_down:
-        high = float(np.quantile(ordered, OUT))
-    else:
-        low = max(float(np.quantile(ordered, 1 - OUT)), least, high / REACH if kind == "log" else -np.inf)
-    return (low, high) if low < high else (least, greatest)
 
 
 UPDATE = "update"
@@ -167,7 +160,6 @@ class TokenSheet(NamedTuple):
         return self.page.series[name]
 
     def scale(self, name: str) -> TokenScale:
-        """Return the usual scale of a series."""
         values = self.values(name)
         if self.update is not None and name == UPDATE:
             return update_scale(values[self.update.effects != 0])
@@ -175,44 +167,24 @@ class TokenSheet(NamedTuple):
 
 
 def tokens_of(run: OpenRun, sample: Sample, mask: Mask) -> TokenSheet | None:
-    """Return the tokens of a sample, masked; None if its record holds none."""
+    """Return the tokens of a sample, masked; None if its record holds none. A token without a text shows its id."""
     (whole,) = query.with_group_advantages(run, [sample])
     loss = query.loss_of(run)
     page = query.token_page(whole, 0, None, loss)
     if not page.total:
         return None
-    strings = page.strings
-    first = 0
-    if strings is not None:
-        first = next((n for n, text in enumerate(strings) if text), 0)
-    rule = query.usual_update(page.updates, loss)
-    return TokenSheet(
-        page, first, mask.tokens(list(_texts(page, first))), _roles(whole, page), _update(whole, rule, page), rule or ""
-    )
-
-
-def _update(sample: Sample, rule: str | None, page: TokenPage) -> TokenUpdate | None:
-    if rule is None:
-        return None
-    try:
-        return query.token_update(sample, query.choice_of(page.loss, rule))
-    except BadQuery:
-        return None
-
-
-def _texts(page: TokenPage, first: int) -> Iterator[str]:
+    first = next((n for n, text in enumerate(page.strings or ()) if text), 0)
+    texts = []
     for n in range(first, page.total):
-        if page.strings is not None and page.strings[n]:
-            yield page.strings[n]
-        elif page.ids is not None and page.ids[n] >= 0:
-            yield f"⟨{page.ids[n]}⟩"
-        else:
-            yield "·"
-
-
-def _roles(sample: Sample, page: TokenPage) -> list[str]:
-    names = [turn.role for turn in sample.turns]
-    return [names[turn] if 0 <= turn < len(names) else "" for turn in page.spans.turn.tolist()]
+        text, id_ = page.strings[n] if page.strings else "", -1 if page.ids is None else int(page.ids[n])
+        texts.append(text or (f"⟨{id_}⟩" if id_ >= 0 else "·"))
+    names = [turn.role for turn in whole.turns]
+    roles = [names[turn] if 0 <= turn < len(names) else "" for turn in page.spans.turn.tolist()]
+    rule, update = query.usual_update(page.updates, loss), None
+    if rule is not None:
+        with suppress(BadQuery):
+            update = query.token_update(whole, query.choice_of(page.loss, rule))
+    return TokenSheet(page, first, mask.tokens(texts), roles, update, rule or "")
 
 
 def shown_text(text: str) -> str:
@@ -279,10 +251,10 @@ def card(tokens_: TokenSheet, number: int, name: str, width: int) -> list[Line]:
 def _series_lines(tokens_: TokenSheet, number: int, name: str, width: int) -> Iterator[Line]:
     """Yield the values of all series at a token; a dash where a series has none."""
     line: Line = [(" ", PLAIN)]
-    for one, values in tokens_.page.series.items():
+    for series, values in tokens_.page.series.items():
         value = float(values[number])
-        shown = "–" if isnan(value) else figure(value) if one in FLAGS else score(value)
-        piece: Line = [safe(f"{one} ", DIM), (shown, ACCENT if one == name else PLAIN), ("  ", PLAIN)]
+        shown = "–" if isnan(value) else figure(value) if series in FLAGS else score(value)
+        piece: Line = [safe(f"{series} ", DIM), (shown, ACCENT if series == name else PLAIN), ("  ", PLAIN)]
         if width_of(line) + width_of(piece) > width:
             yield line
             line = [(" ", PLAIN)]

@@ -1,4 +1,4 @@
-"""Lines that scroll in a pane, and lines that do not, in a bar.
+"""Lines that scroll in a pane, lines that do not, in a bar, and lists of rows with a cursor.
 
 `strip_of` is the one door to the terminal: whatever is still hostile in a line becomes visible there.
 """
@@ -15,8 +15,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from rolloupe.text.visible import visible_line
-from rolloupe.tui.draw.ink import PLAIN, Line
-from rolloupe.tui.draw.palettes import DARK_PALETTE, Palette
+from rolloupe.tui.draw.ink import DARK_PALETTE, PLAIN, Line, Palette
+from rolloupe.tui.keys import LIST_KEYS, actions_of
 
 
 class Look:
@@ -48,12 +48,11 @@ class LinePane(ScrollView, can_focus=True, inherit_bindings=False):
 
     def count(self) -> int:
         """Return the number of lines."""
-        return 0
+        raise NotImplementedError
 
     def line_at(self, y: int) -> Line:
         """Return a line."""
-        del y
-        return []
+        raise NotImplementedError
 
     def ground_at(self, y: int) -> str:
         """Return the colour behind a line."""
@@ -61,7 +60,6 @@ class LinePane(ScrollView, can_focus=True, inherit_bindings=False):
         return self.ground
 
     def changed(self) -> None:
-        """Draw everything again."""
         self.virtual_size = Size(0, self.count())
         self.refresh()
 
@@ -85,7 +83,6 @@ class LinePane(ScrollView, can_focus=True, inherit_bindings=False):
     # As in pagers
 
     def line(self, by: int) -> None:
-        """Scroll by lines."""
         self.scroll_to(y=self.scroll_offset.y + by, animate=False)
 
     def page(self, by: int) -> None:
@@ -94,7 +91,6 @@ class LinePane(ScrollView, can_focus=True, inherit_bindings=False):
         self.scroll_to(y=self.scroll_offset.y + by * step, animate=False)
 
     def go_to_end(self, *, is_last: bool) -> None:
-        """Scroll to the first or the last line."""
         self.scroll_to(y=self.max_scroll_y if is_last else 0, animate=False)
 
     def show_line(self, y: int) -> None:
@@ -110,19 +106,15 @@ class PaneKeys:
 
     @property
     def pane(self) -> LinePane:
-        """The pane of the screen."""
         raise NotImplementedError
 
     def action_line(self, by: int) -> None:
-        """Move by a line, or by a row of a list."""
         self.pane.line(by)
 
     def action_page(self, by: int) -> None:
-        """Move by a page."""
         self.pane.page(by)
 
     def action_end(self, is_last: bool) -> None:
-        """Go to the top or the bottom."""
         self.pane.go_to_end(is_last=is_last)
 
 
@@ -158,13 +150,136 @@ class LineBar(Widget):
         self.refresh()
 
     def on_resize(self, _: events.Resize) -> None:
-        """Make the lines for the new width."""
         self.changed()
 
     def on_click(self, event: events.Click) -> None:
-        """Tell where."""
         self.post_message(self.Clicked(self, event.x, event.y))
 
     def render_line(self, y: int) -> Strip:
         line = self.lines[y] if y < len(self.lines) else []
         return strip_of(line, self.size.width, self._ground)
+
+
+_ACTIONS = actions_of(LIST_KEYS)
+
+LinesOf = Callable[[int, int], list[Line]]
+"""The lines of a row, by its number and the width."""
+
+
+class RowList(PaneKeys, LinePane):
+    """Rows of equal height. Tells which one a person chooses."""
+
+    ground = "surface-pane"
+
+    class Chosen(Message):
+        """A person chose a row, by Enter or by a click."""
+
+        def __init__(self, rows: "RowList", number: int) -> None:
+            super().__init__()
+            self.rows = rows
+            self.number = number
+
+        @property
+        def control(self) -> "RowList":
+            return self.rows
+
+    class Moved(Chosen):
+        """A person moved the cursor to a row."""
+
+    def __init__(
+        self,
+        id: str | None = None,
+        *,
+        height: int = 1,
+        keeps_cursor: bool = True,
+        opens_at_once: bool = True,
+        has_own_keys: bool = False,
+    ) -> None:
+        super().__init__(id=id)
+        self.row_height = height
+        self.total = 0
+        self.cursor = 0
+        self.keeps_cursor = keeps_cursor
+        self.opens_at_once = opens_at_once
+        """False for a list in which the first click only moves the cursor."""
+        self.has_own_keys = has_own_keys
+        """True beside other panes: the keys of lists are for the one that has the focus."""
+        self.pressed: events.Key | None = None
+        """The last key that means to choose, if it was not typed into another widget."""
+        self._lines_of: LinesOf = lambda _number, _width: []
+
+    @property
+    def pane(self) -> LinePane:
+        return self
+
+    def fill(self, total: int, lines_of: LinesOf, cursor: int | None = None, height: int | None = None) -> None:
+        self.row_height = height or self.row_height
+        self.total, self._lines_of = total, lines_of
+        self.cursor = max(0, min(self.cursor if cursor is None else cursor, total - 1))
+        self.changed()
+        self.show_cursor()
+
+    def count(self) -> int:
+        return self.total * self.row_height
+
+    def line_at(self, y: int) -> Line:
+        lines = self._lines_of(y // self.row_height, self.size.width - 1)
+        return lines[y % self.row_height] if y % self.row_height < len(lines) else []
+
+    def ground_at(self, y: int) -> str:
+        is_selected = y // self.row_height == self.cursor and (self.has_focus or self.keeps_cursor)
+        return "select" if is_selected else self.ground
+
+    def go_to(self, number: int) -> None:
+        """Move the cursor, without telling anybody."""
+        if 0 <= number < self.total:
+            self.cursor = number
+            self.refresh()
+            self.show_cursor()
+
+    def show_cursor(self) -> None:
+        top, height = self.cursor * self.row_height, max(1, self.size.height)
+        if not self.scroll_offset.y <= top <= self.scroll_offset.y + height - self.row_height:
+            self.scroll_to(y=max(0, top - height // 2), animate=False)
+
+    def move(self, by: int) -> None:
+        """Move the cursor as a person does."""
+        self.go_to(max(0, min(self.cursor + by, self.total - 1)))
+        self.post_message(self.Moved(self, self.cursor))
+
+    def choose(self) -> None:
+        if self.total:
+            self.post_message(self.Chosen(self, self.cursor))
+
+    def on_focus(self) -> None:
+        self.refresh()
+
+    on_blur = on_focus
+
+    def line(self, by: int) -> None:
+        self.move(by)
+
+    def page(self, by: int) -> None:
+        self.move(by * max(1, self.size.height // self.row_height - 1))
+
+    def go_to_end(self, *, is_last: bool) -> None:
+        self.move(self.total if is_last else -self.total)
+
+    async def on_key(self, event: events.Key) -> None:
+        """Move by the keys of lists. The app chooses: it alone knows which keys were typed into another widget."""
+        action = _ACTIONS.get(event.key) if self.has_own_keys else None
+        if action == "choose":
+            self.pressed = event
+        elif action is not None:
+            event.stop()
+            await self.run_action(action)
+
+    def on_click(self, event: events.Click) -> None:
+        number = (event.y + self.scroll_offset.y) // self.row_height
+        if not 0 <= number < self.total:
+            return
+        if number != self.cursor and not self.opens_at_once:
+            self.move(number - self.cursor)
+        else:
+            self.go_to(number)
+            self.choose()

@@ -23,23 +23,17 @@ class FilterNames(Suggester):
 
     def __init__(self, names: Sequence[str]) -> None:
         super().__init__(use_cache=False, case_sensitive=True)
-        self._names = sorted((name for name in names if _is_fit(name)), key=len)
+        fit = (name for name in names if _NAME.fullmatch(name) and visible_line(name) == name)  # as Textual draws it
+        self._names = sorted(fit, key=len)
 
     async def get_suggestion(self, value: str) -> str | None:
-        """Return the typed text with its last word complete."""
         from_end = _NAME.match(value[::-1])  # a search for it would begin at every letter of the line
         start = len(value) - from_end.end() if from_end else len(value)
         begun = value[start:]
         if not begun or value.count('"', 0, start) % 2:
             return None
-        longer = (name for name in self._names if name.startswith(begun) and name != begun)
-        name = next(longer, None)
-        return None if name is None else value[:start] + name
-
-
-def _is_fit(name: str) -> bool:
-    """Return whether a name can be typed, and hides nothing: Textual draws it."""
-    return _NAME.fullmatch(name) is not None and visible_line(name) == name
+        longer = (value[:start] + name for name in self._names if name.startswith(begun) and name != begun)
+        return next(longer, None)
 
 
 class TypingLine(Input):
@@ -52,12 +46,10 @@ class TypingLine(Input):
         """What was typed or pasted has no room."""
 
     def on_mount(self) -> None:
-        """Have the cursor stand still."""
         self.cursor_blink = False
         self.max_length = MAX_CHARS
 
     def restricted(self) -> None:
-        """Refuse what has no room, and tell so."""
         self.post_message(self.Full())
 
 
@@ -85,12 +77,10 @@ class PromptLine(Horizontal):
 
     @property
     def line(self) -> TypingLine:
-        """The line to type into."""
         return self.query_one(TypingLine)
 
     @property
     def is_open(self) -> bool:
-        """True while something is asked."""
         return self.has_class("open")
 
     def ask(
@@ -116,13 +106,11 @@ class PromptLine(Horizontal):
         self.screen.set_focus(self.line)  # at once: `focus` waits, and who types quickly would press `q` of the screen
 
     def close(self) -> None:
-        """Hide the line."""
         self.remove_class("open")
         self._changed()
         self.screen.focus_next() if self.screen.focused is self.line else None
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Answer."""
         event.stop()
         then = self._then
         if not self._stays:
@@ -130,14 +118,12 @@ class PromptLine(Horizontal):
         then(event.value)
 
     def on_typing_line_full(self, event: TypingLine.Full) -> None:
-        """Say that the line takes no more, until it changes."""
         event.stop()
         if not self._is_full:
             self._is_full = True
             self._tell(FULL)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Take back that the line is full."""
         event.stop()
         if self._is_full:
             self._is_full = False

@@ -3,13 +3,13 @@
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import islice, pairwise, takewhile
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from textual import events
 
-from rolloupe.tui.draw.ink import CURRENT_MATCH, MATCH, PLAIN, Ink, Line, cut, joined, padded, width_of, wrapped
-from rolloupe.tui.views.blocks import Run, TextBlock
+from rolloupe.tui.draw.ink import CURRENT_MATCH, MATCH, PLAIN, Line, cut, joined, padded, width_of, wrapped
+from rolloupe.tui.views.samples import Run, TextBlock
 from rolloupe.tui.widgets.lines import LinePane
 
 WIDE = 84
@@ -45,18 +45,15 @@ class Layout:
     def __init__(self, blocks: Sequence[TextBlock], width: int, *, is_table: bool = False) -> None:
         self.blocks = blocks
         self.width = width
-        self.is_table = is_table
-        self._margin = self._table_margin() if is_table else MARGIN if width >= WIDE else 0
+        self._margin = MARGIN if width >= WIDE else 0
+        if is_table:  # as many cells as the names need, within the room
+            longest = max((width_of(block.margin[0]) for block in blocks), default=0)
+            self._margin = min(max(TABLE_MARGIN, longest + 2), width * 2 // 5)
         self.rows: list[Row] = []
         self._texts: list[range] = []
         """The rows with the text of each block."""
         for number in range(len(blocks)):
             self._add(number)
-
-    def _table_margin(self) -> int:
-        """Return the cells of the names in a table: as many as they need, within the room."""
-        longest = max((width_of(block.margin[0]) for block in self.blocks), default=0)
-        return min(max(TABLE_MARGIN, longest + 2), self.width * 2 // 5)
 
     def _add(self, number: int) -> None:
         block = self.blocks[number]
@@ -74,60 +71,42 @@ class Layout:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def line(self, nth: int, found: Sequence[TextPlace] = (), current: int = -1) -> Line:
-        """Return a line, with the places that a search found."""
+    def line(self, nth: int, matches: Sequence[TextPlace] = (), current: int = -1) -> Line:
         row = self.rows[nth]
         if row.block < 0:
             return []
         block = self.blocks[row.block]
         if row.nth < 0:
             return cut(joined(block.margin), self.width)
-        return [*self._left(block, row.nth), *_marked(block, row, found, current)]
-
-    def _left(self, block: TextBlock, nth: int) -> Line:
-        if not self._margin:
-            return [(" " * INDENT, PLAIN)]
-        line = block.margin[nth] if nth < len(block.margin) else []
-        return [*padded(line, self._margin - 2), ("  ", PLAIN)]
+        left: Line = [(" " * INDENT, PLAIN)]
+        if self._margin:
+            margin = block.margin[row.nth] if row.nth < len(block.margin) else []
+            left = [*padded(margin, self._margin - 2), ("  ", PLAIN)]
+        return [*left, *_marked(block, row, matches, current)]
 
     def row_of(self, place: TextPlace) -> int:
-        """Return the line on which a place begins."""
         rows = self._texts[place.block]
         return max(rows.start, bisect_right(self.rows, place.start, rows.start, rows.stop, key=attrgetter("start")) - 1)
 
-    def first_row(self, field: str) -> int | None:
-        """Return the first line of the blocks of a field."""
-        return next(
-            (n for n, row in enumerate(self.rows) if row.block >= 0 and self.blocks[row.block].field == field), None
-        )
 
-
-def _marked(block: TextBlock, row: Row, found: Sequence[TextPlace], current: int) -> Line:
+def _marked(block: TextBlock, row: Row, matches: Sequence[TextPlace], current: int) -> Line:
     """Return a stretch of text in its inks, and in those of the places that a search found."""
-    marks = _marks(row, found, current)
-    runs = _runs(block, row)
+    runs: list[Run] = []
+    first = bisect_right(matches, (row.block, row.start), key=lambda match: (match.block, match.stop))
+    for number in range(first, len(matches)):
+        match = matches[number]
+        if match.block != row.block or match.start >= row.stop:
+            break
+        runs.append((match.start, match.stop, CURRENT_MATCH if number == current else MATCH))
+    first = bisect_right(block.runs, row.start, key=itemgetter(1))
+    runs += takewhile(lambda run: run[0] < row.stop, islice(block.runs, first, None))
     edges = {row.start, row.stop}
-    for start, stop, _ in (*marks, *runs):
+    for start, stop, _ in runs:
         edges |= {max(row.start, start), min(row.stop, stop)}
-    ordered = sorted(edges)
-    return [(block.text[a:b], _ink_at(a, (*marks, *runs))) for a, b in pairwise(ordered)]
-
-
-def _marks(row: Row, found: Sequence[TextPlace], current: int) -> list[Run]:
-    """Return the places on a line that a search found."""
-    first = bisect_right(found, (row.block, row.start), key=lambda one: (one.block, one.stop))
-    places = takewhile(lambda n: found[n].block == row.block and found[n].start < row.stop, range(first, len(found)))
-    return [(found[n].start, found[n].stop, CURRENT_MATCH if n == current else MATCH) for n in places]
-
-
-def _runs(block: TextBlock, row: Row) -> list[Run]:
-    """Return the stretches of ink on a line."""
-    first = bisect_right(block.runs, row.start, key=lambda one: one[1])
-    return list(takewhile(lambda run: run[0] < row.stop, islice(block.runs, first, None)))
-
-
-def _ink_at(at: int, runs: Sequence[Run]) -> Ink:
-    return next((ink for start, stop, ink in runs if start <= at < stop), PLAIN)
+    return [
+        (block.text[a:b], next((ink for start, stop, ink in runs if start <= a < stop), PLAIN))
+        for a, b in pairwise(sorted(edges))
+    ]
 
 
 class TextPane(LinePane):
@@ -139,12 +118,11 @@ class TextPane(LinePane):
         self.blocks: Sequence[TextBlock] = ()
         self._is_table = False
         self._layout: Layout | None = None
-        self._found: Sequence[TextPlace] = ()
+        self._matches: Sequence[TextPlace] = ()
         self._current = -1
 
     @property
     def layout_(self) -> Layout:
-        """The blocks in lines of the present width."""
         if self._layout is None or self._layout.width != self.room - 1:
             self._layout = Layout(self.blocks, self.room - 1, is_table=self._is_table)
         return self._layout
@@ -156,18 +134,18 @@ class TextPane(LinePane):
         if not keeps_place:
             self.scroll_to(0, 0, animate=False)
 
-    def mark(self, found: Sequence[TextPlace], current: int = -1, *, keeps_place: bool = False) -> None:
+    def mark(self, matches: Sequence[TextPlace], current: int = -1, *, keeps_place: bool = False) -> None:
         """Show the places that a search found, and go to one of them, unless the window keeps its place."""
-        self._found, self._current = found, current
-        if 0 <= current < len(found) and not keeps_place:
-            self.show_line(self.layout_.row_of(found[current]))
+        self._matches, self._current = matches, current
+        if 0 <= current < len(matches) and not keeps_place:
+            self.show_line(self.layout_.row_of(matches[current]))
         self.refresh()
 
     def count(self) -> int:
         return len(self.layout_)
 
     def line_at(self, y: int) -> Line:
-        return [(" ", PLAIN), *self.layout_.line(y, self._found, self._current)]
+        return [(" ", PLAIN), *self.layout_.line(y, self._matches, self._current)]
 
     def on_resize(self, _: events.Resize) -> None:
         self.changed()

@@ -1,22 +1,117 @@
 """Where the gradient of a run came from: a sample pulls by the square of its advantage."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from rolloupe import query
 from rolloupe.features import Floats, Grouping, Places, divided
 from rolloupe.index import OpenRun
 from rolloupe.index.features import LARGEST
-from rolloupe.insight.findings.correctness import correctness_of, metrics_of
-from rolloupe.insight.gradient.records import GradientShare, PromptCounts, RunGradient, StepGroups, in_bins
+from rolloupe.insight.findings.trend import correctness_of, metrics_of
 from rolloupe.query import GROUP, SampleQuery
 from rolloupe.query.engine.names import qualified
 from rolloupe.query.filter.parser import quoted
 from rolloupe.questions import GradientQuery, GridQuery
 from rolloupe.tokens.series import EQUAL
+
+
+class GradientShare(Struct, frozen=True, kw_only=True):
+    """Some of the samples, and their share of Σa² over all of them."""
+
+    name: str
+    where: str = ""
+    """A filter that lists them; empty for what no filter can say."""
+    samples: int
+    groups: int
+    """The groups that have some of them."""
+    on_rewards: float
+    """The share of Σa² if a is the reward less the mean of the group."""
+    on_std: float
+    """The share if that is divided by the standard deviation of the group, as GRPO does."""
+    recorded: float | None
+    """The share by the advantages that the trainer recorded; None if a sample has none."""
+
+
+class StepGroups(Struct, frozen=True):
+    """The groups of a step."""
+
+    step: int
+    groups: int
+    dead: int
+    """How many of them have equal rewards, and no gradient."""
+
+
+def in_bins(steps: Sequence[StepGroups], most: int) -> list[StepGroups]:
+    """The sums of at most so many ranges of steps; `step` is the first of each."""
+    bins = min(most, len(steps))
+    parts = [steps[len(steps) * n // bins : len(steps) * (n + 1) // bins] for n in range(bins)]
+    return [StepGroups(part[0].step, sum(of.groups for of in part), sum(of.dead for of in part)) for part in parts]
+
+
+class PromptCounts(Struct, frozen=True, kw_only=True):
+    """How prompts fared that were asked at several steps."""
+
+    metric: str
+    """What decides whether an answer is right. A prompt does well at a step if more than half of its answers are."""
+    once: int
+    """Prompts of one step alone; the others are counted below."""
+    always: int
+    """They did well at every step."""
+    never: int
+    """No answer was ever right."""
+    solved: int
+    """They do well at the last step, and did not always."""
+    lost: int
+    """They did well before, but not at the last step."""
+    mixed: int
+    """They never did well, with some right answers."""
+
+
+class RunGradient(Struct, frozen=True, kw_only=True):
+    """Where the gradient of the trained samples of a window came from."""
+
+    step_min: int | None
+    step_max: int | None
+    env: str | None
+    samples: int
+    """Trained samples with a reward."""
+    discarded: int
+    """Samples with a reward that were not trained on: nothing but `groups`, `dead` and `single` counts them."""
+    groups: int
+    """Groups with a reward, those that were discarded too."""
+    dead: int
+    """How many of them have equal rewards, and no gradient."""
+    single: int
+    """How many of the groups have one sample, and no siblings."""
+    effective: float
+    """(Σw)²/Σw² of w = Σa² on rewards: so many groups of equal weight would be as many."""
+    by_step: list[StepGroups]
+    """A step each, or as many ranges of steps as were asked for."""
+    correct: str
+    """The metric that counts as correctness; empty without one."""
+    all_right: int
+    """Groups of which every trained sample is right; 0 without a metric of correctness."""
+    all_wrong: int
+    """Groups of which every one is wrong; a group where a sample lacks the metric is neither."""
+    shaping: GradientShare | None
+    """Groups all right or all wrong, whose rewards differ by other parts only; None without correctness."""
+    shaping_samples: list[str]
+    """A sample each of those of these groups that pull most after the division."""
+    dead_samples: list[str]
+    """A sample each of the latest dead groups."""
+    by_env: list[GradientShare]
+    by_length: list[GradientShare]
+    by_outcome: list[GradientShare]
+    prompts: PromptCounts | None
+    """None for one environment alone."""
+    note: str = ""
+    """Why nothing has a gradient; empty if something has one."""
+
 
 Mask = NDArray[np.bool_]
 _Value = TypeVar("_Value", np.float64, np.bool_)
@@ -57,8 +152,8 @@ class Pulls:
 
     def _extreme(self, which: np.ufunc, values: Floats) -> Floats:
         """The largest or the least value of each group."""
-        found: Floats = which.reduceat(values, self.grouping.starts) if len(values) else values
-        return found
+        extremes: Floats = which.reduceat(values, self.grouping.starts) if len(values) else values
+        return extremes
 
     def sums(self, values: Floats | Mask) -> Floats:
         """The sums over each group."""
@@ -95,7 +190,7 @@ def _part(pulls: Floats, some: Mask) -> float:
     return float(pulls[some].sum()) / whole if whole else 0.0
 
 
-MOST = 40
+MOST_ENVS = 40
 """Of more environments, the largest are listed."""
 
 
@@ -103,10 +198,10 @@ def by_env(pulls: Pulls) -> list[GradientShare]:
     """The environments, the largest first."""
     envs = pulls.words("env")
     names, counts = np.unique(envs[pulls.trained].astype(str), return_counts=True)
-    largest = names[np.argsort(-counts, kind="stable")][:MOST].tolist()
+    largest = names[np.argsort(-counts, kind="stable")][:MOST_ENVS].tolist()
     if len(names) == 1:
         return []
-    return [pulls.share(one, envs == one, f"env = {quoted(one)}" if one else "env is null") for one in largest]
+    return [pulls.share(env, envs == env, f"env = {quoted(env)}" if env else "env is null") for env in largest]
 
 
 def by_length(pulls: Pulls) -> list[GradientShare]:
@@ -156,14 +251,13 @@ def by_outcome(pulls: Pulls, correct: Correctness | None) -> list[GradientShare]
             ("not right", ~is_cut & is_wrong, f"{rest} and {wrong}"),
             ("unknown", ~is_cut & ~correct.is_known, f"{rest} and not ({where} or {wrong})"),
         ]
-    found = [one for part in parts if (one := pulls.share(*part)).samples]
-    return found if len(found) > 1 else []
+    shares = [share for part in parts if (share := pulls.share(*part)).samples]
+    return shares if len(shares) > 1 else []
 
 
 WHOLE_RUN = GradientQuery()
 MOST_SAMPLES = 3
 TOLERANCE = 1e-9
-
 
 TRAIN = "train"
 """Only its samples are trained on."""
@@ -179,9 +273,20 @@ def gradient(run: OpenRun, asked: GradientQuery = WHOLE_RUN) -> RunGradient:
     pulls = Pulls(run, scope, asked.env, correct)
     if not pulls.trained.any():
         return _nothing(asked, "no trained sample there has a reward")
-    by_step = _by_step(pulls)
+    steps = pulls.numbers("step")[pulls.grouping.starts].astype(np.int64)
+    names, number = np.unique(steps, return_inverse=True)
+    counts, dead = np.bincount(number), np.bincount(number[pulls.is_dead], minlength=len(names))
+    by_step = [StepGroups(*row) for row in zip(names.tolist(), counts.tolist(), dead.tolist(), strict=True)]
+    dead_groups = np.flatnonzero(pulls.is_dead)
+    latest_dead = dead_groups[np.argsort(-steps[dead_groups], kind="stable")][:MOST_SAMPLES]
     known = _correctness(run, pulls, correct) if correct else None
     all_right, all_wrong = _all_alike(pulls, known)
+    prompts: PromptCounts | None = None
+    if asked.env is None:  # prompts are counted over all environments
+        window = GridQuery(split=TRAIN, metric=correct, step_min=asked.step_min, step_max=asked.step_max, limit=0)
+        grid = query.grid(run, window)
+        fared = {name: count for name, count in grid.counts.items() if name != "unbeaten"}
+        prompts = PromptCounts(metric=grid.metric, once=grid.once, **fared)
     weights = pulls.sums(pulls.on_rewards)
     shaped = weights * (all_right | all_wrong)
     return RunGradient(
@@ -193,10 +298,9 @@ def gradient(run: OpenRun, asked: GradientQuery = WHOLE_RUN) -> RunGradient:
         by_step=in_bins(by_step, asked.bins) if asked.bins else by_step, correct=correct,
         all_right=int(all_right.sum()), all_wrong=int(all_wrong.sum()),
         shaping=pulls.share("shaping", pulls.spread(shaped) > 0) if correct else None,
-        shaping_samples=pulls.ids(_most(shaped)),
-        dead_samples=pulls.ids(_latest(pulls)),
+        shaping_samples=pulls.ids(largest_pushes(shaped)), dead_samples=pulls.ids(latest_dead),
         by_env=by_env(pulls), by_length=by_length(pulls), by_outcome=by_outcome(pulls, known),
-        prompts=_prompts(run, asked, correct),
+        prompts=prompts,
     )  # fmt: skip
 
 
@@ -223,39 +327,12 @@ def _all_alike(pulls: Pulls, correct: Correctness | None) -> tuple[Mask, Mask]:
     """The groups of which every trained sample is right, and those of which every one is wrong."""
     if correct is None:
         return np.zeros(len(pulls.sizes), np.bool_), np.zeros(len(pulls.sizes), np.bool_)
-    right, known = (pulls.sums(one & pulls.trained) for one in (correct.is_right, correct.is_known))
+    right, known = (pulls.sums(mask & pulls.trained) for mask in (correct.is_right, correct.is_known))
     is_known = (pulls.sizes > 0) & (known == pulls.sizes)
     return is_known & (right == pulls.sizes), is_known & (right == 0)
 
 
-def _by_step(pulls: Pulls) -> list[StepGroups]:
-    steps, number = np.unique(_steps(pulls), return_inverse=True)
-    counts, dead = np.bincount(number), np.bincount(number[pulls.is_dead], minlength=len(steps))
-    return [StepGroups(*row) for row in zip(steps.tolist(), counts.tolist(), dead.tolist(), strict=True)]
-
-
-def _steps(pulls: Pulls) -> Places:
-    """The step of each group."""
-    return pulls.numbers("step")[pulls.grouping.starts].astype(np.int64)
-
-
-def _most(weights: Floats) -> Places:
+def largest_pushes(weights: Floats) -> Places:
     """The groups of the largest weights, if these are more than 0."""
     largest = np.argsort(-weights, kind="stable")[:MOST_SAMPLES]
     return largest[weights[largest] > 0]
-
-
-def _latest(pulls: Pulls) -> Places:
-    """The latest dead groups."""
-    dead = np.flatnonzero(pulls.is_dead)
-    return dead[np.argsort(-_steps(pulls)[dead], kind="stable")][:MOST_SAMPLES]
-
-
-def _prompts(run: OpenRun, asked: GradientQuery, correct: str) -> PromptCounts | None:
-    """How prompts fared; None for one environment alone, as prompts are counted over all."""
-    if asked.env is not None:
-        return None
-    window = GridQuery(split=TRAIN, metric=correct, step_min=asked.step_min, step_max=asked.step_max, limit=0)
-    found = query.grid(run, window)
-    own = {name: count for name, count in found.counts.items() if name != "unbeaten"}
-    return PromptCounts(metric=found.metric, once=found.once, **own)

@@ -1,18 +1,105 @@
-"""Fits a part of the reward among siblings: forward selection of features, each in the form that fits best.
+"""The parts of a reward by sample, and the formulas that fit them among siblings.
 
-Terms are chosen in one half of the groups, and R² is measured in the other, so that chance choices explain nothing.
+A fit selects features one after the other, each in the form that fits best. Terms are chosen in one half of the groups,
+and R² is measured in the other, so that chance choices explain nothing.
 """
 
+import math
+import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rolloupe.features import Floats, Grouping, divided
-from rolloupe.insight.parts.samples import PartValues
+from rolloupe import query
+from rolloupe.features import BLOCK_SAMPLES, Floats, Grouping, divided
+from rolloupe.index import OpenRun
+from rolloupe.insight.findings.trend import NAMES, bare
+from rolloupe.query import SampleWords
 
 Mask = NDArray[np.bool_]
+
+REWARD = "reward"
+
+PREFIX = "reward."
+"""What formats put before the parts that a framework calls so."""
+
+_WORDED = re.compile(r"(^|[_/.])rewards?(_func|_fn)?$|^rewards?/", re.IGNORECASE)
+_WHOLE = frozenset({"raw_reward", "normalized_reward", "final_reward", "ref_reward", "total_reward", "reward"})
+
+
+def parts_of(run: OpenRun, metrics: Sequence[str]) -> list[str]:
+    """The sample metrics that are parts of the reward, in their order.
+
+    Those called `reward.NAME`; without any, those that the run declares with a range, whose name ends with reward, or
+    whose name says correctness.
+    """
+    named = [name for name in metrics if name.startswith(PREFIX)]
+    declared = {name for name, _, _ in run.info.metric_ranges}
+    return named or [
+        name
+        for name in metrics
+        if name.lower() not in _WHOLE and (name in declared or _WORDED.search(name) or bare(name) in NAMES)
+    ]
+
+
+MOST_SAMPLES = 2 * BLOCK_SAMPLES
+"""The most samples to fit, half of them for the choice of terms."""
+
+FLAT = 1e-9
+"""Less is a rounding error."""
+
+
+class PartValues(NamedTuple):
+    """A part of the reward for each sample: arrays of shape (N,)."""
+
+    name: str
+    values: Floats
+    """NaN for none."""
+    centred: Floats
+    """Less the mean of the group; 0 in groups where a sample has none."""
+    known: Mask
+    """True in groups where each sample has one."""
+
+    def groups(self, grouping: Grouping) -> Mask:
+        """True for the groups where it varies, shape (G,)."""
+        varies: Mask = grouping.sums(self.centred**2) > FLAT
+        return varies
+
+    def spread(self, grouping: Grouping) -> float:
+        """The standard deviation among siblings, over the groups where each sample has it."""
+        freedom = int(self.known.sum()) - len(np.unique(grouping.numbers[self.known]))
+        return math.sqrt(float(self.centred @ self.centred) / freedom) if freedom else 0.0
+
+
+def some_groups(of: SampleWords) -> SampleWords:
+    """At most `MOST_SAMPLES` of the samples: whole groups, evenly over all of them."""
+    if of.size <= MOST_SAMPLES:
+        return of
+    stride = -(-of.size // MOST_SAMPLES)
+    kept = (np.arange(len(of.grouping)) % stride == 0)[of.grouping.numbers]
+    number = np.cumsum(kept) - 1
+    words = kept[of.samples]
+    return SampleWords(
+        of.pieces, of.piece[kept], of.row[kept], of.step[kept], Grouping(of.grouping.numbers[kept]),
+        of.advantages[kept], of.rewards[kept], of.words[words], number[of.samples[words]],
+        {name: values[kept] for name, values in of.behaviours.items()},
+    )  # fmt: skip
+
+
+def values_of(run: OpenRun, of: SampleWords, name: str) -> PartValues:
+    """A part of the reward of some samples, by the name of the metric. Raises as `database.ask`."""
+    values = query.sample_metric(run, run.snapshot(), of, name)
+    centred = of.grouping.centred(values)
+    known = np.isfinite(centred)
+    return PartValues(name, values, np.where(np.abs(centred) > FLAT, np.nan_to_num(centred), 0), known)
+
+
+def reward_of(of: SampleWords) -> PartValues:
+    """The reward as a whole; its values are known but for the mean of each group."""
+    return PartValues(REWARD, of.rewards, of.rewards, np.ones(of.size, np.bool_))
+
 
 MAX_TERMS = 3
 MIN_SHARE = 0.01
@@ -130,8 +217,8 @@ def fit_of(features: Features, part: PartValues, least_z: float, shortest: Calla
 
 def _beside(values: Floats, basis: Sequence[Floats]) -> Floats:
     """What is left of values beside some directions."""
-    for one in basis:
-        values = values - one * float(one @ values)
+    for direction in basis:
+        values = values - direction * float(direction @ values)
     return values
 
 
@@ -140,7 +227,7 @@ def _in_best_form(
 ) -> tuple[Floats, Term]:
     """The simplest form of a feature that explains nearly as much as any, beside the columns before, and its term."""
     columns = [features.column(feature, form) for form in FORMS]
-    left = [_beside(one[own], basis) for one in columns]
-    shares = [float((one @ y) ** 2 / max(float(one @ one), 1e-12)) for one in left]
+    left = [_beside(column[own], basis) for column in columns]
+    shares = [float((values @ y) ** 2 / max(float(values @ values), 1e-12)) for values in left]
     number = next(number for number, share in enumerate(shares) if share >= max(shares) - SIMPLER)
     return columns[number], Term(feature, FORMS[number], shares[number])

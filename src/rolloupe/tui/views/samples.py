@@ -1,14 +1,17 @@
-"""The lines around a sample: the run at the top, the facts of the sample above its text, the keys at the foot."""
+"""A sample as blocks of text, and the lines around it: the run at the top, its facts above the text, the keys below."""
 
+import json
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
+import msgspec
 from rich.cells import cell_len
 
-from rolloupe.model import Sample
-from rolloupe.query import StepSummary, policy
-from rolloupe.text.visible import visible_line
+from rolloupe.model import Sample, Turn
+from rolloupe.query import policy
+from rolloupe.text import legible_parts
+from rolloupe.text.visible import visible, visible_line
 from rolloupe.tui.draw.charts import BLOCKS, MISSING, sparkline
 from rolloupe.tui.draw.ink import (
     ACCENT,
@@ -22,14 +25,17 @@ from rolloupe.tui.draw.ink import (
     cut,
     ends,
     joined,
+    rule,
     safe,
+    spread,
     width_of,
     wrapped,
 )
-from rolloupe.tui.draw.numbers import Scale, count, score, words_of
+from rolloupe.tui.draw.numbers import Scale, count, exact, figure, score, words_of
 from rolloupe.tui.keys import KeyHelp
+from rolloupe.tui.run.masks import Mask
 from rolloupe.tui.run.session import ListPlace, RunState, SampleAt
-from rolloupe.wire.to_wire import facts
+from rolloupe.wire.to_wire import facts, without_data
 
 STATUS = {"completed": PLAIN, "truncated": Ink("warn"), "aborted": Ink("warn"), "error": Ink("alarm")}
 
@@ -39,7 +45,6 @@ class NamedValue(NamedTuple):
 
     name: str
     value: float | str | None
-    label: str = ""
 
 
 def facts_of(sample: Sample) -> Iterator[NamedValue]:
@@ -59,7 +64,7 @@ def facts_of(sample: Sample) -> Iterator[NamedValue]:
         if value is not None
     )  # fmt: skip
     for fact in facts(sample):
-        yield NamedValue(fact.name, as_value(fact.value, is_text=fact.kind == "tag"), fact.label)
+        yield NamedValue(fact.name, as_value(fact.value, is_text=fact.kind == "tag"))
 
 
 def as_value(value: object, *, is_text: bool = False) -> float | str | None:
@@ -83,33 +88,22 @@ def figures(sample: Sample, scales: Mapping[str, Scale], is_shown: "Mapping[str,
 
     The reason why it was discarded has lines of its own.
     """
-    values = {one.name: one for one in facts_of(sample) if one.name != "discarded"}
-    names = [*(name for name in FIRST if name in values), *(name for name in values if name not in FIRST)]
-    for name in names:
-        if is_shown.get(name, name != "uid") and values[name].value not in (None, ""):
-            yield figure(name, values[name].value, scales.get(name, Scale()))
+    values = {fact.name: fact.value for fact in facts_of(sample) if fact.name != "discarded"}
+    for name in dict.fromkeys([*(name for name in FIRST if name in values), *values]):
+        if is_shown.get(name, name != "uid") and values[name] not in (None, ""):
+            yield named_figure(name, values[name], scales.get(name, Scale()))
 
 
-def cut_name(name: str) -> str:
-    """Return the start of a long name, so that others have room beside it."""
-    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
-
-
-def figure(name: str, value: float | str | None, scale: Scale) -> Line:
+def named_figure(name: str, value: float | str | None, scale: Scale) -> Line:
     """Return a label and a value, coloured if it is good or bad."""
-    label = safe(f"{cut_name(LABELS.get(name, name))} ", DIM)
+    shown = LABELS.get(name, name)
+    label = safe(f"{shown if len(shown) <= LONGEST else f'{shown[: LONGEST - 1]}…'} ", DIM)
     if name == "status":
         label = safe("status ", DIM) if value == "unknown" else ("", PLAIN)
         return [label, safe(str(value), STATUS.get(str(value).partition(" ")[0], PLAIN))]
     if isinstance(value, str):
         return [label, safe(value[:80], STRONG)]
     return [label, (words_of(name, value, scale), scale.ink(value, STRONG)._replace(bold=True))]
-
-
-def position(number: int, total: int, size: int, member: int) -> str:
-    """Return where a sample stands: in its list, and in its group."""
-    of_group = f" · {member + 1:,}/{size:,} in group" if size > 1 else ""
-    return f"Sample {number + 1:,} of {total:,}{of_group}"
 
 
 SPARK = 24
@@ -150,14 +144,25 @@ def run_line(
     ]
     if state is None:
         return cut(left, width)
-    step = state.step(place.step)
     if state.steps:
         left.append((f" / {state.steps[-1].step}", DIM))
     else:  # perhaps all files are gone
         left = left[:4]
-    summary = _summary(step, scales) if step else []
-    following: Line = [("following", ACCENT)] if marks.is_following else []
-    right = joined([_progress(state), _age(state), following, [(" ", PLAIN)]])
+    summary: Line = []
+    if step := state.step(place.step):
+        ink = scales.get("reward", Scale()).ink(step.reward.mean, STRONG)
+        summary = [("reward ", DIM), (score(step.reward.mean), ink), (f" ±{score(step.reward.std)}", DIM)]
+        summary += [(f"  {step.state}", WARN)] if step.state else []
+    is_live = state.is_live and state.changed_s is not None
+    right = joined(
+        [
+            [(count(state.problems, "problem"), WARN)] if state.problems else [],
+            [(f"indexing {state.share:.0%}", QUIET)] if state.phase == "scalars" else [],
+            [("● ", Ink("live")), (f"live {state.changed_s:.0f} s ago", DIM)] if is_live else [],
+            [("following", ACCENT)] if marks.is_following else [],
+            [(" ", PLAIN)],
+        ]
+    )
     room = width - width_of(left) - width_of(summary) - width_of(right) - 8
     spark = spark_line(state, place.step, min(SPARK, room)) if room >= 6 else []
     return ends([*left, ("   ", PLAIN), *spark, ("   ", PLAIN), *summary], right, width)
@@ -196,25 +201,6 @@ def spark_place(line: Line) -> tuple[int, int]:
     return (pieces[0][0], sum(width for _, width in pieces)) if pieces else (0, 0)
 
 
-def _summary(step: StepSummary, scales: Mapping[str, Scale]) -> Line:
-    reward = step.reward
-    ink = scales.get("reward", Scale()).ink(reward.mean, STRONG)
-    state = [(f"  {step.state}", WARN)] if step.state else []
-    return [("reward ", DIM), (score(reward.mean), ink), (f" ±{score(reward.std)}", DIM), *state]
-
-
-def _progress(state: RunState) -> Line:
-    problems: Line = [(count(state.problems, "problem"), WARN)] if state.problems else []
-    indexing: Line = [(f"indexing {state.share:.0%}", QUIET)] if state.phase == "scalars" else []
-    return joined([problems, indexing])
-
-
-def _age(state: RunState) -> Line:
-    if not state.is_live or state.changed_s is None:
-        return []
-    return [("● ", Ink("live")), (f"live {state.changed_s:.0f} s ago", DIM)]
-
-
 VIEWS = (("text", "Text"), ("table", "Table"), ("tokens", "Tokens"))
 
 
@@ -225,10 +211,11 @@ def sample_lines(
     if at.sample is None:
         note = visible_line(at.note)
         return [[(" ", PLAIN), (note[start:stop], PLAIN)] for start, stop in wrapped(note, width - 2)]
-    key = at.sample.key
-    members = at.members
-    member = members.index(key) if key in members else 0
-    left = [(" ", PLAIN), (position(at.number, at.total, len(members), member), STRONG)]
+    key, members = at.sample.key, at.members
+    position = f"Sample {at.number + 1:,} of {at.total:,}"
+    if len(members) > 1:
+        position += f" · {members.index(key) + 1 if key in members else 1:,}/{len(members):,} in group"
+    left = [(" ", PLAIN), (position, STRONG)]
     badge: Line = [("★ bookmarked", ACCENT)] if marks.is_bookmarked else []
     limits = [
         *([at.place.dataset] if at.place.dataset else []),
@@ -242,21 +229,11 @@ def sample_lines(
     if at.sample.label and is_shown.get("label", True) and marks.view == "tokens":
         label = [cut([(" golden ", Ink("golden")), safe(at.sample.label[:width])], width)]
     first = ends(title, tabs, width) if width_of(title) + width_of(tabs) < width else cut(title, width)
-    reason = at.sample.row.discarded if is_shown.get("discarded", True) else ""
-    return [
-        first,
-        *flowed(shown, width, 2, marks.view),
-        *_discarded(reason, width),
-        *label,
-        [("─" * width, Ink("line-2"))],
-    ]
-
-
-def _discarded(reason: str, width: int) -> Iterator[Line]:
-    """Yield why a sample was discarded, on as many lines as it takes: of a long one, the start."""
-    if reason:
-        text = visible_line(f"discarded: {reason}")
-        yield from ([(" ", PLAIN), (text[start:stop], WARN)] for start, stop in wrapped(text, width - 2))
+    discarded: list[Line] = []
+    if at.sample.row.discarded and is_shown.get("discarded", True):
+        text = visible_line(f"discarded: {at.sample.row.discarded}")
+        discarded = [[(" ", PLAIN), (text[start:stop], WARN)] for start, stop in wrapped(text, width - 2)]
+    return [first, *flowed(shown, width, 2, marks.view), *discarded, *label, rule(width)]
 
 
 def view_at(line: Line, x: int) -> str | None:
@@ -273,15 +250,15 @@ def flowed(figures_: Sequence[Line], width: int, most: int, view: str) -> Iterat
     """Yield figures on lines, at most so many; the last line counts the others, and the text has the key for them."""
     key: Line = [("  s", ACCENT), (" table", DIM)] if view == "text" else []
     lines: list[Line] = [[]]
-    for nth, one in enumerate(figures_):
-        room = width - width_of(lines[-1]) - width_of(one) - 3
+    for nth, value in enumerate(figures_):
+        room = width - width_of(lines[-1]) - width_of(value) - 3
         if room < MORE and len(lines) == most:
             has_room = width - width_of(lines[-1]) >= MORE  # not after a figure that fills the line
             lines[-1] += [("  ", PLAIN), (f"+{len(figures_) - nth}", DIM), *(key if has_room else [])]
             break
         if room < 0:
             lines.append([])
-        lines[-1] += [("  " if lines[-1] else " ", PLAIN), *one]
+        lines[-1] += [("  " if lines[-1] else " ", PLAIN), *value]
     yield from (cut(line, width) for line in lines if line)
 
 
@@ -290,21 +267,159 @@ def foot_line(message: str, is_alarm: bool, keys: Sequence[KeyHelp], share: int 
     right: Line = [(f" {share} % ", DIM)] if share is not None else []
     if message:
         return ends([(" ", PLAIN), safe(message, Ink("alarm" if is_alarm else "ink-1"))], right, width)
-    return keys_line([one.foot for one in keys if one.foot], width, right)
+    return keys_line(keys, width, right)
 
 
-def keys_line(words: Sequence[str], width: int, right: Line | None = None) -> Line:
-    """Return the keys that fit, with what they do; the last two, for help and for leaving, are always there.
-
-    Each is a key, a blank, and a word.
-    """
-    *feet, help_, leave = ([(" ", PLAIN), *_foot(one)] for one in words)
+def keys_line(keys: Sequence[KeyHelp], width: int, right: Line | None = None) -> Line:
+    """Return the keys that fit, with what they do; the last two, for help and for leaving, are always there."""
+    words = [key.foot.split(" ", 1) for key in keys if key.foot]
+    *feet, help_, leave = ([(" ", PLAIN), (names, ACCENT), (f" {meaning} ", DIM)] for names, meaning in words)
     end = [*help_, *leave, *(right or [])]
     while feet and sum(map(width_of, feet)) + width_of(end) > width:
         feet.pop()
     return ends(joined(feet, ""), end, width)
 
 
-def _foot(words: str) -> Line:
-    keys, _, meaning = words.partition(" ")
-    return [(keys, ACCENT), (f" {meaning} ", DIM)]
+Run = tuple[int, int, Ink]
+"""Where a stretch of a text begins and ends, and its ink."""
+
+KINDS = {
+    "think": Ink("think"),
+    "marker": Ink("ink-ghost"),
+    "placeholder": DIM,
+    "tool_call": Ink("tool"),
+    "tool_result": Ink("tool"),
+    "answer": Ink(bold=True),
+    "json": QUIET,
+}
+"""The ink of the parts of a turn."""
+
+ROLES = {"system": "role-system", "user": "role-user", "human": "role-user", "tool": "role-tool"}
+
+
+class TextBlock(NamedTuple):
+    """A text with a name, and lines of facts beside it. Nothing in the text is hostile any more."""
+
+    field: str
+    """The field that shows or hides it."""
+    margin: list[Line]
+    """Shown at its left; in a narrow window on one line above it."""
+    text: str
+    runs: Sequence[Run] = ()
+    is_row: bool = False
+    """True for a row of a table: no blank line parts it from the next."""
+
+
+def blocks_of(sample: Sample, mask: Mask) -> Iterator[TextBlock]:
+    """Yield the blocks of a sample, in reading order."""
+    for turn in sample.turns:
+        yield turn_block(turn, turn.origin, mask)
+    if sample.label:
+        yield _named("label", [("golden", Ink("golden"))], mask(sample.label))
+    for turn in sample.ref_turns:
+        yield turn_block(turn, "reference", mask, "reference ")
+    for note in sample.notes:
+        yield _named("notes", [("note", Ink("warn"))], note)
+    for name, value in sample.extra.items():
+        yield _named(f"extra.{name}", [safe(name, DIM)], as_text(without_data(value)))
+
+
+def turn_block(turn: Turn, field: str, mask: Mask, before: str = "") -> TextBlock:
+    """Return a turn, its role and its facts in the margin."""
+    ink = Ink(ROLES.get(turn.role, "role-assistant"), bold=True)
+    facts = [
+        safe(turn.name, DIM) if turn.name else None,
+        safe(turn.tool_call_id, DIM) if turn.tool_call_id else None,
+        ("error", Ink("warn")) if turn.logs.get("is_error") or turn.logs.get("error") else None,
+        (count(turn.tokens, "token"), DIM) if turn.tokens is not None else None,
+        (f"reward {score(turn.reward)}", DIM) if turn.reward is not None else None,
+        safe(turn.stop_reason, DIM) if turn.stop_reason else None,
+        *(safe(f"{name} {figure(value)}", DIM) for name, value in turn.metrics.items()),
+        *(safe(f"{name} {exact(value)}", DIM) for name, value in turn.facts.items()),
+    ]
+    texts: list[str] = []
+    runs: list[Run] = []
+    at = 0
+    for part, written in legible_parts(turn.parts):
+        texts.append(shown(mask(written)))
+        runs.append((at, at + len(texts[-1]), KINDS.get(part.kind, PLAIN)))
+        at += len(texts[-1])
+    margin = [[safe(before + turn.role, ink)], *([fact] for fact in facts if fact)]
+    return TextBlock(field, margin, "".join(texts).rstrip("\n"), runs)
+
+
+def shown(text: str) -> str:
+    """Return a text that is fit for the screen."""
+    return visible(spread(text))
+
+
+def _named(field: str, margin: Line, text: str) -> TextBlock:
+    return TextBlock(field, [margin], shown(text))
+
+
+def as_text(value: Any) -> str:
+    """Return a value of a record as text: JSON on several lines, if it holds others.
+
+    Numbers that JSON lacks are as Python writes them, and so is what no JSON can hold.
+    """
+    if not isinstance(value, list | dict):
+        return exact(value) if isinstance(value, float) else str(value)
+    try:
+        written = msgspec.json.encode(value)
+        if b"null" in written:  # it may stand for NaN
+            return json.dumps(value, indent=2, ensure_ascii=False)
+        return msgspec.json.format(written, indent=2).decode()
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
+        return repr(value)
+
+
+def table_blocks(sample: Sample, fields: "Fields", mask: Mask, scales: Mapping[str, Scale]) -> Iterator[TextBlock]:
+    """Yield the rows of the table of a sample: its id, its facts and its texts."""
+    yield row_block("id", str(sample.key))
+    for name, value in facts_of(sample):
+        if fields.in_table(name):
+            number = value if isinstance(value, float | int) else None
+            yield row_block(name, value, scales.get(name, Scale()).ink(number))
+    for block in blocks_of(sample, mask):
+        if fields.in_table(block.field):
+            yield block._replace(is_row=True)
+
+
+def row_block(name: str, value: float | str | None, ink: Ink = PLAIN) -> TextBlock:
+    """Return a row of a table."""
+    text = shown(exact(value))
+    return TextBlock(name, [[safe(name, DIM)]], text, [(0, len(text), ink)], is_row=True)
+
+
+TEXTS = ("prompt", "response", "label", "reference", "notes")
+"""Fields that are texts, in reading order."""
+
+
+class Fields(Mapping[str, bool]):
+    """The known fields in order, each with whether it is shown, by choice or by default."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, None] = dict.fromkeys(TEXTS)
+        self._chosen: dict[str, bool] = {}
+
+    def learn(self, names: Iterable[str]) -> bool:
+        """Add fields. Returns whether any was new."""
+        before = len(self._known)
+        self._known.update(dict.fromkeys(names))
+        return len(self._known) > before
+
+    def toggle(self, name: str) -> None:
+        self._chosen[name] = not self[name]
+
+    def in_table(self, name: str) -> bool:
+        """Return whether a table shows a field: unless a person hid it."""
+        return self._chosen.get(name, True)
+
+    def __getitem__(self, name: str) -> bool:
+        return self._chosen.get(name, not name.startswith("extra.") and name != "uid")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)

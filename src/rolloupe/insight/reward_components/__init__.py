@@ -1,0 +1,5 @@
+"""What the parts of the reward pay for, in formulas."""
+
+from rolloupe.insight.reward_components.formulas import PartTerm, RewardPart, RunParts, parts
+
+__all__ = ["PartTerm", "RewardPart", "RunParts", "parts"]

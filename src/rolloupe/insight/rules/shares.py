@@ -1,0 +1,153 @@
+"""Rules about numbers and shares of samples."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from rolloupe.insight.curves import Alarm, CurveName, HasCurves, Rule, enough, rule
+from rolloupe.query import quoted
+from rolloupe.tokens import Floats
+from rolloupe.tokens.series import EQUAL
+
+LEAST, TIMES, RISE, ERRORS = 15, 2.0, 0.2, 3.0
+WASTE, MOST = 0.25, 0.6
+"""So many for other reasons than a lack of spread, so many in all: trainers may well drop what teaches nothing."""
+NO_SPREAD = "zero advantage"
+MAIN, NAMED = 0.8, 3
+"""A reason is the main one if it makes up so much of the share; so many reasons are named."""
+
+
+@rule(
+    "Many or more samples discarded",
+    f"the mean share of discarded samples in the last fifth of {LEAST} steps or more is {TIMES:g} times that of the "
+    f"fifth that discarded least before, and {RISE:.0%} more, by {ERRORS:g} standard errors; or {MOST:.0%} or more are "
+    f"discarded, or {WASTE:.0%} or more for other reasons than {NO_SPREAD}",
+)
+def discarded_rise(source: HasCurves) -> Iterator[Alarm]:
+    """Compare the last fifth of the steps with the fifth before it that discarded least."""
+    shares = enough(source.curve("share", "discarded"), LEAST, "samples")
+    width = len(shares) // 5
+    windows = np.lib.stride_tricks.sliding_window_view(shares.values, width)
+    means, errors = windows.mean(axis=1), windows.std(axis=1) / width**0.5
+    least = int(means[:-width].argmin())
+    low, late = float(means[least]), float(means[-1])
+    then = f"{low:.0%} in steps {int(shares.steps[least])} to {int(shares.steps[least + width - 1])}"
+    reasons = {name: source.curve("share", "discarded", reason=name) for name in source.names("reason")}
+    curves = {n: curve.values for n, curve in reasons.items() if curve is not None and len(curve) == len(shares)}
+    now = {name: float(values[-width:].mean()) for name, values in curves.items()}
+    last = int(shares.steps[-1])
+    if late > TIMES * low and late - low > RISE + ERRORS * float(np.hypot(errors[least], errors[-1])):
+        rises = {name: now[name] - float(values[least : least + width].mean()) for name, values in curves.items()}
+        later = shares.at(slice(least + width, None))
+        first = int(later.steps[later.values > (low + late) / 2][0])
+        text = f"of all samples of the last {width} steps; {then}{_named(rises, '+')}"
+        yield _discarded(f"Discarded samples rise to {late:.0%}", text, (first, last), rises, late - low)
+    elif late >= MOST or sum(share for name, share in now.items() if name.replace("_", " ") != NO_SPREAD) >= WASTE:
+        text = f"in the last {width} steps; at best {then}{_named(now)}"
+        title = f"{late:.0%} of the samples are discarded"
+        yield _discarded(title, text, (int(shares.steps[-width]), last), now, late)
+
+
+def _discarded(title: str, text: str, steps: tuple[int, int], shares: dict[str, float], whole: float) -> Alarm:
+    main = next((name for name, share in shares.items() if share > MAIN * whole), "")
+    where = f"discarded = {quoted(main)}" if main else "not discarded is null"
+    return Alarm(title, text, *steps, where=where, curves=(CurveName("share", "discarded"),), discarded=True)
+
+
+def _named(shares: dict[str, float], sign: str = "") -> str:
+    most = sorted(shares.items(), key=lambda item: -item[1])[:NAMED]
+    named = [f"{name} {share:{sign}.0%}" for name, share in most if share >= 0.01]
+    return f"; reasons: {', '.join(named)}" if named else ""
+
+
+LOST, EVEN, SAME = 0.5, 0.9, 0.7
+NEAR, WIDE = 5, 50
+"""So many steps before and after it are those around a step, nearby and farther."""
+
+
+@rule(
+    "Steps that lost samples",
+    f"a step has less than {LOST:.0%} of the median samples of the {2 * NEAR} steps around it, and of {2 * WIDE}, of "
+    f"which {SAME:.0%} or more lie within {1 - EVEN:.0%} of it; steps of one size at equal distances end epochs",
+    "error",
+)
+def lost_samples(source: HasCurves) -> Iterator[Alarm]:
+    """Compare each step but the last, which may be going on, with those around it."""
+    steps, values = enough(source.curve("samples", ""), NEAR + 2, "samples")
+    for at in np.flatnonzero(values[:-1] < LOST * values.max()).tolist():
+        usual = _usual(values, at, NEAR)
+        same = np.flatnonzero(values == values[at])  # perhaps the last batch of each epoch
+        ends_epoch = len(same) > 1 and len({*np.diff(same, prepend=-1)}) == 1
+        if values[at] < LOST * min(usual, _usual(values, at, WIDE)) and not ends_epoch:
+            step = int(steps[at])
+            text = f"the steps around it have {usual:,.0f}"
+            yield Alarm(f"Step {step} has {values[at]:,.0f} samples", text, step, step)
+
+
+def _usual(values: Floats, at: int, far: int) -> float:
+    """The number of samples that most steps around a step have; 0 where they differ."""
+    around = np.concatenate([values[max(0, at - far) : at], values[at + 1 : at + 1 + far]])
+    usual = float(np.median(around))
+    return usual if np.mean(np.abs(around - usual) < (1 - EVEN) * usual) >= SAME else 0.0
+
+
+FLAT, STEPS = 0.5, 10
+
+ZERO = f"advantage >= -{EQUAL:g} and advantage <= {EQUAL:g}"
+"""The filter of samples without an advantage."""
+
+
+@rule(
+    "Groups without spread",
+    f"in the mean of the last fifth of the steps, {STEPS} or more, {FLAT:.0%} of the groups or more",
+)
+def no_spread(source: HasCurves) -> Iterator[Alarm]:
+    """Look at the groups of the last steps: few groups a step are a matter of luck."""
+    flat = enough(source.curve("group", "without_spread"), STEPS, "groups of several rewards")
+    count = max(STEPS, len(flat) // 5)
+    share = float(np.mean(flat.values[-count:]))
+    if share < FLAT:
+        return
+    parts = []
+    for name, words in (("all_best", "all right"), ("all_worst", "all wrong")):
+        curve = source.curve("group", name)
+        if curve is not None:
+            parts.append(f"{words} {float(np.mean(curve.values[-count:])):.0%}")
+    yield Alarm(
+        f"{share:.0%} of the groups have no spread",
+        f"mean of the last {count} steps: {', '.join(parts)}; nothing is learned from such groups",
+        int(flat.steps[-count]), int(flat.steps[-1]),
+        where=ZERO if source.curve("sample", "advantage", "mean") is not None else "",
+        curves=(CurveName("group", "without_spread"),),
+    )  # fmt: skip
+
+
+LEAST_STEPS = 10
+NOISE = 2.0
+"""By so many standard errors must a rise exceed what is worth a look: shares of few samples are coarse."""
+
+
+def _rise(name: str, title: str, metric: str, noun: str, rise: float) -> Rule:
+    """Return the rule that a share rises from the first fifth of the steps to the last."""
+
+    def look(source: HasCurves) -> Iterator[Alarm]:
+        curve = enough(source.curve("sample", metric, "mean"), LEAST_STEPS, metric)
+        early, late = (float(np.mean(part)) for part in curve.ends())
+        noise = NOISE * sum(np.var(part) / len(part) for part in curve.ends()) ** 0.5
+        if late > 2 * early and late > early + rise + noise:
+            yield Alarm(
+                f"{noun} rise to {late:.0%}",
+                f"in the last fifth of the steps; {early:.0%} in the first",
+                *curve.late_steps(), where=f"{metric} > {early + rise:.2g}", sort=metric,
+                curves=(CurveName("sample", metric),),
+            )  # fmt: skip
+
+    words = (
+        f"the mean share in the last fifth of the steps is twice that of the first, and {rise:.0%} more, by "
+        f"{NOISE:g} standard errors"
+    )
+    return Rule(name, title, words, look)
+
+
+REPEATED_TEXT = _rise("repeated_text", "Repeated text", "derived.repeated_4grams", "Repeated 4-grams", 0.1)
+UNCLOSED_THINK = _rise("unclosed_think", "Unclosed thoughts", "derived.unclosed_think", "Unclosed thoughts", 0.05)

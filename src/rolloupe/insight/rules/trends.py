@@ -1,0 +1,178 @@
+"""Rules about curves that rise or fall far."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from rolloupe.insight.curves import Alarm, CurveName, HasCurves, History, NotChecked, all_curves, counted, enough, rule
+
+ENTROPY_SHARE, ENTROPY_LEAST = 0.2, 20
+OF_SAMPLES = "derived.mean_entropy"
+
+
+@rule(
+    "Entropy collapse",
+    f"the median entropy of the last fifth of {ENTROPY_LEAST} steps or more is less than {ENTROPY_SHARE:.0%} of that "
+    "of the first",
+)
+def entropy_collapse(source: HasCurves) -> Iterator[Alarm]:
+    """Compare the last fifth of the entropy with the first."""
+    curves = all_curves(source, [("token", "entropy", "mean")], r"(^|/)(policy_|token_|mean_)?entropy(/mean)?$")
+    name, curve = next(curves, (None, None))
+    if name is None:
+        raise NotChecked("the run has no entropy")
+    entropy = enough(curve, ENTROPY_LEAST, "entropy")
+    early, late = entropy.early(), entropy.late()
+    if 0 <= late < ENTROPY_SHARE * early:
+        high = np.flatnonzero(entropy.values[: -max(1, len(entropy) // 5)] >= ENTROPY_SHARE * early)
+        first, last = int(entropy.steps[high[-1] + 1]), int(entropy.steps[-1])
+        own = source.curve("sample", OF_SAMPLES, "mean")
+        where = ""
+        if own is not None and len(own := own.finite()) and own.late() < ENTROPY_SHARE * own.early():
+            where = f"{OF_SAMPLES} < {ENTROPY_SHARE * own.early():.3g}"  # it is the same entropy
+        yield Alarm(
+            f"Entropy fell to {late:.3g}",
+            f"{name.name} is {late:.3g}, {100 * late / early:.2g}% of the {early:.3g} of the first steps",
+            first, last, where=where, sort=OF_SAMPLES, descending=False, curves=(name,),
+        )  # fmt: skip
+
+
+RISE, FALL, SCORES = 0.5, -0.75, 8
+DROP = 0.02
+
+
+@rule(
+    "Reward up while an evaluation is down",
+    f"over the second half of {2 * SCORES} scores or more, the rank correlation of the reward with the step is above "
+    f"{RISE:g}, that of the score below {FALL:g}, and the score lost more than {DROP:g}",
+)
+def eval_down(source: HasCurves) -> Iterator[Alarm]:
+    """Compare the trends since half of the evaluations."""
+    reward = enough(source.curve("sample", "reward", "mean"), 1, "rewards")
+    curves = {name: source.curve("eval", "", "score", name) for name in source.names("eval")}
+    scores = {name: curve.finite() for name, curve in curves.items() if curve is not None}
+    if not scores:
+        raise NotChecked("the run has no evaluation")
+    short = []
+    for name, score in scores.items():
+        if len(score) < 2 * SCORES:
+            short.append(f"{counted(len(score), 'score')} of {name}; {2 * SCORES} are needed")
+            continue
+        late = score.at(slice(len(score) // 2, None))
+        first, last = int(late.steps[0]), int(late.steps[-1])
+        paid = reward.at((reward.steps >= first) & (reward.steps <= last))
+        if len(paid) < SCORES:
+            short.append(f"{len(paid)} steps with rewards in the second half of {name}; {SCORES} are needed")
+            continue
+        drop = float(np.mean(late.values[: len(late) // 3]) - np.mean(late.values[-(len(late) // 3) :]))
+        if rank_correlation(paid) > RISE and rank_correlation(late) < FALL and drop > DROP:
+            yield Alarm(
+                f"Reward up, {name} down since step {first}",
+                f"reward {paid.late() - paid.early():+.3g}, {name} {-drop:+.3g}",
+                first, last, split=name, where=source.wrong(name),
+                curves=(CurveName("sample", "reward"), CurveName("eval", "", name)),
+            )  # fmt: skip
+    if short:
+        raise NotChecked("; ".join(short))
+
+
+def rank_correlation(history: History) -> float:
+    """The rank correlation of values and steps: 1 for a curve that always rises, 0 for a constant one."""
+    _, places, counts = np.unique(history.values, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[places]  # equal values share the mean of their ranks
+    return float(np.corrcoef(np.arange(len(ranks)), ranks)[0, 1]) if len(counts) > 1 else 0.0
+
+
+LONGER_ALWAYS, LONGER_UNPAID, LENGTHS = 4.0, 2.0, 20
+UNITS = {"response_tokens": "tokens", "response_chars": "characters"}
+
+
+@rule(
+    "Length explosion",
+    f"the median length of the last fifth of {LENGTHS} steps or more is {LONGER_ALWAYS:g} times that of the first, or "
+    f"{LONGER_UNPAID:g} times and the reward is not higher",
+)
+def length_explosion(source: HasCurves) -> Iterator[Alarm]:
+    """Compare the last fifth of the lengths with the first, and so the rewards."""
+    name, curve = next(all_curves(source, [("sample", name, "mean") for name in UNITS]), (None, None))
+    if name is None:
+        raise NotChecked("the run has no lengths of responses")
+    lengths = enough(curve, LENGTHS, "lengths of responses")
+    if lengths.early() <= 0:
+        raise NotChecked("the first responses have a length of 0")
+    rewards = source.curve("sample", "reward", "mean")
+    times = lengths.late() / lengths.early()
+    is_paid = rewards is None or not len(rewards := rewards.finite()) or rewards.late() > rewards.early()
+    if times > (LONGER_ALWAYS if is_paid else LONGER_UNPAID):
+        gain = "" if is_paid else ", and the reward is not higher"
+        yield Alarm(
+            f"Responses are {times:.2g} times as long",
+            f"{lengths.late():,.0f} {UNITS[name.name]} in the last fifth of the steps, "
+            f"{lengths.early():,.0f} in the first{gain}",
+            *lengths.late_steps(), where=f"{name.name} > {LONGER_UNPAID * lengths.early():.0f}", sort=name.name,
+            curves=(name,),
+        )  # fmt: skip
+
+
+REWARD_SHARE, NOISE, REWARDS = 0.5, 6.0, 20
+
+
+@rule(
+    "Reward collapse",
+    f"the median reward of the last fifth of {REWARDS} steps or more is below that of the best fifth, by "
+    f"{REWARD_SHARE:g} standard deviations of the samples of a step and {NOISE:g} of the noise from step to step",
+)
+def reward_collapse(source: HasCurves) -> Iterator[Alarm]:
+    """Compare the last fifth of the steps with the best fifth before it."""
+    rewards = enough(source.curve("sample", "reward", "mean"), REWARDS, "rewards")
+    spreads = enough(source.curve("sample", "reward", "std"), 0, "deviations of rewards").values
+    width = len(rewards) // 5
+    windows = np.median(np.lib.stride_tricks.sliding_window_view(rewards.values, width), axis=1)
+    best, late = float(windows.max()), float(windows[-1])
+    # Neighbours differ by the noise of two steps.
+    noise = float(np.median(np.abs(np.diff(rewards.values)))) / 0.6745 / np.sqrt(2)
+    spread = float(np.median(spreads)) if len(spreads) else 0.0
+    if best - late > max(REWARD_SHARE * spread, NOISE * noise, 1e-9 * abs(best)):
+        fallen = rewards.at(slice(int(windows.argmax()) + width - 1, None))
+        fallen = fallen.at(fallen.values < (best + late) / 2)
+        first = int(fallen.steps[0]) if len(fallen) else rewards.late_steps()[0]
+        yield Alarm(
+            f"Reward fell from {best:.3g} to {late:.3g}",
+            f"median of the last {width} steps, and of the best {width} before them",
+            first, int(rewards.steps[-1]), where=f"reward < {best:.3g}", sort="reward", descending=False,
+            curves=(CurveName("sample", "reward"),),
+        )  # fmt: skip
+
+
+TIMES, STEPS, SAMPLES = 1.5, 10, 50
+
+
+@rule(
+    "Wrong answers longer than right ones",
+    f"over the last {STEPS} steps, {SAMPLES} wrong answers or more have {TIMES:g} times the tokens of right ones",
+)
+def wrong_longer(source: HasCurves) -> Iterator[Alarm]:
+    """Compare the lengths of right and wrong answers over the last steps."""
+    kinds = ("right", "wrong")
+    curves = [(source.curve("outcome", f"length_{kind}"), source.curve("outcome", kind)) for kind in kinds]
+    pairs = [(lengths, counts) for lengths, counts in curves if lengths is not None and counts is not None]
+    if len(pairs) < len(kinds):
+        raise NotChecked("the run has no lengths of right and wrong answers")
+    means = []
+    steps = sorted({step for lengths, _ in pairs for step in lengths.steps.tolist()})[-STEPS:]
+    for kind, (lengths, counts) in zip(kinds, pairs, strict=True):
+        weights = dict(zip(counts.steps.tolist(), counts.values.tolist(), strict=True))
+        recent = lengths.at(lengths.steps >= steps[0]).finite()
+        last = [(value, weights.get(step, 0)) for step, value in zip(*recent, strict=True)]
+        total = sum(weight for _, weight in last)
+        if total < SAMPLES:
+            raise NotChecked(f"{total:,.0f} {kind} answers in the last {STEPS} steps; {SAMPLES} are needed")
+        means.append(sum(value * weight for value, weight in last) / total)
+    if means[1] > TIMES * means[0] > 0:
+        yield Alarm(
+            f"Wrong answers are {means[1] / means[0]:.2g} times as long as right ones",
+            f"{means[1]:,.0f} tokens against {means[0]:,.0f}, over the last {STEPS} steps",
+            steps[0], steps[-1], where=f"({source.wrong('')}) and response_tokens > {means[0]:.0f}",
+            sort="response_tokens",
+            curves=(CurveName("outcome", "length_right"), CurveName("outcome", "length_wrong")),
+        )  # fmt: skip
