@@ -6,7 +6,6 @@ enter a record, or are marked as `NonFinite`; lone surrogates in texts are repla
 
 import math
 from collections.abc import Mapping
-from functools import cache
 from typing import Any, TypeAlias, TypeVar, get_type_hints
 
 import msgspec
@@ -34,20 +33,22 @@ def number(value: float | None) -> Number:
     return "Infinity" if value > 0 else "-Infinity"
 
 
-@cache
-def _numbers_of(kind: type[msgspec.Struct]) -> frozenset[str]:
-    return frozenset(name for name, hint in get_type_hints(kind).items() if hint == Number)
+_COPIED: dict[tuple[Any, ...], list[tuple[str, int, bool]]] = {}
+"""By record, types of sources, and names of own values: what is copied, from which source, and if it is a `Number`."""
 
 
 def record_from(kind: type[S], *sources: object, **own: Any) -> S:
     """Return a record with its own values, and those of the same names in the first source that has them."""
-    values = dict(own)
-    for name in kind.__struct_fields__:
-        source = None if name in own else next((source for source in sources if hasattr(source, name)), None)
-        if source is not None:
-            value = getattr(source, name)
-            values[name] = value if isinstance(value, str) or name not in _numbers_of(kind) else number(value)
-    return kind(**values)
+    key = (kind, *map(type, sources), *own)
+    if key not in _COPIED:
+        hints = get_type_hints(kind)
+        places = [(name, n) for name in hints if name not in own for n, one in enumerate(sources) if hasattr(one, name)]
+        first = dict(reversed(places))
+        _COPIED[key] = [(name, place, hints[name] == Number) for name, place in first.items()]
+    for name, place, is_number in _COPIED[key]:
+        value = getattr(sources[place], name)
+        own[name] = number(value) if is_number and not isinstance(value, str) else value
+    return kind(**own)
 
 
 MAX_DEPTH = 100
