@@ -203,7 +203,7 @@ with Library([path], index_dir=index_dir, follow=follows == "follow", work=Index
 
 
 def test_viewers_and_indexers_share_one_index_while_the_run_grows(tmp_path: Path) -> None:
-    steps, viewers = amount(6, 40), amount(3, 10)
+    steps, viewers = amount(4, 40), amount(2, 10)
     train = relax_run(tmp_path / "run", steps=steps)
     place = str(tmp_path / "run"), str(tmp_path / "index")
     rows = 8 * (steps + 2)

@@ -251,14 +251,14 @@ def test_a_part_that_failed_is_not_forgotten_while_the_texts_are_written(
         return replace(made, target)
 
     def slowly(job: Job, ended: threading.Event) -> JobReply:
-        time.sleep(0.3 if isinstance(job, BackfillJob) else 0)
+        time.sleep(0.1 if isinstance(job, BackfillJob) else 0)
         return perform(job, ended)
 
     written: list[Path] = []
     monkeypatch.setattr(Path, "replace", write_some)
     monkeypatch.setattr(execution, "perform", slowly)
-    monkeypatch.setattr(run_indexer, "RETRY_S", 0.5)
-    monkeypatch.setattr(sources, "BUSY_POLL_S", 0.1)
+    monkeypatch.setattr(run_indexer, "RETRY_S", 0.2)
+    monkeypatch.setattr(sources, "BUSY_POLL_S", 0.03)
     relax_run(tmp_path / "run", steps=5)
     with opened(tmp_path / "run", tmp_path / "index") as library:
         run = library.runs[0]

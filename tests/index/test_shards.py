@@ -72,7 +72,7 @@ def test_shards_at_once_make_the_index_of_one_process(tmp_path: Path, kind: str)
     else:
         relax_run(tmp_path / "run", steps=amount(12, 200), samples=4)
     expected = whole(tmp_path / "run", tmp_path / "whole")
-    at_once(tmp_path / "run", tmp_path / "index", 3)
+    at_once(tmp_path / "run", tmp_path / "index", amount(2, 3))
     assert any(name.endswith(".features.parquet") for name in expected)
     made = whole(tmp_path / "run", tmp_path / "index")
     assert [name for name in expected.keys() | made.keys() if made.get(name) != expected.get(name)] == []

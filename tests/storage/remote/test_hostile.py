@@ -215,7 +215,7 @@ def outcome(monkeypatch: pytest.MonkeyPatch, scheme: str, address: str, call: st
 )
 def test_a_list_without_end_takes_bounded_memory_and_time(answer: Answer, call: str) -> None:
     with serving(answer) as (address, _):
-        mib, took_s, said = grown("s3", address, call, 2.0)
+        mib, took_s, said = grown("s3", address, call, 1.0)
     assert mib < GROWS_MIB and took_s < 8, said
     assert said.startswith("Interrupted: s3://bucket ") and said.endswith(calls.NOT_SEEN), said
 
@@ -442,7 +442,7 @@ HUB_TREES: dict[str, Answer] = {
 @pytest.mark.parametrize("tree", HUB_TREES)
 def test_no_answer_of_a_hub_takes_more(tree: str) -> None:
     with serving(of_hub(HUB_TREES[tree])) as (address, _):
-        mib, took_s, said = grown("hf", address, "link.list('lab/set/runs')", 2.0)
+        mib, took_s, said = grown("hf", address, "link.list('lab/set/runs')", 1.0)
     assert mib < GROWS_MIB and took_s < 8 and "Next:" in said, said
 
 

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 import rolloupe
-from rolloupe.storage.remote import connection, tree
+from rolloupe.storage.remote import connection, stores, tree
 from rolloupe.storage.remote.failures import ReplacedObject
 from tests.cli.support import rolloupe as command
 
@@ -21,6 +21,12 @@ LINES = b"".join(
     b'{"prompt": "p%d", "response": "%s", "reward": 1.0, "step": 1}\n' % (number, b"word " * 20_000)
     for number in range(20)
 )
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ask once: these servers list no folders, however often they are asked."""
+    monkeypatch.setattr(stores, "RETRIES", 0)
 
 
 @contextmanager
