@@ -31,7 +31,7 @@ def test_it_is_three_times_the_longest_gap_within_bounds(gaps_s: tuple[float, ..
     for gap in gaps_s:
         now += gap
         times.append(now)
-    learned.saw_writes(reversed(times))
+    learned.learn_writes(reversed(times))
     assert learned.quiet_s == quiet_s
 
 

@@ -78,7 +78,7 @@ class Backfill:
         self._failed.clear()
         self._derived.clear()
 
-    def lost(self, paths: Iterable[Path]) -> None:
+    def look_again_at_complete(self, paths: Iterable[Path]) -> None:
         """Look again at those of these segments that were complete: the others had no room."""
         self.forget([path for path in paths if self._done.get(path)])
 
@@ -173,14 +173,14 @@ class Backfill:
     def _land(self, timeout_s: float) -> None:
         for future in futures.wait(self._writing, timeout_s, futures.FIRST_COMPLETED).done:
             segment, is_whole = self._writing.pop(future)
-            self._wrote(segment, future.result(), is_whole=is_whole)
+            self._note_written(segment, future.result(), is_whole=is_whole)
         if self._derived and self._clock.now_s() - self._published_s > PUBLISH_S:
             self.publish()
 
-    def _wrote(self, segment: Segment, reply: JobReply, *, is_whole: bool) -> None:
+    def _note_written(self, segment: Segment, reply: JobReply, *, is_whole: bool) -> None:
         path, meta = segment.path, segment.meta
         for path_of in (*_FILES[self.stage], derived_of, about_of):
-            self._budget.wrote(path_of(path))
+            self._budget.count(path_of(path))
         self._done[path] = is_whole and reply.meta is not None
         self._failed.pop(path, None)
         if reply.derived is not None:

@@ -292,7 +292,7 @@ class Catalog:
                     self._unpublished.add(key)
         self.touch()
 
-    def stale(
+    def find_stale(
         self, now: Mapping[str, SourceState], names: Collection[str] | None = None
     ) -> tuple[list[Segment], list[Segment]]:
         """The segments of all sources, or of `names`, whose source is gone; and those whose source was changed."""

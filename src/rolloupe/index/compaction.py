@@ -123,7 +123,7 @@ class Packs:
             if not go_on():
                 return False
         if not writing.result().error and self._use(path, derived):
-            self._budget.wrote(target)
+            self._budget.count(target)
         else:
             self._tried.add(target)
         return True

@@ -303,8 +303,14 @@ class ProcessExecutor:
         taken = deque[_WaitingJob]()
         while (task := taken.popleft() if taken else self._next()) is not None:
             early = self._taken_early(task.job, taken)
+            order = WorkOrder(task.job, [waiting.job for waiting in early])
+            reply = JobReply(error=f"the process that scanned it died {ATTEMPTS} times")
             try:
-                reply = self._performed(worker, WorkOrder(task.job, [waiting.job for waiting in early]))
+                for _ in range(ATTEMPTS):
+                    made = JobReply() if self._closed else worker.perform(order)
+                    if made is not None:
+                        reply = made
+                        break
             except Exception as error:  # no process can be started, say
                 reply = JobReply(error=words_of(error))
             task.reply.set_result(reply)
@@ -333,13 +339,6 @@ class ProcessExecutor:
                 costs += task.job.cost
         return tasks
 
-    def _performed(self, worker: "Worker", order: WorkOrder) -> JobReply:
-        for _ in range(ATTEMPTS):
-            reply = None if self._closed else worker.perform(order)
-            if reply is not None or self._closed:
-                return reply or JobReply()
-        return JobReply(error=f"the process that scanned it died {ATTEMPTS} times")
-
 
 class Worker:
     """One worker process, started at the first job. One thread at a time may use it; any thread may call `close`."""
@@ -350,10 +349,10 @@ class Worker:
         self._closed = False
 
     def perform(self, order: WorkOrder) -> JobReply | None:
-        """Perform a job; None if the process died over it (the next call starts another), or the worker is closed."""
+        """Perform a job; None if the process died over it: the next call starts another."""
         with self._lock:
             if self._closed:
-                return None
+                return JobReply()
             process = self.process = self.process or start_process()
         assert process.stdin is not None and process.stdout is not None
         try:

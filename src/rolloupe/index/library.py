@@ -359,7 +359,7 @@ class Library:
         run = self.find(run_id)
         if run is None:
             raise _no_run(run_id, [*self._runs])
-        run.asked()
+        run.note_question()
         return run
 
     def find(self, run_id: str) -> OpenRun | None:

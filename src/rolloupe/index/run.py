@@ -157,7 +157,7 @@ class OpenRun:
         self.indexer.ready.set()
         self.indexer.settled.set()
 
-    def asked(self) -> None:
+    def note_question(self) -> None:
         """Note that somebody waits for this run: for a while, it is polled as often as if it were the only one.
 
         Before its first turn, it gets that before the others; one that was not started yet is followed from now on.
@@ -189,7 +189,7 @@ class OpenRun:
                 self.indexer.repair()
         return bool(damaged or underived)
 
-    def lacks_texts(self, path: Path) -> None:
+    def note_missing_texts(self, path: Path) -> None:
         """Note a segment whose texts cannot be read: if it had some, they are written again."""
         self.indexer.lacking.append(path)
         self._call()

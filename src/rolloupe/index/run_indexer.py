@@ -198,20 +198,20 @@ class RunIndexer:
             self._rests_at = ""
         damaged = {self.damaged.pop() for _ in range(len(self.damaged))}
         for backfill in self._backfills:
-            backfill.lost(lacking)
+            backfill.look_again_at_complete(lacking)
             backfill.forget(damaged)
         if damaged:
             self.catalog.drop([s for s in self.catalog.segments() if s.path in damaged], remove=True)
 
     def _drop_stale(self, names: set[str] | None = None) -> None:
         """Drop the segments whose source is gone, or no longer has the scanned bytes; of these sources, or of all."""
-        orphans, stale = self.catalog.stale(self.sources.all(), names)
+        orphans, stale = self.catalog.find_stale(self.sources.all(), names)
         self.scans.launches.forget({segment.meta.source for segment in (*orphans, *stale)})
         if orphans:
             self.catalog.drop(orphans)
         while stale:  # an older one may be of the source as it is now
             self.catalog.set_aside(stale)
-            _, stale = self.catalog.stale(self.sources.all(), names)
+            _, stale = self.catalog.find_stale(self.sources.all(), names)
 
     def _retry_failures(self, changed: Collection[str]) -> bool:
         """Forget the failures of parts to try again: their source changed, or enough time has passed."""
@@ -234,7 +234,7 @@ class RunIndexer:
         with gc_paused():
             self.catalog.read(self.info.format)
         for segment in self.catalog.segments():
-            self.scans.launches.saw(segment.meta.source, segment.meta.blocks)
+            self.scans.launches.learn(segment.meta.source, segment.meta.blocks)
         self.sources.mark(self.catalog.launches())
 
     def scan_new(self) -> None:

@@ -223,8 +223,8 @@ class Scans:
             self.fail(key, reply.error)
         elif reply.meta is not None:
             for path in self._catalog.add(reply.meta):
-                self._budget.wrote(path)
-            self.launches.saw(reply.meta.source, reply.meta.blocks)
+                self._budget.count(path)
+            self.launches.learn(reply.meta.source, reply.meta.blocks)
             self.note_scan(key, max(place.state.size, reply.meta.fingerprint.state.size))
         self._on_change()
 
@@ -241,7 +241,7 @@ class Scans:
         self.note_scan(key, place.state.size)
         if addition.named or addition.problems or any(p.transient for p in (tail or segment.meta).problems):
             self._catalog.grow(key, addition, print_)
-            self.launches.saw(key[0], addition.blocks)
+            self.launches.learn(key[0], addition.blocks)
 
     def fail(self, key: PartKey, reason: str) -> None:
         """Note why a part could not be scanned; with an empty name, why work on the run stopped."""

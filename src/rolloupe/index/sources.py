@@ -37,15 +37,15 @@ class Rhythm:
     def __init__(self) -> None:
         self._gap_s = 0.0
 
-    def saw_gap(self, seconds: float) -> None:
+    def learn_gap(self, seconds: float) -> None:
         """Learn a gap between two writes."""
         if seconds > self._gap_s:  # false for NaN
             self._gap_s = seconds
 
-    def saw_writes(self, times_s: Iterable[float]) -> None:
+    def learn_writes(self, times_s: Iterable[float]) -> None:
         """Learn the times of writes, in seconds by one clock, in any order."""
         for before, after in pairwise(sorted(filter(math.isfinite, times_s))):
-            self.saw_gap(after - before)
+            self.learn_gap(after - before)
 
     @property
     def quiet_s(self) -> float:
@@ -126,7 +126,7 @@ class PollRates:
         }
         self._folders, self._whole_s, self._at_s = folders, now_s, now_s
 
-    def saw_all(self, sources: Mapping[str, Source], newest: Iterable[tuple[object, str]]) -> None:
+    def take_all(self, sources: Mapping[str, Source], newest: Iterable[tuple[object, str]]) -> None:
         """Take over the result of a whole poll. `newest` has the names with keys to sort them, the newest last."""
         came_or_went = sources.keys() != set(self._names)
         if self.may_skip and came_or_went and self._was_settled:
@@ -167,7 +167,7 @@ class PollRates:
                 self._folders[folder], self._unsettled[folder] = state, now_s + SETTLE_S
         return new
 
-    def saw_changes(self, names: Collection[str]) -> None:
+    def note_changes(self, names: Collection[str]) -> None:
         """Note the files that changed: the next looks are at them."""
         if names:
             self._latest = dict.fromkeys(islice(dict.fromkeys([*names, *self._latest]), LATEST))
@@ -272,7 +272,7 @@ class Sources:
         if places is None:
             with self._rates.listing(now):
                 places = _states(map(self._marked, self._format.sources(self._run)))
-            self._rates.saw_all({n: p.source for n, p in places.items()}, ((p.age, n) for n, p in places.items()))
+            self._rates.take_all({n: p.source for n, p in places.items()}, ((p.age, n) for n, p in places.items()))
         if self._first_look_s is None:
             self._places = places  # whoever keeps the scores finds the run by its places
         places |= _states(self._scores())
@@ -288,12 +288,12 @@ class Sources:
         places = {name: place for name, place in places.items() if name not in seen.lost}
         written = {name for name in seen.changed if not places[name].source.scores}
         if written:
-            self.rhythm.saw_gap(self.changed_s() or 0.0)
+            self.rhythm.learn_gap(self.changed_s() or 0.0)
             before = [] if self._newest_ns is None else [self._newest_ns]
             times = [ns for name in written if (ns := places[name].state.mtime_ns) >= min(before, default=ns)]
-            self.rhythm.saw_writes(ns / 1e9 for ns in (*before, *times))
+            self.rhythm.learn_writes(ns / 1e9 for ns in (*before, *times))
         if self.has_looked:
-            self._rates.saw_changes(written)
+            self._rates.note_changes(written)
         self.changed_at |= dict.fromkeys(written, now if self.has_looked else 0.0)
         self._places = places
         self._scored = {name for name, place in places.items() if place.source.scores}
@@ -465,7 +465,7 @@ class RunFacts:
         is_first = self._times_s == -math.inf
         if now_s - self._times_s >= TIMES_S and (is_first or not is_idle):
             self._times_s = now_s
-            self._rhythm.saw_writes(self._format.times_s(info))
+            self._rhythm.learn_writes(self._format.times_s(info))
 
 
 def newest_first(places: Iterable[SourceState]) -> list[SourceState]:

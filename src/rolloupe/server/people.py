@@ -144,7 +144,7 @@ class VisibleRuns:
         """The run with this id. Raises `NotFound`, which lists the visible runs, for a hidden one too."""
         run = self.find(run_id)
         if run is not None and may_see(self._person, run, is_fresh=True):
-            run.asked()
+            run.note_question()
             return run
         visible = (run.id for run in self._library.runs if may_see(self._person, run))
         ids = ", ".join(islice(visible, 10)) or "none"

@@ -62,7 +62,12 @@ class Budget:
         if self.limit_bytes is None:
             return True
         with self._lock:
-            self._look()
+            began_s = time.monotonic()
+            if began_s >= self._due_s:
+                self._used = sum(size_of(path) for path in self._index_dir.rglob("*.*"))
+                self._full.clear()
+                now_s = time.monotonic()
+                self._due_s = now_s + max(LOOK_S, LOOK_SHARE * (now_s - began_s))
             if self._used < self.limit_bytes:
                 return True
             if folder in self._full and age <= self._full[folder]:
@@ -81,7 +86,7 @@ class Budget:
             self._full[folder] = age
         return False
 
-    def wrote(self, path: Path) -> None:
+    def count(self, path: Path) -> None:
         """Count a newly written file."""
         with self._lock:
             self._used += size_of(path)
@@ -90,11 +95,3 @@ class Budget:
         """Count a file that is being written."""
         with self._lock:
             self._used += size
-
-    def _look(self) -> None:
-        began_s = time.monotonic()
-        if began_s >= self._due_s:
-            self._used = sum(size_of(path) for path in self._index_dir.rglob("*.*"))
-            self._full.clear()
-            now_s = time.monotonic()
-            self._due_s = now_s + max(LOOK_S, LOOK_SHARE * (now_s - began_s))

@@ -215,7 +215,7 @@ class RunLaunches:
         self._unchecked: set[str] = set()
         """The sources of which new rows go back to earlier steps."""
 
-    def saw(self, name: str, blocks: Sequence[StepBlock]) -> None:
+    def learn(self, name: str, blocks: Sequence[StepBlock]) -> None:
         """Learn the steps of a part of a source."""
         for block in blocks:
             key = name, block.split

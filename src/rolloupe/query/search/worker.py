@@ -137,7 +137,7 @@ class SearchPart:
                 if not go_on():
                     raise SearchStopped
                 if batch.is_scanned and self.piece.path is not None:
-                    run.lacks_texts(self.piece.path)
+                    run.note_missing_texts(self.piece.path)
                 yield self._selected(batch)
         except SourceChanged as error:
             self.work.note(str(error))
