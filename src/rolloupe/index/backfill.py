@@ -4,7 +4,7 @@ These are texts and derived metrics, tokens, and features.
 """
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent import futures
 from itertools import chain
 from pathlib import Path
@@ -114,7 +114,7 @@ class Backfill:
         """Write the kinds that pending segments lack, while there is room; False if `go_on` ends the writing."""
         whole, folder = True, self._catalog.folder
         for segment in pending:
-            meta, source = segment.meta, sources.get(segment.meta.source)
+            source = sources.get(segment.meta.source)
             whole = go_on()
             if not whole:
                 break
@@ -130,20 +130,7 @@ class Backfill:
             ]
             if source is None or not kinds:
                 continue
-            values = 0  # of token series, which may lie in other files
-            if self.stage == "tokens":
-                values = sum(series.moments.count for stats in meta.step_stats for series in stats.series.values())
-            job = BackfillJob(
-                folder=str(folder),
-                run=self._info,
-                source=source,
-                meta=replace(meta, step_stats=[]),  # a worker needs none
-                kinds=kinds,
-                annotations=self._annotations.of(segment.path),
-                loss=self._loss,
-                share=self._share,
-                cost=max(meta.stop - meta.start + source.texts_bytes, BYTES_A_VALUE * values),
-            )
+            job = self._job(segment, source, kinds)
             self._writing[self._executor.submit(job)] = segment, len(kinds) == len(missing)
             self._land(0)
             while len(self._writing) >= most_submitted(self._executor, self._info.root) and go_on():
@@ -162,6 +149,22 @@ class Backfill:
             for kind in KINDS
             if (of := kind.backfilled) and of.stage == self.stage and not of.is_written(path, meta, inputs)
         ]
+
+    def _job(self, segment: Segment, source: Source, kinds: Sequence[str]) -> BackfillJob:
+        meta, values = segment.meta, 0  # of token series, which may lie in other files
+        if self.stage == "tokens":
+            values = sum(series.moments.count for stats in meta.step_stats for series in stats.series.values())
+        return BackfillJob(
+            folder=str(self._catalog.folder),
+            run=self._info,
+            source=source,
+            meta=replace(meta, step_stats=[]),  # a worker needs none
+            kinds=kinds,
+            annotations=self._annotations.of(segment.path),
+            loss=self._loss,
+            share=self._share,
+            cost=max(meta.stop - meta.start + source.texts_bytes, BYTES_A_VALUE * values),
+        )
 
     def publish(self) -> None:
         """Add new derived metrics to the catalog, and so to answers."""

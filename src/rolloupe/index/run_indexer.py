@@ -177,12 +177,11 @@ class RunIndexer:
         if is_read_again:  # sources that were gone for a moment, as on a network folder, are still indexed
             self.catalog.read(self.info.format)
         self._had_lost = bool(lost) or (self._had_lost and not changed)
-        has_news = self.facts.look(self.info)
+        has_news, has_other_ending = self.facts.look(self.info, is_idle=self._is_idle)
         if has_news or (changed and not self.format.has_samples):  # no segment will tell
             self.catalog.touch()
-        if self.facts.look_at_ending(self.info) or has_news:
+        if has_news or has_other_ending:
             self._on_change()
-        self.facts.look_at_times(self.info, is_idle=self._is_idle)
         if self._is_idle and not is_first:
             return
         self._drop_stale(None if is_first or is_read_again else changed | lost)

@@ -444,28 +444,17 @@ class RunFacts:
         """The text of the run's own marker of its end: see `Format.ending`."""
         self._ending_s = self._times_s = -math.inf
 
-    def look(self, info: RunInfo) -> bool:
-        """Read the states of steps, and the trouble of a store; True if they have changed."""
-        states, trouble = self._format.step_states(info), trouble_at(info.root)
-        has_changed = (states, trouble) != (self.step_states, self.trouble)
-        self.step_states, self.trouble = states, trouble
-        return has_changed
-
-    def look_at_ending(self, info: RunInfo) -> bool:
-        """Read the marker of the run's end, at intervals; True if it has changed."""
-        now_s = self._clock.now_s()
-        if now_s - self._ending_s < ENDING_S:
-            return False
-        before, self.ending, self._ending_s = self.ending, self._format.ending(info), now_s
-        return self.ending != before
-
-    def look_at_times(self, info: RunInfo, *, is_idle: bool) -> None:
-        """Learn the run's rhythm from the times of its steps, at intervals, if the run records them."""
-        now_s = self._clock.now_s()
+    def look(self, info: RunInfo, *, is_idle: bool) -> tuple[bool, bool]:
+        """Read what is due; tell whether states or troubles have changed, and whether the marker of the end has."""
+        now_s, before = self._clock.now_s(), (self.step_states, self.trouble, self.ending)
+        self.step_states, self.trouble = self._format.step_states(info), trouble_at(info.root)
+        if now_s - self._ending_s >= ENDING_S:
+            self.ending, self._ending_s = self._format.ending(info), now_s
         is_first = self._times_s == -math.inf
         if now_s - self._times_s >= TIMES_S and (is_first or not is_idle):
             self._times_s = now_s
             self._rhythm.learn_writes(self._format.times_s(info))
+        return before[:2] != (self.step_states, self.trouble), before[2] != self.ending
 
 
 def newest_first(places: Iterable[SourceState]) -> list[SourceState]:
