@@ -184,7 +184,8 @@ class Roles(NamedTuple):
                 metrics[key] = value_as_number
             elif (short := fields.tag(value)) is not None:
                 tags[key] = short
-        return fields.numbers(record.get("metrics")) | metrics, tags
+        inner = record.get("metrics")
+        return (fields.numbers(inner) | metrics if inner else metrics), tags
 
     def shows(self, key: str, value: object, row: SampleRow) -> bool:
         """Whether a member appears outside the extra fields."""
