@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import rolloupe
+from rolloupe.index import Library
 from rolloupe.query import sample_and_group
 from rolloupe.record import Recorder
 from tests.forks import program
@@ -144,10 +145,12 @@ def test_a_step_that_is_recorded_again_by_other_ranks_replaces_the_step(
     old = [key for key in run.group_of(next(iter(run.samples(step=1))).key) if key.attempt]
     assert {run.sample(key).row.reward for key in old} == {4.0}
     listed = [sample.key for sample in run.samples(step=1)]
-    for key in listed:
-        group = sample_and_group(run._ready(), key)[1]
-        assert list(group) == [one for one in listed if one.group == key.group]
-    assert sample_and_group(run._ready(), old[0])[1].count(old[0]) == 1
+    with Library([path], index_dir=tmp_path / "index") as library:
+        assert library.runs[0].wait_all(30)
+        for key in listed:
+            group = sample_and_group(library.runs[0], key)[1]
+            assert list(group) == [other for other in listed if other.group == key.group]
+        assert sample_and_group(library.runs[0], old[0])[1].count(old[0]) == 1
     for sample in run.samples(step=3):
         assert run.sample(sample.key).row.reward == sample.reward
         assert sample.key in run.group_of(sample.key)

@@ -104,15 +104,17 @@ def check(change: Change, person: str = "") -> None:
     if len(change.name) > MAX_ID_CHARS or "\0" in change.name or (change.kind == "run") != (change.name == ""):
         raise BadQuery("a sample is named by its id, a setting by a name, a layout by its page, a run by nothing")
     value = change.value
+    texts: list[tuple[str, str, int]] = []
     if isinstance(value, RunMark):
-        _short("the name of a run", value.name, MAX_NAME_CHARS)
         if not 0 <= value.colour <= COLOURS:
             raise BadQuery(f"colours of runs go from 0 to {COLOURS}")
+        texts = [("the name of a run", value.name, MAX_NAME_CHARS), ("a note", value.note, MAX_NOTE_CHARS)]
     if isinstance(value, SampleMark):
-        _short("a uid", value.uid, MAX_ID_CHARS)
-        _short("an excerpt", value.excerpt, MAX_EXCERPT_CHARS)
-    if isinstance(value, RunMark | SampleMark):
-        _short("a note", value.note, MAX_NOTE_CHARS)
+        texts = [("a uid", value.uid, MAX_ID_CHARS), ("an excerpt", value.excerpt, MAX_EXCERPT_CHARS)]
+        texts.append(("a note", value.note, MAX_NOTE_CHARS))
+    for what, text, most in texts:
+        if len(text) > most:
+            raise BadQuery(f"{what} may have {most:,} characters, and this has {len(text):,}: shorten it")
 
 
 class LocatedMark(Struct, frozen=True, gc=False):
@@ -149,8 +151,3 @@ def located_samples(
         (mark, by_id[mark.key] if mark.key is not None and mark.key in by_id else moved.get(mark.mark.uid))
         for mark in marks
     ]
-
-
-def _short(what: str, text: str, most: int) -> None:
-    if len(text) > most:
-        raise BadQuery(f"{what} may have {most:,} characters, and this has {len(text):,}: shorten it")

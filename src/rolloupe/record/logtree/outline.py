@@ -172,7 +172,7 @@ def conversation(messages: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _objects(value: object) -> Iterable[dict[str, Any]]:
-    return (one for one in value if isinstance(one, dict)) if isinstance(value, list) else ()
+    return (item for item in value if isinstance(item, dict)) if isinstance(value, list) else ()
 
 
 def _content(content: Any) -> Iterator[str]:

@@ -253,7 +253,7 @@ def main(place: str, address: str) -> int:
 
 def tell(waiting: dict[str, FileVersion] | None, reason: str = "") -> None:
     """Tell the recorder what waits, if it is known, and why nothing was sent."""
-    known = {} if waiting is None else {"files": len(waiting), "bytes": sum(one.size for one in waiting.values())}
+    known = {} if waiting is None else {"files": len(waiting), "bytes": sum(file.size for file in waiting.values())}
     with suppress(OSError, ValueError):  # nobody listens any more
         print(json.dumps({**known, "reason": reason}), flush=True)
 

@@ -56,14 +56,10 @@ def spread(series: TokenSeries, size: int, start: int = 0) -> tokens.Floats:
     return values
 
 
-def length_of(sample: Sample) -> int:
-    """Return the number of tokens of a sample: of its ids, else of its series."""
-    return len(sample.token_ids) or max((series.offset + len(series.values) for series in sample.series), default=0)
-
-
 def response_of(sample: Sample) -> ResponseExtent:
     """Return the extent of the response: of its token strings, else of all after the prompt, else of all tokens."""
-    size, row = length_of(sample), sample.row
+    row = sample.row
+    size = len(sample.token_ids) or max((series.offset + len(series.values) for series in sample.series), default=0)
     if sample.token_strings:
         start = max(0, size - len(sample.token_strings))
         return ResponseExtent(start, start + len(sample.token_strings))
@@ -313,7 +309,7 @@ JOINED = "group (joined with another)"
 
 
 class Tally:
-    """Counts the samples that lost a value, by the name of the value. `samples` counts those left out whole."""
+    """Counts the samples that lost a value, by the name of the value."""
 
     def __init__(self) -> None:
         self.found: Counter[str] = Counter()

@@ -109,9 +109,9 @@ class PackedBatch:
 
     def env_name(self, extent: slice) -> str | None:
         """Return the first environment name in a sequence."""
-        one = member(self._batch, "env_name", member(self._batch, "env_names"))
         if self._env_names is None:
-            return one if isinstance(one, str) and one else None
+            name = member(self._batch, "env_name", member(self._batch, "env_names"))
+            return name if isinstance(name, str) and name else None
         return next((name for name in self._env_names[extent] if name), None)
 
     def _need(self, name: str) -> Any:
@@ -162,11 +162,11 @@ class PackedBatch:
         Nothing may say what is padding: then there is a value for each sequence but untrained ones at the end, or for
         each trained one.
         """
-        is_trained = [self._is_trained(one) for one in self.bounds]
+        is_trained = [self._is_trained(bounds) for bounds in self.bounds]
         without_end = self.bounds[: len(is_trained) - is_trained[::-1].index(True)]
-        trained = [one for one, counts in zip(self.bounds, is_trained, strict=True) if counts]
+        trained = [bounds for bounds, counts in zip(self.bounds, is_trained, strict=True) if counts]
         kinds = (self.bounds, without_end, trained, self._restarts)
-        bounds = next((one for one in kinds if len(one) == len(values)), None)
+        bounds = next((kind for kind in kinds if len(kind) == len(values)), None)
         if bounds is None:
             raise ValueError(
                 f"{name} has {len(values)} elements: expected one for each of {self.length} tokens or "

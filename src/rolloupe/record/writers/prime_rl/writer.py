@@ -333,7 +333,7 @@ def _count(value: float | None) -> int | None:
 def _columns(sample: Sample) -> dict[str, list[Any]]:
     """Return the columns of a sample with token ids. Missing numbers are null."""
     size = len(sample.token_ids)
-    series = {one.name: one for one in sample.series}
+    series = {values.name: values for values in sample.series}
 
     def column(name: str) -> tokens.Floats:
         return spread(stored(series[name]), size) if name in series else np.full(size, np.nan)
