@@ -113,7 +113,7 @@ def test_an_index_that_a_file_repeats_counts_in_everything_that_is_asked(tmp_pat
         assert sum(one.row.reward or 0.0 for one in whole) / len(whole) == step.reward.mean
         again = [hit.sample.key for hit in run.search("again")]
         assert {run.sample(key).response_text for key in again} == {"again 1", "again 2"}
-        assert query.table(run._ready(), SampleQuery())["id"].to_pylist() == ids
+        assert run.samples().arrow()["id"].to_pylist() == ids
         done = convert(run[0], tmp_path / "other", "relax")
         assert (done.samples, done.written) == (5, 5)
         assert "earlier attempts at a sample" not in done.left

@@ -12,6 +12,7 @@ from rolloupe import Recorder
 from rolloupe.errors import BadQuery
 from rolloupe.query import CurveOptions, CurveQuery, group_curve
 from rolloupe.record import launches
+from tests.index.support import opened
 
 LOSS = CurveQuery(kind="trainer", name="loss", options=CurveOptions(smooth=5))
 
@@ -65,8 +66,8 @@ def test_a_part_of_a_group_is_a_part_of_the_whole_and_its_extremes_survive(tmp_p
                 loss = {70: 50.0, 140: -49.0}.get(step + seed - 1, float(random.normal(step / 50, 1)))
                 run.metrics(step, {"loss": loss, "s": speed * step})
     x = CurveQuery(kind="trainer", name="s")
-    with rolloupe.open(tmp_path / "runs", index_dir=tmp_path / "index") as opened:
-        runs = [one._opened() for one in opened]
+    with opened(tmp_path / "runs", tmp_path / "index") as library:
+        runs = library.runs
         options = CurveOptions(smooth=30)
 
         def ask(across: CurveQuery | None = x, **bounds: float) -> CurveQuery:

@@ -23,6 +23,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
         yield runs[0]
 
 
+@pytest.fixture(scope="module")
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenRun]:
+    with opened(RUN, tmp_path_factory.mktemp("index")) as library:
+        yield library.runs[0]
+
+
 def test_counts_by_step_and_reason_are_those_of_the_samples(run: Run) -> None:
     found = list(run.discards("train"))
     everything = [item for item in run.samples(SampleQuery(splits=("train",))) if item.discarded]
@@ -50,21 +56,21 @@ def test_a_step_says_how_many_were_trained_on_and_means_are_theirs(run: Run) -> 
 @pytest.mark.parametrize("sort", ["index", "reward", "env"])
 @pytest.mark.parametrize("step", [None, 5])
 @pytest.mark.parametrize("trained", [True, False])
-def test_lists_hold_one_kind_alone(run: Run, trained: bool, step: int | None, sort: str) -> None:
+def test_lists_hold_one_kind_alone(run: Run, indexed: OpenRun, trained: bool, step: int | None, sort: str) -> None:
     asked = SampleQuery(splits=("train",), step_min=step, step_max=step, sort=sort, trained=trained)
     found = list(run.samples(asked))
     everything = run.samples(SampleQuery(splits=("train",), step_min=step, step_max=step))
     assert {item.key for item in found} == {item.key for item in everything if bool(item.discarded) is not trained}
     assert run.total(asked) == len(found) > 0
     place = len(found) // 2
-    page = query.samples(run._ready(), replace(asked, limit=3), around=found[place].key)
+    page = query.samples(indexed, replace(asked, limit=3), around=found[place].key)
     assert found[place].key in [item.key for item in page.samples]
 
 
 @pytest.mark.parametrize("trained", [True, False, None])
-def test_groups_stand_where_their_samples_do(run: Run, trained: bool | None) -> None:
+def test_groups_stand_where_their_samples_do(run: Run, indexed: OpenRun, trained: bool | None) -> None:
     for step in range(0, 11, amount(3, 1)):
-        groups = query.groups(run._ready(), "train", step, trained=trained)
+        groups = query.groups(indexed, "train", step, trained=trained)
         asked = SampleQuery(splits=("train",), step_min=step, step_max=step, trained=trained)
         found = list(run.samples(asked))
         assert sum(group.samples for group in groups) == len(found)
