@@ -13,7 +13,7 @@ from rolloupe.index import library as library_module
 from rolloupe.index.run_indexer import RunIndexer
 from rolloupe.index.run_scheduler import MOST_THREADS, RunScheduler, ScheduledRun
 from rolloupe.index.sources import PollTimes
-from tests.index.support import SteppedClock, eventually, lines, relax_run, row, row_count
+from tests.index.support import SteppedClock, eventually, lines, opened, relax_run, row, row_count
 
 
 def of(rests: list[float | None]) -> Callable[[], float | None]:
@@ -233,3 +233,17 @@ def test_a_run_that_is_being_indexed_gives_way(tmp_path: Path, monkeypatch: pyte
         monkeypatch.setattr(RunScheduler, "others_wait", False)
         assert run.indexer.turn() is None
         assert row_count(run) == 40 and run.wait_all(0)
+
+
+def test_one_slow_poll_delays_no_other(tmp_path: Path) -> None:
+    relax_run(tmp_path / "run")
+    clock = SteppedClock()
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        times = PollTimes(library.runs[0].indexer.sources, RunScheduler(clock=clock), clock)
+        rests = []
+        for took_s in (5.0, 0.0, 5.0, 5.0):  # the first waits for imports, the others for the disk
+            began_s = clock.now_s()
+            clock.step(took_s)
+            times.note_poll(began_s)
+            rests.append(times.rest_s)
+    assert rests[:3] == [sources.POLL_S] * 3 and rests[3] == sources.MAX_REST_S

@@ -403,13 +403,14 @@ class PollTimes:
         self._sources, self._scheduler, self._clock = sources, scheduler, clock
         self.started_s, self.asked_s = math.inf, -math.inf
         """When the run began to be watched, and when somebody last asked about it."""
-        self._polled_s = self._took_s = 0.0
+        self._polled_s = self._took_s = self._newest_took_s = 0.0
 
     def note_poll(self, began_s: float) -> None:
         """Note the end of a poll."""
         self._polled_s = self._clock.now_s()
         if not (self._sources.looks_at_some and self._sources.looked_at_all):  # which is rare then
-            self._took_s = self._polled_s - began_s
+            before_s, self._newest_took_s = self._newest_took_s, self._polled_s - began_s
+            self._took_s = min(before_s, self._newest_took_s)  # one alone may wait for imports, or for a busy disk
 
     @property
     def is_due(self) -> bool:
