@@ -60,7 +60,7 @@ def seekable(pieces: list[bytes], lie: int = 0) -> bytes:
 def put(path: Path, data: bytes | bytearray) -> None:
     """Write a file of which nothing is known: two writes within one tick of the clock cannot be told apart."""
     path.write_bytes(data)
-    compressed._known.clear()
+    compressed.opened_files.clear()
 
 
 def row(index: int, size: int = 40, seed: int = 0) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def small_blocks() -> Iterator[None]:
         for module, names in small.items():
             for name, value in names.items():
                 patch.setattr(module, name, value)
-        compressed._known.clear()
+        compressed.opened_files.clear()
         yield
 
 
@@ -468,8 +468,8 @@ def test_states_of_a_huge_member_stay_few(tmp_path: Path) -> None:
     path.write_bytes(pack(data, ".gz"))
     with compressed.open_binary(alone(path)) as file:
         assert file.read() == data
-        assert isinstance(file.raw, compressed._Raw)
-        assert 3 <= len(file.raw.contents._points) <= 6
+        assert isinstance(file.raw, compressed.DecodedFile)
+        assert 3 <= len(file.raw.contents.points) <= 6
 
 
 @by_ending

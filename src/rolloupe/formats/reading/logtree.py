@@ -68,10 +68,10 @@ class Logged(NamedTuple):
 
 def read_tree(location: Location) -> LogNode:
     """Read a `_logtree.json`. Raises `Unusable` for any other document, and OSError."""
-    return tree_in(content(location))
+    return tree_in(content(location), unchecked)
 
 
-def tree_in(data: bytes, check: Check = unchecked) -> LogNode:
+def tree_in(data: bytes, check: Check) -> LogNode:
     """Read the bytes of a `_logtree.json`. Raises `Unusable`, and whatever `check` raises."""
     document = parse(strip_bom(data, 0))
     check()
@@ -89,10 +89,10 @@ def tree_in(data: bytes, check: Check = unchecked) -> LogNode:
 
 def read_page(location: Location) -> LogNode:
     """Read a page of the cookbook. Raises `Unusable` for one that is too long, and OSError."""
-    return page_in(content(location, MAX_PAGE_BYTES))
+    return page_in(content(location, MAX_PAGE_BYTES), unchecked)
 
 
-def page_in(data: bytes, check: Check = unchecked) -> LogNode:
+def page_in(data: bytes, check: Check) -> LogNode:
     """Read the bytes of a page. Raises whatever `check` raises."""
     return _Outline(check, escaped=False).root(parse_page(data.decode("utf-8", "replace"), check))
 

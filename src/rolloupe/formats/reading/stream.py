@@ -85,7 +85,7 @@ class Contents:
 
     def _forget(self) -> None:
         self._number = next(self._numbers)
-        self._points = [Point(0, 0)]
+        self.points = [Point(0, 0)]
         self._spacing = STATE_SPACING if self._gzip else START_SPACING
         self.table_text: int | None = None
         """The length of the stream, if a seek table states it."""
@@ -115,7 +115,7 @@ class Contents:
         self._size, self._mtime_ns = size, mtime_ns
         self._end = None
         if not self._gzip and (table := _read_seek_table(file, size)):
-            self._points, self.table_text = table
+            self.points, self.table_text = table
 
     def extent(self, file: BinaryIO, stop: int) -> StreamExtent:
         """Return how far the stream reaches, up to `stop`."""
@@ -153,10 +153,10 @@ class Contents:
 
     def _begin(self, point: Point) -> None:
         self._decoder = Decoder(self._gzip, point)
-        self._limit = bisect_right(self._points, point.file, key=lambda other: other.file)
+        self._limit = bisect_right(self.points, point.file, key=lambda other: other.file)
 
     def _nearest(self, text: int) -> Point:
-        return self._points[bisect_right(self._points, text, key=lambda point: point.text) - 1]
+        return self.points[bisect_right(self.points, text, key=lambda point: point.text) - 1]
 
     def _decode(self, file: BinaryIO, index: int) -> Block | None:
         """Decode up to a block; None if the stream ends before the block is full."""
@@ -182,7 +182,7 @@ class Contents:
 
     def _last_piece(self, file: BinaryIO, decoder: Decoder, damage: Damage) -> tuple[bytes, Damage]:
         """Decode again, in small steps, the output that an error in the same call discarded."""
-        start = self._nearest(decoder.text) if self.table_text is None else self._points[self._limit - 1]
+        start = self._nearest(decoder.text) if self.table_text is None else self.points[self._limit - 1]
         again = Decoder(self._gzip, start, fine_from=decoder.chunk_start)
         piece = b""
         try:
@@ -198,8 +198,8 @@ class Contents:
         if isinstance(decoder, _Filler):
             self._begin(decoder.behind)
             return True
-        if damage and self.table_text is not None and self._limit < len(self._points):
-            behind = self._points[self._limit]
+        if damage and self.table_text is not None and self._limit < len(self.points):
+            behind = self.points[self._limit]
             self.gaps[decoder.text] = Gap(decoder.text, behind.text, damage)
             self._decoder = _Filler(decoder, behind)
             return True
@@ -210,8 +210,8 @@ class Contents:
 
         The content of a block therefore never depends on the points on the way, even if a table lies.
         """
-        while self._limit < len(self._points):
-            text, place, _ = self._points[self._limit]
+        while self._limit < len(self.points):
+            text, place, _ = self.points[self._limit]
             before = decoder.text - len(piece)
             if before == text and decoder.begun >= place:
                 self._limit += 1
@@ -253,13 +253,13 @@ class Contents:
             length = min(_PROBE_BYTES, decoder.place)
             self._furthest = (decoder.place, read_at(file, decoder.place - length, length))
             self._head = self._head or read_at(file, 0, length)
-        if self.table_text is not None or decoder.text - self._points[-1].text < self._spacing:
+        if self.table_text is not None or decoder.text - self.points[-1].text < self._spacing:
             return
         if (point := decoder.point()) is None:
             return
-        self._points.append(point)
-        if len(self._points) > (KEPT_STATES if self._gzip else KEPT_STARTS):
-            del self._points[1::2]
+        self.points.append(point)
+        if len(self.points) > (KEPT_STATES if self._gzip else KEPT_STARTS):
+            del self.points[1::2]
             self._spacing *= 2
 
 
@@ -320,10 +320,10 @@ def read_at(file: BinaryIO, start: int, length: int) -> bytes:
 
 KEPT_FILES = 8
 LFS_POINTER = b"version https://git-lfs.github.com/spec/v1"
-_known: Lru[tuple[int, int, bool], Contents] = Lru(KEPT_FILES)
+opened_files: Lru[tuple[int, int, bool], Contents] = Lru(KEPT_FILES)
 
 
-class _Raw(io.RawIOBase):
+class DecodedFile(io.RawIOBase):
     """The uncompressed stream of an open file."""
 
     def __init__(self, file: BinaryIO, contents: Contents) -> None:
@@ -386,10 +386,10 @@ def open_binary(location: Location, buffer_bytes: int = BLOCK_BYTES) -> io.Buffe
             file.close()
             return _open_plain(location, buffer_bytes)
         state = open_state(file)
-        contents = _known.setdefault((state.st_dev, state.st_ino, kind == ".gz"), Contents(kind == ".gz"))
+        contents = opened_files.setdefault((state.st_dev, state.st_ino, kind == ".gz"), Contents(kind == ".gz"))
         with contents.lock:
             contents.refresh(file, state.st_size, state.st_mtime_ns)
-        return io.BufferedReader(_Raw(file, contents), buffer_bytes)
+        return io.BufferedReader(DecodedFile(file, contents), buffer_bytes)
     except BaseException:
         file.close()
         raise
@@ -403,31 +403,31 @@ def _open_plain(location: Location, buffer_bytes: int) -> io.BufferedReader:
 
 def is_decoded(file: BinaryIO) -> bool:
     """Return whether a file from `open_binary` is decoded while reading."""
-    return isinstance(getattr(file, "raw", None), _Raw)
+    return isinstance(getattr(file, "raw", None), DecodedFile)
 
 
 def spent_bytes(file: BinaryIO) -> int | None:
     """Return how many compressed bytes the data read so far came from; None for a file that is not decoded."""
     raw = getattr(file, "raw", None)
-    return raw.spent_bytes if isinstance(raw, _Raw) else None
+    return raw.spent_bytes if isinstance(raw, DecodedFile) else None
 
 
 def damage_of(file: BinaryIO) -> Damage | None:
     """Return why a stream that was read to its end ends there; None for a regular end."""
     raw = getattr(file, "raw", None)
-    return raw.damage if isinstance(raw, _Raw) else None
+    return raw.damage if isinstance(raw, DecodedFile) else None
 
 
 def gaps_of(file: BinaryIO) -> list[Gap]:
     """Return the gaps of a stream met so far, in their order."""
     raw = getattr(file, "raw", None)
-    return sorted(raw.contents.gaps.values()) if isinstance(raw, _Raw) and raw.contents.gaps else []
+    return sorted(raw.contents.gaps.values()) if isinstance(raw, DecodedFile) and raw.contents.gaps else []
 
 
 def extent(location: Location, stop: int) -> StreamExtent:
     """Return how far a stream reaches, up to `stop`, and how much of the file that is. Raises OSError."""
     with open_binary(location) as file:
-        if isinstance(raw := file.raw, _Raw):
+        if isinstance(raw := file.raw, DecodedFile):
             return raw.contents.extent(raw.file, stop)
         reached = min(stop, open_state(file).st_size)
         return StreamExtent(reached, reached)
@@ -436,7 +436,7 @@ def extent(location: Location, stop: int) -> StreamExtent:
 def known_length(location: Location) -> int | None:
     """Return the length of a stream if it is known without decoding. Raises OSError."""
     with open_binary(location) as file:
-        return raw.contents.table_text if isinstance(raw := file.raw, _Raw) else open_state(file).st_size
+        return raw.contents.table_text if isinstance(raw := file.raw, DecodedFile) else open_state(file).st_size
 
 
 def read_fully(file: BinaryIO, size: int) -> bytes:

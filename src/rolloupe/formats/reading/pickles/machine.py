@@ -26,6 +26,7 @@ from rolloupe.formats.reading.pickles.values import (
 
 MAX_STEPS = 2**23
 """Most opcodes of a pickle, not counting numbers in lists."""
+MAX_BEGINNING_STEPS = 2**17
 MAX_SECONDS = 60.0
 STEPS_BETWEEN_LOOKS = 2**12
 SHORT_BYTES = 2**10
@@ -59,14 +60,14 @@ def interpret(window: Window, persistent: Persistent | None = None) -> Any:
         raise UnreadablePickle(reason) from None
 
 
-def beginning(window: Window, most: int = 2**17) -> list[Any]:
-    """Return the values that a pickle describes before its bytes, or so many steps, end.
+def beginning(window: Window) -> list[Any]:
+    """Return the values that a pickle describes before its bytes end, or after so many steps.
 
     Of a whole pickle these are the one value that it describes.
     """
     machine = Machine(window, None)
     try:
-        return [machine.run(most)]
+        return [machine.run(MAX_BEGINNING_STEPS)]
     except (UnreadablePickle, MemoryError, *_DAMAGE):
         return machine.stack
 

@@ -29,11 +29,11 @@ class UnreadablePickle(Exception):
 class Window:
     """A place in a pickle of `size` bytes, and the bytes around it."""
 
-    def __init__(self, read: Read, size: int, start: int = 0) -> None:
+    def __init__(self, read: Read, size: int) -> None:
         self.read = read
         self.size = size
         self.data = b""
-        self.base = start
+        self.base = 0
         """The place in the pickle at which `data` begins."""
         self.at = 0
         """The place in `data`."""

@@ -29,7 +29,6 @@ from rolloupe.formats.reading.tables.parquet_files import (
     PlacedGroup,
     batch_rows,
     batches_of,
-    first_batch,
     first_of,
     groups_of,
     opened_table,
@@ -168,7 +167,8 @@ def _first_records(location: Location) -> tuple[Record, ...]:
     if not groups:
         return ()
     try:
-        first = first_batch(location, groups[0], min(FIRST_ROWS, batch_rows(location, groups[0])))
+        rows = min(FIRST_ROWS, batch_rows(location, groups[0]))
+        first = first_of(batches_of(location, groups[0], rows=rows))
     except LargePages:  # a scan reports it; the columns tell the layout
         return (dict.fromkeys(column_types(location)),)
     return tuple(fields.showable(record) for record in python_rows(first, lambda _: False))
@@ -187,8 +187,13 @@ def python_rows(batch: pa.RecordBatch, is_array: Callable[[str], bool]) -> Itera
     """
     columns = {}
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        is_numeric = is_array(name) and _is_any(column.type, _LISTS) and _is_any(column.type.value_type, _NUMBERS)
-        columns[name] = _arrays(column) if is_numeric else python_values(column)
+        if not (is_array(name) and _is_any(column.type, _LISTS) and _is_any(column.type.value_type, _NUMBERS)):
+            columns[name] = python_values(column)
+            continue
+        lists = [value.values for value in column]
+        with np.errstate(all="ignore"):  # a signalling NaN
+            floats = (None if own is None else own.to_numpy(zero_copy_only=False) for own in lists)
+            columns[name] = [None if own is None else np.asarray(own, np.float64) for own in floats]
     for values in zip(*columns.values(), strict=True):
         yield dict(zip(columns, values, strict=True))
 
@@ -214,12 +219,6 @@ def _readable(value: pa.Scalar) -> Any:
             return f"{getattr(value, 'value', '')} ({value.type})"
         is_text = _is_any(value.type, _TEXTS)
         return value.cast(pa.large_binary()).as_py().decode("utf-8", errors="replace") if is_text else None
-
-
-def _arrays(column: pa.Array) -> list[Any]:
-    lists = [value.values for value in column]
-    with np.errstate(all="ignore"):  # a signalling NaN
-        return [None if own is None else np.asarray(own.to_numpy(zero_copy_only=False), np.float64) for own in lists]
 
 
 def _as_json(value: Any) -> Any:

@@ -214,12 +214,6 @@ class PlacedGroup(NamedTuple):
     number: int
     first_row: int
 
-    @property
-    def most_rows(self) -> int:
-        """The most rows to decode at a time, by the footer."""
-        largest = max(self.facts.size_bytes, self.facts.largest_dictionary, 1)
-        return min(BATCH_ROWS, max(FEW_ROWS, BATCH_BYTES // largest))
-
 
 class LargePages(ValueError):
     """Raised for a row group that has pages too large to be decoded; its text is the reason."""
@@ -271,10 +265,11 @@ def largest_dictionary(location: Location, number: int) -> int:
 
 def batch_rows(location: Location, group: PlacedGroup) -> int:
     """Return how many rows of a row group to decode at a time. Raises as `page_bytes`."""
-    if group.most_rows * group.facts.largest_dictionary <= REPEATED_BYTES:
-        return group.most_rows
-    largest = max(1, largest_dictionary(location, group.number))
-    return max(1, min(group.most_rows, REPEATED_BYTES // largest))
+    largest = max(group.facts.size_bytes, group.facts.largest_dictionary, 1)
+    rows = min(BATCH_ROWS, max(FEW_ROWS, BATCH_BYTES // largest))
+    if rows * group.facts.largest_dictionary <= REPEATED_BYTES:
+        return rows
+    return max(1, min(rows, REPEATED_BYTES // max(1, largest_dictionary(location, group.number))))
 
 
 @while_unchanged(KEPT_FOOTERS)
@@ -326,13 +321,6 @@ def batches_of(
         )
     with opened_table(location, read_dictionary=list(numbered)) as file:
         yield from file.iter_batches(rows or batch_rows(location, group), [group.number], columns, use_threads=False)
-
-
-def first_batch(
-    location: Location, group: PlacedGroup, rows: int, columns: Sequence[str] | None = None
-) -> pa.RecordBatch:
-    """Return the first rows of a row group. Raises ValueError without any: the file is not the one of the footer."""
-    return first_of(batches_of(location, group, columns, rows))
 
 
 def first_of(batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch:
@@ -424,7 +412,7 @@ def why_no_table(location: Location) -> str:
             return f"damaged: {error}. {AGAIN}"
         try:
             if groups:
-                first_batch(location, groups[0], 1)
+                first_of(batches_of(location, groups[0], rows=1))
         except UNREADABLE as error:
             if isinstance(error, OSError) and error.errno:
                 raise

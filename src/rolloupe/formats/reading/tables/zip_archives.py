@@ -281,12 +281,11 @@ def integers(table: pa.Table, name: str, missing: int) -> np.ndarray:
     return np.full(table.num_rows, missing, dtype=np.int64)
 
 
-def taken(table: pa.Table, rows: np.ndarray, without: frozenset[str] = frozenset()) -> list[dict[str, object]]:
+def taken(table: pa.Table, rows: np.ndarray) -> list[dict[str, object]]:
     """Some rows of a table, ascending, as Python values."""
-    names = [name for name in table.column_names if name not in without]
     values: list[dict[str, object]] = []
     start = 0
-    for batch in table.select(names).to_batches():
+    for batch in table.to_batches():
         low, high = np.searchsorted(rows, (start, start + batch.num_rows))
         if low < high:
             values += _as_python(batch.take(pa.array(rows[low:high] - start)))
