@@ -10,7 +10,7 @@ import pytest
 
 from rolloupe.errors import NotRecognised, NotWritable, SourceChanged
 from rolloupe.export import check, convert
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.model import Checkpoint, Locator, MetricRow, Sample, SampleKey, SampleRow
 from rolloupe.query import SplitSummary, Stats, StepSummary
 from tests.formats.support import only_run, rows
@@ -70,7 +70,14 @@ class Weak(Sample, weakref=True, eq=False):
 
 def _sample(number: int) -> Sample:
     row = SampleRow(
-        split="train", step=0, group=fields.digest(""), index=str(number), ordinal=number, start=0, length=1, reward=1.0
+        split="train",
+        step=0,
+        group=parsers.digest(""),
+        index=str(number),
+        ordinal=number,
+        start=0,
+        length=1,
+        reward=1.0,
     )
     locator = Locator(source="s", start=0, length=1)
     return Weak(key=SampleKey("train", 0, "g", str(number)), row=row, locator=locator, turns=[])

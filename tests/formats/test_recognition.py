@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from rolloupe.formats import by_name, discover
-from rolloupe.formats.reading.fields import digest
 from rolloupe.formats.reading.files import plain_name
 from rolloupe.formats.reading.stream import open_binary
+from rolloupe.formats.reading.value_parsers import digest
 from rolloupe.model import Location, Locator, RunInfo, Sample, SampleRow
 from tests.formats.examples import EXAMPLES, LINES, sample_sources
 from tests.formats.support import items, write

@@ -88,7 +88,7 @@ def located(state: State, run: OpenRun) -> dict[str, str]:
 
 
 SPECIFIC = """
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.model import SampleRow
 
@@ -102,7 +102,7 @@ class Quill(JsonlFormat):
     def row(self, source, record, start, length):
         return SampleRow(
             split="train", step=source.step or 0, group=str(record["group"]), index=str(record["try"]), ordinal=start,
-            start=start, length=length, reward=fields.number(record["score"]), prompt=record["prompt"],
+            start=start, length=length, reward=parsers.number(record["score"]), prompt=record["prompt"],
             response=record["response"],
         )
 """

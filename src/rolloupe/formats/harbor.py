@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.documents import NumberedFormat, beginning, list_document
-from rolloupe.formats.reading.fields import as_dict, dicts
 from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, folders, is_one_file, links_of, source_at
 from rolloupe.formats.reading.records import Record, References, Unusable
 from rolloupe.formats.reading.trainer_files import read_json
+from rolloupe.formats.reading.value_parsers import as_dict, dicts
 from rolloupe.formats.trainers.nemo import add_item_tokens, tokens_of
 from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source, Status
 from rolloupe.storage import is_file, path_state
@@ -100,7 +100,7 @@ class Harbor(NumberedFormat):
             names.add(goes_on)
             documents.append(_document(following))
         steps = [step for document in documents for step in document["steps"]]
-        subagents = [sub for document in documents for sub in fields.as_list(document.get("subagent_trajectories"))]
+        subagents = [sub for document in documents for sub in parsers.as_list(document.get("subagent_trajectories"))]
         places = location.path.split(os.sep)
         is_of_step = places[-4:-3] == [STEPS] and places[-2] == AGENT
         made = {
@@ -113,16 +113,16 @@ class Harbor(NumberedFormat):
         asked, answered = _parted(record)
         result, totals = record["_result"], as_dict(record.get("final_metrics"))
         of_step = _step_of(record["_step"], result)
-        reward = fields.reward(as_dict(of_step.get("verifier_result")).get("rewards"))
+        reward = parsers.reward(as_dict(of_step.get("verifier_result")).get("rewards"))
         status, status_raw = _status(of_step, has_reward=reward.value is not None)
-        prompt = fields.joined(asked)
+        prompt = parsers.joined(asked)
         found = tokens_of(_items(record))
-        metrics = fields.numbers({name: totals.get(name) for name in _TOTALS})
-        source_name, task = fields.tag(result.get("source")), fields.name(result.get("task_name"))
+        metrics = parsers.numbers({name: totals.get(name) for name in _TOTALS})
+        source_name, task = parsers.tag(result.get("source")), parsers.name(result.get("task_name"))
         return SampleRow(
             split=f"eval/{os.path.basename(source_name)}" if source_name else source.split or "eval/harbor",
             step=0,
-            group=":".join(filter(None, (task, record["_step"]))) if task else fields.digest(prompt),
+            group=":".join(filter(None, (task, record["_step"]))) if task else parsers.digest(prompt),
             index=_index(source, record["_step"]),
             ordinal=start,
             start=start,
@@ -132,15 +132,15 @@ class Harbor(NumberedFormat):
             status_raw=status_raw,
             turns=sum(message.get("role") == "assistant" for message in answered),
             prompt_tokens=found.first or None,
-            response_tokens=len(found.ids) - found.first if found.ids else fields.count(totals.get(_TOTALS[1])),
+            response_tokens=len(found.ids) - found.first if found.ids else parsers.count(totals.get(_TOTALS[1])),
             total_tokens=len(found.ids) or None,
             env=task or "",
-            uid=fields.name(record.get("trajectory_id")) or fields.name(record.get("session_id")) or "",
+            uid=parsers.name(record.get("trajectory_id")) or parsers.name(record.get("session_id")) or "",
             metrics=metrics | reward.metrics,
             has_series=bool(found.ids),
             prompt=prompt,
-            response=fields.joined(answered, thoughts=True),
-            messages=fields.chat(answered),
+            response=parsers.joined(answered, thoughts=True),
+            messages=parsers.chat(answered),
         )
 
     def references(self, record: Record) -> References:  # noqa: ARG002
@@ -148,12 +148,12 @@ class Harbor(NumberedFormat):
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         asked, answered = _parted(record)
-        sample = fields.sample_of(row, locator, asked, answered)
+        sample = parsers.sample_of(row, locator, asked, answered)
         rest = {key: value for key, value in record.items() if key not in self.placed}
         of_step = _step_of(record["_step"], record["_result"])
         rest |= {key: value for key, value in of_step.items() if key in _SHOWN}
-        sample.extra = {key: fields.showable(value) for key, value in rest.items()}
-        if name := fields.name(record.get(_GOES_ON)):
+        sample.extra = {key: parsers.showable(value) for key, value in rest.items()}
+        if name := parsers.name(record.get(_GOES_ON)):
             sample.notes = [f"the trajectory goes on in {name}, which is not read: open the folder of the trial"]
         return sample
 
@@ -268,7 +268,7 @@ def _step_results(result: Record) -> list[Record]:
 def _status(result: Record, *, has_reward: bool) -> tuple[Status, str]:
     raised = as_dict(result.get("exception_info")).get("exception_type")
     if isinstance(raised, str):
-        return ("truncated" if "Timeout" in raised else "error"), raised[: fields.MAX_TAG_CHARS]
+        return ("truncated" if "Timeout" in raised else "error"), raised[: parsers.MAX_TAG_CHARS]
     return ("completed", "") if has_reward else ("unknown", "")
 
 

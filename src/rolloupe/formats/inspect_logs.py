@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from rolloupe import text
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.documents import NumberedFormat, beginning, list_document, members_before, unpacked
-from rolloupe.formats.reading.fields import as_dict
 from rolloupe.formats.reading.files import files, is_one_file, links_of, plain_name, source_at, while_unchanged
 from rolloupe.formats.reading.line_reader import parse
 from rolloupe.formats.reading.records import Record, References, Unusable
 from rolloupe.formats.reading.tables.zip_archives import Members
 from rolloupe.formats.reading.trainer_files import merged_metrics
+from rolloupe.formats.reading.value_parsers import as_dict
 from rolloupe.model import Location, Locator, MetricRow, RunInfo, RunPart, Sample, SampleRow, Source, Status
 
 ARCHIVE, DOCUMENT = ".eval", ".json"
@@ -73,7 +73,7 @@ class InspectLogs(NumberedFormat):
         runs = []
         for place in listed:
             if (spec := _spec(place)) is not None:
-                words = (fields.name(spec.get("task")), os.path.basename(fields.name(spec.get("model")) or ""))
+                words = (parsers.name(spec.get("task")), os.path.basename(parsers.name(spec.get("model")) or ""))
                 links = "" if place.root == place.path else place.root
                 parts = (RunPart(place.path, split=_split(spec)),)
                 reason = "a log of Inspect: groups are its samples"
@@ -102,15 +102,15 @@ class InspectLogs(NumberedFormat):
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         asked, answered = conversation(record)
-        prompt = fields.joined(asked)
+        prompt = parsers.joined(asked)
         status, status_raw = _status(record)
         metrics, tags = _facts(record)
-        group = fields.name(record.get("id"))
+        group = parsers.name(record.get("id"))
         return SampleRow(
             split=source.split or "eval/inspect",
             step=0,
-            group=fields.digest(prompt) if group is None else group,
-            index=f"{source.name}:{fields.name(record.get('epoch')) or start}",
+            group=parsers.digest(prompt) if group is None else group,
+            index=f"{source.name}:{parsers.name(record.get('epoch')) or start}",
             ordinal=start,
             start=start,
             length=length,
@@ -118,26 +118,26 @@ class InspectLogs(NumberedFormat):
             status=status,
             status_raw=status_raw,
             turns=text.answers_in(answered),
-            uid=fields.name(record.get("uuid")) or "",
+            uid=parsers.name(record.get("uuid")) or "",
             metrics=metrics,
             tags=tags,
             prompt=prompt,
-            response=fields.joined(answered, thoughts=True),
-            messages=fields.chat(answered),
+            response=parsers.joined(answered, thoughts=True),
+            messages=parsers.chat(answered),
         )
 
     def references(self, record: Record) -> References:
         target = record.get("target")
         only = target[0] if isinstance(target, list) and len(target) == 1 else target
-        return References(fields.as_text(only), [])
+        return References(parsers.as_text(only), [])
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         asked, answered = conversation(record)
-        sample = fields.sample_of(row, locator, asked, answered)
+        sample = parsers.sample_of(row, locator, asked, answered)
         sample.label = self.references(record).label
         hidden = {*_PLACED, *_QUIET}
         rest = {k: value for k, value in record.items() if k not in hidden and value not in (None, [], {}, "")}
-        sample.extra = {key: fields.showable(value) for key, value in rest.items()}
+        sample.extra = {key: parsers.showable(value) for key, value in rest.items()}
         return sample
 
     def config(self, run: RunInfo) -> dict[str, Any]:
@@ -151,7 +151,7 @@ class InspectLogs(NumberedFormat):
     def metrics(self, run: RunInfo) -> list[MetricRow]:
         results = as_dict(_header(Location(run.root, links_of(run))).get("results"))
         found: Record = {"step": 0}
-        for score in fields.dicts(results.get("scores")):
+        for score in parsers.dicts(results.get("scores")):
             for name, metric in as_dict(score.get("metrics")).items():
                 found[f"{score.get('name')}/{name}"] = as_dict(metric).get("value")
         return merged_metrics([found]) if len(found) > 1 else []
@@ -173,7 +173,7 @@ def _readers(location: Location) -> Iterator[list[Callable[[], Record]]]:
 
 
 def _split(spec: Record) -> str:
-    return f"eval/{os.path.basename(fields.name(spec.get('task')) or '') or 'inspect'}"
+    return f"eval/{os.path.basename(parsers.name(spec.get('task')) or '') or 'inspect'}"
 
 
 def _spec(location: Location) -> Record | None:
@@ -210,23 +210,23 @@ def _status(record: Record) -> tuple[Status, str]:
         return "error", "error"
     limit = record.get("limit")
     if isinstance(limit, dict):
-        return "truncated", fields.tag(limit.get("type")) or "limit"
+        return "truncated", parsers.tag(limit.get("type")) or "limit"
     output = as_dict(record.get("output"))
-    choice, *_ = fields.as_list(output.get("choices")) or [output]
-    return fields.status(as_dict(choice).get("stop_reason"))
+    choice, *_ = parsers.as_list(output.get("choices")) or [output]
+    return parsers.status(as_dict(choice).get("stop_reason"))
 
 
 def _reward(scores: object) -> float | None:
     for score in as_dict(scores).values():
         value = score.get("value") if isinstance(score, dict) else score
-        return fields.reward(value).value if isinstance(value, dict) else _number(value)
+        return parsers.reward(value).value if isinstance(value, dict) else _number(value)
     return None
 
 
 def _number(value: object) -> float | None:
     """A value of a score as a number, grades and texts of numbers too."""
     if not isinstance(value, str):
-        return fields.number(value)
+        return parsers.number(value)
     if value in _VALUES or value.lower() in _VALUES:
         return _VALUES.get(value, _VALUES.get(value.lower()))
     try:
@@ -240,7 +240,7 @@ def _facts(record: Record) -> tuple[dict[str, float], dict[str, str]]:
     found: dict[str, Any] = {key: record.get(key) for key in ("total_time", "working_time", "turn_count")}
     for counts in as_dict(record.get("model_usage")).values():
         for key in ("input_tokens", "output_tokens"):
-            count = fields.count(as_dict(counts).get(key))
+            count = parsers.count(as_dict(counts).get(key))
             found[key] = (found.get(key) or 0) + count if count is not None else found.get(key)
     for name, score in as_dict(record.get("scores")).items():
         value = score.get("value") if isinstance(score, dict) else score
@@ -248,15 +248,15 @@ def _facts(record: Record) -> tuple[dict[str, float], dict[str, str]]:
         found |= {f"reward.{name}.{part}".rstrip("."): _number(member) for part, member in parts.items()}
     about = as_dict(record.get("metadata"))
     found |= {f"metadata.{key}": value for key, value in about.items() if not isinstance(value, str)}
-    names = fields.MetricNames()
-    metrics = {names[key]: number for key, value in found.items() if (number := fields.number(value)) is not None}
-    return metrics, {names[f"metadata.{key}"]: short for key, short in fields.tags(about).items()}
+    names = parsers.MetricNames()
+    metrics = {names[key]: number for key, value in found.items() if (number := parsers.number(value)) is not None}
+    return metrics, {names[f"metadata.{key}"]: short for key, short in parsers.tags(about).items()}
 
 
 def conversation(sample: Record) -> tuple[Any, list[Any]]:
     """Return what the model was asked, examples of answers included, and all messages from its first answer on."""
     put = _Attachments(sample.get("attachments")).put
-    listed = fields.as_list(sample.get("messages")) or [*_of_events(sample.get("events"))]
+    listed = parsers.as_list(sample.get("messages")) or [*_of_events(sample.get("events"))]
     answers = (
         number
         for number, message in enumerate(listed)
@@ -271,18 +271,18 @@ def conversation(sample: Record) -> tuple[Any, list[Any]]:
 
 def _choices(output: object) -> list[Any]:
     """The message of the first choice, if there is one."""
-    return fields.dicts(
-        [as_dict(choice).get("message") for choice in fields.as_list(as_dict(output).get("choices"))[:1]]
+    return parsers.dicts(
+        [as_dict(choice).get("message") for choice in parsers.as_list(as_dict(output).get("choices"))[:1]]
     )
 
 
 def _of_events(events: object) -> Iterator[Any]:
     """The answers of models and the results of tools, in their order."""
     called: set[object] = set()
-    for event in fields.dicts(events):
+    for event in parsers.dicts(events):
         if event.get("event") == "model":
             for message in _choices(event.get("output")):
-                called |= {str(call.get("id")) for call in fields.dicts(message.get("tool_calls"))}
+                called |= {str(call.get("id")) for call in parsers.dicts(message.get("tool_calls"))}
                 yield message
         elif event.get("event") == "tool":
             call_id = str(event.get("id"))

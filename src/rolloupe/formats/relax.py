@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from rolloupe.formats.base import Format
 from rolloupe.formats.generic.keys import Roles, candidates, keep_by_keys, roles_of
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.documents import ByEnding
 from rolloupe.formats.reading.files import alone, files, is_one_file, links_of, plain_name, stem, telling_name
 from rolloupe.formats.reading.jsonl import JsonlFormat
@@ -40,13 +40,13 @@ _COUNTS = {
     "total_tokens": ("total_length", "total_token_count"),
 }
 _PLACED = {
-    **dict.fromkeys(("sample_index", "group_index", "uid", "trace_id"), fields.name),
-    **dict.fromkeys(("prompt", "response", "label"), fields.as_text),
-    **dict.fromkeys(("agent_turns", *chain.from_iterable(_COUNTS.values())), fields.count),
-    "rollout_id": fields.integer,
-    "status": fields.tag,
-    "advantage": fields.number,
-    "discarded": fields.reason,
+    **dict.fromkeys(("sample_index", "group_index", "uid", "trace_id"), parsers.name),
+    **dict.fromkeys(("prompt", "response", "label"), parsers.as_text),
+    **dict.fromkeys(("agent_turns", *chain.from_iterable(_COUNTS.values())), parsers.count),
+    "rollout_id": parsers.integer,
+    "status": parsers.tag,
+    "advantage": parsers.number,
+    "discarded": parsers.reason,
 }
 """The keys with a place of their own, and their readers: a value that its reader rejects becomes an extra field."""
 _LEAST = {"sample_index", "response", "reward"}
@@ -88,12 +88,12 @@ class RelaxLines(JsonlFormat):
             add_tokens(dump, sample)
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
-        reward = fields.reward(record.get("reward"))
-        status, status_raw = fields.status(record.get("status"))
-        prompt = fields.joined(record.get("prompt"))
-        index = fields.name(record.get("sample_index"))
-        ordinal = fields.integer(record.get("sample_index"))
-        dataset = fields.name(record.get("dataset"))
+        reward = parsers.reward(record.get("reward"))
+        status, status_raw = parsers.status(record.get("status"))
+        prompt = parsers.joined(record.get("prompt"))
+        index = parsers.name(record.get("sample_index"))
+        ordinal = parsers.integer(record.get("sample_index"))
+        dataset = parsers.name(record.get("dataset"))
         is_eval = source.split == "eval" or (source.split is None and dataset)
         counts = _counts(record)
         usual = roles_of(record) if _has_more(tuple(record)) else None
@@ -102,40 +102,40 @@ class RelaxLines(JsonlFormat):
         return SampleRow(
             split=f"eval/{dataset or NO_DATASET}" if is_eval else "train",
             step=step if (step := step_of(record.get("rollout_id"))) is not None else (source.step or 0),
-            group=fields.name(record.get("group_index")) or _named(usual, "group", record) or fields.digest(prompt),
+            group=parsers.name(record.get("group_index")) or _named(usual, "group", record) or parsers.digest(prompt),
             index=index if index is not None else str(start),
             ordinal=ordinal if ordinal is not None else start,
             start=start,
             length=length,
             reward=reward.value,
-            advantage=fields.number(record.get("advantage")),
+            advantage=parsers.number(record.get("advantage")),
             status=status,
             status_raw=status_raw,
-            turns=fields.count(record.get("agent_turns")) or 1,
+            turns=parsers.count(record.get("agent_turns")) or 1,
             prompt_tokens=counts["prompt_tokens"],
             response_tokens=counts["response_tokens"],
             total_tokens=counts["total_tokens"],
             env=dataset or _named(usual, "env", record),
-            uid=fields.name(record.get("uid")) or "",
-            trace_id=fields.name(record.get("trace_id")) or "",
-            discarded=fields.reason(record.get("discarded")) or "",
+            uid=parsers.name(record.get("uid")) or "",
+            trace_id=parsers.name(record.get("trace_id")) or "",
+            discarded=parsers.reason(record.get("discarded")) or "",
             metrics=_metrics(record) | reward.metrics,
             tags=reward.tags,
             prompt=prompt,
-            response=fields.joined(record.get("response"), thoughts=True),
-            messages=fields.chat(record.get("response")),
+            response=parsers.joined(record.get("response"), thoughts=True),
+            messages=parsers.chat(record.get("response")),
         )
 
     def references(self, record: Record) -> References:
         usual = roles_of(record) if "label" not in record and _has_more(tuple(record)) else None
-        return References(fields.as_text(record.get(usual.label if usual and usual.label else "label")), [])
+        return References(parsers.as_text(record.get(usual.label if usual and usual.label else "label")), [])
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
-        sample = fields.sample_of(row, locator, record.get("prompt"), record.get("response"))
+        sample = parsers.sample_of(row, locator, record.get("prompt"), record.get("response"))
         sample.label = self.references(record).label
         sample.extra = _extra(record, row)
-        names = {key: fields.name(record.get(key)) for key in ("rollout_id", "sample_index", "group_index")}
-        sums = {key: fields.count(record.get(key)) for key in ("total_length", "total_token_count")}
+        names = {key: parsers.name(record.get(key)) for key in ("rollout_id", "sample_index", "group_index")}
+        sums = {key: parsers.count(record.get(key)) for key in ("total_length", "total_token_count")}
         sample.facts = {key: fact for key, fact in {**names, **sums}.items() if fact is not None}
         return sample
 
@@ -238,7 +238,7 @@ class Relax(ByEnding, RelaxLines):
             for path, root in listed:  # thousands: strings take a tenth of the time of paths
                 file = os.path.basename(path)
                 name = file if path == run.root else path.removeprefix(below).replace(os.sep, "/")
-                step = fields.integer(stem(file))
+                step = parsers.integer(stem(file))
                 sources.append(Source(path=path, name=name, root=root, split=part.split, step=step))
         return sources
 
@@ -311,7 +311,7 @@ def _keys_seen(looks: list[Peek]) -> str:
 
 
 def _counts(record: Record) -> dict[str, int | None]:
-    counts = {name: fields.first(record, keys, fields.count) for name, keys in _COUNTS.items()}
+    counts = {name: parsers.first(record, keys, parsers.count) for name, keys in _COUNTS.items()}
     response, total = counts["response_tokens"], counts["total_tokens"]
     if counts["prompt_tokens"] is None and response is not None and total is not None and total >= response:
         counts["prompt_tokens"] = total - response
@@ -324,7 +324,7 @@ def _metrics(record: Record) -> dict[str, float]:
     return {
         key: value
         for key, member in members.items()
-        if key not in _PLACED and key not in ("reward", "dataset") and (value := fields.number(member)) is not None
+        if key not in _PLACED and key not in ("reward", "dataset") and (value := parsers.number(member)) is not None
     }
 
 
@@ -338,7 +338,7 @@ def _has_more(keys: tuple[str, ...]) -> bool:
 
 def _named(usual: Roles | None, role: str, record: Record) -> str:
     key = getattr(usual, role, None)
-    return (fields.name(record.get(key)) or "") if key else ""
+    return (parsers.name(record.get(key)) or "") if key else ""
 
 
 def _extra(record: Record, row: SampleRow) -> dict[str, Any]:
@@ -346,15 +346,15 @@ def _extra(record: Record, row: SampleRow) -> dict[str, Any]:
     extra = {}
     for key, member in record.items():
         if key == "reward":
-            shown = fields.is_shown_reward(member)
+            shown = parsers.is_shown_reward(member)
         elif key == "dataset":
-            shown = fields.name(member) is not None
+            shown = parsers.name(member) is not None
         elif key in _PLACED:
             shown = member is None or _PLACED[key](member) is not None
         else:
             shown = key in row.metrics
         if not shown:
-            extra[key] = fields.showable(member)
+            extra[key] = parsers.showable(member)
     return extra
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from rolloupe import tokens
 from rolloupe.formats.generic import row_tokens
 from rolloupe.formats.generic.rows import LineRows
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import alone, files, is_one_file, links_of, stem
 from rolloupe.formats.reading.peek import Peek, first_looks
 from rolloupe.formats.reading.records import Record, References
@@ -82,7 +82,7 @@ class RLLoggingBoard(LineRows):
                 links = links if is_below(part.path, links) else part.path
                 listed = [(file.path, prefix + file.name, file.root) for file in files(part.path, links, SUFFIX)]
             sources += [
-                Source(path=path, name=name, root=root, split=part.split, step=fields.step_in(_file_stem(path)))
+                Source(path=path, name=name, root=root, split=part.split, step=parsers.step_in(_file_stem(path)))
                 for path, name, root in listed
             ]
         return sources
@@ -110,13 +110,13 @@ class RLLoggingBoard(LineRows):
     def references(self, record: Record) -> References:
         reference = record.get("ref_response")
         unpadded = reference.replace(PAD_TOKEN, "") if isinstance(reference, str) else reference
-        return super().references(record)._replace(turns=fields.response_turns(unpadded))
+        return super().references(record)._replace(turns=parsers.response_turns(unpadded))
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         stored = self.own_record(record, row)
         own = _unpadded(stored)
         sample = super().sample(own, row, locator)
-        sample.ref_turns, sample.ref_reward = self.references(own).turns, fields.number(own.get("ref_reward"))
+        sample.ref_turns, sample.ref_reward = self.references(own).turns, parsers.number(own.get("ref_reward"))
         sample.series += [
             TokenSeries(name=name, values=tokens.packed(values), is_derived=True)
             for name, values in _arrays(row_tokens.row_tokens(own)).cut().items()
@@ -195,10 +195,10 @@ def _under_masks(series: Mapping[str, tokens.Floats]) -> dict[str, tokens.Floats
 def _metrics(record: Record, reward: float | None, derived: Mapping[str, tokens.Floats]) -> dict[str, float]:
     metrics: dict[str, float] = {}
     for gap, other in (("reward_gap", "ref_reward"), ("valid_reward_gap", "valid_reward")):
-        if reward is not None and (number := fields.number(record.get(other))) is not None:
+        if reward is not None and (number := parsers.number(record.get(other))) is not None:
             metrics[gap] = reward - number
     if "ref_response_chars" not in record and record.get("ref_response"):
-        reference = fields.joined(record["ref_response"], thoughts=True).replace(PAD_TOKEN, "")
+        reference = parsers.joined(record["ref_response"], thoughts=True).replace(PAD_TOKEN, "")
         metrics |= {"ref_response_chars": float(len(reference))} if reference else {}
     pieces = record.get("response_tokens")
     if isinstance(pieces, list):

@@ -10,7 +10,7 @@ import numpy as np
 
 from rolloupe import text, tokenizer, tokens
 from rolloupe.errors import UnreadablePath
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import links_of
 from rolloupe.formats.registry import by_name
 from rolloupe.model import Location, Reading, RunInfo, Sample, SampleRow, Scanned, TokenizerFile, TokenSeries, Turn
@@ -105,7 +105,7 @@ def ids_of(value: object) -> list[int]:
     found = tokens.read_floats(value)
     if found is None:
         return []
-    is_id = np.isfinite(found) & (np.abs(found) < fields.MAX_STEP)
+    is_id = np.isfinite(found) & (np.abs(found) < parsers.MAX_STEP)
     ids: list[int] = np.where(is_id, found, -1).astype(np.int64).tolist()
     return ids
 

@@ -16,7 +16,7 @@ import msgspec
 
 from rolloupe.formats.generic.keys import Roles
 from rolloupe.formats.generic.rows import NamedRows
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import (
     EVAL_WORDS,
     NEUTRAL_WORDS,
@@ -134,7 +134,7 @@ class Verl(NamedRows, PromptRuns):
 
     def prepared(self, run: RunInfo, record: Record) -> Record:  # noqa: ARG002
         score = record.get("score")
-        return record | {"score": fields.number_in(score)} if isinstance(score, str) else record
+        return record | {"score": parsers.number_in(score)} if isinstance(score, str) else record
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         row = super().row(source, record, start, length)
@@ -143,7 +143,7 @@ class Verl(NamedRows, PromptRuns):
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         sample = super().sample(record, row, locator)
-        if name := fields.name(sample.extra.pop("request_id", None)):
+        if name := parsers.name(sample.extra.pop("request_id", None)):
             sample.facts = {"request_id": name}
         return sample
 
@@ -162,11 +162,11 @@ class Verl(NamedRows, PromptRuns):
 def _of_steps(folder: str, link_root: str) -> list[FolderEntry]:
     """List the files named by a step, in the order of steps."""
     listed = [entry for entry in files(folder, link_root, SUFFIX) if _STEP.fullmatch(stem(entry.name))]
-    return sorted(listed, key=lambda entry: fields.step_in(stem(entry.name)) or 0)
+    return sorted(listed, key=lambda entry: parsers.step_in(stem(entry.name)) or 0)
 
 
 def _source(place: Location, name: str, split: str | None) -> Source:
-    step = fields.step_in(stem(Path(place.path).name))
+    step = parsers.step_in(stem(Path(place.path).name))
     return Source(path=place.path, name=name, root=place.root, split=split, step=step, depends=split or "")
 
 
@@ -192,7 +192,7 @@ def _overwritten(listed: list[FolderEntry]) -> set[str]:
 
     verl writes step 0 only of an evaluation, whose files have the same prompts, each as often, at every step.
     """
-    first = next((entry for entry in listed if fields.step_in(stem(entry.name)) == 0), None)
+    first = next((entry for entry in listed if parsers.step_in(stem(entry.name)) == 0), None)
     if first is None:
         return set()
     asked = _beginning(first)
@@ -202,10 +202,10 @@ def _overwritten(listed: list[FolderEntry]) -> set[str]:
 @lru_cache(maxsize=20_000)
 def _first_prompts(location: Location, inode: int) -> tuple[str, int]:  # noqa: ARG001
     """Return the first prompt of a file and how often it follows itself at its beginning. Raises `LookupError`."""
-    prompts = [fields.joined(record.get("input")) for record in look(location).objects]
+    prompts = [parsers.joined(record.get("input")) for record in look(location).objects]
     if not prompts:
         raise LookupError
-    return fields.digest(prompts[0]), sum(1 for _ in takewhile(prompts[0].__eq__, prompts))
+    return parsers.digest(prompts[0]), sum(1 for _ in takewhile(prompts[0].__eq__, prompts))
 
 
 def _beginning(entry: FolderEntry) -> tuple[str, int] | None:

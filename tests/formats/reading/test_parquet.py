@@ -25,7 +25,7 @@ from tests.formats.packages import install, on_path
 from tests.formats.support import items, load, only_run, rows
 
 MODULE = """
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.records import References, Unusable, step_of
 from rolloupe.formats.reading.tables.parquet import ParquetFormat
 from rolloupe.model import SampleRow
@@ -42,14 +42,15 @@ class Plank(ParquetFormat):
         if record.get("reply") is None:
             raise Unusable("a row without a reply is no sample")
         return SampleRow(
-            split="train", step=step_of(record.get("step")) or 0, group=fields.digest(fields.joined(record.get("ask"))),
+            split="train", step=step_of(record.get("step")) or 0,
+            group=parsers.digest(parsers.joined(record.get("ask"))),
             index=f"{source.name}:{start}", ordinal=start, start=start, length=length,
-            reward=fields.number(record.get("score")), prompt=fields.joined(record.get("ask")),
-            response=fields.joined(record.get("reply")),
+            reward=parsers.number(record.get("score")), prompt=parsers.joined(record.get("ask")),
+            response=parsers.joined(record.get("reply")),
         )
 
     def references(self, record):
-        return References(fields.as_text(record.get("truth")), [])
+        return References(parsers.as_text(record.get("truth")), [])
 """
 
 

@@ -17,7 +17,7 @@ from rolloupe.formats import by_name
 from rolloupe.formats.generic.format import Generic
 from rolloupe.formats.generic.hints import GroupedRow, group_doubts
 from rolloupe.formats.generic.rows import LineRows
-from rolloupe.formats.reading.fields import digest
+from rolloupe.formats.reading.value_parsers import digest
 from rolloupe.model import SampleRow
 from rolloupe.query.run.problems import MOST_ROWS, MOST_S
 from tests.cli.support import rolloupe as command

@@ -8,7 +8,7 @@ import pytest
 
 import rolloupe
 from rolloupe import query
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.model import Texts, Turn
 from tests.index.support import lines, opened, row
 
@@ -66,7 +66,7 @@ def test_no_turn_is_made_of_a_text(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     """But for the first, which is read whole: a step is looked up where a second sample of it is asked for."""
     (tmp_path / "0.jsonl").write_bytes(relax())
     made: list[object] = []
-    make = fields.response_turns
+    make = parsers.response_turns
 
     def counted(value: object, prompt: object = None) -> list[Turn]:
         made.append(value)
@@ -74,7 +74,7 @@ def test_no_turn_is_made_of_a_text(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     with rolloupe.open(tmp_path / "0.jsonl", index_dir=tmp_path / "index") as runs:
         ids = [str(item.key) for item in runs.samples()]
-        monkeypatch.setattr(fields, "response_turns", counted)
+        monkeypatch.setattr(parsers, "response_turns", counted)
         found = [runs.texts(one) for one in ids]
         assert all(isinstance(one, Texts) for one in found)
         assert [one.label for one in found] == ["0", "1", "2"]

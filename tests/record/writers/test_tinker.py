@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolloupe.formats.reading.fields import MetricNames
 from rolloupe.formats.reading.line_reader import parse
+from rolloupe.formats.reading.value_parsers import MetricNames
 from rolloupe.formats.tinker.format import Tinker
 from rolloupe.model import Sample
 from rolloupe.record import logtree

@@ -24,7 +24,7 @@ from rolloupe.formats.generic.rows import (
     rows_at_start,
 )
 from rolloupe.formats.generic.shapes import LOOKED, samples_in
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.documents import ByEnding
 from rolloupe.formats.reading.field_map import Fields
 from rolloupe.formats.reading.files import (
@@ -116,7 +116,7 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
                     if any(map(holds_ids, first_rows(entry.location) if whole else look(entry.location).objects)):
                         with_ids.append(entry)
                 listed = with_ids or listed
-            numbered = fields.numbered_names(_bare(entry.name) for entry in listed)
+            numbered = parsers.numbered_names(_bare(entry.name) for entry in listed)
             found += [_source(run, entry.location, numbered) for entry in listed]
         return found
 
@@ -126,7 +126,7 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
         places = [place for part in run.parts for place in _places(part.path, links)]
         listed = [entry for place in places for entry in files(place, links, (*JSONL, *TABLES))]
         named = [(entry, match["epoch"]) for entry in listed if (match := _EPOCH.search(entry.path, len(run.root)))]
-        numbered = fields.numbered_names(_bare(entry.name) for entry, _ in named)
+        numbered = parsers.numbered_names(_bare(entry.name) for entry, _ in named)
         by_step: dict[tuple[str | None, int | None], dict[str, str]] = {}
         for entry, epoch in named:
             if _may_hold_samples(entry, reading.fields, forced=bool(reading.format or reading.fields)):
@@ -183,7 +183,7 @@ def _samples(
 def _step_folders(folder: str, link_root: str) -> list[FolderEntry]:
     """The folders of steps, and those of ranks, whose files are of one run."""
     listed = folders(folder, link_root)
-    named = (below for below in listed if _RANK.fullmatch(below.name) or fields.step_of_folder(below.name) is not None)
+    named = (below for below in listed if _RANK.fullmatch(below.name) or parsers.step_of_folder(below.name) is not None)
     return [*islice(named, MAX_STEP_FOLDERS)]
 
 
@@ -202,12 +202,12 @@ def _source(run: RunInfo, location: Location, numbered: Collection[str] = ()) ->
     path, root = location
     file = Path(path)
     name = file.name if path == run.root else file.relative_to(run.root).as_posix()
-    of_file = fields.step_in(_bare(file.name), numbered)
-    of_folder = fields.step_of_folder(file.parent.name)
+    of_file = parsers.step_in(_bare(file.name), numbered)
+    of_folder = parsers.step_of_folder(file.parent.name)
     is_of_folder = "/" in name and not _EPOCH.fullmatch(file.parent.name)
     first, second = (of_folder, of_file) if is_of_folder else (of_file, of_folder)
     step = second if first is None else first
-    depends = "" if step == fields.step_in(_bare(file.name)) else str(step)  # on names of other files
+    depends = "" if step == parsers.step_in(_bare(file.name)) else str(step)  # on names of other files
     return Source(path=path, name=name, root=root, split=_split(run, name), step=step, depends=depends)
 
 

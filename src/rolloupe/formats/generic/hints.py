@@ -25,7 +25,7 @@ from rolloupe.formats.generic.keys import (
 )
 from rolloupe.formats.generic.row_tokens import holds_ids
 from rolloupe.formats.generic.shapes import samples_in
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.field_map import as_pairs, choice, label_of
 from rolloupe.formats.reading.files import plain_name
 from rolloupe.formats.reading.records import Record, Unusable
@@ -126,8 +126,8 @@ def _reads(records: Sequence[Record], proposed: Mapping[str, str], *, scored: bo
             continue
         for own in found:
             roles = roles_of(own)
-            reward = fields.reward(own[roles.score]).value if roles.score else None
-            if fields.joined(roles.texts(own)[1]).strip() and not (scored and (reward is None or math.isnan(reward))):
+            reward = parsers.reward(own[roles.score]).value if roles.score else None
+            if parsers.joined(roles.texts(own)[1]).strip() and not (scored and (reward is None or math.isnan(reward))):
                 return True
     return False
 
@@ -207,7 +207,7 @@ def _as_score(rows: Sequence[dict[str, Any]], taken: set[str], response: str) ->
         for path, values in _by_path(rows, str).items()
         if path in words
         and _NO_SCORE.isdisjoint(words[path])
-        and all(map(fields.is_verdict, values))
+        and all(map(parsers.is_verdict, values))
         and (words[path] & _OF_VERDICT or not any(value.strip().lower() in _NO_VERDICTS for value in values))
     ]
     return verdicts[-1] if verdicts else ""  # of several, the later ones test more
@@ -251,10 +251,10 @@ def _rows_within(record: Record, depth: int) -> Sequence[Record]:
     members = [value for value in (record, *record.values()) if isinstance(value, list | dict) and value]
     for value in members:
         listed = value if isinstance(value, list) else [*value.values()] if len(value) > 1 else []
-        if fields.is_messages(listed) and text.conversation(listed) is None:
+        if parsers.is_messages(listed) and text.conversation(listed) is None:
             inner = _rows_within(listed[0], depth - 1) if depth else ()
             leaves = [*dict(_leaves(listed[0])).values()]
-            is_scored = any(isinstance(leaf, int | float) or fields.is_verdict(leaf) for leaf in leaves)
+            is_scored = any(isinstance(leaf, int | float) or parsers.is_verdict(leaf) for leaf in leaves)
             if inner or (is_scored and any(isinstance(leaf, str) for leaf in leaves)):
                 return inner or listed[:SHOWN_KEYS]
     deeper = (_rows_within(value, depth - 1) for value in members[1:] if depth and isinstance(value, dict))
@@ -342,7 +342,7 @@ def _label(key: str) -> str:
 def _reward_of_pair(records: Sequence[Record], keys: Sequence[str]) -> str:
     """The keys of the rewards of some responses: a number for each, a list, a choice, or the names of the responses."""
     first, labels = records[0], [_label(key) for key in keys]
-    numbers = [key for key, value in first.items() if fields.number(value) is not None]
+    numbers = [key for key, value in first.items() if parsers.number(value) is not None]
     of_each = [next((key for key in numbers if label in {*words_of(key)}), "") for label in labels]
     if all(of_each) and len({*of_each}) == len(keys):
         return "+".join(of_each)
@@ -368,7 +368,7 @@ def _path_of_scores(value: object, count: int, path: str = "", depth: int = _SCO
 
 
 def _are_scores(value: object, count: int) -> bool:
-    return isinstance(value, list) and len(value) == count and all(fields.number(item) is not None for item in value)
+    return isinstance(value, list) and len(value) == count and all(parsers.number(item) is not None for item in value)
 
 
 def _is_answer(value: object) -> bool:
@@ -435,7 +435,7 @@ def group_doubts(rows: Sequence[GroupedRow], *, is_guessed: bool) -> list[str]:
 
 def goes_by_prompt(row: SampleRow) -> bool:
     """Return whether the group of a row follows from its prompt alone, or from that and its place."""
-    return row.group.startswith(fields.digest(row.prompt))
+    return row.group.startswith(parsers.digest(row.prompt))
 
 
 def _mixed(rows: Sequence[GroupedRow], of_prompts: Groups) -> str:
@@ -468,7 +468,7 @@ def _merged(rows: Sequence[GroupedRow]) -> str:
     for record, row, file in rows:
         group = row.split, row.step, row.group
         places[group].setdefault(file)
-        if model and (name := fields.name(record.get(model))) is not None:
+        if model and (name := parsers.name(record.get(model))) is not None:
             models[group].setdefault(name)
     of = roles_of(rows[0].record).group or "prompt"
     if several := [[*names] for names in models.values() if len(names) > 1]:
@@ -548,7 +548,7 @@ def _names(record: Record) -> Iterator[str]:
 
 
 def _is_name(value: object) -> bool:
-    return type(value) is int or (type(value) is str and 0 < len(value) <= fields.MAX_TAG_CHARS)
+    return type(value) is int or (type(value) is str and 0 < len(value) <= parsers.MAX_TAG_CHARS)
 
 
 def _name_at(record: Mapping[str, Any], key: str) -> str | None:

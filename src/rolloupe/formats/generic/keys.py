@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 from rolloupe import text
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.records import Record
 from rolloupe.lru import Lru
 from rolloupe.model import SampleRow, Status
@@ -27,7 +27,7 @@ USUAL: dict[str, Names] = {
             resps""",
         "weak_response": "text code generated_code prediction pred answer solution",
         "messages": "messages conversation chat trajectory traj history dialog dialogue",
-        "score": f"""{" ".join(fields.REWARDS)} reward_value final_reward final_score reward_total episode_reward
+        "score": f"""{" ".join(parsers.REWARDS)} reward_value final_reward final_score reward_total episode_reward
             reward_info reward_details grade reward_score rm_score""",
         "outcome": """correct is_correct accuracy acc acc_norm passed success solved is_solved resolved is_success
             is_resolved is_passed correctness pass exact_match""",
@@ -154,7 +154,7 @@ class Roles(NamedTuple):
     def tokens(self, record: Record, what: str) -> int | None:
         """A number of tokens."""
         key = self.counts.get(what)
-        return fields.count(record[key]) if key else None
+        return parsers.count(record[key]) if key else None
 
     def status(self, record: Record) -> tuple[Status, str]:
         """The status, from a word or from other keys that imply it."""
@@ -164,7 +164,7 @@ class Roles(NamedTuple):
         if error and not is_verdict and (self.status_key == "error" or not isinstance(value, str)):
             return "error", "error"
         if isinstance(value, str):
-            return fields.status(value)
+            return parsers.status(value)
         if isinstance(value, bool) and self.status_key:
             return ("truncated", self.status_key) if value else ("completed", f"not {self.status_key}")
         if record.get("is_completed") is True:
@@ -178,29 +178,29 @@ class Roles(NamedTuple):
         # not a weak step, which may count something else beside the step
         keys_with_role = {*self[:9], *self.counts.values(), self.advantage, "uid"}
         for key, value in record.items():
-            if key in keys_with_role or (key == "discarded" and fields.reason(value) is not None):
+            if key in keys_with_role or (key == "discarded" and parsers.reason(value) is not None):
                 continue
-            if (value_as_number := fields.number(value)) is not None:
+            if (value_as_number := parsers.number(value)) is not None:
                 metrics[key] = value_as_number
-            elif (short := fields.tag(value)) is not None:
+            elif (short := parsers.tag(value)) is not None:
                 tags[key] = short
         inner = record.get("metrics")
-        return (fields.numbers(inner) | metrics if inner else metrics), tags
+        return (parsers.numbers(inner) | metrics if inner else metrics), tags
 
     def shows(self, key: str, value: object, row: SampleRow) -> bool:
         """Whether a member appears outside the extra fields."""
         if key in row.metrics or key in row.tags or key in (self.prompt, self.response, self.messages, self.label):
             return True
         if key == self.score:
-            return fields.is_shown_reward(value)
+            return parsers.is_shown_reward(value)
         if key in (self.step, self.weak_step, self.group, self.env, "uid"):
-            return fields.name(value) is not None
+            return parsers.name(value) is not None
         if key == "metrics":
-            return isinstance(value, dict) and all(fields.number(member) is not None for member in value.values())
+            return isinstance(value, dict) and all(parsers.number(member) is not None for member in value.values())
         if key == self.advantage:
-            return fields.number(value) is not None
+            return parsers.number(value) is not None
         if key == "discarded":
-            return fields.reason(value) is not None
+            return parsers.reason(value) is not None
         if key == "top_logprobs":
             return isinstance(value, list)
         return key == self.status_key or key in self.counts.values()
@@ -216,12 +216,12 @@ def roles_of(record: Record) -> Roles:
     messages: str | None = None
     if not (prompt and response):
         messages = _first(
-            record, chats, lambda value: fields.is_messages(value) or text.conversation(value) is not None
+            record, chats, lambda value: parsers.is_messages(value) or text.conversation(value) is not None
         )
     if response is None and (messages is None or not text.answers_in(_unpack(record[messages]))):
         response = _first(record, found.weak_responses, _is_response)
-    group = _first_read(record, names("group", ()), fields.name)
-    if group is None and type(record.get("id")) is int and fields.is_messages(record.get("prompt")):
+    group = _first_read(record, names("group", ()), parsers.name)
+    if group is None and type(record.get("id")) is int and parsers.is_messages(record.get("prompt")):
         group = "id"  # verifiers until September 2025: rollouts of one example share it
     score = _first(record, scores, _is_score)
     response = response or (None if messages else _first(record, responses, _is_any))
@@ -229,7 +229,7 @@ def roles_of(record: Record) -> Roles:
         is_answered = response or messages or (prompt and text.answers_in(text.conversation(record[prompt]) or ()))
         verdicts = [key for key in found.outcomes if is_answered and _is_verdict(key, record[key])]
         score = _first(record, verdicts, _is_flag) or next(iter(verdicts), None)
-    step = _first_read(record, steps, fields.integer)
+    step = _first_read(record, steps, parsers.integer)
     if step is None and steps:  # anything, which then counts as a problem; but `steps` may be what a sample did
         others = [key for key in steps if isinstance(record[key], str | int | float) or not fold(key).endswith("steps")]
         step = _first(record, others, _is_any)
@@ -247,11 +247,11 @@ def roles_of(record: Record) -> Roles:
         _first(
             record, labels, lambda value: not (isinstance(value, list) and len(value) > 1 and isinstance(value[0], int))
         ),
-        _first_read(record, names("env", ()), fields.name),
+        _first_read(record, names("env", ()), parsers.name),
         _first(record, names("status_key", ()), _is_word) or _first(record, found.truncated, _is_flag),
-        {what: key for what, keys in found.counts.items() if (key := _first_read(record, keys, fields.count))},
-        _first_read(record, names("advantage", ()), fields.number),
-        _first_read(record, found.weak_steps, fields.integer),
+        {what: key for what, keys in found.counts.items() if (key := _first_read(record, keys, parsers.count))},
+        _first_read(record, names("advantage", ()), parsers.number),
+        _first_read(record, found.weak_steps, parsers.integer),
     )
 
 
@@ -369,8 +369,8 @@ def words_of(key: str) -> list[str]:
 
 def weak_group(record: Record) -> str | None:
     """Return what may name the group of a row without a prompt."""
-    key = _first_read(record, candidates(tuple(record)).weak_groups, fields.name)
-    return fields.name(record[key]) if key else None
+    key = _first_read(record, candidates(tuple(record)).weak_groups, parsers.name)
+    return parsers.name(record[key]) if key else None
 
 
 def has_answer(record: Record, roles: Roles) -> bool:
@@ -431,8 +431,8 @@ def _is_score(value: object) -> bool:
     if isinstance(value, list):
         return bool(value) and all(isinstance(entry, int | float) for entry in value)
     if isinstance(value, str):
-        return fields.score_in(value) is not None
-    found = fields.reward(value)
+        return parsers.score_in(value) is not None
+    found = parsers.reward(value)
     return bool(found.metrics) or found.value is not None
 
 
@@ -442,7 +442,7 @@ def _is_verdict(key: str, value: object) -> bool:
         return bool(value) and all(_is_verdict(key, verdict) for verdict in value)
     is_usual = fold(key).removesuffix("s") in _VERDICTS or fold(key) in _VERDICTS
     if isinstance(value, str):
-        return is_usual and fold(key) != "correct" and fields.score_in(value) in (0, 1)  # `correct` may be the answer
+        return is_usual and fold(key) != "correct" and parsers.score_in(value) in (0, 1)  # `correct` may be the answer
     return isinstance(value, bool) or (is_usual and isinstance(value, int | float) and 0 <= value <= 1)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from rolloupe import tokens
 from rolloupe.formats.generic.keys import MAX_NAME_CHARS, candidates, fold, keep_by_keys
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.token_texts import ids_of
 from rolloupe.model import MOST_ALTERNATIVES, Sample, TokenSeries
@@ -202,7 +202,7 @@ def _is_flat(value: object, what: str) -> bool:
         return True
     value = tokens.inner(value)
     first = next((number for number in value if number is not None), 0) if isinstance(value, list) else 0
-    is_number = isinstance(first, int | float) or (isinstance(first, str) and fields.number_in(first) != first)
+    is_number = isinstance(first, int | float) or (isinstance(first, str) and parsers.number_in(first) != first)
     return bool(value) and (is_number or (isinstance(first, str) and what in _IS_MASK))
 
 
@@ -231,7 +231,7 @@ def with_choice(record: Record) -> Record:
     message, rest = choice.get("message"), {name: value for name, value in whole.items() if name != "choices"}
     found = {name: value for name, value in record.items() if name not in (key, "choices")}
     found |= {f"{key}_object": rest} if key and rest else {}
-    answer = None if choice.get("text") is None else fields.as_text(choice["text"])
+    answer = None if choice.get("text") is None else parsers.as_text(choice["text"])
     left = {name: value for name, value in choice.items() if name not in _OF_CHOICE and value is not None}
     others = {
         "response": [{"role": "assistant"} | message] if isinstance(message, dict) else answer,
@@ -318,14 +318,14 @@ def _read_numbers(values: object) -> tokens.Floats | None:
     """An array of numbers, or of texts of them."""
     values = tokens.inner(values)
     if isinstance(values, list) and any(isinstance(value, str) for value in values):
-        values = [fields.number_in(value) if isinstance(value, str) else value for value in values]
+        values = [parsers.number_in(value) if isinstance(value, str) else value for value in values]
     return tokens.read_floats(values)
 
 
 def add_row_tokens(sample: Sample, found: RowTokens, placed: AlignedRow) -> set[str]:
     """Give a sample the tokens of its row; return the members of the row that have no place among them."""
     (start, stop), padded, lost = placed.extent.span, len(found.pieces), placed.lost
-    ids, strings = ids_of(found.ids), fields.texts([*found.strings])
+    ids, strings = ids_of(found.ids), parsers.texts([*found.strings])
     if len(ids) == padded:
         ids = ids[start:stop]
     if len(strings) == padded:
@@ -389,7 +389,7 @@ def alternatives_of(value: object) -> Alternatives:
     by token, or an object with a member `top_logprobs` that is one of these.
     """
     found = []
-    for entry in fields.as_list(value):
+    for entry in parsers.as_list(value):
         inner = entry.get("top_logprobs") if isinstance(entry, dict) else None
         pairs = _pairs(inner if isinstance(inner, list | dict) else entry)
         found.append(sorted(pairs, key=_BY_LOGPROB, reverse=True)[:MOST_ALTERNATIVES])
@@ -403,7 +403,7 @@ def sampled_tokens(value: object) -> SampledTokens | None:
     """
     if isinstance(value, dict):
         return _of_object(value)
-    listed = fields.as_list(value)
+    listed = parsers.as_list(value)
     first = next((item for item in listed if item is not None), None)
     if isinstance(first, list | tuple):
         return _of_tuples(listed)
@@ -419,7 +419,7 @@ def _of_object(value: Record) -> SampledTokens | None:
         found = sampled_tokens(listed)
         return found and found._replace(top=value.get(TOP_OF_SGLANG))
     if isinstance(logprobs := value.get("token_logprobs"), list):
-        names = [(_text(token), _id(token)) for token in fields.as_list(value.get("tokens"))]
+        names = [(_text(token), _id(token)) for token in parsers.as_list(value.get("tokens"))]
         return _tokens(logprobs, names, value.get("top_logprobs"))
     starts, ids, values = value.get("start_indices"), value.get("token_ids"), value.get("logprobs")
     if isinstance(starts, list) and isinstance(ids, list) and isinstance(values, list):
@@ -495,7 +495,7 @@ def _of_flat(starts: list[Any], ids: list[Any], values: list[Any], texts: object
 
 
 def _tokens(logprobs: list[Any], names: Sequence[tuple[str | None, int | None]], top: object) -> SampledTokens | None:
-    if logprobs and all(fields.number(value) is None for value in logprobs):
+    if logprobs and all(parsers.number(value) is None for value in logprobs):
         return None
     strings, ids = [text for text, _ in names], [number for _, number in names]
     return SampledTokens(
@@ -518,7 +518,7 @@ def _id(value: object) -> int | None:
     if isinstance(value, str) and value.startswith(_AS_ID):
         digits = value.removeprefix(_AS_ID)
         return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 16 else None
-    return value if type(value) is int and 0 <= value < fields.MAX_STEP else None
+    return value if type(value) is int and 0 <= value < parsers.MAX_STEP else None
 
 
 def _pairs(entry: Any) -> Iterator[tuple[str, float]]:
@@ -535,6 +535,6 @@ def _pairs(entry: Any) -> Iterator[tuple[str, float]]:
         if isinstance(value, dict):
             decoded = value.get("decoded_token")
             text, value = decoded if isinstance(decoded, str) and decoded else text, value.get("logprob")
-        logprob = None if isinstance(value, bool) else fields.number(value)
+        logprob = None if isinstance(value, bool) else parsers.number(value)
         if isinstance(text, str) and logprob is not None and math.isfinite(logprob):
             yield text, logprob

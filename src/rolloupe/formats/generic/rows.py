@@ -17,7 +17,7 @@ from rolloupe.formats.generic.documents import DELIMITED, Header, PlacedRow, hea
 from rolloupe.formats.generic.hints import goes_by_prompt
 from rolloupe.formats.generic.keys import Roles, is_aside, is_prompt_alone, may_be_sample, roles_of, weak_group
 from rolloupe.formats.generic.shapes import samples_in
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.field_map import as_pairs
 from rolloupe.formats.reading.files import plain_name, stamp_of, stem, while_unchanged
 from rolloupe.formats.reading.jsonl import JsonlFormat
@@ -70,14 +70,14 @@ class NamedRows(RecordFormat):
         reward = self._reward(roles, record)
         status, status_raw = roles.status(record)
         prompt_value, response_value = roles.texts(record)
-        prompt, messages = fields.joined(prompt_value), fields.chat(response_value)
+        prompt, messages = parsers.joined(prompt_value), parsers.chat(response_value)
         turns = text.bare_answers(response_value, prompt) if isinstance(response_value, str) else 1
         if messages is not None:
             turns = max(1, text.answers_in(messages)) if messages else 0
         metrics, tags = roles.rest(record)
         step = step_of(record.get(roles.step)) if roles.step else source.step
         if step is None and roles.weak_step:
-            step = fields.integer(record[roles.weak_step])
+            step = parsers.integer(record[roles.weak_step])
         found = _tokens(roles, record)
         if roles.score is None and status == "unknown" and not found.keys and is_prompt_alone(record):
             raise Unusable("a prompt without a response, a score or a status is no sample")
@@ -85,39 +85,39 @@ class NamedRows(RecordFormat):
         return SampleRow(
             split=source.split or "train",
             step=step if step is not None else (source.step or 0),
-            group=_group(roles, record) or (not prompt and weak_group(record)) or fields.digest(prompt),
+            group=_group(roles, record) or (not prompt and weak_group(record)) or parsers.digest(prompt),
             index=f"{stem(source.name)}:{start}",
             ordinal=start,
             start=start,
             length=length,
             reward=reward.value,
-            advantage=fields.number(record.get(roles.advantage)) if roles.advantage else None,
+            advantage=parsers.number(record.get(roles.advantage)) if roles.advantage else None,
             status=status,
             status_raw=status_raw,
             turns=turns,
             prompt_tokens=prompt_tokens,
             response_tokens=response_tokens,
             total_tokens=roles.tokens(record, "total"),
-            env=(fields.name(record.get(roles.env)) or "") if roles.env else "",
-            uid=fields.name(record.get("uid")) or "",
-            discarded=fields.reason(record.get("discarded")) or "",
+            env=(parsers.name(record.get(roles.env)) or "") if roles.env else "",
+            uid=parsers.name(record.get("uid")) or "",
+            discarded=parsers.reason(record.get("discarded")) or "",
             metrics=metrics | reward.metrics,
             tags=tags | reward.tags,
             has_series=found.has_series,
             prompt=prompt,
-            response=fields.joined(response_value, thoughts=True),
+            response=parsers.joined(response_value, thoughts=True),
             messages=messages,
         )
 
-    def _reward(self, roles: Roles, record: Record) -> fields.Reward:
+    def _reward(self, roles: Roles, record: Record) -> parsers.Reward:
         """The reward; of a list that has a number for each token the sum. Raises `Unusable` for any other list."""
         value = record.get(roles.score) if roles.score else None
-        if isinstance(value, str) and fields.tag(value) and not fields.is_shown_reward(value):
-            return fields.reward(value)._replace(tags={str(roles.score): value})
+        if isinstance(value, str) and parsers.tag(value) and not parsers.is_shown_reward(value):
+            return parsers.reward(value)._replace(tags={str(roles.score): value})
         if not isinstance(value, list):
-            return fields.reward(value)
+            return parsers.reward(value)
         if len(value) == 1:
-            return fields.reward(value[0])
+            return parsers.reward(value[0])
         rewards = tokens.read_floats(value)
         others = (member for key, member in record.items() if key not in (roles.score, *roles[:3]))
         if rewards is not None and (
@@ -125,9 +125,9 @@ class NamedRows(RecordFormat):
             or roles.tokens(record, "response") == len(value)
             or any(tokens.length(member) == len(value) for member in others)
         ):
-            return fields.Reward(tokens.nan_sum(rewards), {}, {})
+            return parsers.Reward(tokens.nan_sum(rewards), {}, {})
         what = f"`{roles.score}` has {len(value)} numbers for one response"
-        if not fields.joined(roles.texts(record)[1]).strip():
+        if not parsers.joined(roles.texts(record)[1]).strip():
             texts = [key for key, member in record.items() if isinstance(member, str) and member.strip()]
             paths = "by their paths from the row, as in --map response=KEY,reward=LIST.0.KEY"
             among = f"; its texts are {', '.join(texts[:SHOWN_TEXTS])}" if texts else ""
@@ -147,20 +147,20 @@ class NamedRows(RecordFormat):
     def references(self, record: Record) -> References:
         record = row_tokens.with_choice(record)
         label = self.known_roles(record).label
-        return References(fields.as_text(record.get(label)) if label else "", [])
+        return References(parsers.as_text(record.get(label)) if label else "", [])
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         record = row_tokens.with_choice(self.own_record(record, row))
         roles = self.known_roles(record)
         prompt, response = roles.texts(record)
         found = _tokens(roles, record)
-        sample = fields.sample_of(row, locator, prompt, response)
+        sample = parsers.sample_of(row, locator, prompt, response)
         sample.label = self.references(record).label
         aligned = row_tokens.placed_row(found, roles.tokens(record, "prompt"), self.pad)
         unplaced = row_tokens.add_row_tokens(sample, found, aligned)
         placed = found.keys.keys() - unplaced
         sample.extra = {
-            key: fields.showable(value)
+            key: parsers.showable(value)
             for key, value in record.items()
             if key not in placed and (key in unplaced or not roles.shows(key, value, row))
         }
@@ -169,10 +169,10 @@ class NamedRows(RecordFormat):
 
 def _group(roles: Roles, record: Record) -> str | None:
     if roles.group:
-        return fields.name(record.get(roles.group))
+        return parsers.name(record.get(roles.group))
     uid = record.get("uid")
     match = _UID.fullmatch(uid) if isinstance(uid, str) else None
-    return fields.name(match["group"]) if match else None
+    return parsers.name(match["group"]) if match else None
 
 
 def _tokens(roles: Roles, record: Record) -> row_tokens.RowTokens:
@@ -209,7 +209,7 @@ class OwnNames(NamedRows):
     def roles(self, record: Record) -> Roles:
         """See `NamedRows`."""
         own = {role: key if (key := self.names.get(role)) in record else None for role in _ROLES}
-        if own["messages"] and not fields.is_messages(record[own["messages"]]):
+        if own["messages"] and not parsers.is_messages(record[own["messages"]]):
             own["messages"] = None
         return Roles(**own, counts={what: key for what, key in self.counts.items() if key in record})
 
@@ -446,7 +446,7 @@ def rows_at_start(location: Location) -> tuple[Record, ...]:
         if not found and not is_table and file.read(FIRST_BYTES).lstrip()[:1] == b"{":
             file.seek(0)
             found = _few(rows_in(file, ending, LOOKED_BYTES))  # one object, whose list may be long
-    return tuple(map(fields.showable, found))
+    return tuple(map(parsers.showable, found))
 
 
 def _few(rows: Iterator[PlacedRow]) -> list[Record]:

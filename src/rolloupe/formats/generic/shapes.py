@@ -28,7 +28,7 @@ from rolloupe.formats.generic.keys import (
     roles_of,
 )
 from rolloupe.formats.generic.row_tokens import SERIES, token_members
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.field_map import ROLES, Fields, has_mapped, renamed
 from rolloupe.formats.reading.records import Record, Uncut, Unusable
 
@@ -154,7 +154,7 @@ def _beside_list(record: Record, key: str, listed: list[Any], depth: int) -> tup
         texts = {*above.by_role.get("response", ()), *above.by_role.get("messages", ())}
         left_out |= texts - {*above.weak_responses}
     for name, other in others.items():
-        if fields.is_messages(other) and text.conversation(other) is None:  # other samples, or sums of them
+        if parsers.is_messages(other) and text.conversation(other) is None:  # other samples, or sums of them
             left_out.add(name)
     return {name: other for name, other in others.items() if name not in left_out}, lists
 
@@ -339,8 +339,8 @@ def in_columns(record: Record) -> list[Record] | None:
         score = roles_of(record).score
         logprobs = [value[0] for key, value in record.items() if "logprob" in key.lower() and _length(value) == count]
         has_one = score is not None and _length(record[score]) is None
-        if has_one and any(fields.number(value) is not None for value in logprobs):  # the tokens of one response
-            return [record | {response: "".join(map(fields.as_text, record[response]))}]
+        if has_one and any(parsers.number(value) is not None for value in logprobs):  # the tokens of one response
+            return [record | {response: "".join(map(parsers.as_text, record[response]))}]
     lists = {
         key: value
         for key, value in record.items()
@@ -481,7 +481,7 @@ def _lacking(record: Record, inner: Record, first: int = 0) -> Record:
     names = [key for key in names if key != theirs.response or not is_weak_response(key)]
     names += [key for what, key in theirs.counts.items() if what not in own.counts]
     if own.score is None and theirs.score is None:
-        names += [key for key in named.outcomes if fields.number(inner[key]) is not None][:1]
+        names += [key for key in named.outcomes if parsers.number(inner[key]) is not None][:1]
     if theirs.advantage and not own.advantage:
         names.append(theirs.advantage)
     names += [key for key, _ in members if isinstance(inner[key], list | dict)]

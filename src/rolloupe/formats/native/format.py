@@ -17,8 +17,8 @@ from rolloupe import tokens
 from rolloupe.formats.base import Annotations
 from rolloupe.formats.generic.row_tokens import alternatives_of
 from rolloupe.formats.native import run_files
-from rolloupe.formats.reading import fields
 from rolloupe.formats.reading import trainer_files as trainer
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import file_of, files, folders, is_one_file, links_of, plain_name, source_at, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.records import Record, References, Unusable, step_of
@@ -60,14 +60,14 @@ FOLDERS = {
 _TELLING = ("uid", "step", "prompt", "response", "reward")
 
 _PLACED: dict[str, Callable[[Any], object]] = {
-    **dict.fromkeys(("uid", "split", "group", "index", "env"), fields.name),
-    **dict.fromkeys(("reward", "advantage", "ref_reward"), fields.number),
-    **dict.fromkeys(("turns", "prompt_tokens", "response_tokens", "launch"), fields.count),
+    **dict.fromkeys(("uid", "split", "group", "index", "env"), parsers.name),
+    **dict.fromkeys(("reward", "advantage", "ref_reward"), parsers.number),
+    **dict.fromkeys(("turns", "prompt_tokens", "response_tokens", "launch"), parsers.count),
     **dict.fromkeys(("tokens", "top_logprobs", "dropped", "uneven"), tokens.length),
-    **dict.fromkeys(("prompt", "response", "ref_response", "label"), fields.as_text),
-    "step": fields.integer,
-    "status": fields.tag,
-    "discarded": fields.reason,
+    **dict.fromkeys(("prompt", "response", "ref_response", "label"), parsers.as_text),
+    "step": parsers.integer,
+    "status": parsers.tag,
+    "discarded": parsers.reason,
 }
 """The keys with a place of their own, and their readers: a value that its reader rejects becomes an extra field."""
 
@@ -87,10 +87,10 @@ class Native(JsonlFormat):
             marker, reason = {"version": VERSION}, "read as --format says"
         if marker is None:
             return []
-        version = fields.integer(marker.get("version"))
+        version = parsers.integer(marker.get("version"))
         if version is None or version > VERSION:
             reason = f"{MARKER} says version {version}, and {VERSION} is the last one known here: update Rolloupe"
-        ranges = {name: _range(ends) for name, ends in fields.as_dict(marker.get("metric_ranges")).items()}
+        ranges = {name: _range(ends) for name, ends in parsers.as_dict(marker.get("metric_ranges")).items()}
         return [
             replace(
                 self._run_at(path, reason, links),
@@ -110,7 +110,7 @@ class Native(JsonlFormat):
         marker = _marker(Path(run.root), links_of(run))
         if marker is None:
             return [source_at(run, entry.location) for entry in files(run.root, links_of(run))]
-        if (fields.integer(marker.get("version")) or 0) > VERSION:
+        if (parsers.integer(marker.get("version")) or 0) > VERSION:
             return []
         return [
             source_at(run, entry.location, annotates=folder == "annotations")
@@ -124,7 +124,7 @@ class Native(JsonlFormat):
         else:
             rows = [self.row(source, record, start, length)]
         if isinstance(uneven := record.get("uneven"), list) and uneven:
-            names = ", ".join(fields.as_text(name)[:60] for name in uneven[:20])
+            names = ", ".join(parsers.as_text(name)[:60] for name in uneven[:20])
             reason = f"token series neither as long as all tokens of the sample nor as its response: {names}"
             rows.append(Problem(source=source.name, reason=reason, start=start, stop=start + length))
         return rows
@@ -132,56 +132,58 @@ class Native(JsonlFormat):
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:  # noqa: ARG002
         if record.keys().isdisjoint(_TELLING):
             raise Unusable("an object without uid, step, prompt, response or reward is no sample")
-        prompt = fields.joined(record.get("prompt"))
-        status, status_raw = fields.status(record.get("status"))
-        reward, series = fields.number(record.get("reward")), _facts(record)
+        prompt = parsers.joined(record.get("prompt"))
+        status, status_raw = parsers.status(record.get("status"))
+        reward, series = parsers.number(record.get("reward")), _facts(record)
         means = _means(record, series)
         means.pop("kl", None)  # `derived_metrics` computes it
-        metrics = means | fields.numbers(record.get("metrics"))
-        reference = fields.joined(record.get("ref_response"), thoughts=True)
-        index, turns = fields.name(record.get("index")), fields.count(record.get("turns"))
-        prompt_tokens, response_tokens = (fields.count(record.get(f"{part}_tokens")) for part in ("prompt", "response"))
+        metrics = means | parsers.numbers(record.get("metrics"))
+        reference = parsers.joined(record.get("ref_response"), thoughts=True)
+        index, turns = parsers.name(record.get("index")), parsers.count(record.get("turns"))
+        prompt_tokens, response_tokens = (
+            parsers.count(record.get(f"{part}_tokens")) for part in ("prompt", "response")
+        )
         return SampleRow(
-            split=fields.name(record.get("split")) or "train",
+            split=parsers.name(record.get("split")) or "train",
             step=step_of(record.get("step")) or 0,
-            group=fields.name(record.get("group")) or fields.digest(prompt),
+            group=parsers.name(record.get("group")) or parsers.digest(prompt),
             index=str(start) if index is None else index,
             ordinal=start,
             start=start,
             length=length,
             reward=reward,
-            advantage=fields.number(record.get("advantage")),
+            advantage=parsers.number(record.get("advantage")),
             status=status,
             status_raw=status_raw,
             turns=1 if turns is None else turns,
             prompt_tokens=prompt_tokens,
             response_tokens=response_tokens,
             total_tokens=None if prompt_tokens is None or response_tokens is None else prompt_tokens + response_tokens,
-            launch=fields.count(record.get("launch")) or 0,
-            env=fields.name(record.get("env")) or "",
-            uid=fields.name(record.get("uid")) or "",
-            discarded=fields.reason(record.get("discarded")) or "",
+            launch=parsers.count(record.get("launch")) or 0,
+            env=parsers.name(record.get("env")) or "",
+            uid=parsers.name(record.get("uid")) or "",
+            discarded=parsers.reason(record.get("discarded")) or "",
             metrics=metrics
-            | derived_metrics(reward, fields.number(record.get("ref_reward")), reference, metrics, series),
-            tags=fields.tags(record.get("tags")),
+            | derived_metrics(reward, parsers.number(record.get("ref_reward")), reference, metrics, series),
+            tags=parsers.tags(record.get("tags")),
             series=series,
             prompt=prompt,
-            response=fields.joined(record.get("response"), thoughts=True),
-            messages=fields.chat(record.get("response")),
+            response=parsers.joined(record.get("response"), thoughts=True),
+            messages=parsers.chat(record.get("response")),
         )
 
     def references(self, record: Record) -> References:
-        turns = fields.response_turns(record.get("ref_response"))
-        return References(fields.as_text(record.get("label")), turns)
+        turns = parsers.response_turns(record.get("ref_response"))
+        return References(parsers.as_text(record.get("label")), turns)
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """Token series follow in `annotate`, which knows the run."""
         references = self.references(record)
         pieces = record.get("tokens")
-        sample = fields.sample_of(row, locator, record.get("prompt"), record.get("response"))
+        sample = parsers.sample_of(row, locator, record.get("prompt"), record.get("response"))
         sample.label, sample.ref_turns = references
-        sample.ref_reward = fields.number(record.get("ref_reward"))
-        sample.token_strings = fields.texts(pieces) if isinstance(pieces, list) else []
+        sample.ref_reward = parsers.number(record.get("ref_reward"))
+        sample.token_strings = parsers.texts(pieces) if isinstance(pieces, list) else []
         sample.top_logprobs = alternatives_of(record.get("top_logprobs"))
         sample.extra = _extra(record)
         error = sample.extra.get("error")
@@ -245,7 +247,7 @@ class Native(JsonlFormat):
 
     def times_s(self, run: RunInfo) -> list[float]:
         rows = (row for place in _metrics_files(run) for row in trainer.records(place))
-        return [time for row in rows if (time := fields.number(row.get("time"))) is not None]
+        return [time for row in rows if (time := parsers.number(row.get("time"))) is not None]
 
     def trainer_files(self, run: RunInfo) -> list[Source]:
         lines = (_file(run, name) for name in ("checkpoints.jsonl", "attempts.jsonl", "ended.jsonl"))
@@ -262,22 +264,22 @@ class Native(JsonlFormat):
     def checkpoints(self, run: RunInfo) -> list[Checkpoint]:
         return [
             Checkpoint(
-                name=fields.as_text(row.get("name")),
-                step=fields.integer(row.get("step")),
-                paths={name: fields.as_text(path) for name, path in fields.as_dict(row.get("paths")).items()},
-                extra=fields.as_dict(fields.showable(row.get("loop_state"))),
+                name=parsers.as_text(row.get("name")),
+                step=parsers.integer(row.get("step")),
+                paths={name: parsers.as_text(path) for name, path in parsers.as_dict(row.get("paths")).items()},
+                extra=parsers.as_dict(parsers.showable(row.get("loop_state"))),
             )
             for row in trainer.records(_file(run, "checkpoints.jsonl"))
         ]
 
     def ending(self, run: RunInfo) -> str:
         """Each producer of the last launch must have noted its end after its last attempt."""
-        began = {fields.as_text(row.get("producer")): row for row in trainer.records(_file(run, "attempts.jsonl"))}
-        ended = {fields.as_text(row.get("producer")): row for row in trainer.records(_file(run, "ended.jsonl"))}
-        newest = max((fields.integer(row.get("launch")) or 0 for row in began.values()), default=0)
-        last = [name for name, row in began.items() if fields.integer(row.get("launch")) in (None, newest)]
+        began = {parsers.as_text(row.get("producer")): row for row in trainer.records(_file(run, "attempts.jsonl"))}
+        ended = {parsers.as_text(row.get("producer")): row for row in trainer.records(_file(run, "ended.jsonl"))}
+        newest = max((parsers.integer(row.get("launch")) or 0 for row in began.values()), default=0)
+        last = [name for name, row in began.items() if parsers.integer(row.get("launch")) in (None, newest)]
         times = [
-            (fields.number(began[name].get("time")), fields.number(ended.get(name, {}).get("time"))) for name in last
+            (parsers.number(began[name].get("time")), parsers.number(ended.get(name, {}).get("time"))) for name in last
         ]
         if not times:
             return ""
@@ -328,19 +330,19 @@ def _config_file(run: RunInfo) -> Location | None:
 def _range(value: object) -> tuple[float, float] | None:
     if not isinstance(value, list) or len(value) != 2:
         return None
-    low, high = map(fields.number, value)
+    low, high = map(parsers.number, value)
     return None if low is None or high is None else (low, high)
 
 
 def _facts(record: Record) -> dict[str, SeriesFacts]:
     """Return the token series that a line declares."""
     declared = {}
-    for name, values in fields.as_dict(fields.as_dict(record.get("series")).get("facts")).items():
-        numbers = [fields.number(value) for value in fields.as_list(values)]
+    for name, values in parsers.as_dict(parsers.as_dict(record.get("series")).get("facts")).items():
+        numbers = [parsers.number(value) for value in parsers.as_list(values)]
         whole = [number for number in numbers if number is not None and math.isfinite(number)]
         if len(numbers) == len(whole) == 7 and whole[0] >= 1:
             count, total, m2, low, low_at, high, high_at = whole
-            if all(0 <= place <= fields.MAX_STEP for place in (count, low_at, high_at)):
+            if all(0 <= place <= parsers.MAX_STEP for place in (count, low_at, high_at)):
                 declared[name] = SeriesFacts(int(count), total, m2, low, int(low_at), high, int(high_at))
     return declared
 
@@ -352,31 +354,31 @@ def _extra(record: Record) -> dict[str, Any]:
         if key in _PLACED:
             rest = None if value is None or _PLACED[key](value) is not None else value
         elif key in ("metrics", "tags") and isinstance(value, dict):
-            placed = fields.numbers(value) if key == "metrics" else fields.tags(value)
+            placed = parsers.numbers(value) if key == "metrics" else parsers.tags(value)
             rest = {name: member for name, member in value.items() if name not in placed} or None
-        elif key == "series" and isinstance(value, dict) and fields.count(value.get("part")) is not None:
+        elif key == "series" and isinstance(value, dict) and parsers.count(value.get("part")) is not None:
             rest = None
         else:
             rest = value
         if rest is not None or key not in (*_PLACED, "metrics", "tags", "series", "extra"):
-            extra[key] = fields.showable(rest)
+            extra[key] = parsers.showable(rest)
     more = extra.pop("extra", None)
     return {**extra, **(more if isinstance(more, dict) else {} if more is None else {"extra": more})}
 
 
 def _annotation(record: Record, start: int, length: int) -> Annotation:
-    uid = fields.name(record.get("uid"))
+    uid = parsers.name(record.get("uid"))
     if uid is None:
         raise Unusable("an annotation without uid")
-    facts, advantage = _facts(record), fields.number(record.get("advantage"))
+    facts, advantage = _facts(record), parsers.number(record.get("advantage"))
     return Annotation(
         uid=uid,
         start=start,
         length=length,
         advantage=advantage,
-        discarded=fields.reason(record.get("discarded")),
-        metrics=_means(record, facts) | fields.numbers(record.get("metrics")),
-        tags=fields.tags(record.get("tags")),
+        discarded=parsers.reason(record.get("discarded")),
+        metrics=_means(record, facts) | parsers.numbers(record.get("metrics")),
+        tags=parsers.tags(record.get("tags")),
         # an advantage is one for each token
         series=tuple(dict.fromkeys((*facts, *([] if advantage is None else [tokens.ADVANTAGES])))),
     )
@@ -384,7 +386,7 @@ def _annotation(record: Record, start: int, length: int) -> Annotation:
 
 def _means(record: Record, series: Mapping[str, SeriesFacts]) -> dict[str, float]:
     """Return the means of a sample's token series, unless the line holds them."""
-    excluded = {*tokens.MASKS, *(() if fields.number(record.get("advantage")) is None else ("advantages",))}
+    excluded = {*tokens.MASKS, *(() if parsers.number(record.get("advantage")) is None else ("advantages",))}
     return {name: facts.sum / facts.count for name, facts in series.items() if name not in excluded}
 
 
@@ -419,12 +421,12 @@ def _add_series(run: RunInfo, source: str, record: Record, sample: Sample) -> No
     """Read the token series that a line names; they replace older series of the same names."""
     dropped = record.get("dropped")
     if isinstance(dropped, list) and dropped:
-        listed = ", ".join(fields.as_text(name)[:60] for name in dropped[:20])
+        listed = ", ".join(parsers.as_text(name)[:60] for name in dropped[:20])
         sample.notes.append(f"not written, for the recorder had no room left: {listed}")
     series = record.get("series")
     if not isinstance(series, dict):
         return
-    part, row = fields.count(series.get("part")), fields.count(series.get("row"))
+    part, row = parsers.count(series.get("part")), parsers.count(series.get("row"))
     path = run_files.part_path(run.root, stem(os.path.basename(source)), part or 0)
     if part is None or row is None:
         sample.notes.append("where its token series are cannot be read")

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from rolloupe import text, tokens
 from rolloupe.errors import SourceChanged
-from rolloupe.formats.reading import fields, trainer_files
+from rolloupe.formats.reading import trainer_files
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import files, links_of, stem, while_unchanged
 from rolloupe.formats.reading.line_reader import parse, strip_bom
 from rolloupe.formats.reading.records import Record, Unusable
@@ -106,7 +107,7 @@ def _at(source: Source, places: list[Locator], uid: str, raw: Raw) -> list[Annot
             record = parse(strip_bom(raw(source, place), place.start))
         except (SourceChanged, Unusable):
             return None
-        if fields.name(record.get("uid")) != uid:
+        if parsers.name(record.get("uid")) != uid:
             return None
         lines.append((source.name, record))
     return lines
@@ -120,8 +121,8 @@ class _ProducerLines(MetricLines):
         step, sums = record.get("step"), record.get("sums")
         super().take({**_named(record.get("values")), "step": step, "time": record.get("time")})
         if isinstance(sums, dict):
-            self.apart.pop(fields.integer(step), None)
-            self.apart[fields.integer(step)] = {"step": step, "sums": sums}
+            self.apart.pop(parsers.integer(step), None)
+            self.apart[parsers.integer(step)] = {"step": step, "sums": sums}
 
 
 def metrics_in(locations: Iterable[Location]) -> list[MetricRow]:
@@ -137,7 +138,7 @@ def metrics_in(locations: Iterable[Location]) -> list[MetricRow]:
 
 def _named(values: object) -> dict[str, Any]:
     """Return the metrics of a line, renamed where they would clash with the line's own names."""
-    named = fields.as_dict(values).items()
+    named = parsers.as_dict(values).items()
     return {f"metric.{name}" if name in ("step", "time") else name: value for name, value in named}
 
 
@@ -145,9 +146,9 @@ def _summed(rows: Iterable[Record]) -> list[Record]:
     """Return the means over all producers, from their sums and counts; a sum with count 0 is a total."""
     totals: dict[tuple[int | None, str], list[float]] = {}
     for row in rows:
-        step = fields.integer(row.get("step"))
-        for name, pair in fields.as_dict(row.get("sums")).items():
-            numbers = [fields.number(value) for value in fields.as_list(pair)]
+        step = parsers.integer(row.get("step"))
+        for name, pair in parsers.as_dict(row.get("sums")).items():
+            numbers = [parsers.number(value) for value in parsers.as_list(pair)]
             if len(numbers) == 2 and numbers[0] is not None and numbers[1] is not None:
                 sum_and_count = totals.setdefault((step, name), [0.0, 0.0])
                 sum_and_count[0] += numbers[0]
@@ -173,10 +174,10 @@ def losses_in(metrics: Iterable[Source], losses: Iterable[Source]) -> list[Probl
 def _lost(location: Location) -> tuple[str, ...]:
     counts: Counter[Place] = Counter()
     for row in records(location):
-        what, reason = (fields.as_text(row.get(key))[:MOST_CHARS] for key in ("what", "reason"))
-        place = what or "lines", fields.integer(row.get("step")), reason
+        what, reason = (parsers.as_text(row.get(key))[:MOST_CHARS] for key in ("what", "reason"))
+        place = what or "lines", parsers.integer(row.get("step")), reason
         place = place if place in counts or len(counts) < MOST_KEPT else ELSEWHERE
-        counts[place] += fields.count(row.get("count")) or 0
+        counts[place] += parsers.count(row.get("count")) or 0
     more = counts.pop(ELSEWHERE, 0)
     ordered = sorted(counts.items(), key=lambda item: (item[0][1] is None, item[0][1] or 0, item[0]))
     more += sum(count for _, count in ordered[MOST_LISTED:])
@@ -196,8 +197,8 @@ def _dropped(location: Location) -> tuple[str, ...]:
     for line in lines_of(location):
         if DROPPED.encode() in line:
             with contextlib.suppress(Unusable):
-                values = fields.as_dict(parse(line).get("values"))
-                count = fields.count(values.get(DROPPED)) or last
+                values = parsers.as_dict(parse(line).get("values"))
+                count = parsers.count(values.get(DROPPED)) or last
                 total, last = total + (last if count < last else 0), count
     total += last
     why = "were not written, for the recorder had no room: their samples say which"
@@ -384,7 +385,7 @@ class NativeTokens:
             newer = [(source, self._decode(note)) for source, note in annotations]
         except (msgspec.MsgspecError, ValueError, RecursionError):
             return None
-        strings, uid = line.tokens or [], fields.name(line.uid) or ""
+        strings, uid = line.tokens or [], parsers.name(line.uid) or ""
         places = [(self._source, line.series), *((source, note.series) for source, note in newer)]
         if any(place is not None and min(place.part, place.row) < 0 for _, place in places):
             return None
@@ -403,7 +404,7 @@ class NativeTokens:
         count = 0 if ids is None else len(ids)
         total = max(count, len(strings), *map(len, shown.values()), 0)
         series = {n: values if len(values) == total else _placed(values, count, total) for n, values in shown.items()}
-        advantages = (fields.number(note.advantage) for _, note in newer)
+        advantages = (parsers.number(note.advantage) for _, note in newer)
         advantage = next((value for value in reversed([*advantages]) if value is not None), None)
         return SampleTokens(total, series, ids=ids, strings=strings, advantage=advantage)
 

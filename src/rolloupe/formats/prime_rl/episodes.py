@@ -17,13 +17,13 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from rolloupe import text, tokens
-from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.fields import as_dict, as_list
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import FolderEntry, files, folders, stem
 from rolloupe.formats.reading.line_reader import lines, parse
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.formats.reading.trainer_files import newest_about
+from rolloupe.formats.reading.value_parsers import as_dict, as_list
 from rolloupe.model import Location, Status, TokenSeries, Turn
 
 MAX_NODES: Final = 50_000
@@ -85,7 +85,7 @@ class Branch(NamedTuple):
     @property
     def uid(self) -> str:
         """The id that annotations use; empty for a trace without an id."""
-        trace_id = fields.name(self.trace.get("id"))
+        trace_id = parsers.name(self.trace.get("id"))
         return f"{trace_id}:{self.number}" if trace_id else ""
 
 
@@ -123,13 +123,13 @@ def _node(record: Record, index: int) -> EpisodeNode:
     """Read a node. A parent must precede its child: a node with any other parent is a root."""
     ids, mask = as_list(record.get("token_ids")), as_list(record.get("mask"))
     length = min(len(ids), len(mask))
-    parent = fields.count(record.get("parent"))
+    parent = parsers.count(record.get("parent"))
     flags = [value is True or value == 1 for value in mask[:length]]
     return EpisodeNode(
         record=record,
         parent=parent if parent is not None and parent < index else None,
         is_sampled=record.get("sampled") is True,
-        ids=[-1 if (token_id := fields.count(value)) is None else token_id for value in ids[:length]],
+        ids=[-1 if (token_id := parsers.count(value)) is None else token_id for value in ids[:length]],
         mask=flags,
         sampled_tokens=flags.count(True),
         is_cut=len(ids) != len(mask),
@@ -173,7 +173,7 @@ def counts_of(branch: Branch) -> tuple[int | None, int | None, int | None]:
         return prompt, sum(node.sampled_tokens for node in members), total
     if len(branch.path) != len(branch.nodes):
         return None, None, None
-    output, total_count = (fields.count(branch.trace.get(f"num_{key}_tokens")) for key in ("output", "total"))
+    output, total_count = (parsers.count(branch.trace.get(f"num_{key}_tokens")) for key in ("output", "total"))
     return None, output, total_count
 
 
@@ -181,10 +181,10 @@ def reward_of(trace: Record) -> tuple[float | None, dict[str, float]]:
     """Return the sum of score times weight, and the scores as sample metrics `reward.NAME`."""
     total, parts = 0.0, {}
     for name, value in as_dict(trace.get("rewards")).items():
-        score = fields.number(value.get("score") if isinstance(value, dict) else value)
+        score = parsers.number(value.get("score") if isinstance(value, dict) else value)
         if score is None:
             continue
-        weight = fields.number(as_dict(value).get("weight"))
+        weight = parsers.number(as_dict(value).get("weight"))
         total += score * (1.0 if weight is None else weight)
         parts[f"reward.{name}"] = score
     return (total if parts else None), parts
@@ -193,8 +193,8 @@ def reward_of(trace: Record) -> tuple[float | None, dict[str, float]]:
 def status_of(episode: Record, trace: Record) -> tuple[Status, str]:
     """Return how a trace ended, and the framework's word: the error's type, else the stop condition."""
     if errors := [*as_list(trace.get("errors")), *(as_list(episode.get("errors")) if not trace else ())]:
-        return "error", fields.tag(as_dict(errors[-1]).get("type")) or "error"
-    status, word = fields.status(trace.get("stop_condition"))
+        return "error", parsers.tag(as_dict(errors[-1]).get("type")) or "error"
+    status, word = parsers.status(trace.get("stop_condition"))
     if status != "unknown":
         return status, word
     if trace.get("ok") is False or trace.get("is_timeout") is True:
@@ -210,7 +210,7 @@ def turns_of(branch: Branch) -> list[list[Turn]]:
     calls = {
         call.get("node"): call
         for call in map(as_dict, as_list(branch.trace.get("calls")))
-        if fields.count(call.get("node")) is not None
+        if parsers.count(call.get("node")) is not None
     }
     first, at, by_node = split_at(branch.members), 0, list[list[Turn]]()
     for place, index in enumerate(branch.path):
@@ -219,9 +219,9 @@ def turns_of(branch: Branch) -> list[list[Turn]]:
         turn = turns[0]
         if node.ids:
             turn.tokens, turn.token_start, turn.token_stop = len(node.ids), at, at + len(node.ids)
-        turn.stop_reason = fields.tag(call.get("finish_reason")) or turn.stop_reason
-        turn.metrics = fields.numbers(call.get("usage"))
-        times = fields.numbers(call.get("time"))
+        turn.stop_reason = parsers.tag(call.get("finish_reason")) or turn.stop_reason
+        turn.metrics = parsers.numbers(call.get("usage"))
+        times = parsers.numbers(call.get("time"))
         if times.keys() >= {"start", "end"}:
             turn.metrics["duration_s"] = times["end"] - times["start"]
         at += len(node.ids)
@@ -305,8 +305,8 @@ def annotations_of(some: Iterable[Stream], trace_id: str) -> tuple[list[Record],
 def _indexed(stream: Stream, listing: Location, trace_id: str, notes: list[str]) -> list[Record]:
     records, lost = [], 0
     for row in newest_about(listing, "trace_id", trace_id, stream.producer, notes):
-        offset = fields.count(row.get("offset"))
-        chunk = stream.chunks.get(fields.count(row.get("chunk")) or 0)
+        offset = parsers.count(row.get("offset"))
+        chunk = stream.chunks.get(parsers.count(row.get("chunk")) or 0)
         record = None
         if chunk is not None and offset is not None:
             with open_binary(chunk.location) as file:
@@ -357,7 +357,7 @@ def folded(nodes: list[EpisodeNode], paths: list[list[int]], records: Iterable[R
     compact: Compact = {}
     for record in records:
         for branch in map(as_dict, as_list(record.get("branches"))[: len(paths)]):
-            number = fields.count(branch.get("index"))
+            number = parsers.count(branch.get("index"))
             if number is not None and number < len(paths):
                 for name, stream in branch.items():
                     _fold(compact, nodes, paths[number], name, as_list(stream))

@@ -19,9 +19,8 @@ import numpy as np
 
 from rolloupe import text, tokens
 from rolloupe.formats.base import Annotations
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.arrays import Cutter
-from rolloupe.formats.reading.fields import as_dict
 from rolloupe.formats.reading.files import (
     FolderEntry,
     alone,
@@ -39,6 +38,7 @@ from rolloupe.formats.reading.line_reader import parse
 from rolloupe.formats.reading.peek import Peek, first_looks, first_records, look
 from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.formats.reading.trainer_files import read_bytes
+from rolloupe.formats.reading.value_parsers import as_dict
 from rolloupe.formats.token_texts import add_texts, note_of, note_without_tokenizer, shown, strings_of, tokenizer_of
 from rolloupe.formats.token_texts import turns_of as turns_of_tokens
 from rolloupe.model import (
@@ -107,8 +107,8 @@ NUMBERS = ("rank", "micro_step", "micro_sequence_idx", "export_sequence_idx", "s
 ARRAYS = {"tokens", "token_ids", "position_ids", "loss_mask", *SERIES}
 _READ: dict[str, Callable[[Any], object]] = {
     **dict.fromkeys(ARRAYS, tokens.length),
-    **dict.fromkeys(("env_name", "training_mode", "run_id"), fields.tag),
-    **dict.fromkeys((*NUMBERS, "step", "export_step"), fields.integer),
+    **dict.fromkeys(("env_name", "training_mode", "run_id"), parsers.tag),
+    **dict.fromkeys((*NUMBERS, "step", "export_step"), parsers.integer),
 }
 """The keys with a place of their own, and their readers: a value that its reader rejects becomes an extra field."""
 
@@ -197,13 +197,13 @@ class PrimeRL(JsonlFormat):
         step = step_of(record.get("export_step"))
         step = step if step is not None else step_of(record.get("step"))
         first = int(np.argmax(mask)) if mask.any() else len(ids)
-        place = fields.integer(record.get("export_sequence_idx"))
-        rank = fields.integer(record.get("rank"))
-        tags = {key: word for key in ("training_mode", "run_id") if (word := fields.tag(record.get(key)))}
+        place = parsers.integer(record.get("export_sequence_idx"))
+        rank = parsers.integer(record.get("rank"))
+        tags = {key: word for key in ("training_mode", "run_id") if (word := parsers.tag(record.get(key)))}
         return SampleRow(
             split="train",
             step=step if step is not None else (source.step or 0),
-            group=fields.digest(shown(ids[:first])),
+            group=parsers.digest(shown(ids[:first])),
             index=f"{stem(source.name)}:{start}" if place is None or rank is None else f"{rank}-{place}",
             ordinal=place if place is not None else start,
             start=start,
@@ -214,7 +214,7 @@ class PrimeRL(JsonlFormat):
             prompt_tokens=first,
             response_tokens=int(mask.sum()),
             total_tokens=len(ids),
-            env=fields.name(record.get("env_name")) or "",
+            env=parsers.name(record.get("env_name")) or "",
             metrics=metrics_of(record, columns),
             tags=tags,
             series=tokens.facts_of(series_of(columns)),
@@ -240,7 +240,7 @@ class PrimeRL(JsonlFormat):
             token_ids=columns.ids,
             series=series,
             extra={
-                key: fields.showable(value)
+                key: parsers.showable(value)
                 for key, value in record.items()
                 if key not in _READ or (value is not None and _READ[key](value) is None)
             },
@@ -325,10 +325,10 @@ class TokenColumns:
 
     def __init__(self, record: Record) -> None:
         self._record = record
-        raw_ids = fields.as_list(record.get("token_ids"))
-        most = fields.MAX_INT64
+        raw_ids = parsers.as_list(record.get("token_ids"))
+        most = parsers.MAX_INT64
         is_whole = set(map(type, raw_ids)) == {int} and -most <= min(raw_ids) <= max(raw_ids) <= most
-        ids = raw_ids if is_whole else [-1 if (id_ := fields.integer(value)) is None else id_ for value in raw_ids]
+        ids = raw_ids if is_whole else [-1 if (id_ := parsers.integer(value)) is None else id_ for value in raw_ids]
         mask = tokens.read_floats(record.get("loss_mask"))
         flags = np.zeros(0, dtype=np.bool_) if mask is None else tokens.counts(mask)
         present = {key: length for key in ARRAYS if (length := tokens.length(record.get(key))) is not None}
@@ -381,9 +381,9 @@ def columns_of(record: Record) -> TokenColumns:
 
 def metrics_of(record: Record, columns: TokenColumns) -> dict[str, float]:
     """Return the numbers of a record that are sample metrics, and metrics derived from its columns."""
-    metrics = {key: float(number) for key in NUMBERS if (number := fields.integer(record.get(key))) is not None}
+    metrics = {key: float(number) for key in NUMBERS if (number := parsers.integer(record.get(key))) is not None}
     metrics.pop("schema_version", None)
-    if record.get("export_step") is not None and (step := fields.number(record.get("step"))) is not None:
+    if record.get("export_step") is not None and (step := parsers.number(record.get("step"))) is not None:
         metrics["trainer_step"] = step
     for key in MEANS:
         values = columns.floats(key)

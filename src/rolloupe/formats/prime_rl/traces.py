@@ -15,9 +15,8 @@ import msgspec
 from rolloupe.formats.base import Annotations
 from rolloupe.formats.prime_rl import episodes
 from rolloupe.formats.prime_rl.episodes import Branch
-from rolloupe.formats.reading import fields
 from rolloupe.formats.reading import trainer_files as trainer
-from rolloupe.formats.reading.fields import as_dict, as_list
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import (
     FolderEntry,
     alone,
@@ -34,6 +33,7 @@ from rolloupe.formats.reading.line_reader import parse
 from rolloupe.formats.reading.peek import Peek, first_looks, look
 from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.formats.reading.trainer_files import metrics_of
+from rolloupe.formats.reading.value_parsers import as_dict, as_list
 from rolloupe.model import (
     Annotation,
     Location,
@@ -115,12 +115,12 @@ class PrimeRLTraces(JsonlFormat):
 
     def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
         if source.annotates:
-            trace_id = fields.name(record.get("trace_id"))
+            trace_id = parsers.name(record.get("trace_id"))
             if trace_id is None:
                 raise Unusable("an annotation without trace_id")
             annotations: list[Scanned] = [_annotation(trace_id, start, length, as_dict(record.get("info")))]
             for branch_record in map(as_dict, as_list(record.get("branches"))[: episodes.MAX_BRANCHES]):
-                number, metrics = fields.count(branch_record.get("index")), episodes.metrics_of(branch_record)
+                number, metrics = parsers.count(branch_record.get("index")), episodes.metrics_of(branch_record)
                 if number is not None and metrics:
                     uid = f"{trace_id}:{number}"
                     annotations.append(Annotation(uid=uid, start=start, length=length, metrics=metrics))
@@ -148,7 +148,7 @@ class PrimeRLTraces(JsonlFormat):
         branch = _branch(record, row.part)
         turns: list[Turn] = []
         for of_node, node in zip(episodes.turns_of(branch), branch.members, strict=True):
-            of_node[0].logs |= {k: fields.showable(v) for k, v in node.record.items() if k not in _NOT_LOGGED and v}
+            of_node[0].logs |= {k: parsers.showable(v) for k, v in node.record.items() if k not in _NOT_LOGGED and v}
             turns += of_node
         of_episode = _filled(record, {"traces"})
         of_trace = _filled(branch.trace, _QUIET)
@@ -161,7 +161,7 @@ class PrimeRLTraces(JsonlFormat):
             turns=turns,
             prompt_text=row.prompt,
             response_text=row.response,
-            label=fields.as_text(as_dict(as_dict(branch.trace.get("task")).get("data")).get("answer")),
+            label=parsers.as_text(as_dict(as_dict(branch.trace.get("task")).get("data")).get("answer")),
             token_ids=[value for node in branch.members for value in node.ids],
             series=episodes.series_of(branch, {}),
             extra={key: value for key, value in (("episode", of_episode), ("trace", of_trace)) if value},
@@ -198,11 +198,11 @@ class PrimeRLTraces(JsonlFormat):
         info = episodes.merged_info([{"info": branch.trace.get("info")}, *records])
         _inform(sample.row, info)
         for branch_record in (as_dict(note) for record in records for note in as_list(record.get("branches"))):
-            if fields.count(branch_record.get("index")) == branch.number:
+            if parsers.count(branch_record.get("index")) == branch.number:
                 sample.row.metrics = sample.row.metrics | episodes.metrics_of(branch_record)
         if info:
-            sample.extra["info"] = fields.showable(info)
-        shipped = fields.integer(as_dict(info.get("ship")).get("step"))
+            sample.extra["info"] = parsers.showable(info)
+        shipped = parsers.integer(as_dict(info.get("ship")).get("step"))
         if shipped is not None and shipped != sample.row.step:
             listed = f"listed under step {sample.row.step} that it was generated for"
             sample.notes.append(f"shipped in step {shipped}, {listed}")
@@ -249,7 +249,7 @@ def _row_of_trace(episode: Record, trace: Record, start: int, length: int) -> Sa
     status, status_raw = episodes.status_of(episode, trace)
     env = episode.get("env")
     names = (env.get("name"), env.get("id")) if isinstance(env, dict) else (env,)
-    env = next((name for value in names if (name := fields.name(value))), "")
+    env = next((name for value in names if (name := parsers.name(value))), "")
     reward, parts = episodes.reward_of(trace)
     run = as_dict(episode.get("run"))
     work = as_dict(run.get("work"))
@@ -263,7 +263,7 @@ def _row_of_trace(episode: Record, trace: Record, start: int, length: int) -> Sa
     row = SampleRow(
         split=f"eval/{env or 'default'}" if kind == "eval" else "train",
         step=step_of(work.get("step")) or 0,
-        group=fields.name(as_dict(episode.get("group")).get("id")) or "",
+        group=parsers.name(as_dict(episode.get("group")).get("id")) or "",
         index="",
         ordinal=start,
         start=start,
@@ -273,7 +273,7 @@ def _row_of_trace(episode: Record, trace: Record, start: int, length: int) -> Sa
         status_raw=status_raw,
         env=env,
         metrics=parts | _metrics(trace, as_dict(work.get("policy"))),
-        tags=fields.tags(tags),
+        tags=parsers.tags(tags),
     )
     _inform(row, as_dict(trace.get("info")))
     row.metrics = dict(islice(row.metrics.items(), MAX_METRICS))
@@ -285,7 +285,7 @@ def _row(source: Source, branch: Branch, of_trace: SampleRow) -> SampleRow:
     prompt_tokens, response_tokens, total_tokens = episodes.counts_of(branch)
     return msgspec.structs.replace(
         of_trace,
-        group=of_trace.group or fields.digest(prompt),
+        group=of_trace.group or parsers.digest(prompt),
         index=branch.uid or f"{stem(source.name)}:{of_trace.start}:{branch.part}",
         part=branch.part,
         turns=max(1, sum(node.is_sampled for node in branch.members)),
@@ -293,7 +293,7 @@ def _row(source: Source, branch: Branch, of_trace: SampleRow) -> SampleRow:
         response_tokens=response_tokens,
         total_tokens=total_tokens,
         uid=branch.uid,
-        trace_id=fields.name(branch.trace.get("id")) or "",
+        trace_id=parsers.name(branch.trace.get("id")) or "",
         prompt=prompt,
         response=response,
         messages=episodes.answers_of(branch),
@@ -305,10 +305,10 @@ def _metrics(trace: Record, policy: Record) -> dict[str, float]:
     named = dict(as_dict(trace.get("metrics")))
     named |= {key: trace.get(key) for key in ("num_input_tokens", "num_output_tokens")}
     named |= {f"policy.{key}": policy.get(key) for key in ("start", "end")}
-    start, end = fields.number(times.get("start")), fields.number(times.get("end"))
+    start, end = parsers.number(times.get("start")), parsers.number(times.get("end"))
     if start and end:
         named["duration_s"] = end - start
-    return fields.numbers(named)
+    return parsers.numbers(named)
 
 
 def _inform(row: SampleRow, info: Record) -> None:
@@ -327,21 +327,21 @@ def _annotation(trace_id: str, start: int, length: int, info: Record) -> Annotat
         uid=trace_id,
         start=start,
         length=length,
-        advantage=fields.number(info.get("advantage")),
+        advantage=parsers.number(info.get("advantage")),
         discarded=("" if effective else "not effective") if isinstance(effective, bool) else None,
-        metrics=fields.numbers(others | {"ship.step": as_dict(info.get("ship")).get("step")}),
+        metrics=parsers.numbers(others | {"ship.step": as_dict(info.get("ship")).get("step")}),
     )
 
 
 def _filled(record: Record, without: set[str]) -> Record:
-    return {k: fields.showable(v) for k, v in record.items() if k not in without and v not in ({}, [], None)}
+    return {k: parsers.showable(v) for k, v in record.items() if k not in without and v not in ({}, [], None)}
 
 
 def _notes(episode: Record, branch: Branch) -> list[str]:
     """Return the messages of errors, and notes about omissions."""
     errors = as_list(branch.trace.get("errors")) or as_list(episode.get("errors"))
     notes = [
-        f"error: {fields.as_text(error.get('type'))[:200]}: {fields.as_text(error.get('message'))[:2000]}"
+        f"error: {parsers.as_text(error.get('type'))[:200]}: {parsers.as_text(error.get('message'))[:2000]}"
         for error in map(as_dict, errors[-3:])
     ]
     if not branch.trace:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from rolloupe.formats.base import NO_ANNOTATIONS, Annotations, Format, changed
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import cause_of, while_unchanged
 from rolloupe.formats.reading.line_reader import BOM, parse
 from rolloupe.formats.reading.peek import first_keys
@@ -203,7 +203,7 @@ class NumberedFormat(RecordFormat):
             record = self.numbered_record(source.location, locator.start)
         except (Unusable, OSError) as error:
             raise changed(source, locator.start, cause_of(error)) from None
-        return json.dumps(fields.showable(record), ensure_ascii=False).encode("utf-8", "surrogatepass")
+        return json.dumps(parsers.showable(record), ensure_ascii=False).encode("utf-8", "surrogatepass")
 
     def _record_and_row(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
         try:

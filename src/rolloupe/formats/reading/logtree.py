@@ -13,7 +13,7 @@ from html.parser import HTMLParser
 from typing import Any, NamedTuple
 
 from rolloupe import text
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.line_reader import MAX_LINE_BYTES, parse, strip_bom
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.reading.stream import open_binary
@@ -276,7 +276,7 @@ class _Outline:
                 self._check()
                 turns += turns_of(some[first : first + MESSAGES])
             return LogNode(kind="conversation", attrs=_attrs(element), turns=turns, tag=_tag(element))
-        shown = json.dumps(fields.showable(data), ensure_ascii=False, indent=1)
+        shown = json.dumps(parsers.showable(data), ensure_ascii=False, indent=1)
         return LogNode(kind="text", attrs=_attrs(element), text=text.clean(shown), tag=_tag(element))
 
     def _all(self, element: Element) -> str:
@@ -319,7 +319,7 @@ def turns_of(messages: list[Any]) -> list[Turn]:
         turns += text.from_messages([message])
         unparsed = message.get("unparsed_tool_calls") if isinstance(message, dict) else None
         for call in unparsed if isinstance(unparsed, list) else ():
-            raw = fields.as_text(call.get("raw_text") if isinstance(call, dict) else call)
+            raw = parsers.as_text(call.get("raw_text") if isinstance(call, dict) else call)
             error = _string(call.get("error")) if isinstance(call, dict) else ""
             tool_call = ToolCall(name="", arguments=text.clean(raw), error=error or "could not be parsed")
             turns[-1].parts.append(Part(kind="tool_call", text=text.clean(raw), call=tool_call))

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from rolloupe import text
 from rolloupe.formats.base import Format, changed
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.field_map import MISSING, member
 from rolloupe.formats.reading.files import alone, file_count, files, is_one_file, links_of, plain_name, source_at, stem
 from rolloupe.model import Location, Locator, RunInfo, Sample, SampleRow, Scanned, Source, Texts, Turn
@@ -65,12 +65,12 @@ class RecordFormat(Format):
             key=row.key,
             row=row,
             locator=locator,
-            turns=fields.prompt_turns(row.prompt) + fields.response_turns(row.response, row.prompt),
+            turns=parsers.prompt_turns(row.prompt) + parsers.response_turns(row.response, row.prompt),
             prompt_text=row.prompt,
             response_text=row.response,
             label=references.label,
             ref_turns=references.turns,
-            extra={key: fields.showable(value) for key, value in record.items() if key not in self.placed},
+            extra={key: parsers.showable(value) for key, value in record.items() if key not in self.placed},
         )
 
     def _why_not(self, error: Exception) -> str:
@@ -148,7 +148,7 @@ class RecordFormat(Format):
                 places.append(Location(part.path, links))
             else:
                 places += [entry.location for entry in files(part.path, links, self.suffixes)]
-        return [source_at(run, place, step=fields.step_in(self._stem(place.path))) for place in places]
+        return [source_at(run, place, step=parsers.step_in(self._stem(place.path))) for place in places]
 
     def _stem(self, path: str) -> str:
         name = plain_name(os.path.basename(path))
@@ -164,18 +164,18 @@ class RecordFormat(Format):
         for row in rows:
             if not isinstance(row, SampleRow):
                 continue
-            if fields.is_too_large(row.step):
+            if parsers.is_too_large(row.step):
                 raise Unusable(f"step {row.step} {TOO_LARGE}")
             if row.reward is None:
-                row.tags = fields.reward_texts(self.own_record(record, row)) | row.tags
-            inexact = [name for name, value in row.metrics.items() if not -fields.MAX_STEP < value < fields.MAX_STEP]
+                row.tags = parsers.reward_texts(self.own_record(record, row)) | row.tags
+            inexact = [name for name, value in row.metrics.items() if not -parsers.MAX_STEP < value < parsers.MAX_STEP]
             if inexact:  # integers that no float holds, such as ids, become tags: texts stay exact
                 own = self.own_record(record, row)
-                members = {**fields.as_dict(own.get("metrics")), **own}
+                members = {**parsers.as_dict(own.get("metrics")), **own}
                 for name in inexact:
                     if type(number := members.get(name)) is int:
                         del row.metrics[name]
-                        row.tags[name] = str(number)[: fields.MAX_TAG_CHARS]
+                        row.tags[name] = str(number)[: parsers.MAX_TAG_CHARS]
             if run.reading.group_by:
                 row.group = _group_by(run.reading.group_by, self.own_record(record, row), row, source)
             if key := run.reading.reward_key:
@@ -204,13 +204,13 @@ def row_at(rows: Sequence[Scanned], source: Source, locator: Locator) -> SampleR
 
 def step_of(value: object) -> int | None:
     """Read a step, or None for null. Raises `Unusable` for a value that is not an integer, or too large to show."""
-    if value is None or (type(value) is int and -fields.MAX_STEP <= value <= fields.MAX_STEP):
+    if value is None or (type(value) is int and -parsers.MAX_STEP <= value <= parsers.MAX_STEP):
         return value
-    if fields.is_too_large(value):
+    if parsers.is_too_large(value):
         raise Unusable(f"step {str(value)[:40]} {TOO_LARGE}")
-    step = fields.integer(value)
+    step = parsers.integer(value)
     if step is None:
-        shown = repr(value[:40]) if isinstance(value, str) else fields.as_text(value)[:40]
+        shown = repr(value[:40]) if isinstance(value, str) else parsers.as_text(value)[:40]
         raise Unusable(f"step {shown} is no integer")
     return step
 
@@ -227,7 +227,7 @@ def _group_by(keys: str, record: Record, row: SampleRow, source: Source) -> str:
         if value is MISSING:
             value = row.tags.get(key, row.metrics.get(key, MISSING))
         if value is MISSING and key in ("prompt", "file"):
-            value = fields.digest(row.prompt) if key == "prompt" else os.path.basename(stem(source.name))
+            value = parsers.digest(row.prompt) if key == "prompt" else os.path.basename(stem(source.name))
         if value is not MISSING:
-            names.append(fields.name(value) or fields.digest(fields.as_text(value)))
-    return (fields.name("/".join(names)) or fields.digest("")) if names else row.group
+            names.append(parsers.name(value) or parsers.digest(parsers.as_text(value)))
+    return (parsers.name("/".join(names)) or parsers.digest("")) if names else row.group

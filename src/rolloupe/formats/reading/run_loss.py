@@ -8,7 +8,7 @@ Frameworks name their settings differently; a setting that is missing has the fr
 from collections.abc import Iterator
 from typing import Any
 
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.model import Aggregation, RunLoss
 
 MAX_PLACES = 10_000
@@ -49,7 +49,7 @@ def _objects(config: Settings) -> Iterator[Settings]:
 
 
 def _number(settings: Settings, name: str, default: float) -> float:
-    value = fields.number(settings.get(name))
+    value = parsers.number(settings.get(name))
     return default if value is None else value
 
 
@@ -91,7 +91,7 @@ def _trl(settings: Settings) -> RunLoss | None:
     thresholds, read_from = {"low": low, "high": high}, "loss_type, epsilon, beta"
     if settings.get("importance_sampling_level") == "sequence":
         return _loss("gspo", thresholds, kl, OF_TRL[kind], read_from)
-    if (dual := fields.number(settings.get("delta"))) is not None:
+    if (dual := parsers.number(settings.get("delta"))) is not None:
         thresholds["dual"] = dual
     return _loss("ppo" if low == high else "dapo", thresholds, kl, OF_TRL[kind], read_from)
 
@@ -127,7 +127,7 @@ def _prime_rl(settings: Settings) -> RunLoss | None:
 def _slime(settings: Settings) -> RunLoss | None:
     """Arguments of slime and miles."""
     estimator = settings.get("advantage_estimator")
-    low = fields.number(settings.get("eps_clip"))
+    low = parsers.number(settings.get("eps_clip"))
     if not isinstance(estimator, str) or low is None or settings.get("loss_type", "policy_loss") != "policy_loss":
         return None
     high = _number(settings, "eps_clip_high", low)
@@ -140,14 +140,14 @@ def _slime(settings: Settings) -> RunLoss | None:
     thresholds = {"low": low, "high": high}
     if estimator == "gspo":
         return _loss("gspo", thresholds, kl, aggregation, read_from)
-    if (dual := fields.number(settings.get("eps_clip_c"))) is not None:
+    if (dual := parsers.number(settings.get("eps_clip_c"))) is not None:
         thresholds["dual"] = dual
     return _loss("ppo" if low == high else "dapo", thresholds, kl, aggregation, read_from)
 
 
 def _plain(settings: Settings) -> RunLoss | None:
     """Names that loops of one's own use."""
-    low, high = fields.number(settings.get("clip_low")), fields.number(settings.get("clip_high"))
+    low, high = parsers.number(settings.get("clip_low")), parsers.number(settings.get("clip_high"))
     if low is None or high is None or settings.get("use_ppo_clip") is False:
         return None
     rule = "ppo" if low == high else "dapo"

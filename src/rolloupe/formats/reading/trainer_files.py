@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import JSONL, plain_name, while_unchanged
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.line_reader import BLANK, BOM, decoded, lines, parse, strip_bom, why_no_text
@@ -61,7 +61,7 @@ def read_json(location: Location | None) -> Any:
 def document(data: bytes) -> Any:
     """Decode a JSON document as Python does, NaN included. Raises `Unusable`."""
     value = decoded(data.removeprefix(BOM), lambda error: f"{error.msg} (line {error.lineno}, column {error.colno})")
-    return fields.showable(value)
+    return parsers.showable(value)
 
 
 def records(location: Location | None) -> Iterator[Record]:
@@ -108,7 +108,7 @@ class MergedMetrics:
     def __init__(self) -> None:
         self._by_step: dict[int, dict[str, float]] = {}
         self._loose: list[MetricRow] = []
-        self._names = fields.MetricNames()
+        self._names = parsers.MetricNames()
 
     def add(self, row: Record) -> None:
         """Merge a row."""
@@ -120,11 +120,11 @@ class MergedMetrics:
         values = {
             names[key]: number
             for key, value in row.items()
-            if (number := value if type(value) is float else fields.number(value)) is not None
+            if (number := value if type(value) is float else parsers.number(value)) is not None
         }
         values.pop("step", None)
         if step is None:
-            self._loose.append(MetricRow(step=None, values=values, time_s=fields.number(row.get("time"))))
+            self._loose.append(MetricRow(step=None, values=values, time_s=parsers.number(row.get("time"))))
         else:
             self._by_step.setdefault(step, {}).update(values)
 
@@ -154,10 +154,10 @@ def checkpoints_of(rows: Iterable[Record], placed_keys: tuple[str, ...]) -> list
     """Read checkpoints; `placed_keys` are keys with a place of their own; all others are extra."""
     return [
         Checkpoint(
-            name=fields.as_text(row.get("name")),
-            step=next((n for key in ("batch", "name") if (n := fields.integer(row.get(key))) is not None), None),
+            name=parsers.as_text(row.get("name")),
+            step=next((n for key in ("batch", "name") if (n := parsers.integer(row.get(key))) is not None), None),
             paths={key: value for key, value in row.items() if key.endswith("_path") and isinstance(value, str)},
-            extra={k: fields.showable(v) for k, v in row.items() if k not in placed_keys and not k.endswith("_path")},
+            extra={k: parsers.showable(v) for k, v in row.items() if k not in placed_keys and not k.endswith("_path")},
         )
         for row in rows
     ]
@@ -367,7 +367,7 @@ def newest_about(location: Location, key: str, value: str, producer: str, notes:
     with open_binary(location) as file:
         for line in lines_with(file, plain.encode() or b'"'):
             with contextlib.suppress(Unusable):
-                if fields.name((record := parse(line)).get(key)) == value:
+                if parsers.name((record := parse(line)).get(key)) == value:
                     newest.append(record)
         if file.tell() >= MAX_SEARCH_BYTES:
             name = os.path.basename(location.path)

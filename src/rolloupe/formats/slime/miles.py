@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from rolloupe import text
 from rolloupe.formats.generic.rows import OwnNames
-from rolloupe.formats.reading import fields
 from rolloupe.formats.reading import trainer_files as trainer
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import (
     alone,
     file_count,
@@ -134,7 +134,7 @@ class Miles(Slime):
             (messages,) = conversations
             prompt = sample.prompt_messages if sample.prompt_messages is not None else sample.prompt_text
             first = first_answer(messages, prompt)
-            sample.turns = fields.prompt_turns(messages[:first]) + fields.response_turns(messages[first:])
+            sample.turns = parsers.prompt_turns(messages[:first]) + parsers.response_turns(messages[first:])
             _add_messages(sample.row, messages, prompt)
             sample.response_messages = sample.row.messages
         elif conversations:
@@ -151,7 +151,7 @@ class Miles(Slime):
         for record in chain.from_iterable(map(trainer.records, _metrics_files(run))):
             step = record.get("step")
             place = {"step": step} if step is not None else {"step": None, "time": record.get("ts")}
-            rows.append({**fields.as_dict(record.get("metrics")), **place})
+            rows.append({**parsers.as_dict(record.get("metrics")), **place})
         return trainer.merged_metrics(rows)
 
     def trainer_files(self, run: RunInfo) -> list[Source]:
@@ -159,7 +159,7 @@ class Miles(Slime):
 
     def config(self, run: RunInfo) -> dict[str, Any]:
         meta = trainer.read_json(file_of(os.path.join(run.root, DASHBOARD), META, links_of(run)))
-        return fields.as_dict(fields.as_dict(meta).get("args"))
+        return parsers.as_dict(parsers.as_dict(meta).get("args"))
 
     def places(self, run: RunInfo) -> list[tuple[str, str]]:
         own = [(CONVERSATIONS, "conversations"), (FOLDER, "columns of tokens"), (DASHBOARD, "metrics")]
@@ -194,8 +194,8 @@ def _conversations(run: RunInfo, source: Source) -> Location | None:
 
 
 def _messages_of(record: Record) -> list[Any] | None:
-    messages = fields.messages(record.get("messages"))
-    return messages if fields.is_messages(messages) else None
+    messages = parsers.messages(record.get("messages"))
+    return messages if parsers.is_messages(messages) else None
 
 
 def _all_messages(run: RunInfo, source: Source, dump: Dump) -> tuple[dict[int, list[Any]], Counter[str]]:
@@ -206,7 +206,7 @@ def _all_messages(run: RunInfo, source: Source, dump: Dump) -> tuple[dict[int, l
     by_index: dict[str, list[list[Any]]] = {}
     lost: Counter[str] = Counter()
     for record in trainer.records(_conversations(run, source)):
-        index, messages = fields.name(record.get("sample_index")), _messages_of(record)
+        index, messages = parsers.name(record.get("sample_index")), _messages_of(record)
         if index is None or messages is None:
             lost["no sample_index" if index is None else "no messages"] += 1
         else:
@@ -215,7 +215,7 @@ def _all_messages(run: RunInfo, source: Source, dump: Dump) -> tuple[dict[int, l
     for position in range(len(dump.samples) if by_index else 0):
         _, index = dump.name(position)
         own = by_index.get(index, []) if isinstance(dump.samples[position], dict) else []
-        if len(own) == 1 and fields.name(simple(dump.samples[position].get("index"))) == index:
+        if len(own) == 1 and parsers.name(simple(dump.samples[position].get("index"))) == index:
             by_position[position] = own[0]
             del by_index[index]
     for own in by_index.values():
@@ -268,7 +268,7 @@ class Conversations(OwnNames, JsonlFormat):
         for place in one_file or [entry.location for entry in files(run.root, links_of(run))]:
             name = os.path.basename(place.path)
             split = EVAL if name.startswith("eval_") else "train"
-            sources.append(source_at(run, place, split=split, step=fields.step_in(stem(name))))
+            sources.append(source_at(run, place, split=split, step=parsers.step_in(stem(name))))
         return sources
 
 
@@ -290,15 +290,15 @@ class MilesColumns(ParquetFormat):
         ids = ids_of(record.get("tokens"))
         if not ids:
             raise Unusable("a row without tokens is no sample")
-        response = min(fields.count(record.get("response_length")) or 0, len(ids))
+        response = min(parsers.count(record.get("response_length")) or 0, len(ids))
         first, step = len(ids) - response, source.step or 0
         split = source.split or "train"
         prompt = shown(ids[:first])
         return SampleRow(
             split=split,
             step=step,
-            group=fields.digest(prompt),
-            index=fields.name(record.get("sample_index")) or str(start),
+            group=parsers.digest(prompt),
+            index=parsers.name(record.get("sample_index")) or str(start),
             ordinal=start,
             start=start,
             length=length,

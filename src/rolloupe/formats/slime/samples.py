@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from rolloupe import text, tokens
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.pickles.json_values import CHARACTERS, MANY, ValueBudget, as_json
 from rolloupe.formats.reading.pickles.torch_files import torch_file
 from rolloupe.formats.reading.pickles.values import MAX_VALUES, ArrayValue, Blob, NumberList, Tensor, floats_of, simple
@@ -70,7 +70,7 @@ class Dump:
         if not isinstance(samples, list):
             raise Unusable("a file of PyTorch without samples")
         self.samples: list[Any] = samples
-        self.step = fields.integer(_small(root.get("rollout_id")))
+        self.step = parsers.integer(_small(root.get("rollout_id")))
         self._names = names or _Names()
         self.budget = ValueBudget(size_bytes)
 
@@ -104,8 +104,8 @@ class Dump:
                 characters = sum(length // CHARACTERS for length in lengths)
                 self.budget.spend(VALUES_OF_ROW + 2 * VALUES_OF_MEMBER * len(pairs) + characters)
                 if isinstance(record, dict):
-                    group, index = (fields.name(_small(record.get(key))) for key in ("group_index", "index"))
-                    group = group or fields.digest(fields.joined(self.json(record.get("prompt"))))
+                    group, index = (parsers.name(_small(record.get(key))) for key in ("group_index", "index"))
+                    group = group or parsers.digest(parsers.joined(self.json(record.get("prompt"))))
                     own = group, index or str(at)
                 number = f"-{names.seen[own]}" if names.seen[own] else ""
                 names.first.append((own[0], own[1] + number))
@@ -136,15 +136,15 @@ def row_of(dump: Dump, position: int, split: str, step: int) -> SampleRow:
     if not isinstance(record, dict) or record.keys().isdisjoint(("tokens", "response")):
         raise Unusable("an object without tokens or response is no sample")
     group, index = dump.name(position)
-    reward = fields.reward(dump.json(simple(record.get("reward"))))
-    status, status_raw = fields.status(_small(record.get("status")))
-    total, response = _count(record.get("tokens")) or None, fields.count(_small(record.get("response_length")))
+    reward = parsers.reward(dump.json(simple(record.get("reward"))))
+    status, status_raw = parsers.status(_small(record.get("status")))
+    total, response = _count(record.get("tokens")) or None, parsers.count(_small(record.get("response_length")))
     metadata = {key: _small(value) for key, value in _named(record.get("metadata"))}
-    prompt = fields.joined(dump.json(simple(record.get("prompt"))))
-    answer = fields.joined(dump.json(simple(record.get("response"))), thoughts=True)
+    prompt = parsers.joined(dump.json(simple(record.get("prompt"))))
+    answer = parsers.joined(dump.json(simple(record.get("response"))), thoughts=True)
     dump.budget.spend((len(prompt) + len(answer)) // CHARACTERS_OF_ROW)
     short_ones = {key: value for key, value in metadata.items() if isinstance(value, str | bytes) and len(value) < MANY}
-    tags = fields.tags({f"metadata.{key}": as_json(value) for key, value in short_ones.items()})
+    tags = parsers.tags({f"metadata.{key}": as_json(value) for key, value in short_ones.items()})
     return SampleRow(
         split=split,
         step=step,
@@ -162,7 +162,7 @@ def row_of(dump: Dump, position: int, split: str, step: int) -> SampleRow:
         total_tokens=total,
         uid=uid_of(step, position) if split == "train" else "",
         discarded=REMOVED if _small(record.get(REMOVED)) is True else "",
-        turns=fields.count(metadata.get("rollout_turns")) or 1,
+        turns=parsers.count(metadata.get("rollout_turns")) or 1,
         metrics=_metrics(record, metadata) | reward.metrics,
         tags=tags | reward.tags,
         has_series=any(_is_list(record.get(key)) for key in SERIES),
@@ -179,15 +179,15 @@ def _metrics(record: Record, metadata: Record) -> dict[str, float]:
     members = {text.clean(key): value for key, value in _named(record)}
     own = {key: value for key, value in members.items() if key not in _PLACED}
     numbers = own | {f"metadata.{key}": value for key, value in metadata.items()}
-    names = fields.MetricNames()
+    names = parsers.MetricNames()
     metrics = {
         names[name]: number
         for name, value in numbers.items()
-        if not isinstance(value, bool) and (number := fields.number(_small(value))) is not None
+        if not isinstance(value, bool) and (number := parsers.number(_small(value))) is not None
     }
     versions = record.get("weight_versions")
     newest = _small(versions[-1]) if isinstance(versions, list) and versions else None
-    if (version := fields.integer(newest)) is not None:
+    if (version := parsers.integer(newest)) is not None:
         metrics["weight_version"] = float(version)
     return metrics
 
@@ -203,10 +203,10 @@ def sample_of(dump: Dump, row: SampleRow, locator: Locator) -> Sample:
     record = dump.samples[row.start]
     prompt, response = dump.json(simple(record.get("prompt"))), dump.json(simple(record.get("response")))
     strings = record.get("decoded_tokens")
-    shown = [fields.as_text(string) for string in dump.json(strings)] if isinstance(strings, list) else []
-    sample = fields.sample_of(row, locator, prompt, response)
+    shown = [parsers.as_text(string) for string in dump.json(strings)] if isinstance(strings, list) else []
+    sample = parsers.sample_of(row, locator, prompt, response)
     ids = ids_of(_floats(record, "tokens", sample))
-    sample.label = fields.as_text(dump.json(simple(record.get("label"))))
+    sample.label = parsers.as_text(dump.json(simple(record.get("label"))))
     sample.token_ids = ids
     sample.token_strings = shown[-row.response_tokens :] if row.response_tokens and len(shown) == len(ids) else []
     arrays = {name: _floats(record, key, sample) for key, name in SERIES.items()}
@@ -240,7 +240,7 @@ def _extra(dump: Dump, record: Record, row: SampleRow) -> dict[str, Any]:
         name = text.clean(key)
         is_shown = name in _PLACED
         if name == "reward":
-            is_shown = fields.is_shown_reward(dump.json(simple(value)))
+            is_shown = parsers.is_shown_reward(dump.json(simple(value)))
         elif name in SERIES:
             is_shown = value is None or _is_list(value)
         if is_shown:
@@ -306,7 +306,7 @@ class TrainRow(NamedTuple):
     @property
     def lengths(self) -> tuple[int | None, int | None]:
         """The numbers of all tokens and of those of the response."""
-        total, response = (fields.count(simple(self.column(key))) for key in ("total_lengths", "response_lengths"))
+        total, response = (parsers.count(simple(self.column(key))) for key in ("total_lengths", "response_lengths"))
         return total, response
 
     def names(self) -> list[str]:
@@ -316,7 +316,7 @@ class TrainRow(NamedTuple):
     def metrics(self, position: int) -> dict[str, float]:
         """Return the rewards before and after they were normalised."""
         raw = self.raw_reward[position] if position < len(self.raw_reward) else None
-        return fields.numbers({"raw_reward": simple(raw), "normalized_reward": simple(self.column("rewards"))})
+        return parsers.numbers({"raw_reward": simple(raw), "normalized_reward": simple(self.column("rewards"))})
 
     def advantage(self) -> float | None:
         """Return the mean advantage over the tokens that are trained on: of most estimators, all have the same."""
@@ -342,7 +342,7 @@ def rows_of(root: Any) -> list[TrainRow]:
     """Return the rows of a dump. Raises `Unusable` for a file that holds none."""
     if not isinstance(root, dict):
         raise Unusable("no train data of slime or miles")
-    rank, size = (fields.count(simple(root.get(key))) for key in ("cp_rank", "cp_size"))
+    rank, size = (parsers.count(simple(root.get(key))) for key in ("cp_rank", "cp_size"))
     shard = Shard()
     if rank is not None and size and root.get("qkv_format") in (None, "thd"):
         shard = Shard(rank, size)
@@ -385,7 +385,7 @@ def _list(value: Any) -> Sequence[Any]:
 
 
 def _row_of(column: Callable[[str], Any], raw: Sequence[Any], shard: Shard) -> TrainRow:
-    position, index = (fields.integer(simple(column(key))) for key in ("rollout_position", "sample_index"))
+    position, index = (parsers.integer(simple(column(key))) for key in ("rollout_position", "sample_index"))
     return TrainRow(column, position, index, raw, shard)
 
 
@@ -393,7 +393,7 @@ def join_rows(rows: Sequence[TrainRow], dump: Dump) -> JoinedRows:
     """Join the rows of a file with the samples of the dump of the same step."""
     by_index: dict[int, list[int]] = {}
     for position, record in enumerate(dump.samples):
-        if isinstance(record, dict) and (index := fields.integer(simple(record.get("index")))) is not None:
+        if isinstance(record, dict) and (index := parsers.integer(simple(record.get("index")))) is not None:
             by_index.setdefault(index, []).append(position)
     tied: list[JoinedRow] = []
     lost: Counter[str] = Counter()
@@ -420,7 +420,7 @@ def _position_of(row: TrainRow, dump: Dump, by_index: dict[int, list[int]]) -> t
     if not places:
         return None, name
     record = dump.samples[places[0]]
-    length = fields.count(simple(record.get("response_length"))) if isinstance(record, dict) else None
+    length = parsers.count(simple(record.get("response_length"))) if isinstance(record, dict) else None
     if length is not None and row.lengths[1] not in (None, length):
         return None, "another length than their sample"
     return places[0], ""

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from rolloupe.errors import SourceChanged, defect
 from rolloupe.formats.base import Format
-from rolloupe.formats.reading import fields
 from rolloupe.formats.reading import trainer_files as trainer
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.documents import unpacked
 from rolloupe.formats.reading.files import alone, file_of, is_one_file, links_of
 from rolloupe.formats.reading.records import Unusable
@@ -151,10 +151,10 @@ class Telescope(Format):
 
     def config(self, run: RunInfo) -> dict[str, Any]:
         """Members of W&B's summary that are not numbers appear under `summary`."""
-        config = fields.as_dict(trainer.read_json(_file(run, CONFIG)))
+        config = parsers.as_dict(trainer.read_json(_file(run, CONFIG)))
         summary = trainer.read_json(_file(run, archives.SUMMARY))
         if isinstance(summary, dict):
-            config |= {"summary": {key: fields.showable(unpacked(value)) for key, value in summary.items()}}
+            config |= {"summary": {key: parsers.showable(unpacked(value)) for key, value in summary.items()}}
         return config
 
     def files(self, run: RunInfo) -> list[RunFile]:
@@ -221,13 +221,13 @@ def _ranges_of(folder: Path, links: str) -> tuple[list[Range], list[Range]]:
     )
     rewards = []
     for environment in _listed(config, "environments"):
-        low, high = fields.number(environment.get("reward_min")), fields.number(environment.get("reward_max"))
-        if (name := fields.name(environment.get("name"))) and low is not None and high is not None and low < high:
+        low, high = parsers.number(environment.get("reward_min")), parsers.number(environment.get("reward_max"))
+        if (name := parsers.name(environment.get("name"))) and low is not None and high is not None and low < high:
             rewards.append((name, low, high))
     metrics: dict[str, Range] = {}
     for environment in (*_listed(summary, "env_details"), *_listed(summary, "eval_env_details")):
-        for name, bounds in fields.as_dict(environment.get("metrics_ranges")).items():
-            low, high = (fields.number(fields.as_dict(bounds).get(end)) for end in ("min", "max"))
+        for name, bounds in parsers.as_dict(environment.get("metrics_ranges")).items():
+            low, high = (parsers.number(parsers.as_dict(bounds).get(end)) for end in ("min", "max"))
             if low is not None and high is not None and low < high:
                 ends = (high, low) if bounds.get("invert") is True else (low, high)
                 metrics.setdefault(name, (name, *ends))
@@ -235,7 +235,7 @@ def _ranges_of(folder: Path, links: str) -> tuple[list[Range], list[Range]]:
 
 
 def _listed(document: Any, key: str) -> list[dict[str, Any]]:
-    return fields.dicts(unpacked(document.get(key))) if isinstance(document, dict) else []
+    return parsers.dicts(unpacked(document.get(key))) if isinstance(document, dict) else []
 
 
 def _file(run: RunInfo, name: str) -> Location | None:

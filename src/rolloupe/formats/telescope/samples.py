@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from rolloupe import text
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.codecs import MAX_WINDOW_LOG
 from rolloupe.formats.reading.records import TOO_LARGE, Unusable
 from rolloupe.formats.telescope.archives import UNDISPATCHED, Facts, Kind, KindTables, Row, stamp_of
@@ -123,7 +123,9 @@ def sampled(run: RunInfo, source: Source, kind_tables: KindTables, number: int, 
     row.response = _joined(turns, "response")
     row.messages = [turn for turn in turns if turn.origin == "response"]
     if key := run.reading.group_by:
-        row.group = fields.name(row.tags.get(key, row.metrics.get(key, row.env if key == "env" else None))) or row.group
+        row.group = (
+            parsers.name(row.tags.get(key, row.metrics.get(key, row.env if key == "env" else None))) or row.group
+        )
     if key := run.reading.reward_key:
         row.reward = row.metrics.get(f"reward.{key}", row.metrics.get(key))
     return Sampled(row, facts, turns, texts)
@@ -131,19 +133,19 @@ def sampled(run: RunInfo, source: Source, kind_tables: KindTables, number: int, 
 
 def _identified(source: Source, kind_tables: KindTables, number: int, record: Row) -> SampleRow:
     kind = kind_tables.kind
-    sample = fields.integer(record.get("sample_id"))
-    step = fields.integer(record.get("step" if kind.is_eval or kind.is_trained else "trainer_step"))
+    sample = parsers.integer(record.get("sample_id"))
+    step = parsers.integer(record.get("step" if kind.is_eval or kind.is_trained else "trainer_step"))
     if sample is None or step is None:
         raise Unusable(f"no {'step' if sample is not None else 'sample_id'}")
-    if fields.is_too_large(step):
+    if parsers.is_too_large(step):
         raise Unusable(f"step {step} {TOO_LARGE}")
     if kind.is_eval:
         stamp = stamp_of(source.path)
-        split = f"eval/{fields.name(record.get('eval_name')) or 'unnamed'}{_AFTERWARDS if stamp else ''}"
-        group, index = fields.name(record.get("sample_idx")), fields.name(record.get("completion_idx"))
+        split = f"eval/{parsers.name(record.get('eval_name')) or 'unnamed'}{_AFTERWARDS if stamp else ''}"
+        group, index = parsers.name(record.get("sample_idx")), parsers.name(record.get("completion_idx"))
         index = f"{index or '0'}-{stamp}" if stamp else index
     else:
-        split, group, index = "train", fields.name(record.get("group_id")), str(sample)
+        split, group, index = "train", parsers.name(record.get("group_id")), str(sample)
     return SampleRow(
         split=split,
         step=step,
@@ -160,36 +162,36 @@ def _identified(source: Source, kind_tables: KindTables, number: int, record: Ro
 def _fill(row: SampleRow, kind: Kind, facts: Facts) -> None:
     record, prompt = facts.row, facts.prompt
     generations = facts.about.get("generations", [])
-    row.status, row.status_raw = fields.status(record.get("stop_reason"))
+    row.status, row.status_raw = parsers.status(record.get("stop_reason"))
     if row.status_raw == "final_answer":
         row.status = "completed"
     row.discarded = "" if kind.is_trained or kind.is_eval else str(record.get("discard_reason") or "unknown")[:200]
-    row.env = fields.name(record.get("env")) or fields.name(prompt.get("env")) or ""
+    row.env = parsers.name(record.get("env")) or parsers.name(prompt.get("env")) or ""
     row.turns = len(generations)
     row.response_tokens = _sum([generation.get("tokens") for generation in generations])
-    counts = (fields.count(generation.get("prompt_tokens")) for generation in generations)
+    counts = (parsers.count(generation.get("prompt_tokens")) for generation in generations)
     of_prompt = [prompt.get(key) for key in ("tokens_prompt", "tokens_system_prompt")]
     row.prompt_tokens = next(filter(None, counts), None) or _sum(of_prompt)
     rewards = facts.about.get("rollouts_metrics", [])
     measured = {str(reward.get("metric_name") or "metric"): reward.get("value") for reward in rewards}
     measured |= {name: record[name] for name in NUMBERS if name in record}
-    row.metrics = {text.clean(name): value for name, value in fields.numbers(measured).items()}
+    row.metrics = {text.clean(name): value for name, value in parsers.numbers(measured).items()}
     row.tags = {
         text.clean(str(tag.get("tag_name") or "tag")): short
         for tag in facts.about.get("sample_tags", [])
-        if (short := fields.tag(tag.get("tag_value")))
+        if (short := parsers.tag(tag.get("tag_value")))
     }
     if kind.is_cancelled:
         row.status, row.status_raw = "aborted", "cancelled"
         row.tags["cancelled"] = "yes"
     else:  # the reward of 0 of a cancelled sample comes from no grader
-        row.total_tokens = fields.count(record.get("total_tokens"))
-        row.reward, row.advantage = (fields.number(record.get(name)) for name in ("reward", "advantage"))
+        row.total_tokens = parsers.count(record.get("total_tokens"))
+        row.reward, row.advantage = (parsers.number(record.get(name)) for name in ("reward", "advantage"))
 
 
 def _sum(values: list[Any]) -> int | None:
-    counts = [count for value in values if (count := fields.count(value)) is not None]
-    return fields.count(sum(counts)) if counts else None
+    counts = [count for value in values if (count := parsers.count(value)) is not None]
+    return parsers.count(sum(counts)) if counts else None
 
 
 def _joined(turns: list[Turn], origin: str) -> str:
@@ -224,7 +226,7 @@ def prompt_turns(prompt: Row) -> list[Turn]:
         content = prompt.get(column)
         if isinstance(content, str) and content:
             parts = [Part(kind="text", text=text.clean(content))]
-            turns.append(Turn(role=role, parts=parts, tokens=fields.count(prompt.get(f"tokens_{column}")) or None))
+            turns.append(Turn(role=role, parts=parts, tokens=parsers.count(prompt.get(f"tokens_{column}")) or None))
     return turns
 
 
@@ -240,12 +242,12 @@ def response_turns(facts: Facts, texts: UnpackedTexts) -> list[Turn]:
             turn = _generation(generation, place, texts, cards.get(place, []) if not number else [])
             turns.append(turn)
             for row in infos.get(place, []) if not number else []:
-                key, call = str(row.get("info_key") or "info"), fields.integer(row.get("tool_call_idx"))
+                key, call = str(row.get("info_key") or "info"), parsers.integer(row.get("tool_call_idx"))
                 key = f"{key} (call {call})" if call is not None and call >= 0 else key
                 value: Any = row.get("info_value")
                 turn.logs[key] = f"{turn.logs[key]}\n{value}" if key in turn.logs else value
             for row in metrics.get(place, []) if not number else []:
-                if (measured := fields.number(row.get("value"))) is not None:
+                if (measured := parsers.number(row.get("value"))) is not None:
                     turn.metrics[str(row.get("metric_name") or "metric")] = measured
         turns += answer_turns(answers.pop(place, []), answered.pop(place, []), texts)
     for place in sorted({*answers, *answered}):  # of missing generations
@@ -257,17 +259,17 @@ def _by_place(rows: Iterable[Row], *, answered: bool = False) -> dict[Place, lis
     """Return rows by agent and generation; calls on request by those of the message that answers them."""
     by_place: dict[Place, list[Row]] = defaultdict(list)
     for row in rows:
-        agent, generation = (fields.integer(row.get(key)) or 0 for key in ("agent_id", "generation_idx"))
-        other = fields.integer(row.get("env_response_generation_idx")) if answered else None
+        agent, generation = (parsers.integer(row.get(key)) or 0 for key in ("agent_id", "generation_idx"))
+        other = parsers.integer(row.get("env_response_generation_idx")) if answered else None
         by_place[agent, generation if other is None or other < 0 else other].append(row)
     return by_place
 
 
 def _generation(row: Row, place: Place, texts: UnpackedTexts, calls: Sequence[Row]) -> Turn:
-    timed = any(fields.number(row.get(name)) for name in TIMINGS)
+    timed = any(parsers.number(row.get(name)) for name in TIMINGS)
     names = (*(TIMINGS if timed else ()), "prompt_tokens")
-    metrics = fields.numbers({name: row.get(name) for name in names})
-    server = fields.integer(row.get("server_id"))
+    metrics = parsers.numbers({name: row.get(name) for name in names})
+    server = parsers.integer(row.get("server_id"))
     logs = {"server_id": server} if server is not None and server >= 0 else {}
     request = row.get("vllm_request_id")
     return Turn(
@@ -275,8 +277,8 @@ def _generation(row: Row, place: Place, texts: UnpackedTexts, calls: Sequence[Ro
         origin="response",
         name=f"agent {place[0]}" if place[0] else "",
         parts=_with_calls(text.parts(texts.of(row.get("content"))), calls),
-        tokens=fields.count(row.get("tokens")),
-        stop_reason=fields.tag(row.get("stop_reason")) or "",
+        tokens=parsers.count(row.get("tokens")),
+        stop_reason=parsers.tag(row.get("stop_reason")) or "",
         metrics=metrics,
         logs=logs | ({"vllm_request_id": request} if isinstance(request, str) and request else {}),
     )
@@ -359,24 +361,24 @@ def answer_turns(messages: Sequence[Row], calls: Sequence[Row], texts: UnpackedT
 def call_id(call: Row) -> str:
     """Return the id of a call: Telescope numbers the calls of each generation of each agent."""
     keys = ("agent_id", "generation_idx", "tool_call_idx")
-    return ".".join(str(fields.integer(call.get(key)) or 0) for key in keys)
+    return ".".join(str(parsers.integer(call.get(key)) or 0) for key in keys)
 
 
 def _number(call: Row) -> int:
-    return fields.integer(call.get("tool_call_idx")) or 0
+    return parsers.integer(call.get("tool_call_idx")) or 0
 
 
 def _message(row: Row, texts: UnpackedTexts) -> Turn:
-    kind = fields.tag(row.get("turn_type")) or ""
+    kind = parsers.tag(row.get("turn_type")) or ""
     is_result = kind == TOOL_RESULT
     turn = Turn(
         role="tool" if is_result else "user",
         origin="response",
         parts=[Part(kind="tool_result" if is_result else "text", text=texts.of(row.get("content")))],
-        tokens=fields.count(row.get("tokens")),
+        tokens=parsers.count(row.get("tokens")),
         logs={} if kind in ("", TOOL_RESULT) else {"turn_type": kind},
     )
-    if (response_s := fields.number(row.get("response_time"))) is not None:
+    if (response_s := parsers.number(row.get("response_time"))) is not None:
         turn.metrics["response_time"] = response_s
     return turn
 

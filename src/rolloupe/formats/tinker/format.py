@@ -21,8 +21,9 @@ from msgspec.structs import replace
 
 from rolloupe.errors import UnreadablePath
 from rolloupe.formats.base import StepReport, TranscriptQuery
-from rolloupe.formats.reading import fields, logtree
+from rolloupe.formats.reading import logtree
 from rolloupe.formats.reading import trainer_files as trainer
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import (
     FolderEntry,
     alone,
@@ -122,7 +123,7 @@ def find(folder: str, link_root: str, kinds: Collection[Kind] = ("rollouts", "tr
 
 def _iteration(name: str) -> int | None:
     match = ITERATION.fullmatch(name)
-    return fields.integer(match[1]) if match else None
+    return parsers.integer(match[1]) if match else None
 
 
 def of_file(path: Path, root: str) -> StepFile:
@@ -136,7 +137,7 @@ def _named(entry: FolderEntry, name: str, step: int | None, *, is_at_top: bool) 
     """Identify a file by its name; `step` is that of the folder around it."""
     plain = plain_name(entry.name)
     flat = _FLAT.fullmatch(plain) if is_at_top else None
-    number = fields.integer(flat["step"]) if flat else None
+    number = parsers.integer(flat["step"]) if flat else None
     match = _INSIDE.fullmatch(plain) if number is None else flat
     if match is None and not plain.endswith(step_logs.ROLLOUTS):
         return None
@@ -155,23 +156,23 @@ _TELLING = {"traj_idx", "total_reward", "steps", "conversation"}
 
 
 def _split(value: object) -> str | None:
-    split = fields.name(value)
+    split = parsers.name(value)
     return split if split == "train" or (split and split.removeprefix("eval/") not in ("", split)) else None
 
 
 _READ: dict[str, Callable[[Any], object]] = {
-    "group_idx": fields.name,
-    "traj_idx": fields.name,
-    "iteration": fields.integer,
-    "total_reward": fields.number,
-    "final_reward": fields.number,
-    "sampling_client_step": fields.number,
+    "group_idx": parsers.name,
+    "traj_idx": parsers.name,
+    "iteration": parsers.integer,
+    "total_reward": parsers.number,
+    "final_reward": parsers.number,
+    "sampling_client_step": parsers.number,
     "trajectory_metrics": lambda _: None,
     "steps": lambda _: None,
-    "discarded": fields.reason,
-    "uid": fields.name,
-    "trace_id": fields.name,
-    "advantage": fields.number,
+    "discarded": parsers.reason,
+    "uid": parsers.name,
+    "trace_id": parsers.name,
+    "advantage": parsers.number,
     "label": lambda value: value if isinstance(value, str) else None,
     "split": _split,
 }
@@ -272,36 +273,36 @@ class Tinker(JsonlFormat):
         step_records = tinker_turns.steps_of(record)
         step = step_of(record.get("iteration"))
         status, status_raw = tinker_turns.status(record)
-        tags, named_tags = _tags(record), fields.as_dict(record.get("named_tags"))
+        tags, named_tags = _tags(record), parsers.as_dict(record.get("named_tags"))
         turns = tinker_turns.turns_in(record)[0]
         prompt, response = tinker_turns.texts_of(turns)
-        lengths = [count for step in step_records if (count := fields.count(step.get("ac_len"))) is not None]
+        lengths = [count for step in step_records if (count := parsers.count(step.get("ac_len"))) is not None]
         ends = [step_records[-1].get(key) for key in ("ob_len", "ac_len")] if step_records else []
-        last = [count for value in ends if (count := fields.count(value)) is not None]
+        last = [count for value in ends if (count := parsers.count(value)) is not None]
         return SampleRow(
             split=_split(record.get("split")) or source.split or "train",
             step=step if step is not None else (source.step or 0),
-            group=fields.name(record.get("group_idx")) or fields.digest(prompt),
-            index=fields.name(record.get("traj_idx")) or str(start),
+            group=parsers.name(record.get("group_idx")) or parsers.digest(prompt),
+            index=parsers.name(record.get("traj_idx")) or str(start),
             ordinal=start,
             start=start,
             length=length,
-            reward=fields.number(record.get("total_reward")),
+            reward=parsers.number(record.get("total_reward")),
             status=status,
             status_raw=status_raw,
             turns=len(step_records) if isinstance(record.get("steps"), list) else 1,
-            prompt_tokens=fields.count(step_records[0].get("ob_len")) if step_records else None,
-            response_tokens=fields.count(sum(lengths)) if lengths else None,
-            total_tokens=fields.count(sum(last)) if len(last) == 2 else None,
+            prompt_tokens=parsers.count(step_records[0].get("ob_len")) if step_records else None,
+            response_tokens=parsers.count(sum(lengths)) if lengths else None,
+            total_tokens=parsers.count(sum(last)) if len(last) == 2 else None,
             # the first tag, unless all tags are also written by name
-            env=fields.name(tags[0]) or "" if len(tags) > len(named_tags) else "",
-            advantage=fields.number(record.get("advantage")),
-            uid=fields.name(record.get("uid")) or "",
-            trace_id=fields.name(record.get("trace_id")) or "",
-            discarded=fields.reason(record.get("discarded")) or "",
+            env=parsers.name(tags[0]) or "" if len(tags) > len(named_tags) else "",
+            advantage=parsers.number(record.get("advantage")),
+            uid=parsers.name(record.get("uid")) or "",
+            trace_id=parsers.name(record.get("trace_id")) or "",
+            discarded=parsers.reason(record.get("discarded")) or "",
             metrics=tinker_turns.numbers(record)
-            | fields.numbers({key: record.get(key) for key in ("final_reward", "sampling_client_step")}),
-            tags=fields.tags(named_tags) or fields.tags({"tags": ", ".join(tags)}),
+            | parsers.numbers({key: record.get(key) for key in ("final_reward", "sampling_client_step")}),
+            tags=parsers.tags(named_tags) or parsers.tags({"tags": ", ".join(tags)}),
             prompt=prompt,
             response=response,
             messages=tinker_turns.answers_of(turns),
@@ -316,7 +317,7 @@ class Tinker(JsonlFormat):
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         turns, placed = tinker_turns.turns_in(record)
-        conversation = fields.messages(record.get("conversation"))
+        conversation = parsers.messages(record.get("conversation"))
         pairs = [*zip(conversation, turns, strict=True)] if conversation and len(conversation) == len(turns) else []
         of_prompt, of_response = ([m for m, turn in pairs if turn.origin == kind] for kind in ("prompt", "response"))
         return Sample(
@@ -329,7 +330,7 @@ class Tinker(JsonlFormat):
             prompt_messages=of_prompt or None,
             response_messages=of_response or None,
             label=label if isinstance(label := record.get("label"), str) else "",
-            extra=_extra(record, row) | ({} if placed else {"steps": fields.showable(record.get("steps"))}),
+            extra=_extra(record, row) | ({} if placed else {"steps": parsers.showable(record.get("steps"))}),
             notes=[] if placed else ["the conversation has fewer answers than there are steps: see the extra fields"],
         )
 
@@ -360,7 +361,7 @@ class Tinker(JsonlFormat):
         return trainer.json_sources(run.root, [_file(run, name) for name in (METRICS, CONFIG, CHECKPOINTS)])
 
     def config(self, run: RunInfo) -> dict[str, Any]:
-        return fields.as_dict(trainer.read_json(_file(run, CONFIG)))
+        return parsers.as_dict(trainer.read_json(_file(run, CONFIG)))
 
     def checkpoints(self, run: RunInfo) -> list[Checkpoint]:
         """The step of a checkpoint is its `batch`, with which training continues."""
@@ -451,7 +452,7 @@ def _fits(looks: Iterable[Peek]) -> bool:
 
 def _are_metrics(seen: Peek) -> bool:
     return any(
-        fields.integer(record.get("step")) is not None
+        parsers.integer(record.get("step")) is not None
         and any(key in _METRICS or key.startswith(_METRICS_BEGIN) for key in record)
         for record in seen.objects
     )
@@ -484,13 +485,13 @@ def _extra(record: Record, row: SampleRow) -> dict[str, Any]:
     extra = {}
     for key, value in record.items():
         if key == "trajectory_metrics" and isinstance(value, dict):
-            if rest := {k: v for k, v in value.items() if v is not None and fields.number(v) is None}:
-                extra[key] = fields.showable(rest)
+            if rest := {k: v for k, v in value.items() if v is not None and parsers.number(v) is None}:
+                extra[key] = parsers.showable(rest)
         elif key == "steps" and isinstance(value, list):
             if odd := [entry for entry in value if not isinstance(entry, dict)]:
-                extra[key] = fields.showable(odd)
+                extra[key] = parsers.showable(odd)
         elif not _is_shown(key, value, record, row):
-            extra[key] = fields.showable(value)
+            extra[key] = parsers.showable(value)
     return extra
 
 
@@ -503,7 +504,7 @@ def _is_shown(key: str, value: object, record: Record, row: SampleRow) -> bool:
         return value is None or value == row.status_raw
     if key == "named_tags":
         return value == row.tags
-    return key == "conversation" and (value is None or fields.is_messages(value))
+    return key == "conversation" and (value is None or parsers.is_messages(value))
 
 
 def _place(run: RunInfo) -> tuple[str | None, str]:

@@ -23,8 +23,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from rolloupe.errors import defect
-from rolloupe.formats.reading import fields, logtree
+from rolloupe.formats.reading import logtree
 from rolloupe.formats.reading import trainer_files as trainer
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import COMPRESSED, links_of, plain_name
 from rolloupe.formats.reading.logtree import Check, Logged, conversations, table_of, texts, unchecked
 from rolloupe.formats.reading.records import Record, Unusable
@@ -116,7 +117,7 @@ class _Alike(NamedTuple):
 
 def place_of(record: Record) -> Place | None:
     """Return group and index of a trajectory, None without both."""
-    group, index = fields.name(record.get("group_idx")), fields.name(record.get("traj_idx"))
+    group, index = parsers.name(record.get("group_idx")), parsers.name(record.get("traj_idx"))
     return None if group is None or index is None else (group, index)
 
 
@@ -192,7 +193,7 @@ def _by_attributes(root: LogNode, groups: dict[str, dict[str, Record]]) -> tuple
         indices = _indices(logged)
         group, index = indices.get("group"), indices.get("index")
         if group is not None and index is not None and index in groups.get(group, {}):
-            pieces.setdefault((group, index), []).append((fields.integer(indices.get("turn")) or 0, logged))
+            pieces.setdefault((group, index), []).append((parsers.integer(indices.get("turn")) or 0, logged))
     tied: dict[Place, Tied] = {}
     used: set[int] = set()
     for place, parts in pieces.items():
@@ -242,7 +243,7 @@ def _facts_of_section(section: LogNode) -> _Facts:
 
 def _shown(value: object) -> str:
     """Return a number as the cookbook's tables show it."""
-    number = fields.number(value)
+    number = parsers.number(value)
     return "" if number is None else f"{number:.3f}"
 
 
@@ -311,7 +312,7 @@ def _tie_triples(
         first = fitting[0] if fitting else None
         is_one = all(alike.is_one and alike.turns == fitting[0].turns for alike in fitting)
         size_bytes = sum(len(verbatim(turn).encode()) for turn in first.response) if first else 0
-        tokens = fields.count(step.get("ac_len"))
+        tokens = parsers.count(step.get("ac_len"))
         length_fits = tokens is None or (
             tokens <= size_bytes + MAX_TOKENS_BEYOND_BYTES and (tokens > 0 or not size_bytes)
         )
@@ -351,7 +352,7 @@ def _fits(facts: dict[str, str], step: Record) -> bool:
     """Return whether logged facts can be those of a step. A missing fact excludes nothing, except the reward."""
     if facts.get("reward") != _shown(step.get("reward")):
         return False
-    metrics = fields.numbers(step.get("metrics"))
+    metrics = parsers.numbers(step.get("metrics"))
     shared = [(facts[logged], metrics[key]) for logged, key in _FLAGS.items() if logged in facts and key in metrics]
     return all(fact == str(bool(value)) for fact, value in shared)
 
@@ -363,7 +364,7 @@ def _tie_by_text(logged: list[list[Turn]], group: dict[str, Record], untied: set
     by_end: dict[int, dict[tuple[_Act, ...], _Fitting]] = {}
     for index, record in group.items():
         check()
-        logs = [fields.as_dict(step.get("logs")) for step in steps_of(record)]
+        logs = [parsers.as_dict(step.get("logs")) for step in steps_of(record)]
         contents = [content if isinstance(content := log.get(CONTENT), str) else "" for log in logs]
         if index not in untied or not any(contents):
             continue

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from rolloupe import text
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.logtree import turns_of
 from rolloupe.formats.reading.records import Record
 from rolloupe.model import Part, Status, ToolCall, Turn
@@ -33,14 +33,14 @@ _FLAGS = ("context_overflow", "max_tokens_reached", "max_turns", "parse_error", 
 
 def steps_of(record: Record) -> list[Record]:
     """Return the steps of a trajectory that are objects."""
-    return fields.dicts(record.get("steps"))
+    return parsers.dicts(record.get("steps"))
 
 
 def numbers(record: Record) -> dict[str, float]:
     """Return the metrics of a trajectory: each the mean over the steps, and the trajectory itself, that have it."""
     collected: dict[str, list[float]] = {}
     for entry in _metrics(record):
-        for key, number in fields.numbers(entry).items():
+        for key, number in parsers.numbers(entry).items():
             collected.setdefault(key, []).append(number)
     # -0.0 and a number is the number
     return {key: sum(values, -0.0) / len(values) for key, values in collected.items()}
@@ -52,7 +52,7 @@ def status(record: Record) -> tuple[Status, str]:
     for reason in (None if word == "ok" else word, record.get("stop_reason")):
         if isinstance(reason, str) and reason:
             return _status(reason)
-    newest = [fields.numbers(entry) for entry in reversed(_metrics(record))]
+    newest = [parsers.numbers(entry) for entry in reversed(_metrics(record))]
     stops = (key.removeprefix(_STOP) for entry in newest for key in entry if key.startswith(_STOP) and entry[key])
     flags = (flag for entry in newest for flag in _FLAGS if entry.get(flag))
     end = next(chain(stops, flags), "ok" if word == "ok" else "")
@@ -60,18 +60,18 @@ def status(record: Record) -> tuple[Status, str]:
 
 
 def _metrics(record: Record) -> list[Record]:
-    of_steps = [fields.as_dict(step.get("metrics")) for step in steps_of(record)]
-    return [*of_steps, fields.as_dict(record.get("trajectory_metrics"))]
+    of_steps = [parsers.as_dict(step.get("metrics")) for step in steps_of(record)]
+    return [*of_steps, parsers.as_dict(record.get("trajectory_metrics"))]
 
 
 def _status(reason: str) -> tuple[Status, str]:
-    word = reason[: fields.MAX_TAG_CHARS]
+    word = reason[: parsers.MAX_TAG_CHARS]
     if word.startswith("max_"):
         return "truncated", word
     for common, reasons in _STATUSES.items():
         if word in reasons:
             return common, word
-    return fields.status(word)
+    return parsers.status(word)
 
 
 def logged_turns(steps: list[Record]) -> list[Turn]:
@@ -80,9 +80,9 @@ def logged_turns(steps: list[Record]) -> list[Turn]:
 
 
 def _step_turns(step: Record, number: int, count: int) -> list[Turn]:
-    logs = fields.as_dict(step.get("logs"))
+    logs = parsers.as_dict(step.get("logs"))
     messages = logs.get("_conversation")
-    if fields.is_messages(messages):
+    if parsers.is_messages(messages):
         turns = text.from_messages(messages, origin="response")
         set_facts(next((turn for turn in turns if turn.role == "assistant"), turns[0]), step, number, count)
         return turns
@@ -123,22 +123,22 @@ def call_of(written: str) -> ToolCall:
 
 
 _READERS: dict[str, Callable[[object], object]] = {
-    "ob_len": fields.number,
-    "ac_len": fields.count,
-    "reward": fields.number,
+    "ob_len": parsers.number,
+    "ac_len": parsers.count,
+    "reward": parsers.number,
 }
 """The readers of a step's numbers: a value that its reader rejects is shown among the logs."""
 
 
 def set_facts(turn: Turn, step: Record, number: int, count: int) -> None:
     """Give a turn the numbers of its step, and those logs and other members that appear nowhere else."""
-    metrics, logs = fields.as_dict(step.get("metrics")), fields.as_dict(step.get("logs"))
-    turn.tokens = fields.count(step.get("ac_len"))
-    turn.reward = fields.number(step.get("reward"))
-    turn.metrics = fields.numbers({"ob_len": step.get("ob_len"), **metrics})
-    stops = [key.removeprefix(_STOP) for key in metrics if key.startswith(_STOP) and fields.number(metrics[key])]
+    metrics, logs = parsers.as_dict(step.get("metrics")), parsers.as_dict(step.get("logs"))
+    turn.tokens = parsers.count(step.get("ac_len"))
+    turn.reward = parsers.number(step.get("reward"))
+    turn.metrics = parsers.numbers({"ob_len": step.get("ob_len"), **metrics})
+    stops = [key.removeprefix(_STOP) for key in metrics if key.startswith(_STOP) and parsers.number(metrics[key])]
     turn.stop_reason = stops[-1] if stops else turn.stop_reason
-    step_number, done = fields.count(step.get("step_idx")), step.get("episode_done")
+    step_number, done = parsers.count(step.get("step_idx")), step.get("episode_done")
     turn.facts = {} if step_number is None else {"step_idx": step_number}
     if isinstance(done, bool):
         turn.facts["episode_done"] = "yes" if done else "no"
@@ -151,13 +151,13 @@ def set_facts(turn: Turn, step: Record, number: int, count: int) -> None:
             rest[key] = value
     rest |= {f"metrics.{key}": value for key, value in metrics.items() if value is not None and key not in turn.metrics}
     rest |= {key: value for key, value in logs.items() if not _is_turn(key, value)}
-    turn.logs = {key: fields.showable(value) for key, value in rest.items()}
+    turn.logs = {key: parsers.showable(value) for key, value in rest.items()}
 
 
 def _is_turn(key: str, value: object) -> bool:
     """Return whether a log is shown as a turn, or as part of one."""
     if key == "_conversation":
-        return fields.is_messages(value)
+        return parsers.is_messages(value)
     return isinstance(value, str) and (key == CONTENT or bool(_CALL.fullmatch(key) or _RESULT.fullmatch(key)))
 
 
@@ -188,7 +188,7 @@ def turns_in(record: Record) -> tuple[list[Turn], bool]:
     """Return the turns of a record, and whether its steps found their places among them."""
     step_records = steps_of(record)
     conversation = record.get("conversation")
-    if not (isinstance(conversation, list) and fields.is_messages(conversation)):
+    if not (isinstance(conversation, list) and parsers.is_messages(conversation)):
         return logged_turns(step_records), True
     turns = turns_of(conversation)
     placed = aligned(turns, step_records)

@@ -14,7 +14,7 @@ import apsw
 from msgspec.structs import replace
 
 from rolloupe.formats.generic.keys import roles_of
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import links_of, while_unchanged
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.trackers.curves import metric_rows, parsed
@@ -176,11 +176,11 @@ class MLflow(DatabaseFormat):
 
 def _placed(rows: RowsOfTable, row: dict[str, Any], tags: dict[str, Any], feedback: dict[str, Any]) -> Iterator[Placed]:
     content = parsed(row["content"] or "")
-    known = fields.as_dict(fields.as_dict(content).get("attributes"))
+    known = parsers.as_dict(parsers.as_dict(content).get("attributes"))
     stored = (known.get(INPUTS), known.get(OUTPUTS))
     inputs, output = (parsed(value) if isinstance(value, str) else value for value in stored)
     inputs, output = (with_numbers(value) if isinstance(value, dict) else value for value in (inputs, output))
-    numbers = {name: fields.integer(tags[name]) for name in ("sample_index", "rollout_n", "step") if name in tags}
+    numbers = {name: parsers.integer(tags[name]) for name in ("sample_index", "rollout_n", "step") if name in tags}
     about = numbers | {"op": row["name"], "inputs": inputs, "output": output, "validate": tags.get("validate")}
     about["status"] = "error" if row["status"] == "ERROR" else "success"
     sample: LoggedSample | str | None
@@ -200,14 +200,14 @@ def _sample_of_trace(inputs: Any, output: Any, tags: Record, feedback: Record) -
     """Return the sample of a trace of somebody's own code, from its inputs, its output, its tags and its feedback."""
     asked = inputs if isinstance(inputs, dict) else {"prompt": inputs}
     given = output if isinstance(output, dict) else {"response": output}
-    choices = fields.as_list(given.get("choices"))
-    if isinstance(message := fields.as_dict(choices[0]).get("message") if choices else None, dict):
+    choices = parsers.as_list(given.get("choices"))
+    if isinstance(message := parsers.as_dict(choices[0]).get("message") if choices else None, dict):
         given = {"response": [message]}  # of a completion in OpenAI's form
     own = {name: value for name, value in tags.items() if not name.startswith("mlflow.")}
     record = own | asked | given | feedback
     roles = roles_of(record)
     prompt, response = roles.texts(record)
-    numbers = [name for name, value in feedback.items() if fields.number(value) is not None]
+    numbers = [name for name, value in feedback.items() if parsers.number(value) is not None]
     score = roles.score or (numbers[0] if len(numbers) == 1 else None)
     taken = {roles.prompt, roles.response, roles.messages, roles.step, roles.group, score, "split"}
     others = {name: value for name, value in record.items() if name not in taken}
@@ -215,7 +215,7 @@ def _sample_of_trace(inputs: Any, output: Any, tags: Record, feedback: Record) -
         "prompt": _only_text(inputs) if prompt is None else prompt,
         "response": _only_text(output) if response is None else response,
         "reward": record[score] if score else None,
-        "step": fields.integer(record[roles.step]) if roles.step else None,
+        "step": parsers.integer(record[roles.step]) if roles.step else None,
     }
     group = name_of(record[roles.group]) if roles.group else None
     split = split_named(record["split"]) if isinstance(record.get("split"), str) else ""
@@ -225,7 +225,7 @@ def _sample_of_trace(inputs: Any, output: Any, tags: Record, feedback: Record) -
 def _only_text(value: Any) -> Any:
     """The only text in an object without usual names, else all of it."""
     texts = [member for member in value.values() if isinstance(member, str)] if isinstance(value, dict) else []
-    return texts[0] if len(texts) == 1 else fields.as_text(value) if value is not None else ""
+    return texts[0] if len(texts) == 1 else parsers.as_text(value) if value is not None else ""
 
 
 class _Ends(NamedTuple):
@@ -316,7 +316,7 @@ def span_ends(database: apsw.Connection, first: int, stop: int) -> _Runs:
     """Return the first and the last span of each run among some spans."""
     names = ("experiment_id", "run", "first", "last", "changed_ns")
     return {
-        (row["experiment_id"], row["run"]): _Ends(row["first"], row["last"], fields.integer(row["changed_ns"]) or 0)
+        (row["experiment_id"], row["run"]): _Ends(row["first"], row["last"], parsers.integer(row["changed_ns"]) or 0)
         for row in table_rows(database, names, ENDS.format(run=_run_of_trace(database)), (first, stop))
     }
 

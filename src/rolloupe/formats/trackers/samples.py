@@ -23,7 +23,7 @@ from rolloupe.formats.base import changed
 from rolloupe.formats.curve_files import config_of, curve_locations
 from rolloupe.formats.generic.keys import USUAL, Roles, has_sample, roles_of
 from rolloupe.formats.generic.rows import NamedRows
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.documents import unpacked
 from rolloupe.formats.reading.field_map import member
 from rolloupe.formats.reading.files import EVAL_WORDS, words_in
@@ -183,7 +183,7 @@ def split_named(name: object) -> str:
 
 def name_of(value: object) -> str:
     """Return a framework's name for something, empty for anything else."""
-    return fields.name(value) or ""
+    return parsers.name(value) or ""
 
 
 UNWEIGHTED = "the reward is the sum of its parts without weights: neither a total nor weights are known"
@@ -227,8 +227,8 @@ def samples_of_table(
         return [_of_gym(unpacked(row[FULL_RESULT]), step, split) for row in objects]
     if {"text", "reward"} <= first.keys():
         for row in objects:  # prompt and response are one text, which names the sample: later tables have it again
-            row["response"] = fields.as_text(row.pop("text"))
-        return [LoggedSample(_with_step(row, step), split, fields.digest(row["response"])) for row in objects]
+            row["response"] = parsers.as_text(row.pop("text"))
+        return [LoggedSample(_with_step(row, step), split, parsers.digest(row["response"])) for row in objects]
     if {"messages", "reward"} <= first.keys():
         return [_of_messages(row, step, split) for row in objects]
     roles = roles_of(first)
@@ -244,7 +244,7 @@ def _number_columns(rows: Sequence[Record]) -> list[str]:
     columns = []
     for name in names[names.index("completion") + 1 :]:
         values = [row.get(name) for row in rows]
-        is_numeric = all(value is None or fields.number(value) is not None for value in values)
+        is_numeric = all(value is None or parsers.number(value) is not None for value in values)
         if name in ("advantage", "advantages") or not is_numeric or any(isinstance(value, bool) for value in values):
             break
         columns.append(name)
@@ -254,7 +254,7 @@ def _number_columns(rows: Sequence[Record]) -> list[str]:
 def _of_completion(
     row: Record, names: list[str], step: int | None, split: str, functions: RewardFunctions
 ) -> LoggedSample:
-    parts = {name: number for name in names if (number := fields.number(row.get(name))) is not None}
+    parts = {name: number for name in names if (number := parsers.number(row.get(name))) is not None}
     total = functions.total(names, parts)
     record = {name: value for name, value in row.items() if name not in (*names, "completion", "advantages")}
     record |= {f"reward.{name}": number for name, number in parts.items()}
@@ -270,7 +270,7 @@ def _grouped(samples: list[LoggedSample]) -> list[LoggedSample]:
     times: Counter[str] = Counter()
     last = ""
     for sample in samples:
-        name = fields.digest(fields.joined(sample.record.get("prompt")))
+        name = parsers.digest(parsers.joined(sample.record.get("prompt")))
         times[name] += name != last
         last = name
         if times[name] > 1:
@@ -297,10 +297,10 @@ def _of_gym(row: Any, step: int | None, split: str) -> LoggedSample:
     known = row if isinstance(row, dict) else {"response": row}
     answer = known.get("response")
     prompt, response = parted(
-        conversation(fields.as_dict(known.get("responses_create_params")).get("input")),
+        conversation(parsers.as_dict(known.get("responses_create_params")).get("input")),
         conversation(answer.get("output") if isinstance(answer, dict) else answer),
     )
-    agent = fields.as_dict(known.get("agent_ref")).get("name")
+    agent = parsers.as_dict(known.get("agent_ref")).get("name")
     names = ("responses_create_params", "response", "agent_ref")
     record = {name: value for name, value in known.items() if name not in names}
     record |= {"prompt": prompt, "response": response, "reward": known.get("reward")}
@@ -327,7 +327,7 @@ def _plain(row: Record, own: dict[str, str | None], step: int | None, split: str
     """The sample of a row whose columns `own` names by role."""
     others = {name: value for name, value in row.items() if name not in (*own.values(), *_GROUPS, "sample_index")}
     members: Record = {role: row.get(name) for role, name in own.items() if name}
-    group, env = (fields.first(row, names, fields.name) for names in (_GROUPS, USUAL["env"]))
+    group, env = (parsers.first(row, names, parsers.name) for names in (_GROUPS, USUAL["env"]))
     if group:  # which the environment counts
         members["group"] = f"{env}-{group}" if env else group
     return LoggedSample(_with_step(others | members, step), split, name_of(row.get("sample_index")))
@@ -335,7 +335,7 @@ def _plain(row: Record, own: dict[str, str | None], step: int | None, split: str
 
 def _with_step(record: Record, step: int | None) -> Record:
     """A record with the step of its own row, else that of its table."""
-    own = fields.first(record, STEPS, fields.integer)
+    own = parsers.first(record, STEPS, parsers.integer)
     others = {name: value for name, value in record.items() if name not in STEPS}
     return others | {"step": step if own is None else own}
 
@@ -349,14 +349,14 @@ def sample_of_trace(key: str, messages: Any, metadata: Any, step: int | None) ->
         return "a trace without messages is no sample"
     first = text.answer_at(messages)
     record: Record = known | {"prompt": messages[:first], "response": messages[first:]}
-    own_step = fields.first(known, TRACE_STEPS, fields.integer)
+    own_step = parsers.first(known, TRACE_STEPS, parsers.integer)
     record["step"] = step if own_step is None else own_step
     record["reward"], notes = _reward(known)
     advantage = next((known[name] for name in ADVANTAGES if name in known), None)
     values = tokens.read_floats(advantage)
     if values is not None and len(values) and (values == values[0]).all():  # the same for each token
         advantage = float(values[0])
-    if fields.number(advantage) is not None:
+    if parsers.number(advantage) is not None:
         record["advantage"] = advantage
     group = next((known.pop(name) for name in TRACE_GROUPS if name_of(known.get(name))), None)
     record = {name: value for name, value in record.items() if name not in (*TRACE_GROUPS, *_TAKEN)}
@@ -374,7 +374,7 @@ def _reward(known: Record) -> tuple[Any, tuple[str, ...]]:
     for name in ("reward", "score"):
         if name in known:
             return known[name], ()
-    parts = [fields.number(value) for name, value in known.items() if name.startswith("rewards/")]
+    parts = [parsers.number(value) for name, value in known.items() if name.startswith("rewards/")]
     finite = [part for part in parts if part is not None and part == part]
     return (sum(finite), (UNWEIGHTED_TRACE,)) if finite else (None, ())
 
@@ -394,26 +394,26 @@ def sample_of_call(known: Record, step: int | None) -> LoggedSample | None:
     """Return the sample of a call; None if it is a part of one."""
     if not str(known.get("op")).endswith(RUN):
         return None
-    inputs, output = fields.as_dict(known.get("inputs")), fields.as_dict(known.get("output"))
-    arguments = fields.as_dict(inputs.get("kwargs")) or inputs
+    inputs, output = parsers.as_dict(known.get("inputs")), parsers.as_dict(known.get("output"))
+    arguments = parsers.as_dict(inputs.get("kwargs")) or inputs
     own_step = known.get("step")
     prompt, response = arguments.get("raw_prompt") or output.get("prompt_text") or None, output.get("response_text")
     # a run may use several data sets, so the number of a prompt within one is not enough
-    about_prompt = (name_of(known.get("sample_index")), fields.digest(fields.joined(prompt)) if prompt else "")
+    about_prompt = (name_of(known.get("sample_index")), parsers.digest(parsers.joined(prompt)) if prompt else "")
     record: Record = {
         "prompt": prompt,
-        "reward": fields.number(output.get("reward_score")),
+        "reward": parsers.number(output.get("reward_score")),
         "step": step if own_step is None or own_step == -1 else own_step,
         "group": name_of(arguments.get("uid")) or "-".join(filter(None, about_prompt)) or None,
         "status": known.get("status"),
-        "ground_truth": fields.as_dict(arguments.get("reward_model")).get("ground_truth"),
+        "ground_truth": parsers.as_dict(arguments.get("reward_model")).get("ground_truth"),
         "data_source": arguments.get("data_source"),
         "uid": arguments.get("uid"),
         "response": response or (None if output.get("response_ids") else ""),
         "exception_type": known.get("exception_type"),
         "exception": known.get("exception"),
         "num_turns": output.get("num_turns"),
-        "metrics": fields.as_dict(output.get("metrics")),
+        "metrics": parsers.as_dict(output.get("metrics")),
         "sampling_params": inputs.get("sampling_params") or None,
         "extra_fields": output.get("extra_fields") or None,
     }

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rolloupe.formats.base import changed
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import alone, cause_of, entries, is_one_file, links_of, source_at, while_unchanged
 from rolloupe.formats.reading.trackers.tensorboard import EventText, TaggedValue, event_texts, is_event_file, texts_at
 from rolloupe.formats.trackers.samples import LoggedSample, Placed, TrackerSamples, split_named
@@ -127,7 +127,7 @@ def samples_of_text(tag: str, step: int, text: str) -> Iterator[LoggedSample | s
     split, whole = split_named(tag), text.rstrip()
     if match := _ONE.fullmatch(text):
         record = {"response": match["text"], "reward": _number(match["reward"]), "step": step}
-        yield LoggedSample(record, split, fields.digest(match["text"]))
+        yield LoggedSample(record, split, parsers.digest(match["text"]))
         return
     prompt = _PROMPT.match(whole)
     response = _RESPONSE.search(whole, prompt.end()) if prompt else None
@@ -149,4 +149,4 @@ def samples_of_text(tag: str, step: int, text: str) -> Iterator[LoggedSample | s
 
 
 def _number(text: str) -> float | None:
-    return fields.number(fields.number_in(text))
+    return parsers.number(parsers.number_in(text))

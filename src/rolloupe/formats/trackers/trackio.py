@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import apsw
 from msgspec.structs import replace
 
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import links_of, while_unchanged
 from rolloupe.formats.reading.trackers.curves import TRAINER_STEPS, parsed, seconds_of
 from rolloupe.formats.reading.trackers.sqlite import (
@@ -174,7 +174,7 @@ def _traces(database: apsw.Connection, rows: RowsOfTable, key: str, span: tuple[
             continue
         stored = {"messages": parsed(messages or b""), "metadata": parsed(metadata or b"")}
         spans = parsed(rest[0]) if rest and rest[0] else None
-        sample = sample_of_trace(texts.of(trace_key), stored["messages"], stored["metadata"], fields.integer(step))
+        sample = sample_of_trace(texts.of(trace_key), stored["messages"], stored["metadata"], parsers.integer(step))
         if sample is None:
             continue
         if spans and not isinstance(sample, str):
@@ -196,7 +196,7 @@ def _metrics(database: apsw.Connection, rows: RowsOfTable, key: str, span: tuple
         run = (key, own_id, rows.first)
         last, table = (row_before(database, run, number, marked=marked) for marked in (False, True))
         split = EVAL if any(name.startswith(OF_EVAL) for name in _object(last)) else ""
-        for part, sample, about in samples_in(metrics, fields.integer(step), split, functions, table):
+        for part, sample, about in samples_in(metrics, parsers.integer(step), split, functions, table):
             yield Placed(rows.place_of(number), rows.width, part, f"{number}.{part}", sample, about)
 
 
@@ -272,7 +272,7 @@ def _ids(database: apsw.Connection) -> Iterator[ProjectId]:
         table, first = (metrics, logged[run_id][0]) if run_id in logged else (traces, traced[run_id][0])
         is_of_worker = False
         if run_id in traced and not has_metrics:
-            is_of_worker = is_call(fields.as_dict(parsed(traces.value("metadata", traced[run_id][0]))))
+            is_of_worker = is_call(parsers.as_dict(parsed(traces.value("metadata", traced[run_id][0]))))
         yield ProjectId(
             texts.name(run_id),
             texts.name(name),
@@ -303,11 +303,11 @@ def samples_in(
 ) -> Iterator[Sampled]:
     """Yield the samples in a row of metrics; those of a table that the row `before` has as well are left out."""
     logged_values, earlier = _object(metrics), _object(before)
-    own_step = fields.first(logged_values, TRAINER_STEPS, fields.integer)
+    own_step = parsers.first(logged_values, TRAINER_STEPS, parsers.integer)
     own = step if own_step is None else own_step
     for key, value in logged_values.items():
         if _type(value) == TABLE and value != earlier.get(key):
-            rows = fields.as_list(value.get("_value"))
+            rows = parsers.as_list(value.get("_value"))
             logged = samples_of_table(key, rows, own, split, functions)
             each = max(1, len(logged) // max(1, len(rows)))  # a wide row holds several
             for n, logged_sample in enumerate(logged):
@@ -336,8 +336,8 @@ def row_before(database: apsw.Connection, rows: tuple[str, bytes, int], number: 
 
 
 def _object(metrics: bytes | None) -> dict[str, Any]:
-    return fields.as_dict(parsed(metrics or b""))
+    return parsers.as_dict(parsed(metrics or b""))
 
 
 def _type(value: object) -> object:
-    return fields.as_dict(value).get("_type")
+    return parsers.as_dict(value).get("_type")

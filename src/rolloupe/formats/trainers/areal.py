@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from rolloupe import text
 from rolloupe.formats.generic.rows import OwnNames
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import alone, files, folders, is_one_file, links_of, source_at, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import first_records
@@ -76,15 +76,15 @@ class AReaL(OwnNames, JsonlFormat):
         sample = super().sample(record, row, locator)
         if segments := _segments(record):
             asked = [turn for turn in sample.turns if turn.origin == "prompt"]
-            sample.turns = [*asked, *_response_turns(fields.as_text(record.get("completion")), segments)]
+            sample.turns = [*asked, *_response_turns(parsers.as_text(record.get("completion")), segments)]
             sample.extra["segments"] = [{k: v for k, v in segment.items() if k != "text"} for segment in segments]
         return sample
 
 
 def _segments(record: Record) -> list[dict[str, Any]]:
     """The segments of a trajectory of several turns; none if one of them is no segment."""
-    listed = fields.as_list(record.get("segments"))
-    segments = [segment for segment in fields.dicts(listed) if isinstance(segment.get("text"), str)]
+    listed = parsers.as_list(record.get("segments"))
+    segments = [segment for segment in parsers.dicts(listed) if isinstance(segment.get("text"), str)]
     are_whole = len(segments) == len(listed) and all(segment.get("role") in tuple(ROLES) for segment in segments)
     return segments if are_whole else []
 
@@ -108,7 +108,7 @@ def _response_turns(completion: str, segments: list[dict[str, Any]]) -> list[Tur
     return [
         Turn(
             role=role, parts=text.parts(segment["text"], role), origin="response",
-            tokens=fields.count(segment.get("len")),
+            tokens=parsers.count(segment.get("len")),
         )
         for segment in segments if (role := ROLES[segment["role"]]) != "user"
     ]  # fmt: skip
@@ -116,7 +116,7 @@ def _response_turns(completion: str, segments: list[dict[str, Any]]) -> list[Tur
 
 def _versions(folder: Path, links: str) -> list[Path]:
     found = [Path(entry.path) for entry in folders(str(folder), links) if entry.name.isdecimal()]
-    return sorted(found, key=lambda place: fields.integer(place.name) or 0)
+    return sorted(found, key=lambda place: parsers.integer(place.name) or 0)
 
 
 def _listed(folder: Path, links: str) -> list[Location]:
@@ -126,5 +126,5 @@ def _listed(folder: Path, links: str) -> list[Location]:
 def _source(place: Location, run: RunInfo, split: str | None) -> Source:
     folder = Path(place.path).parent
     has_versions = folder.parent.name in SPLITS or str(folder.parent) in (part.path for part in run.parts)
-    step = fields.integer(folder.name) if has_versions else None
+    step = parsers.integer(folder.name) if has_versions else None
     return source_at(run, place, split=split, step=step)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from rolloupe.formats.generic.keys import Roles
 from rolloupe.formats.generic.rows import NamedRows, number_row
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.documents import ByEnding, NumberedFormat, unpacked
 from rolloupe.formats.reading.files import (
     EVAL_WORDS,
@@ -64,30 +64,30 @@ class _Trajectories(NamedRows):
     cuts_arrays = False
 
     def roles(self, record: Record) -> Roles:
-        messages = "messages" if fields.is_messages(record.get("messages")) else None
+        messages = "messages" if parsers.is_messages(record.get("messages")) else None
         status = "finish_reason" if isinstance(record.get("finish_reason"), str) else None
         return _ROLES._replace(messages=messages, status_key=status, score="reward" if "reward" in record else None)
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `RecordFormat`: numbers and short texts of the metadata are sample metrics and tags."""
         row = super().row(source, record, start, length)
-        names = fields.MetricNames()
-        for key, value in fields.as_dict(record.get("metadata")).items():
+        names = parsers.MetricNames()
+        for key, value in parsers.as_dict(record.get("metadata")).items():
             name = names[_METADATA + key]
-            if (number := fields.number(value)) is not None:
+            if (number := parsers.number(value)) is not None:
                 row.metrics[name] = number
-            elif (short := fields.tag(value)) is not None:
+            elif (short := parsers.tag(value)) is not None:
                 row.tags[name] = short
         return row
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `RecordFormat`: without what is empty, and what of the metadata is shown."""
         sample = super().sample(record, row, locator)
-        names, metadata = fields.MetricNames(), self.own_record(record, row).get("metadata")
+        names, metadata = parsers.MetricNames(), self.own_record(record, row).get("metadata")
         if isinstance(metadata, dict):
             placed = {*row.metrics, *row.tags}
             rest = {key: value for key, value in metadata.items() if names[_METADATA + key] not in placed}
-            sample.extra["metadata"] = fields.showable(rest)
+            sample.extra["metadata"] = parsers.showable(rest)
         sample.extra = {key: value for key, value in sample.extra.items() if value not in (None, [], {})}
         return sample
 
@@ -239,7 +239,7 @@ def _yaml_trajectories(location: Location) -> tuple[Record | Unusable, ...]:
         raise Unusable("no list of groups")
     groups = (group if isinstance(group, dict) else {} for group in found)
     listed = (trajectory for n, group in enumerate(groups) for trajectory in _of_group(group, str(n)))
-    return tuple(found if isinstance(found, Unusable) else fields.showable(found) for found in listed)
+    return tuple(found if isinstance(found, Unusable) else parsers.showable(found) for found in listed)
 
 
 def _ending(path: str) -> str:
@@ -256,8 +256,8 @@ def _fits(place: Location) -> bool:
     if ending == PARQUET:
         return any(record.keys() >= _COLUMNS for record in _READERS[ending].first_records([place]))
     seen = look(place)
-    firsts = (first for record in seen.objects for first in fields.as_list(record.get(TRAJECTORIES))[:1])
-    if any("messages_and_choices" in fields.as_dict(first) for first in firsts):
+    firsts = (first for record in seen.objects for first in parsers.as_list(record.get(TRAJECTORIES))[:1])
+    if any("messages_and_choices" in parsers.as_dict(first) for first in firsts):
         return True
     is_too_long = not seen.whole and any(TRAJECTORIES in record for record in seen.objects)
     return is_too_long and _MESSAGES in read_bytes(place, MAX_BYTES)

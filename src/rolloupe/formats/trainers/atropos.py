@@ -10,7 +10,7 @@ import numpy as np
 
 from rolloupe import text, tokens
 from rolloupe.formats.generic.keys import candidates
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.documents import sample_count
 from rolloupe.formats.reading.files import stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
@@ -67,15 +67,15 @@ class Atropos(JsonlFormat):
             start=start,
             length=length,
             part=str(number),
-            reward=fields.number(_at(record, SCORES, number)),
+            reward=parsers.number(_at(record, SCORES, number)),
             prompt_tokens=first if ids else None,
             response_tokens=len(ids) - first if ids else None,
             total_tokens=len(ids) or None,
-            turns=max(1, text.answers_in(fields.chat(response) or ())),
+            turns=max(1, text.answers_in(parsers.chat(response) or ())),
             has_series=bool(tokens.length(_at(record, MASKS, number))),
-            prompt=fields.joined(prompt),
-            response=fields.joined(response, thoughts=True),
-            messages=fields.chat(response),
+            prompt=parsers.joined(prompt),
+            response=parsers.joined(response, thoughts=True),
+            messages=parsers.chat(response),
         )
         if advantages is not None and len(advantages):
             mask = _mask(record, number)
@@ -85,13 +85,13 @@ class Atropos(JsonlFormat):
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         number = int(row.part)
-        sample = fields.sample_of(row, locator, *_texts(record, number))
+        sample = parsers.sample_of(row, locator, *_texts(record, number))
         ids, first = _tokens(record, number)
         arrays = {name: _at(record, key, number) for key, name in SERIES.items()}
         sample.series, sample.notes = series_of({"loss_mask": _mask(record, number), **arrays}, len(ids), first)
         rest = {key: value for key, value in record.items() if key not in _PLACED and key != TEXTS}
         rest |= {key: _at(record, key, number) for key in OF_SAMPLE}
-        sample.extra = {key: fields.showable(value) for key, value in rest.items() if value not in (None, {}, [])}
+        sample.extra = {key: parsers.showable(value) for key, value in rest.items() if value not in (None, {}, [])}
         return sample
 
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
@@ -122,7 +122,7 @@ def _tokens(record: Record, number: int) -> tuple[list[int], int]:
 def _texts(record: Record, number: int) -> tuple[Any, Any]:
     """Prompt and response: messages, else the texts of the ids."""
     messages = _at(record, MESSAGES, number)
-    if not fields.is_messages(messages):
+    if not parsers.is_messages(messages):
         found = _at(record, TEXTS, number)
         return found if found is not None else ([], messages or "")
     first = text.answer_at(messages)

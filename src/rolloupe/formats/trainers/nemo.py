@@ -19,14 +19,14 @@ from msgspec.structs import replace
 from rolloupe import text, tokens
 from rolloupe.formats.generic.keys import Roles
 from rolloupe.formats.generic.rows import NamedRows
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.documents import ByEnding
-from rolloupe.formats.reading.fields import as_dict
 from rolloupe.formats.reading.files import alone, file_of, files, is_one_file, links_of, plain_name, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat, PromptRuns
 from rolloupe.formats.reading.line_reader import parse
 from rolloupe.formats.reading.peek import first_looks, look
 from rolloupe.formats.reading.records import Record, Unusable
+from rolloupe.formats.reading.value_parsers import as_dict
 from rolloupe.formats.token_texts import add_tokens, ids_of, own_tokenizer, series_of, texts_of
 from rolloupe.model import Location, Locator, RunInfo, Sample, SampleRow, Source
 from rolloupe.storage import is_file
@@ -93,7 +93,7 @@ class NemoGym(NamedRows, JsonlFormat):
         params, response = as_dict(record.get(PARAMS)), as_dict(record.get(RESPONSE))
         items = response.get("output")
         if RESPONSE not in record:  # the first invocation with a conversation, which spawned the others
-            invocations = fields.dicts(as_dict(record.get(TRAJECTORY)).get("invocations"))
+            invocations = parsers.dicts(as_dict(record.get(TRAJECTORY)).get("invocations"))
             conversations = (invocation.get("conversation") for invocation in invocations)
             items = next((items for items in conversations if isinstance(items, list) and items), None)
         answer = record.get("policy_response") if items is None else conversation(items)
@@ -105,7 +105,7 @@ class NemoGym(NamedRows, JsonlFormat):
         }  # fmt: skip
 
     def roles(self, record: Record) -> Roles:
-        group = next((key for key in GROUPS if fields.name(record.get(key)) is not None), None)
+        group = next((key for key in GROUPS if parsers.name(record.get(key)) is not None), None)
         return Roles(
             prompt=_INPUT, response=_OUTPUT, messages=None, score="reward" if "reward" in record else None, step=None,
             group=group, label=next((key for key in LABELS if key in record), None),
@@ -124,12 +124,12 @@ class NemoGym(NamedRows, JsonlFormat):
         row = super().row(source, {"score": None, **record}, start, length)
         usage = as_dict(as_dict(record.get(RESPONSE)).get("usage"))
         for key in _USAGE:
-            if (count := fields.count(usage.get(key))) is not None:
+            if (count := parsers.count(usage.get(key))) is not None:
                 row.metrics[f"usage.{key}" if key in record else key] = float(count)
-        counted = fields.count(usage.get("output_tokens"))
+        counted = parsers.count(usage.get("output_tokens"))
         row.response_tokens = row.response_tokens if counted is None else counted
-        row.uid = fields.name(record.get("_ng_rollout_id")) or row.uid
-        row.discarded = fields.reason(record.get(FAILURE)) or ""
+        row.uid = parsers.name(record.get("_ng_rollout_id")) or row.uid
+        row.discarded = parsers.reason(record.get(FAILURE)) or ""
         row.tags.pop(FAILURE, None)
         found = tokens_of(record.get(_ITEMS))
         if found.ids:
@@ -147,7 +147,7 @@ class NemoGym(NamedRows, JsonlFormat):
             if isinstance(rest, dict):
                 rest = {name: value for name, value in rest.items() if name != turns and value not in (None, [], {})}
             if rest:
-                sample.extra[key] = fields.showable(rest)
+                sample.extra[key] = parsers.showable(rest)
         return sample
 
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
@@ -166,7 +166,7 @@ def conversation(items: object) -> Any:
 
 def parted(asked: Any, answered: Any) -> tuple[Any, Any]:
     """Return prompt and response; without a prompt, the one with which the answer begins, if it is a conversation."""
-    if asked or not fields.is_messages(answered):
+    if asked or not parsers.is_messages(answered):
         return asked, answered
     first = text.answer_at(answered)
     first = first if first < len(answered) else 0
@@ -177,7 +177,7 @@ def tokens_of(items: object) -> ItemTokens:
     """Return the tokens of items; none if the ids of a later call do not begin with those of an earlier one."""
     calls = [
         (ids_of(item.get("prompt_token_ids")), ids_of(item["generation_token_ids"]), item.get("generation_log_probs"))
-        for item in fields.dicts(conversation(items))
+        for item in parsers.dicts(conversation(items))
         if tokens.length(item.get("generation_token_ids"))
     ]
     if not calls:
@@ -255,7 +255,7 @@ class LoggedBatches(PromptRuns):
             raise Unusable("a line without rewards is no sample")
         prompt, response = record["_texts"]
         ids, first = record["_ids"], record["_first"]
-        filtered, agent = fields.number(record.get("filtered_rewards")), record.get("agent_ref")
+        filtered, agent = parsers.number(record.get("filtered_rewards")), record.get("agent_ref")
         has_ids = IDS in record
         is_train = has_ids or os.path.basename(source.name).startswith(TRAIN)
         return SampleRow(
@@ -266,18 +266,18 @@ class LoggedBatches(PromptRuns):
             ordinal=start,
             start=start,
             length=length,
-            reward=fields.number(record.get("rewards")),
+            reward=parsers.number(record.get("rewards")),
             advantage=_first_advantage(record.get("advantages"), first),
             prompt_tokens=first if has_ids else None,
             response_tokens=len(ids) - first if has_ids else None,
             total_tokens=len(ids) if has_ids else None,
-            env=fields.name(agent.get("name") if isinstance(agent, dict) else agent) or "",
-            discarded=SAMPLE_MASK if fields.number(record.get(SAMPLE_MASK)) == 0 else "",
+            env=parsers.name(agent.get("name") if isinstance(agent, dict) else agent) or "",
+            discarded=SAMPLE_MASK if parsers.number(record.get(SAMPLE_MASK)) == 0 else "",
             metrics={} if filtered is None else {"filtered_rewards": filtered},
             has_series=bool(tokens.length(record.get(MASK))),
-            prompt=fields.joined(prompt),
-            response=fields.joined(response, thoughts=True),
-            messages=fields.chat(response),
+            prompt=parsers.joined(prompt),
+            response=parsers.joined(response, thoughts=True),
+            messages=parsers.chat(response),
         )
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
@@ -288,10 +288,10 @@ class LoggedBatches(PromptRuns):
             values: Any = record.get(key)
             if length := tokens.length(values):
                 arrays[name] = values[:total] if length == padded else values
-        sample = fields.sample_of(row, locator, prompt, response)
+        sample = parsers.sample_of(row, locator, prompt, response)
         sample.series, sample.notes = series_of(arrays, total, record["_first"])
         rest = {key: value for key, value in record.items() if key not in _PLACED and not key.startswith("_")}
-        sample.extra = {key: fields.showable(value) for key, value in rest.items()}
+        sample.extra = {key: parsers.showable(value) for key, value in rest.items()}
         return sample
 
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
@@ -343,13 +343,13 @@ def _unlisted(record: Record) -> Record:
 
 
 def _group(ids: list[int], prompt: Any) -> str:
-    return fields.digest(repr(ids) if ids else fields.joined(prompt))
+    return parsers.digest(repr(ids) if ids else parsers.joined(prompt))
 
 
 def _tokens(plain: Record) -> tuple[list[int], int]:
     """The ids of a sample without its padding, and where the first trained one stands."""
     ids = ids_of(plain.get(IDS))
-    length = fields.count(plain.get(LENGTH))
+    length = parsers.count(plain.get(LENGTH))
     ids = ids[: len(ids) if length is None else length]
     mask = tokens.read_floats(plain.get(MASK))
     trained = mask is not None and mask[: len(ids)] > 0
@@ -358,16 +358,16 @@ def _tokens(plain: Record) -> tuple[list[int], int]:
 
 def _texts(content: object) -> tuple[Any, Any]:
     """Prompt and response: of messages the response begins at the first answer, of texts behind the first."""
-    if fields.is_messages(content) and isinstance(content, list):
+    if parsers.is_messages(content) and isinstance(content, list):
         first = text.answer_at(content)
         return content[:first], content[first:]
     if isinstance(content, list):
-        return fields.as_text(content[0]) if content else "", "".join(map(fields.as_text, content[1:]))
-    return "", fields.as_text(content)
+        return parsers.as_text(content[0]) if content else "", "".join(map(parsers.as_text, content[1:]))
+    return "", parsers.as_text(content)
 
 
 def _first_advantage(values: object, first: int) -> float | None:
     read = tokens.read_floats(values)
     if read is None:
-        return fields.number(values)
+        return parsers.number(values)
     return float(read[first]) if first < len(read) else None

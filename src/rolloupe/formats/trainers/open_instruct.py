@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from rolloupe import tokens
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import files, folder_of, links_of, plain_name, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.records import Record, References, Unusable, step_of
@@ -62,26 +62,26 @@ class OpenInstruct(JsonlFormat):
         if RESPONSE not in record:
             raise Unusable("a line without response_tokens is no trace")
         prompt, response = (tokens.length(record.get(key)) or 0 for key in (PROMPT, RESPONSE))
-        status, status_raw = fields.status(record.get("finish_reason"))
-        dataset, names = record.get("dataset"), fields.MetricNames()
+        status, status_raw = parsers.status(record.get("finish_reason"))
+        dataset, names = record.get("dataset"), parsers.MetricNames()
         dataset = dataset[0] if isinstance(dataset, list) and len(dataset) == 1 else dataset
-        numbers = fields.numbers(record.get("request_info"))
+        numbers = parsers.numbers(record.get("request_info"))
         return SampleRow(
             split="train",
             step=step_of(record.get("step")) or 0,
-            group=fields.name(record.get("prompt_idx")) or fields.digest(record["prompt"]),
+            group=parsers.name(record.get("prompt_idx")) or parsers.digest(record["prompt"]),
             index=f"{stem(source.name)}:{start}",
             ordinal=start,
             start=start,
             length=length,
-            reward=fields.number(record.get("reward")),
-            advantage=fields.number(record.get("advantage")),
+            reward=parsers.number(record.get("reward")),
+            advantage=parsers.number(record.get("advantage")),
             status=status,
             status_raw=status_raw,
             prompt_tokens=prompt,
             response_tokens=response,
             total_tokens=prompt + response,
-            env=fields.name(dataset) or "",
+            env=parsers.name(dataset) or "",
             metrics={names[key]: number for key, number in numbers.items()},
             has_series=bool(tokens.length(record.get("logprobs"))),
             prompt=record["prompt"],
@@ -89,7 +89,7 @@ class OpenInstruct(JsonlFormat):
         )
 
     def references(self, record: Record) -> References:
-        return References(fields.as_text(record.get("ground_truth")), [])
+        return References(parsers.as_text(record.get("ground_truth")), [])
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         sample = super().sample(record, row, locator)

@@ -7,7 +7,7 @@ Source: `write_to_json_process`. Its pipeline of verifiable rewards writes promp
 from typing import ClassVar
 
 from rolloupe.formats.generic.rows import OwnNames, number_row
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.documents import columns_at, sample_count, unpacked
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.records import Record, Unusable
@@ -71,14 +71,14 @@ def _of_trajectory(sample: Record) -> Record:
     facts = unpacked(sample.get(TRAJECTORY))
     if not isinstance(facts, dict):
         return {}
-    env, rewards, failure = (fields.as_dict(facts.get(key)) for key in ("env_info", "reward_info", "failure_info"))
+    env, rewards, failure = (parsers.as_dict(facts.get(key)) for key in ("env_info", "reward_info", "failure_info"))
     messages = unpacked(sample.get("messages"))
-    messages = messages if fields.is_messages(messages) else unpacked(facts.get("messages"))
-    group = "-".join(filter(None, (fields.name(env.get("group_id")), fields.name(env.get("seed")))))
+    messages = messages if parsers.is_messages(messages) else unpacked(facts.get("messages"))
+    group = "-".join(filter(None, (parsers.name(env.get("group_id")), parsers.name(env.get("seed")))))
     found = {
         "global_step": sample.get("global_step"), "scores": rewards.get("episode_reward"), "domain": env.get("tag"),
         "stop_reason": facts.get("finish_reason") or failure.get("stop_reason"), "id": group or None,
-        "messages": messages if fields.is_messages(messages) else None, "tools": unpacked(sample.get("tools")),
+        "messages": messages if parsers.is_messages(messages) else None, "tools": unpacked(sample.get("tools")),
         "exp_name": sample.get("exp_name"), **{key: facts[key] for key in facts if key != "messages"},
     }  # fmt: skip
     return {key: value for key, value in found.items() if value is not None}

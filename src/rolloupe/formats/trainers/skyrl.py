@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from rolloupe.formats.generic.keys import Roles
 from rolloupe.formats.generic.rows import OwnNames
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import (
     alone,
     file_count,
@@ -71,7 +71,7 @@ class SkyRL(OwnNames, PromptRuns):
         """See `RecordFormat`: the step is that of the folder."""
         row = super().row(source, record, start, length)
         if not self.stores_group(record):
-            row.group = fields.digest(row.prompt)
+            row.group = parsers.digest(row.prompt)
         return row
 
     def stores_group(self, record: Record) -> bool:
@@ -79,7 +79,7 @@ class SkyRL(OwnNames, PromptRuns):
 
     def prepared(self, run: RunInfo, record: Record) -> Record:  # noqa: ARG002
         """See `RecordFormat`: the ground truth of the environment is that of the sample."""
-        spec = fields.as_dict(fields.as_dict(record.get("env_extras")).get("reward_spec"))
+        spec = parsers.as_dict(parsers.as_dict(record.get("env_extras")).get("reward_spec"))
         return record | {"ground_truth": spec["ground_truth"]} if "ground_truth" in spec else record
 
     def roles(self, record: Record) -> Roles:
@@ -111,4 +111,4 @@ def _listed(folder: Path, links: str) -> list[Location]:
 
 def _step_of(folder: Path) -> int | None:
     match = _STEP.fullmatch(folder.name)
-    return fields.integer(match["step"]) if match else None
+    return parsers.integer(match["step"]) if match else None

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from rolloupe.formats.generic.keys import Roles
 from rolloupe.formats.generic.rows import NamedRows, number_row
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.documents import columns_at, sample_count
 from rolloupe.formats.reading.files import (
     FolderEntry,
@@ -96,7 +96,7 @@ class RewardFunctions(NamedTuple):
 def reward_functions(config: object, metrics: Iterable[Iterable[str]]) -> RewardFunctions:
     """Return what TRL's configuration and the names of the metrics in its first rows say."""
     found = config.get("reward_weights", 0) if isinstance(config, dict) else 0
-    weights = [*map(fields.number, found)] if isinstance(found, list) else [] if found is None else [None]
+    weights = [*map(parsers.number, found)] if isinstance(found, list) else [] if found is None else [None]
     named = ([match["name"] for metric in row if (match := _MEAN.fullmatch(metric))] for row in metrics)
     known = [weight for weight in weights if weight is not None and math.isfinite(weight)]
     return RewardFunctions(
@@ -116,7 +116,7 @@ class RewardParts(NamedRows):
         self, row: SampleRow, names: Sequence[str], values: dict[str, Any], known: RewardFunctions | None = None
     ) -> SampleRow:
         """Make the reward functions of a row parts of its reward, by weight if those are known."""
-        parts = {name: value for name in names if (value := fields.number(values.get(name))) is not None}
+        parts = {name: value for name in names if (value := parsers.number(values.get(name))) is not None}
         row.metrics = {name: value for name, value in row.metrics.items() if name not in names}
         row.metrics |= {f"reward.{name}": value for name, value in parts.items()}
         row.reward = (known or RewardFunctions()).total(names, parts)
@@ -173,14 +173,14 @@ class TRL(RewardParts, ParquetFormat):
         functions = msgspec.json.encode(_functions_of(run)).decode()
         for part in run.parts:
             if is_file(part.path):
-                step = fields.step_in(Path(part.path).stem)
+                step = parsers.step_in(Path(part.path).stem)
                 found.append(source_at(run, Location(part.path, links_of(run)), step=step, depends=functions))
                 continue
             listed = _completions(part.path, links_of(run))
             history = {step: is_eval for state in _states(run) for step, is_eval in state.steps.items()}
             odd = _of_other_size(listed) if len(listed) <= MAX_COMPARED else set()
             for entry in listed:
-                step = fields.step_in(Path(entry.name).stem)
+                step = parsers.step_in(Path(entry.name).stem)
                 split = EVAL if history.get(step or 0, entry.path in odd) else None
                 depends = f"{split or ''}{functions}"
                 found.append(source_at(run, entry.location, split=split, step=step, depends=depends))
@@ -258,7 +258,7 @@ def _completions(folder: str, link_root: str) -> list[FolderEntry]:
     listed = [entry for entry in every if _NAMED.fullmatch(entry.name)]
     if not listed and _hold_completions([entry.location for entry in every[:2]]):
         listed = [entry for entry in every if _hold_completions([entry.location])]
-    return sorted(listed, key=lambda entry: fields.step_in(Path(entry.name).stem) or 0)
+    return sorted(listed, key=lambda entry: parsers.step_in(Path(entry.name).stem) or 0)
 
 
 def _float_columns(location: Location) -> list[str]:
@@ -303,8 +303,8 @@ def _states(run: RunInfo) -> list[_State]:
 def _state_in(state: Location) -> _State:
     found: dict[int, bool] = {}
     names: dict[str, None] = {}
-    for entry in fields.dicts(fields.as_dict(read_json(state)).get("log_history")):
-        if (step := fields.integer(entry.get("step"))) is not None:
+    for entry in parsers.dicts(parsers.as_dict(read_json(state)).get("log_history")):
+        if (step := parsers.integer(entry.get("step"))) is not None:
             found[step] = found.get(step, False) or any(key.startswith("eval_") for key in entry)
             names |= dict.fromkeys(entry)
     return _State(found, tuple(names))
@@ -355,7 +355,7 @@ class MsSwift(RewardParts, JsonlFormat):
             sample = _with_step(record)
             step_of(sample["step"])
             row = self.row(source, sample, start, length)
-            row.reward = fields.number(row.metrics.pop("reward", None))
+            row.reward = parsers.number(row.metrics.pop("reward", None))
             return [row]
         if not all(isinstance(record.get(key), list) for key in TEXTS):
             raise Unusable("an object without lists of prompts and completions is no log of completions")
@@ -380,7 +380,7 @@ class MsSwift(RewardParts, JsonlFormat):
 
     def config(self, run: RunInfo) -> dict[str, Any]:
         folder = folder_of(run)
-        return fields.as_dict(read_json(file_of(folder, "args.json", folder)))
+        return parsers.as_dict(read_json(file_of(folder, "args.json", folder)))
 
 
 def _is_row(record: Record) -> bool:
@@ -414,5 +414,5 @@ def _reward_names(record: Record) -> list[str]:
         name
         for name in names[first:stop]
         if isinstance(values := record[name], list)
-        and all(value is None or fields.number(value) is not None for value in values)
+        and all(value is None or parsers.number(value) is not None for value in values)
     ]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.documents import NumberedFormat, unpacked
 from rolloupe.formats.reading.files import files as files_in
 from rolloupe.formats.reading.files import is_one_file, links_of, source_at, while_unchanged
@@ -107,21 +107,21 @@ class Tviz(NumberedFormat):
         prompt_ids, output_ids = ids_of(record["prompt_tokens"]), ids_of(record["output_tokens"])
         return SampleRow(
             split="train",
-            step=fields.integer(record["step"]) or 0,
-            group=fields.name(record["group_idx"]) or "",
-            index=fields.name(record["trajectory_idx"]) or str(start),
+            step=parsers.integer(record["step"]) or 0,
+            group=parsers.name(record["group_idx"]) or "",
+            index=parsers.name(record["trajectory_idx"]) or str(start),
             ordinal=start,
             start=start,
             length=length,
-            reward=fields.number(record["reward"]),
+            reward=parsers.number(record["reward"]),
             prompt_tokens=len(prompt_ids) or None,
             response_tokens=len(output_ids) or None,
             total_tokens=(len(prompt_ids) + len(output_ids)) or None,
-            metrics=fields.numbers({name: record[name] for name in _METRICS}),
-            tags=fields.tags({name: record[name] for name in _TAGS}),
+            metrics=parsers.numbers({name: record[name] for name in _METRICS}),
+            tags=parsers.tags({name: record[name] for name in _TAGS}),
             has_series=bool(record["logprobs"]) and isinstance(record["logprobs"], list),
-            prompt=fields.as_text(record["prompt_text"]) or shown(prompt_ids),
-            response=fields.as_text(record["output_text"]) or shown(output_ids),
+            prompt=parsers.as_text(record["prompt_text"]) or shown(prompt_ids),
+            response=parsers.as_text(record["output_text"]) or shown(output_ids),
         )
 
     def references(self, record: Record) -> References:  # noqa: ARG002
@@ -140,7 +140,7 @@ class Tviz(NumberedFormat):
 
     def config(self, run: RunInfo) -> dict[str, Any]:
         stored = self._stored(run)
-        return fields.as_dict(stored.config) if stored else {}
+        return parsers.as_dict(stored.config) if stored else {}
 
     def ending(self, run: RunInfo) -> str:
         stored = self._stored(run)
@@ -178,15 +178,15 @@ def _runs(database: apsw.Connection) -> tuple[StoredRun, ...]:
     about = {}
     if {*columns} <= stored_columns(database, "runs"):
         about = {
-            fields.as_text(row["id"]): row for row in table_rows(database, columns, f"FROM runs LIMIT {MOST_RUNS}")
+            parsers.as_text(row["id"]): row for row in table_rows(database, columns, f"FROM runs LIMIT {MOST_RUNS}")
         }
     with_rows = table_rows(database, ("run_id",), f"FROM rollouts GROUP BY run_id ORDER BY MIN(id) LIMIT {MOST_RUNS}")
     found = []
     for group in with_rows:
-        own_id = fields.as_text(group["run_id"])
+        own_id = parsers.as_text(group["run_id"])
         row = about.get(own_id, {})
-        config = fields.showable(unpacked(row.get("config")))
-        found.append(StoredRun(own_id, fields.name(row.get("name")) or own_id, config, bool(row.get("ended_at"))))
+        config = parsers.showable(unpacked(row.get("config")))
+        found.append(StoredRun(own_id, parsers.name(row.get("name")) or own_id, config, bool(row.get("ended_at"))))
     return tuple(found)
 
 
@@ -226,4 +226,4 @@ def _steps(database: apsw.Connection, run_id: str) -> list[Record]:
     if "step" not in columns:
         return []
     rows = table_rows(database, columns, "FROM steps WHERE run_id = ? ORDER BY id", (run_id,))
-    return [fields.as_dict(unpacked(row.pop("extras", None))) | row for row in rows]
+    return [parsers.as_dict(unpacked(row.pop("extras", None))) | row for row in rows]

@@ -14,14 +14,14 @@ from rolloupe.formats.generic.keys import Roles
 from rolloupe.formats.generic.rows import OwnNames
 from rolloupe.formats.prime_rl.episodes import is_episode
 from rolloupe.formats.prime_rl.traces import PrimeRLTraces
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.documents import ByEnding
-from rolloupe.formats.reading.fields import as_dict
 from rolloupe.formats.reading.files import file_of, folder_of, is_one_file, links_of
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.trainer_files import read_json
+from rolloupe.formats.reading.value_parsers import as_dict
 from rolloupe.model import Location, RunInfo, Source
 from rolloupe.storage import is_file
 
@@ -50,12 +50,12 @@ class Results(OwnNames, JsonlFormat):
         """See `NamedRows`: what went wrong counts more than why it stopped."""
         found = super().roles(record)
         telling = next((key for key in ("error", "is_truncated") if record.get(key)), "stop_condition")
-        group = next((key for key in ("example_id", "id") if fields.name(record.get(key)) is not None), None)
+        group = next((key for key in ("example_id", "id") if parsers.name(record.get(key)) is not None), None)
         return found._replace(group=group, status_key=telling if telling in record else None)
 
     def sources(self, run: RunInfo) -> list[Source]:
         metadata = self.config(run)
-        env = fields.tag(metadata.get("env_id")) or fields.tag(metadata.get("env")) or "results"
+        env = parsers.tag(metadata.get("env_id")) or parsers.tag(metadata.get("env")) or "results"
         split = f"eval/{env.replace('/', '_')}"
         return [replace(source, step=None, split=split, depends=split) for source in super().sources(run)]
 
@@ -73,13 +73,13 @@ class Episodes(PrimeRLTraces):
         """See `RecordFormat`: an episode of an evaluation, with a group."""
         episode = record if is_episode(record) else {"traces": [record], "task": record.get("task")}
         of_run, task = as_dict(episode.get("run")), as_dict(episode.get("task"))
-        names = map(fields.name, (task.get("key"), as_dict(task.get("data")).get("idx")))
+        names = map(parsers.name, (task.get("key"), as_dict(task.get("data")).get("idx")))
         key = next(filter(None, names), None)
         group = as_dict(episode.get("group"))
         has_type = of_run.get("type") or as_dict(of_run.get("work")).get("type")
         return episode | {
             "run": of_run if has_type else of_run | {"type": "eval"},
-            "group": group if fields.name(group.get("id")) or key is None else {**group, "id": key},
+            "group": group if parsers.name(group.get("id")) or key is None else {**group, "id": key},
         }  # fmt: skip
 
 

@@ -13,8 +13,8 @@ from weakref import WeakKeyDictionary
 from rolloupe.errors import RolloupeError
 from rolloupe.formats.generic.hints import GroupedRow, goes_by_prompt
 from rolloupe.formats.generic.hints import group_doubts as doubts_of_rows
-from rolloupe.formats.reading.fields import REWARDS
 from rolloupe.formats.reading.trainer_files import damage
+from rolloupe.formats.reading.value_parsers import REWARDS
 from rolloupe.index import OpenRun
 from rolloupe.model import Locator, Problem
 from rolloupe.query.engine import database

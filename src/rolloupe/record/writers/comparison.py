@@ -350,9 +350,9 @@ def read_back(
 
 def own_status(row: SampleRow) -> str:
     """Return the framework's own word for the status if every format reads it as this status; else an empty text."""
-    from rolloupe.formats.reading import fields
+    from rolloupe.formats.reading import value_parsers as parsers
 
-    return row.status_raw if fields.status(row.status_raw)[0] == row.status else ""
+    return row.status_raw if parsers.status(row.status_raw)[0] == row.status else ""
 
 
 def extended(record: dict[str, Any], sample: Sample, copy: Sample | None, reserved: Collection[str]) -> dict[str, Any]:

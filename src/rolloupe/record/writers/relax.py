@@ -253,7 +253,7 @@ _WORDS = {"error": "failed", "unknown": None}
 
 
 def _of_model(sample: Sample, step: int, number: int) -> dict[str, Any]:
-    from rolloupe.formats.reading import fields
+    from rolloupe.formats.reading import value_parsers as parsers
     from rolloupe.record.writers.comparison import number_in, own_status
     from rolloupe.record.writers.texts import prompt_of, response_of
 
@@ -261,7 +261,7 @@ def _of_model(sample: Sample, step: int, number: int) -> dict[str, Any]:
     counts = {"prompt": row.prompt_tokens, "response": row.response_tokens, "total": row.total_tokens}
     parts = {key.removeprefix("reward."): part for key, part in row.metrics.items() if key.startswith("reward.")}
     whole = {**parts, **row.tags}  # a reward that was an object becomes one again
-    is_whole = parts and fields.reward(whole).value == row.reward
+    is_whole = parts and parsers.reward(whole).value == row.reward
     named = number_in(row.group)
     group = row.group if named is None else named
     record: dict[str, Any] = {
@@ -270,7 +270,7 @@ def _of_model(sample: Sample, step: int, number: int) -> dict[str, Any]:
         **{f"{what}_length": count for what, count in counts.items()},
         **{f"{what}_token_count": count for what, count in counts.items() if count is not None},
         "agent_turns": row.turns, "status": own_status(row) or _WORDS.get(row.status, row.status),
-        "group_index": None if row.group == fields.digest(sample.prompt_text) else group,
+        "group_index": None if row.group == parsers.digest(sample.prompt_text) else group,
     }  # fmt: skip
     for key in ("image_count", "image_token_count", "multimodal_token_count"):
         if (value := row.metrics.get(key)) is not None:

@@ -31,31 +31,31 @@ def conversation_of(sample: Sample) -> list[dict[str, Any]]:
 
 def prompt_of(sample: Sample, *, messages: bool) -> Any:
     """Return the prompt as text, or as messages if a layout takes these and text alone would lose the roles."""
-    from rolloupe.formats.reading import fields
+    from rolloupe.formats.reading import value_parsers as parsers
 
     turns = of_origin(sample.turns, "prompt")
     stored = sample.prompt_messages if messages else None
-    return _first_that_fits(stored, sample.prompt_text, turns, fields.prompt_turns, messages=messages, header=True)
+    return _first_that_fits(stored, sample.prompt_text, turns, parsers.prompt_turns, messages=messages, header=True)
 
 
 def response_of(sample: Sample, *, messages: bool = False) -> Any:
     """Return the response likewise; without `messages`, several turns become one text in ChatML, as in a template."""
-    from rolloupe.formats.reading import fields
+    from rolloupe.formats.reading import value_parsers as parsers
 
     turns = of_origin(sample.turns, "response")
     stored = sample.response_messages if messages else None
-    read = partial(fields.response_turns, prompt=sample.prompt_text)
+    read = partial(parsers.response_turns, prompt=sample.prompt_text)
     return _first_that_fits(stored, sample.response_text, turns, read, messages=messages, header=False)
 
 
 def reference_of(sample: Sample, *, messages: bool = False) -> Any:
     """Return the response of the reference model likewise; None if the sample has none."""
-    from rolloupe.formats.reading import fields
+    from rolloupe.formats.reading import value_parsers as parsers
 
     if not sample.ref_turns:
         return None
     verbatim = "".join(_raw(part) for turn in sample.ref_turns for part in turn.parts)
-    return _first_that_fits(None, verbatim, sample.ref_turns, fields.response_turns, messages=messages, header=False)
+    return _first_that_fits(None, verbatim, sample.ref_turns, parsers.response_turns, messages=messages, header=False)
 
 
 def _first_that_fits(

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rolloupe import text
-from rolloupe.formats.reading.fields import MAX_DEPTH, TOO_DEEP
 from rolloupe.formats.reading.pickles.values import (
     ArrayValue,
     Blob,
@@ -20,6 +19,7 @@ from rolloupe.formats.reading.pickles.values import (
     Tensor,
     UnreadablePickle,
 )
+from rolloupe.formats.reading.value_parsers import MAX_DEPTH, TOO_DEEP
 
 MAX_VALUES = 2**20
 """Most values in one record: a pickle may repeat an object without writing it again."""

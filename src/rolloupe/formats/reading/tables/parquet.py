@@ -16,7 +16,7 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from rolloupe.formats.base import changed
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.codecs import FREE_BYTES, MAX_RATIO
 from rolloupe.formats.reading.files import stamp_of, while_unchanged
 from rolloupe.formats.reading.records import Record, RecordFormat, Unusable, row_at
@@ -171,7 +171,7 @@ def _first_records(location: Location) -> tuple[Record, ...]:
         first = first_of(batches_of(location, groups[0], rows=rows))
     except LargePages:  # a scan reports it; the columns tell the layout
         return (dict.fromkeys(column_types(location)),)
-    return tuple(fields.showable(record) for record in python_rows(first, lambda _: False))
+    return tuple(parsers.showable(record) for record in python_rows(first, lambda _: False))
 
 
 _PLAIN = frozenset({str, int, bool, type(None)})
@@ -292,7 +292,7 @@ def _digests(location: Location, group: PlacedGroup, column: str, rows: int) -> 
     for batch in batches_of(location, group, [column], rows if texts else 0, texts):
         values = batch.column(0)
         if not pa.types.is_dictionary(values.type):
-            yield [(fields.digest(fields.joined(row.get(column))), 1) for row in python_rows(batch, lambda _: False)]
+            yield [(parsers.digest(parsers.joined(row.get(column))), 1) for row in python_rows(batch, lambda _: False)]
             continue
         numbers = values.indices.to_numpy(zero_copy_only=False)  # of a column with nulls floats, its nulls NaN
         numbers = np.nan_to_num(numbers, nan=-1).astype(np.int64)
@@ -302,7 +302,7 @@ def _digests(location: Location, group: PlacedGroup, column: str, rows: int) -> 
         digests = []
         for number in used.tolist():  # one text alone is copied: it may be large; a negative number is no text
             text = python_values(values.dictionary.slice(number, 1))[0] if number >= 0 else None
-            digests.append(fields.digest(fields.joined(text)))
+            digests.append(parsers.digest(parsers.joined(text)))
         yield [(digests[place], count) for place, count in zip(places.tolist(), lengths.tolist(), strict=True)]
 
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.records import Unusable, step_of
 from rolloupe.model import Location, MetricRow
 from rolloupe.storage import open_file, open_state
@@ -74,7 +74,7 @@ class LoggedRun(Struct):
 
 def number_of(value: object) -> float | None:
     """Read a number, also one of those that JSON lacks, as trackers write them: `"NaN"`, `"Infinity"`."""
-    return _SPECIAL.get(value) if isinstance(value, str) else fields.number(value)
+    return _SPECIAL.get(value) if isinstance(value, str) else parsers.number(value)
 
 
 def seconds_of(value: object) -> float | None:
@@ -126,7 +126,7 @@ def trainer_step_of(rows: Iterable[LoggedRow]) -> str:
 
 def is_step(value: float) -> bool:
     """Tell whether a number is whole and no larger than a step may be."""
-    return abs(value) <= fields.MAX_STEP and float(value).is_integer()
+    return abs(value) <= parsers.MAX_STEP and float(value).is_integer()
 
 
 def metric_rows(rows: Iterable[LoggedRow], step_name: str = "") -> list[MetricRow]:
@@ -139,7 +139,7 @@ def metric_rows(rows: Iterable[LoggedRow], step_name: str = "") -> list[MetricRo
     times: dict[int, float | None] = {}
     loose: list[MetricRow] = []
     last: int | None = None
-    names = fields.MetricNames()
+    names = parsers.MetricNames()
     for row in rows:
         step = row.step
         if step_name:
@@ -292,7 +292,7 @@ def _objects(lines: Iterable[bytes]) -> list[dict[Any, Any]]:
 
 def read_trainer_state(data: bytes) -> LoggedRun:
     """Read the rows of `log_history`. Raises `ValueError` without any."""
-    history = fields.as_dict(parsed(data)).get("log_history")
+    history = parsers.as_dict(parsed(data)).get("log_history")
     if isinstance(history, list):
         return LoggedRun("", [*rows_of(row for row in history if isinstance(row, dict))])
     raise ValueError("it has no log_history")
@@ -307,8 +307,8 @@ def rows_of(objects: Iterable[dict[Any, Any]]) -> Iterator[LoggedRow]:
         if isinstance(data, dict):
             cells = data | {key: cell for key, cell in record.items() if key != "data"}
         values = {name: value for key, cell in cells.items() for name, value in flat(_cell(cell), str(key)) if key}
-        name = next((name for name in STEPS if fields.integer(values.get(name)) is not None), "")
-        step = fields.integer(values.pop(name, None))
+        name = next((name for name in STEPS if parsers.integer(values.get(name)) is not None), "")
+        step = parsers.integer(values.pop(name, None))
         time_s = next((values.pop(name) for name in TIMES if values.get(name, 0) > EARLIEST_S), None)
         if values:
             yield LoggedRow(step, values, time_s)

@@ -18,7 +18,6 @@ from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
-from rolloupe.formats.reading.fields import as_dict, as_list
 from rolloupe.formats.reading.trackers.curves import (
     TRAINER_STEPS,
     Log,
@@ -30,6 +29,7 @@ from rolloupe.formats.reading.trackers.curves import (
     parsed,
     seconds_of,
 )
+from rolloupe.formats.reading.value_parsers import as_dict, as_list
 from rolloupe.protobuf import BadMessage, fields, signed
 
 BLOCK_BYTES = 32 * 1024

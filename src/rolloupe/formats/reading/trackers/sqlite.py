@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar
 import apsw
 from msgspec.structs import replace
 
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import while_unchanged
 from rolloupe.formats.reading.trackers.curves import LoggedRow, LoggedRun, flat, parsed, seconds_of
 from rolloupe.lru import Lru
@@ -360,7 +360,7 @@ def _runs_of_trackio(database: apsw.Connection) -> dict[str, LoggedRun]:
             damage = f"only the first {MOST_ROWS:,} rows of its database are read"
             break
         values: dict[str, float] = {}
-        for metric, value in fields.as_dict(parsed(metrics or b"")).items():
+        for metric, value in parsers.as_dict(parsed(metrics or b"")).items():
             if not (isinstance(value, dict) and "_type" in value):  # a table, a histogram, a picture
                 values.update(flat(value, metric))
         row = LoggedRow(step, values, seconds_of(texts.of(timestamp)))
@@ -396,7 +396,7 @@ class DatabaseTexts:
 
     def name(self, value: bytes | None) -> str:
         """A name; a long one becomes its hash."""
-        return fields.name(self.of(value)) or ""
+        return parsers.name(self.of(value)) or ""
 
 
 NEEDED = {
@@ -419,7 +419,7 @@ def _logged_runs(database: apsw.Connection) -> list[ProjectRun] | None:
     rows = runs_with_metrics(database)
     if rows is None:
         return None
-    return [ProjectRun(str(row["run_uuid"]), fields.name(row["name"]) or str(row["run_uuid"])) for row in rows]
+    return [ProjectRun(str(row["run_uuid"]), parsers.name(row["name"]) or str(row["run_uuid"])) for row in rows]
 
 
 def read_mlflow(location: Location) -> list[LoggedRun]:
@@ -449,10 +449,10 @@ def _runs_of_mlflow(database: apsw.Connection) -> list[LoggedRun]:
 
 def logged_row(row: dict[str, Any]) -> LoggedRow:
     """Return a row of the table `metrics`, which has one number."""
-    value = math.nan if row["is_nan"] else fields.number(row["value"])
-    time_ms = fields.number(row["timestamp"])
+    value = math.nan if row["is_nan"] else parsers.number(row["value"])
+    time_ms = parsers.number(row["timestamp"])
     values = {} if value is None else {str(row["key"]): value}
-    return LoggedRow(fields.integer(row["step"]), values, None if time_ms is None else time_ms / 1000)
+    return LoggedRow(parsers.integer(row["step"]), values, None if time_ms is None else time_ms / 1000)
 
 
 def project_runs(location: Location) -> list[ProjectRun]:

@@ -5,16 +5,16 @@ import math
 import pytest
 from hypothesis import given
 
-from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import value_parsers as parsers
 from tests.formats.support import values
 
 
 @given(values)
 def test_no_value_is_too_odd_to_be_read(value: object) -> None:
-    for read in (fields.number, fields.integer, fields.count, fields.name, fields.tag, fields.reward, fields.status):
-        read(value)
-    assert isinstance(fields.as_text(value), str)
-    assert repr(fields.showable(value)) == repr(value)
+    for name in ("number", "integer", "count", "name", "tag", "reward", "status"):
+        getattr(parsers, name)(value)
+    assert isinstance(parsers.as_text(value), str)
+    assert repr(parsers.showable(value)) == repr(value)
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def test_no_value_is_too_odd_to_be_read(value: object) -> None:
     ],
 )  # fmt: skip
 def test_integers(value: object, expected: int | None) -> None:
-    assert fields.integer(value) == expected
+    assert parsers.integer(value) == expected
 
 
 @pytest.mark.parametrize(
@@ -38,16 +38,16 @@ def test_integers(value: object, expected: int | None) -> None:
         ("", None),
         (False, None),
         ([], None),
-        (10**300, fields.digest(str(10**300))),
+        (10**300, parsers.digest(str(10**300))),
     ],
 )
 def test_names(value: object, expected: str | None) -> None:
-    assert fields.name(value) == expected
+    assert parsers.name(value) == expected
 
 
 def test_a_reason_that_is_cut_off_says_so() -> None:
-    assert [fields.reason(one) for one in (None, 3, "", "x" * 200)] == [None, None, "", "x" * 200]
-    assert fields.reason("x" * 201) == "x" * 199 + "…"
+    assert [parsers.reason(one) for one in (None, 3, "", "x" * 200)] == [None, None, "", "x" * 200]
+    assert parsers.reason("x" * 201) == "x" * 199 + "…"
 
 
 @pytest.mark.parametrize(
@@ -59,24 +59,24 @@ def test_a_reason_that_is_cut_off_says_so() -> None:
     ],
 )  # fmt: skip
 def test_steps_in_the_names_of_files(name: str, step: int | None) -> None:
-    assert fields.step_in(name) == step
+    assert parsers.step_in(name) == step
 
 
 @pytest.mark.parametrize(
     ("name", "step"), [("12", 12), ("global_step_12_evals", 12), ("run_3", None), ("seed_3", None)]
 )
 def test_steps_in_the_names_of_folders(name: str, step: int | None) -> None:
-    assert fields.step_of_folder(name) == step
+    assert parsers.step_of_folder(name) == step
 
 
 def test_parts_of_a_reward() -> None:
-    found = fields.reward({"score": 0.5, "acc": True, "bench": "aime", "judge": "x" * 100})
-    assert found == fields.Reward(0.5, {"reward.score": 0.5, "reward.acc": 1.0}, {"bench": "aime"}, whole=False)
+    found = parsers.reward({"score": 0.5, "acc": True, "bench": "aime", "judge": "x" * 100})
+    assert found == parsers.Reward(0.5, {"reward.score": 0.5, "reward.acc": 1.0}, {"bench": "aime"}, whole=False)
 
 
 def test_what_is_nested_too_deeply_is_named_in_its_place() -> None:
     deep: list[object] = []
     for _ in range(5000):
         deep = [deep]
-    assert fields.showable({"a": deep}) == fields.TOO_DEEP
-    assert fields.as_text(deep) == fields.TOO_DEEP
+    assert parsers.showable({"a": deep}) == parsers.TOO_DEEP
+    assert parsers.as_text(deep) == parsers.TOO_DEEP
