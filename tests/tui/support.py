@@ -92,7 +92,7 @@ class Driver:
         """Wait until the run is indexed, and the screen knows."""
         run = self.rollouts.live.session.run
         assert run.wait_all(60)
-        for _ in range(1000):
+        for _ in range(3000):
             await self.settle()
             state = self.rollouts.live.state
             if state and (state.version, state.phase) == (run.version, "ready") and not self.rollouts.live.is_due:

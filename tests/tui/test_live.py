@@ -1,6 +1,5 @@
 """What a run that changes leaves alone: where a person is, what they chose, what they wrote."""
 
-import asyncio
 import threading
 from pathlib import Path
 from typing import Any
@@ -154,7 +153,7 @@ def test_no_bookmark_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         me.send("n")
         await gate.until_asked(me)
         me.rollouts.action_bookmark()
-        asyncio.get_running_loop().call_later(0.2, gate.open)
+        threading.Timer(0.2, gate.open).start()
         me.app.exit()
 
     play(two_samples(tmp_path / "run"), tmp_path, scene)
