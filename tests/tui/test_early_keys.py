@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.events import Focus
 
 from rolloupe import query
 from rolloupe.errors import NotFound
@@ -462,3 +463,15 @@ def test_a_letter_right_after_escape_is_no_key_with_alt(tmp_path: Path) -> None:
         assert "Enter" in await me.press("alt+b"), "a line to type into stays open"
 
     play(write_run(tmp_path / "run", {0: [row(0), row(1)]}), tmp_path, scene)
+
+
+def test_letters_that_arrive_before_the_focus_stay(tmp_path: Path) -> None:
+    async def scene(me: Driver) -> None:
+        await me.press("slash")
+        line = me.rollouts.prompt.line
+        line.insert_text_at_cursor("m")
+        line.post_message(Focus(from_app_focus=False))  # as on a busy machine
+        await me.press("a")
+        assert line.value == "ma"
+
+    play(write_run(tmp_path / "run", {0: [row(0)]}), tmp_path, scene)

@@ -9,6 +9,7 @@ from textual.containers import Horizontal
 from textual.message import Message
 from textual.suggester import Suggester
 from textual.widgets import Input
+from textual.widgets.input import Selection
 
 from rolloupe.query.filter.parser import MAX_CHARS
 from rolloupe.text.visible import visible_line
@@ -48,6 +49,7 @@ class TypingLine(Input):
     def on_mount(self) -> None:
         self.cursor_blink = False
         self.max_length = MAX_CHARS
+        self.select_on_focus = False  # the focus may come after the first letters, which the next one would replace
 
     def restricted(self) -> None:
         self.post_message(self.Full())
@@ -102,7 +104,7 @@ class PromptLine(Horizontal):
         bar.changed()
         self.line.suggester = FilterNames(words) if words else None
         self.line.value = value
-        self.line.cursor_position = len(value)
+        self.line.selection = Selection(0, len(value))
         self.screen.set_focus(self.line)  # at once: `focus` waits, and who types quickly would press `q` of the screen
 
     def close(self) -> None:
