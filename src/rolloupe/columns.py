@@ -44,10 +44,10 @@ class SampleColumn(Struct, frozen=True, kw_only=True):
 
 
 def column_of(name: str, note: Column, python_type: object) -> SampleColumn:
-    """Return the column of a field of `SampleRow`."""
-    types: dict[object, ColumnType] = {int: "integer", int | None: "integer", float | None: "number"}
+    """Return the column of a field of `SampleRow`. Raises `KeyError` for a type that no column has."""
+    types: dict[object, ColumnType] = {int: "integer", int | None: "integer", float | None: "number", str: "text"}
     return SampleColumn(
-        name=name, type=note.type or types.get(python_type, "text"), group=note.group, column=note.stored or name,
+        name=name, type=note.type or types[python_type], group=note.group, column=note.stored or name,
         label=note.label, short=note.short, unit=note.unit, aliases=note.aliases, is_filtered="f" in note.uses,
         is_listed="l" in note.uses, is_exported="e" in note.uses, is_charted="c" in note.uses,
         is_annotated="a" in note.uses,

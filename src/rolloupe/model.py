@@ -281,7 +281,7 @@ class Column(NamedTuple):
 class SampleRow(Struct, kw_only=True):
     """A sample from a scan: everything that a list, a filter or a chart needs, and where the rest lies.
 
-    A field with a `Column` is a column of the index, in this order; a new one needs nothing else.
+    A field with a `Column` is a column of the index, in this order; a new one of these types needs nothing else.
     """
 
     split: Annotated[str, Column("identity", "fle", "Split", type="word")]
