@@ -135,6 +135,20 @@ def test_no_name_is_bound_twice_and_no_modules_import_each_other() -> None:
     assert house_figures.circles(planted) == [["rolloupe.one", "rolloupe.two"], ["rolloupe.two", "rolloupe.one"]]
 
 
+def test_tests_use_public_names() -> None:
+    parsed = house_figures.modules()
+    assert house_figures.tests_with_private_names(parsed) == []
+    reader = ast.parse("from rolloupe.model import _hidden\nrun._hidden()\npatch.setattr(run, '_hidden', 1)\n")
+    assert house_figures.reads_of_private_names(reader, {"_hidden"}) == ["1 _hidden", "2 _hidden", "3 _hidden"]
+
+
+def test_small_private_functions_and_twins_are_few() -> None:
+    parsed = house_figures.modules()
+    assert len(house_figures.tiny_private_functions(parsed)) <= 150
+    assert house_figures.twins(parsed) == []
+    assert len(parsed) <= 520
+
+
 def test_the_readme_lists_the_formats() -> None:
     listed = re.findall(r"^\| `([a-z_]+)` \|", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert listed == [name for name in BUILT_IN if name in listed] and len(listed) > 5

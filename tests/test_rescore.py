@@ -125,7 +125,7 @@ def test_rewards_stay_what_they_are(place: Path) -> None:
     assert facts() == before
     with opened(place) as run:
         assert run.steps()
-        info = {one.name: one for one in rolloupe.query.catalogue(run._opened()).columns}
+        info = {one.name: one for one in rolloupe.query.catalogue(run.indexed()).columns}
         assert (info["reward"].low, info["reward"].high) == (0.0, 1.0)
 
 

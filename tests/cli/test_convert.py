@@ -189,7 +189,7 @@ def test_a_conversion_that_breaks_off_leaves_nothing(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, exists: bool
 ) -> None:
     def broken(self: RelaxWriter, split: str, step: int, samples: Iterable[Sample]) -> Any:
-        (self._path / "half").write_text("half")
+        (self.path / "half").write_text("half")
         next(iter(samples))
         raise error
 

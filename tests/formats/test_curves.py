@@ -147,8 +147,8 @@ def test_each_run_of_a_database_is_a_run(tmp_path: Path) -> None:
         losses = {run.name: [row.values["loss"] for row in run.metric_rows()] for run in runs}
         assert losses == {"n": [0.5, -float("inf")], "name of b": [2.0], "name of a": [9.0]}
         assert runs[0].config == {"lr": 1e-6} and runs[1].config == {}
-        assert len({identity_of(run._opened()).path for run in runs}) == 3
-        assert len({run._opened().catalog.folder for run in runs}) == 3
+        assert len({identity_of(run.indexed()).path for run in runs}) == 3
+        assert len({run.indexed().catalog.folder for run in runs}) == 3
     with closing(sqlite3.connect(tmp_path / "old.db")) as database:
         database.execute("CREATE TABLE metrics (timestamp TEXT, run_name TEXT, step INTEGER, metrics TEXT)")
         database.execute("INSERT INTO metrics VALUES ('never', 'one', 4, '{\"a\": 1}')")

@@ -76,7 +76,7 @@ def trainer_of(told: dict[str, Any], config: Any, base: type = trl.GRPOTrainer, 
 
 
 def finished(trainer: Any) -> rolloupe.Run:
-    recorder = trainer._recording.recorder
+    recorder = trainer.recording.recorder
     recorder.close()
     assert recorder.failures == {}
     return opened(Path(recorder.path))
@@ -281,7 +281,7 @@ def test_a_run_is_resumed(told: dict[str, Any]) -> None:
     first.train()
     finished(first)
     second = trainer_of(told, config_of(max_steps=3, **config))
-    last = second._recording.recorder.last_checkpoint()
+    last = second.recording.recorder.last_checkpoint()
     assert last is not None and last.extra["global_step"] == 2
     second.train(resume_from_checkpoint=last.paths["state"])
     run = finished(second)
@@ -306,7 +306,7 @@ def test_another_trl_trains_on_and_it_is_told(told: dict[str, Any]) -> None:
     class Other(base):
         def _generate_and_score_completions(self, inputs: Any) -> Any:
             output = super()._generate_and_score_completions(inputs)
-            self._recording.scored = None  # as if its rewards were worked out elsewhere
+            self.recording.scored = None  # as if its rewards were worked out elsewhere
             return output
 
     recorder = Recorder("run", code=None)
@@ -339,7 +339,7 @@ from tests.frameworks.test_trl import config_of, example, trainer_of
 told = {**example("model" + os.environ["RANK"]), "model": "model" + os.environ["RANK"]}
 trainer = trainer_of(told, config_of(max_steps=2, beta=0.1, per_device_train_batch_size=2))
 trainer.train()
-trainer._recording.recorder.close()
+trainer.recording.recorder.close()
 rewards = [batch["rewards"].tolist() for batch in trainer.batches]
 with open("told" + os.environ["RANK"], "w") as told:
     json.dump({"rewards": rewards, "ids": [batch["ids"] for batch in trainer.batches]}, told)

@@ -65,7 +65,7 @@ def test_a_run_of_curves_that_writes_its_first_samples_goes_on_under_its_id(tmp_
 def test_samples_beside_the_curves_of_an_open_run_take_it_over_whichever_look_finds_them_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_whole: bool
 ) -> None:
-    monkeypatch.setattr(Library, "_watch", lambda *_: None)  # the test looks itself
+    monkeypatch.setattr(Library, "watch", lambda *_: None)  # the test looks itself
     (tmp_path / "run").mkdir()
     (tmp_path / "run/metrics.jsonl").write_text('{"step": 0, "loss": 1.0}\n')
     with Library([tmp_path / "run"], index_dir=tmp_path / "index", follow=True) as library:
@@ -108,7 +108,7 @@ def test_a_run_in_a_new_folder_shows_before_all_others_are_searched_again(
         return found
 
     monkeypatch.setattr(library_module, "discover_begun", counted)
-    monkeypatch.setattr(Library, "_rest_after", lambda _self, took_s: 1e6 if took_s else 600.0)
+    monkeypatch.setattr(Library, "rest_after", lambda _self, took_s: 1e6 if took_s else 600.0)
     clock = SteppedClock()
     with Library(
         [tmp_path / "root"],

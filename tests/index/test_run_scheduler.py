@@ -196,8 +196,8 @@ def test_a_run_that_somebody_waits_for_is_indexed_before_the_others(
 def test_many_runs_that_are_old_are_polled_still_less_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = SteppedClock()
     turns = RunScheduler(clock=clock)
-    monkeypatch.setattr(turns, "_open", 1000)
-    monkeypatch.setattr(turns, "_poll_s", 0.001)
+    monkeypatch.setattr(turns, "open_runs", 1000)
+    monkeypatch.setattr(turns, "poll_s", 0.001)
     assert (turns.crowd_s, turns.old_crowd_s) == (5.0, 20.0)
     relax_run(tmp_path / "run", steps=1)
     with Library([tmp_path / "run"], index_dir=tmp_path / "index", work=IndexWork(clock=clock)) as library:

@@ -176,7 +176,7 @@ class Library:
         self._runs: dict[str, OpenRun] = {}
         self._open(discovery)
         if follow:
-            self._start("look for runs", self._watch, began, took_s)
+            self._start("look for runs", self.watch, began, took_s)
         _open.add(self)
 
     def _start(self, name: str, work: Callable[..., None], *given: object) -> None:
@@ -257,20 +257,20 @@ class Library:
             mirror = Mirror(folder, SharedRun(place), self.budget, self._clock)
         return OpenRun(run_id, info, folder, self._services, mirror)
 
-    def _watch(self, began: float, took_s: float) -> None:
+    def watch(self, began: float, took_s: float) -> None:
         """Look for runs that begin while this is open, once those are open that were there before."""
         if self._search is not None:
             self._adopt(self._search)
             took_s = self._clock.now_s() - began
-        rest_s, whole_s = self._rest_after(0.0), self._clock.now_s() + self._rest_after(took_s)
+        rest_s, whole_s = self.rest_after(0.0), self._clock.now_s() + self.rest_after(took_s)
         while not self._clock.wait(self._closed, max(0.0, min(rest_s, whole_s - self._clock.now_s()))):
             began = self._clock.now_s()
             is_whole = began >= whole_s
             with suppress(RolloupeError, OSError):  # a root that is missing for a while may come back
                 self.look() if is_whole else self.look_for_new()
             ended = self._clock.now_s()
-            rest_s = self._rest_after(0.0 if is_whole else ended - began)
-            whole_s = ended + self._rest_after(ended - began) if is_whole else whole_s
+            rest_s = self.rest_after(0.0 if is_whole else ended - began)
+            whole_s = ended + self.rest_after(ended - began) if is_whole else whole_s
 
     def _adopt(self, search: "futures.Future[Discovery]") -> None:
         """Open what the first search finds, and at its end what it found in all."""
@@ -290,7 +290,7 @@ class Library:
             self._open(discovery, is_whole=is_over)
             rest_s = max(ADOPT_S, ADOPT_SHARE * (self._clock.now_s() - began))
 
-    def _rest_after(self, took_s: float) -> float:
+    def rest_after(self, took_s: float) -> float:
         """The rest after a search that took so long."""
         return max(LOOK_S if self._runs else min(LOOK_S, SOON_S), LOOK_SHARE * took_s)
 

@@ -71,26 +71,26 @@ class RunScheduler:
         self._numbers = count()
         self._threads = 0
         self._idle = 0
-        self._open = 0
-        self._poll_s = 0.0
+        self.open_runs = 0
+        self.poll_s = 0.0
 
     def add(self, work: Callable[[], float | None]) -> ScheduledRun:
         """Give a run its turns, from now on."""
         run = ScheduledRun(work)
         with self._changed:
-            self._open += 1
+            self.open_runs += 1
             self._queue(run, 0.0)
         return run
 
     @property
     def crowd_s(self) -> float:
         """The rest between two polls of a run for which nobody waits: many runs are polled less often."""
-        return min(self._open * self._poll_s * CROWD_SHARE, MAX_CROWD_S)
+        return min(self.open_runs * self.poll_s * CROWD_SHARE, MAX_CROWD_S)
 
     @property
     def old_crowd_s(self) -> float:
         """The same for a run that nobody has written to for long."""
-        return min(self._open * self._poll_s * OLD_SHARE, MAX_OLD_S)
+        return min(self.open_runs * self.poll_s * OLD_SHARE, MAX_OLD_S)
 
     @property
     def others_wait(self) -> bool:
@@ -114,7 +114,7 @@ class RunScheduler:
             if run.is_ended:
                 return
             run.is_ended, run.entry = True, -1
-            self._open -= 1
+            self.open_runs -= 1
             if not run.has_turn:
                 run.over.set()
 
@@ -186,11 +186,11 @@ class RunScheduler:
     def _give_back(self, run: ScheduledRun, rest_s: float | None, took_s: float) -> None:
         with self._changed:
             if rest_s and took_s < POLL_CPU_S:
-                self._poll_s += (took_s - self._poll_s) / 20
+                self.poll_s += (took_s - self.poll_s) / 20
             run.has_turn, was_called, run.is_called = False, run.is_called, False
             if rest_s is not None and not run.is_ended:
                 self._queue(run, (0.0 if was_called else rest_s) and self._clock.now_s() + rest_s)
                 return
-            self._open -= not run.is_ended
+            self.open_runs -= not run.is_ended
             run.is_ended = True
             run.over.set()

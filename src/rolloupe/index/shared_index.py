@@ -202,7 +202,7 @@ class Mirror:
         self.trouble = ""
         """Why the store cannot be used at this moment; empty if all is well."""
         self._may_write = True
-        self._fetch_s = self._send_s = float("-inf")
+        self.fetch_s = self._send_s = float("-inf")
         """When to look next."""
         self.lost: dict[str, SharedFile] = {}
         """The files whose objects are gone or damaged."""
@@ -220,7 +220,7 @@ class Mirror:
     def fetch_rest(self, segments: Collection[Segment], go_on: Callable[[], bool]) -> bool:
         """Fetch what lies behind the numbers, newest step first, while there is room; False if `go_on` ends it."""
         began = self._clock.now_s()
-        if began < self._fetch_s:
+        if began < self.fetch_s:
             return True
         whole = True
         with self._noting():
@@ -237,7 +237,7 @@ class Mirror:
                 if not whole:
                     break
         if whole:
-            self._fetch_s = self._next_s(began)
+            self.fetch_s = self._next_s(began)
         return whole
 
     def send(self, discarded: Collection[str], go_on: Callable[[], bool], *, now: bool) -> None:
@@ -359,7 +359,7 @@ class Mirror:
                 self.trouble = f"{damaged} files of the shared index at {place} are damaged or gone"
         except OSError as error:
             self.trouble = f"the shared index at {place} cannot be used now: {error.strerror or error}"
-            self._fetch_s = self._send_s = max(began + RETRY_S, self._next_s(began))
+            self.fetch_s = self._send_s = max(began + RETRY_S, self._next_s(began))
 
     def _next_s(self, began_s: float) -> float:
         now_s = self._clock.now_s()

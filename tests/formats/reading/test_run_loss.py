@@ -122,7 +122,7 @@ def test_a_huge_or_deep_configuration_ends() -> None:
 
 def test_the_bundled_run_says_what_it_was_trained_with(short_grpo: Path, tmp_path: Path) -> None:
     with rolloupe.open(short_grpo, index_dir=tmp_path) as runs:
-        loss = query.loss_of(runs[0]._opened())
+        loss = query.loss_of(runs[0].indexed())
         assert loss == RunLoss(
             rule="dapo", thresholds={"low": 0.2, "high": 0.28}, kl_weight=0.01, kl_setting="kl_weight",
             read_from="clip_low, clip_high",

@@ -299,7 +299,7 @@ def test_a_copy_keeps_within_its_bound_and_has_the_newest_texts(
     fetch_rest = Mirror.fetch_rest
 
     def noted(self: Mirror, *more: Any) -> bool:
-        due = time.monotonic() > self._fetch_s
+        due = time.monotonic() > self.fetch_s
         whole = fetch_rest(self, *more)
         asked.extend([True] * due)
         return whole

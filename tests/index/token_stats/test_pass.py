@@ -75,7 +75,7 @@ def counted(run: OpenRun) -> dict[int, int]:
 
 def test_a_run_without_token_series_pays_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     relax_run(tmp_path / "run")
-    monkeypatch.setattr(files, "_rows_of", lambda path: pytest.fail("read a second time"))
+    monkeypatch.setattr(files, "rows_of", lambda path: pytest.fail("read a second time"))
     with settled(tmp_path / "run", tmp_path / "index") as library:
         assert not list((tmp_path / "index").rglob("*.tokens.parquet"))
         assert query.samples(library.runs[0], SampleQuery(sort="derived.max_kl")).pending == 0

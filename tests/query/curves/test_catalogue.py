@@ -49,7 +49,7 @@ def test_shares_of_groups_equal_a_count_over_all_samples(name: str, tmp_path: Pa
     with rolloupe.open(RUNS[name], index_dir=tmp_path) as runs:
         for run in runs:
             split = run.splits()[0].name
-            info = run._opened().info
+            info = run.indexed().info
             ranges = {env: (low, high) for env, low, high in info.env_reward_ranges}
             rewards: dict[tuple[int, str], list[float]] = defaultdict(list)
             envs: dict[tuple[int, str], str] = {}

@@ -140,7 +140,7 @@ def test_memory_is_bounded(fake: Fake) -> None:
     raw: Any = reader.open_object("/s3:/fake/a")
     raw.expect([(0, SIZE)])
     while raw.read(2**14):
-        blocks = [*raw._ahead, *raw._kept]
+        blocks = [*raw.ahead, *raw.kept]
         assert sum(block.stop - block.start for block in blocks) <= 2 * 2**18 + 2**17
     raw.close()
 

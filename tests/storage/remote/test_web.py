@@ -103,7 +103,7 @@ def test_an_object_replaced_on_a_server_that_knows_no_conditions_is_noticed(monk
         return found
 
     found = SimpleNamespace(meta={"e_tag": '"0x1"'}, stream=body)
-    monkeypatch.setattr(link, "_obstore", SimpleNamespace(get_async=get))
+    monkeypatch.setattr(link, "obstore", SimpleNamespace(get_async=get))
     assert listed.tag == '"0x1"', "as a look-up says it: listings of Azure and Google leave out the quotes"
     assert bytes(link.read("a", 0, 2, listed)) == b"ab"
     found.meta["e_tag"] = '"0x2"'

@@ -100,8 +100,11 @@ class OpenedRun:
     def __repr__(self) -> str:
         return f"<Run {self.id!r} ({self.format}) at {self.path!r}>"
 
-    def _ready(self, *, derived: bool = False) -> "OpenRun":
-        """Return the run, once its numbers are indexed unless `wait` is false, with `derived` metrics if needed."""
+    def indexed(self, *, derived: bool = False) -> "OpenRun":
+        """Return the run as functions of `rolloupe.query` take it, once its numbers, or `derived` metrics, are indexed.
+
+        It does not wait if the run was opened without `wait`.
+        """
         run = self._opened()
         if self._wait:
             wait = run.wait_all if derived else run.wait
@@ -109,31 +112,31 @@ class OpenedRun:
         return run
 
     def _ready_for(self, names: Iterable[str], filters: Iterable[str] = ()) -> "OpenRun":
-        """Return the run as `_ready` does, with derived metrics and tokens if these names or filters need any."""
+        """Return the run as `indexed` does, with derived metrics and tokens if these names or filters need any."""
         for where in filters:
             if where.strip():
                 self._ready_with_derived(sample_query(where=where))
-        run = self._ready()
-        return self._ready(
+        run = self.indexed()
+        return self.indexed(
             derived=any(queries.kind_of(run, one) == "derived" or queries.needs_tokens(run, one) for one in names)
         )
 
     def _ready_for_curves(self, curves: "Sequence[CurveQuery]") -> "OpenRun":
-        """Return the run as `_ready` does, with what curves and their filters need."""
+        """Return the run as `indexed` does, with what curves and their filters need."""
         asked = [*curves, *(one.x for one in curves if one.x is not None)]
         names = (one.name for one in asked if one.kind in ("sample", "cumulative", "token"))
         return self._ready_for(names, (one.options.where for one in asked))
 
     def _ready_with_derived(self, query: "SampleQuery") -> "OpenRun":
-        """Return the run as `_ready` does, with derived metrics and tokens if the query names any."""
-        run = self._ready()
-        return self._ready(derived=queries.needs_whole_index(query, *queries.value_names(run)))
+        """Return the run as `indexed` does, with derived metrics and tokens if the query names any."""
+        run = self.indexed()
+        return self.indexed(derived=queries.needs_whole_index(query, *queries.value_names(run)))
 
     def _reader(self) -> "Reader":
-        opened = self._ready()
+        opened = self.indexed()
         if self._reading is None:
             self._reading = queries.Reader(opened)
         return self._reading
 
     def _first_split(self) -> str:
-        return next((summary.name for summary in queries.splits(self._ready(), quick=True)), "train")
+        return next((summary.name for summary in queries.splits(self.indexed(), quick=True)), "train")

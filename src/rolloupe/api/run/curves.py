@@ -47,14 +47,14 @@ class RunCurves(OpenedRun):
         return [NotebookCurve._make(one) for one in queries.curves(run, found, most=points)]
 
     def _curve_of(self, curve: "CurveQuery | str") -> "CurveQuery":
-        return queries.named_curve(self._ready(), curve) if isinstance(curve, str) else curve
+        return queries.named_curve(self.indexed(), curve) if isinstance(curve, str) else curve
 
     def catalogue(self, split: str = "") -> "Rows[CurveEntry]":
         """Return the curves that the run has: `query` (for `curves()`), `title`, `section`, `unit`, `about`.
 
         Those of samples, groups and tokens are of one split, by default the first.
         """
-        return Rows(queries.curve_catalogue(self._ready(), split))
+        return Rows(queries.curve_catalogue(self.indexed(), split))
 
     def distribution(
         self, sample_metric: str, split: str = "", *, where: str = "", columns: int | None = None

@@ -42,7 +42,7 @@ class RunInsight(OpenedRun):
         from rolloupe.api.lists import RunCheck
         from rolloupe.insight import RunCurves, check
 
-        return RunCheck(check(RunCurves(self._ready(derived=True)), {*without, *self.rules_off()}))
+        return RunCheck(check(RunCurves(self.indexed(derived=True)), {*without, *self.rules_off()}))
 
     def ask(self, question: Query | str, **asked: Any) -> Any:
         """Return the answer to a question that `rolloupe.questions` declares, once enough of the run is indexed.
@@ -55,7 +55,7 @@ class RunInsight(OpenedRun):
         if declared is None:
             raise BadQuery(f"{question!r} is no question; there are: {', '.join(QUESTIONS)}")
         values = asked if isinstance(question, str) else structs.asdict(question)
-        return declared.answer(self._ready(derived=declared.needs == "derived"), declared.asked(values))
+        return declared.answer(self.indexed(derived=declared.needs == "derived"), declared.asked(values))
 
     def findings(
         self,
@@ -210,7 +210,7 @@ class RunInsight(OpenedRun):
         query = queries.SampleQuery(splits=(split or self._first_split(),), step_min=first, step_max=last)
         limits = GraderLimits(timeout_s, memory_bytes)
         plan = RescorePlan(grader_file(grader, save, python), query, limits, jobs, advanced)
-        return rescore(self._ready(), plan, self._state_dir)
+        return rescore(self.indexed(), plan, self._state_dir)
 
     def forget_scores(self, name: str) -> bool:
         """Remove the scores that `rescore` saved under a name; False without any."""
@@ -260,7 +260,7 @@ class RunInsight(OpenedRun):
             if not findings:
                 return None
             aside = {name: verdict.why for name, verdict in self.findings_aside().items()}
-            return insight_of(self._ready(derived=True), query.splits, aside)
+            return insight_of(self.indexed(derived=True), query.splits, aside)
 
         place = own_place(target) if isinstance(target, str | Path) else target
         shown = ReportedTokens(tokens, tuple(rules))
@@ -271,4 +271,4 @@ class RunInsight(OpenedRun):
         """Return the samples that a person bookmarked or annotated in the page, newest last."""
         from rolloupe.api.marks import bookmarks
 
-        return Rows(bookmarks(self._ready(), self._state_dir))
+        return Rows(bookmarks(self.indexed(), self._state_dir))

@@ -31,14 +31,14 @@ class RunSamples(OpenedRun):
 
     def splits(self) -> "Rows[SplitSummary]":
         """List the splits: name, steps, groups, samples, reward; `train` first, the others by name."""
-        return Rows(queries.splits(self._ready()))
+        return Rows(queries.splits(self.indexed()))
 
     def steps(self, split: str | None = None) -> "Rows[StepSummary]":
         """List the steps of one split, ascending: of `train` by default, or of the first split if there is no `train`.
 
         The steps of `eval` cover all evaluations; samples of the same step count together.
         """
-        run = self._ready()
+        run = self.indexed()
         if split is None and not queries.splits(run, quick=True):
             return Rows()
         return Rows(queries.steps(run, split or self._first_split()))
@@ -47,7 +47,7 @@ class RunSamples(OpenedRun):
         """List the groups of a step, in order. The split is `train` by default, as for `steps`."""
         from rolloupe.api.lists import NotebookGroup
 
-        groups = queries.groups(self._ready(), split or self._first_split(), step)
+        groups = queries.groups(self.indexed(), split or self._first_split(), step)
         return Rows(map(NotebookGroup._make, groups))
 
     def discards(self, split: str | None = None) -> "Rows[Discards]":
@@ -55,15 +55,15 @@ class RunSamples(OpenedRun):
 
         `samples(SampleQuery(trained=False))` lists the samples themselves.
         """
-        return Rows(queries.discards(self._ready(), split))
+        return Rows(queries.discards(self.indexed(), split))
 
     def columns(self) -> list[str]:
         """Return the names to sort, filter and plot by: `reward`, lengths, every sample metric."""
-        return queries.columns(self._ready())
+        return queries.columns(self.indexed())
 
     def value_names(self) -> tuple[list[str], list[str]]:
         """Return the names of the sample metrics, and the names of the tags."""
-        return queries.value_names(self._ready())
+        return queries.value_names(self.indexed())
 
     def series(self, sample_metric: str, split: str | None = None) -> "Rows[SeriesPoint]":
         """Return a sample metric by step, for one split or all: mean, deviation, extremes. `columns()` has the names.
@@ -208,11 +208,11 @@ class RunSamples(OpenedRun):
         in `rolloupe.text.readable(PART.call.arguments)`. Raises the errors of `sample` and `search`.
         """
         wanted = text_search.TextQuery(text=text, regex=regex, case=case, word=word, roles=tuple(roles))
-        return text_search.marked(self._ready(), key_of(id), wanted)[0]
+        return text_search.marked(self.indexed(), key_of(id), wanted)[0]
 
     def raw(self, id: str | SampleKey) -> RawRecord:
         """Return the record of a sample as its file holds it. Raises the errors of `sample`."""
-        run = self._ready()
+        run = self.indexed()
         locator, data = queries.raw(run, key_of(id))
         source = run.source(locator.source)
         path = source.path if source else locator.source
@@ -220,7 +220,7 @@ class RunSamples(OpenedRun):
 
     def group_of(self, id: str | SampleKey) -> list[SampleKey]:
         """Return the samples of a sample's group, in order, itself included."""
-        return queries.neighbours(self._ready(), key_of(id))
+        return queries.neighbours(self.indexed(), key_of(id))
 
     def same_prompt(self, id: str | SampleKey) -> "Rows[Recurrence]":
         """Return where else the run answers the prompt of a sample, at this step and all others.
@@ -229,7 +229,7 @@ class RunSamples(OpenedRun):
         `response_tokens`. Discarded samples count as well. Prompts must match exactly; samples without a prompt match
         by the name of their group.
         """
-        run = self._ready()
+        run = self.indexed()
         return Rows(queries.recurring(run, queries.prompt_hash_of(run, key_of(id))))
 
     def whole(self, step: int, split: str | None = None) -> Iterator[Sample]:
@@ -237,7 +237,7 @@ class RunSamples(OpenedRun):
 
         Each sample's `row` includes its annotations. Raises `SourceChanged` if a file is rewritten meanwhile.
         """
-        return queries.whole(self._ready(), split or self._first_split(), step)
+        return queries.whole(self.indexed(), split or self._first_split(), step)
 
     def evals(self, metric: str = "", threshold: float | None = None, ks: "Sequence[int]" = ()) -> "list[EvalSummary]":
         """Return every evaluation by step: `score`, `correct` (the share of correct answers), `pass_at`, `pass_all`.
@@ -245,7 +245,7 @@ class RunSamples(OpenedRun):
         An answer is correct if the metric reaches the threshold, by default those of `judges()`. `pass_at` (pass@k) and
         `pass_all` (pass^k) are unbiased estimates, averaged over the prompts with at least k answers.
         """
-        return queries.evals(self._ready(), metric, threshold, ks)
+        return queries.evals(self.indexed(), metric, threshold, ks)
 
     def judges(self) -> "list[Judge]":
         """Return which metric grades each evaluation: `split`, `metric`, `bar` with `value` and `reason`, `metrics`.
@@ -254,7 +254,7 @@ class RunSamples(OpenedRun):
         declares its range or it only has the values 0 and 1; otherwise the reward. The bar is the best value that the
         run declares, or 1.
         """
-        return queries.judges(self._ready())
+        return queries.judges(self.indexed())
 
     def prompts_by_step(
         self,
@@ -279,4 +279,4 @@ class RunSamples(OpenedRun):
             split=split, metric=metric, bar=threshold, only=only, sort=sort, step_min=step_min, step_max=step_max,
             offset=offset, limit=limit,
         )  # fmt: skip
-        return queries.grid(self._ready(), asked)
+        return queries.grid(self.indexed(), asked)

@@ -33,7 +33,7 @@ class RunTokens(OpenedRun):
         the sample's series), `value`. In `prime_rl_traces` and `generic` runs, this reads all samples of the step.
         Raises `NotFound` for a step without samples.
         """
-        return queries.token_series(self._ready(), split or self._first_split(), step)
+        return queries.token_series(self.indexed(), split or self._first_split(), step)
 
     def tokens(self, id: str | SampleKey, start: int = 0, count: int | None = None) -> "TokenPage":
         """Read the tokens of one sample, or `count` of them from `start` on, as NumPy arrays.
@@ -79,7 +79,7 @@ class RunTokens(OpenedRun):
                 same KL penalty. `differing` then has, by sample, how many tokens the two treat differently.
             thresholds: `low`, `high`, `dual` or `threshold`, as the rule has them; else the run's, or the usual ones.
         """
-        run = self._ready()
+        run = self.indexed()
         loss = queries.loss_of(run)
         choice = queries.choice_of(loss, rule, thresholds, kl_weight)
         other = None if against is None else queries.choice_of(loss, against, kl_weight=choice.kl_weight)
@@ -121,7 +121,7 @@ class RunTokens(OpenedRun):
             where: conditions on the samples, which are then read.
         """
         wanted = sample_query(split=split, step=step, steps=steps, group=group, where=where)
-        run = self._ready(derived=True)
+        run = self.indexed(derived=True)
         found = queries.worst_tokens(run, wanted, series, highest=highest, one_a_sample=one_a_sample, limit=limit)
         if not found.tokens:
             queries.in_known_series(run, series, BadQuery)
@@ -146,7 +146,7 @@ class RunTokens(OpenedRun):
         discarded do not count. Raises `BadQuery` for a series that no sample has.
         """
         wanted = sample_query(split=split, step=step, steps=steps, group=group, where=where)
-        run = self._ready(derived=True)
+        run = self.indexed(derived=True)
         found = queries.token_stats(run, wanted, series, percentiles)
         if not found.steps:
             queries.in_known_series(run, series, BadQuery)
@@ -167,7 +167,7 @@ class RunTokens(OpenedRun):
         count. Raises `BadQuery` for a series that no sample has.
         """
         wanted = sample_query(split=split, step=step, steps=steps)
-        run = self._ready(derived=True)
+        run = self.indexed(derived=True)
         found = queries.position_curves(run, wanted, series)
         if not found.curves:
             queries.in_known_series(run, series, BadQuery)
@@ -187,7 +187,7 @@ class RunTokens(OpenedRun):
         have their usual ones, as `thresholds` says; `recorded` is what the trainer recorded.
         """
         wanted = sample_query(split=split, step=step, steps=steps)
-        return queries.masked_shares(self._ready(derived=True), wanted)
+        return queries.masked_shares(self.indexed(derived=True), wanted)
 
     def words(
         self,
@@ -205,7 +205,7 @@ class RunTokens(OpenedRun):
         samples that were not discarded.
         """
         wanted = sample_query(split=split, step=step, steps=steps)
-        return queries.words_of_steps(self._ready(derived=True), wanted, by=by, limit=limit)
+        return queries.words_of_steps(self.indexed(derived=True), wanted, by=by, limit=limit)
 
     def word_changes(
         self,
@@ -233,6 +233,6 @@ class RunTokens(OpenedRun):
 
         Raises `NotFound` for a step without samples, and `BadQuery` for one step twice.
         """
-        run, split = self._ready(derived=True), split or self._first_split()
+        run, split = self.indexed(derived=True), split or self._first_split()
         asked = TokenChangeQuery(split=split, before=before, after=after, by=by, min_tokens=min_tokens, limit=limit)
         return queries.word_changes(run, asked)

@@ -168,7 +168,7 @@ def keep_freed_memory() -> None:
 
 def _write(path: Path, records: SegmentSource) -> DerivedMeta:
     keep_freed_memory()
-    job, rows = records.job, _rows_of(path)
+    job, rows = records.job, rows_of(path)
     reading = _TokensOfPart(rows, job.annotations.discarded, job.loss)
     places = [Locator(source=job.source.name, start=row.start, length=row.length, part=row.part) for row in rows]
     order = sorted(range(len(rows)), key=lambda number: places[number].start)
@@ -196,7 +196,7 @@ def _write(path: Path, records: SegmentSource) -> DerivedMeta:
     return add_values(path, records.meta, rows, reading.values, mark=mark)
 
 
-def _rows_of(path: Path) -> list[SampleRow]:
+def rows_of(path: Path) -> list[SampleRow]:
     """The rows of a segment, with what statistics need of them."""
     names = ("split", "step", "launch", "discarded", "advantage", "byte_start", "byte_length", "part")
     with pq.ParquetFile(path) as file:

@@ -38,42 +38,42 @@ class RecordingMixin:
     def __init__(
         self, *args: Any, recorder: "Recorder", label: str = "", token_texts: bool = True, **kwargs: Any
     ) -> None:
-        self._recording = _Recording(self, recorder, label, token_texts=token_texts)
+        self.recording = _Recording(self, recorder, label, token_texts=token_texts)
         super().__init__(*args, **kwargs)
         trainer: Any = self
-        trainer.add_callback(_callback(self._recording))
+        trainer.add_callback(_callback(self.recording))
 
     def _calculate_rewards(self, *args: Any, **kwargs: Any) -> Any:
-        self._recording.columns.clear()
+        self.recording.columns.clear()
         rewards = super()._calculate_rewards(*args, **kwargs)  # type: ignore[misc]
-        self._recording.recorder.safely(self._recording.keep_rewards, rewards, args, kwargs)
+        self.recording.recorder.safely(self.recording.keep_rewards, rewards, args, kwargs)
         return rewards
 
     def _log_completion_extra(self, *args: Any, **kwargs: Any) -> Any:
-        self._recording.recorder.safely(self._recording.keep_column, *args)
+        self.recording.recorder.safely(self.recording.keep_column, *args)
         return super()._log_completion_extra(*args, **kwargs)  # type: ignore[misc]
 
     def _generate_and_score_completions(self, *args: Any, **kwargs: Any) -> Any:
-        self._recording.scored = None
+        self.recording.scored = None
         output = super()._generate_and_score_completions(*args, **kwargs)  # type: ignore[misc]
-        self._recording.recorder.safely(self._recording.record_batch, output)
+        self.recording.recorder.safely(self.recording.record_batch, output)
         return output
 
     def _compute_loss(self, *args: Any, **kwargs: Any) -> Any:
-        self._recording.recorder.safely(self._recording.begin_loss, args, kwargs)
+        self.recording.recorder.safely(self.recording.begin_loss, args, kwargs)
         try:
             return super()._compute_loss(*args, **kwargs)  # type: ignore[misc]
         finally:
-            self._recording.rows = None
+            self.recording.rows = None
 
     def _get_per_token_logps_and_entropies(self, *args: Any, **kwargs: Any) -> Any:
         outputs = super()._get_per_token_logps_and_entropies(*args, **kwargs)  # type: ignore[misc]
-        self._recording.recorder.safely(self._recording.record_outputs, outputs)
+        self.recording.recorder.safely(self.recording.record_outputs, outputs)
         return outputs
 
     def evaluate(self, eval_dataset: Any = None, ignore_keys: Any = None, metric_key_prefix: str = "eval") -> Any:
         """Evaluate as the trainer does; record the completions as `eval/NAME`, by the names of the data sets."""
-        with self._recording.evaluating(metric_key_prefix):
+        with self.recording.evaluating(metric_key_prefix):
             return super().evaluate(eval_dataset, ignore_keys, metric_key_prefix)  # type: ignore[misc]
 
 

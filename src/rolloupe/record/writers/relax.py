@@ -221,7 +221,7 @@ class RelaxWriter(Writer):
     name: ClassVar[str] = "relax"
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         self._begun: set[Path] = set()
 
     def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
@@ -231,7 +231,7 @@ class RelaxWriter(Writer):
         tally = Tally()
         reader, folder = Relax(), "train" if split == "train" else "eval"
         name = f"{folder}/{step}.jsonl"
-        target = self._path / name
+        target = self.path / name
         numbers: set[int] = set()
         for sample in samples:
             if not 0 <= step <= MAX_STEP:

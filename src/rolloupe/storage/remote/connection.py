@@ -48,7 +48,7 @@ class ObstoreConnection:
             import obstore
         except ImportError:
             raise OSError(errno.ENOPKG, EXTRA, f"/{scheme}:/{bucket}") from None
-        self._obstore = obstore
+        self.obstore = obstore
         try:
             self._store = stores.opened_store(scheme, bucket)
         except Exception as error:
@@ -58,7 +58,7 @@ class ObstoreConnection:
         """List what lies directly below a key: nothing if there is no such folder."""
         prefix = f"{key}/" if key else ""
         try:
-            listing = self._patiently(key, lambda: self._obstore.list_with_delimiter_async(self._store, key or None))
+            listing = self._patiently(key, lambda: self.obstore.list_with_delimiter_async(self._store, key or None))
         except OSError as error:
             if self._scheme in ("http", "https") and error.errno != errno.EHOSTUNREACH:
                 raise FileNotFoundError(errno.ENOENT, "does not exist", self._path(key)) from None  # few list folders
@@ -73,7 +73,7 @@ class ObstoreConnection:
 
     def state(self, key: str) -> ObjectState:
         """Return the state of one object."""
-        return state_of(self._patiently(key, lambda: self._obstore.head_async(self._store, key)))
+        return state_of(self._patiently(key, lambda: self.obstore.head_async(self._store, key)))
 
     def read(self, key: str, start: int, stop: int, state: ObjectState) -> memoryview:
         """Read a range of the object in that state. Raises `ReplacedObject` if it has another by now."""
@@ -85,7 +85,7 @@ class ObstoreConnection:
 
         async def get() -> tuple[str, memoryview]:
             with Body(stop - start) as body:
-                result = await self._obstore.get_async(self._store, key, options=options)
+                result = await self.obstore.get_async(self._store, key, options=options)
                 return _tag_of(result.meta), await _body(result, body)
 
         tag, data = self._patiently(key, get)
@@ -99,7 +99,7 @@ class ObstoreConnection:
 
         async def call() -> dict[str, ObjectState]:
             objects = dict[str, ObjectState]()
-            async for page in self._obstore.list(self._store, key or None, chunk_size=PAGE):
+            async for page in self.obstore.list(self._store, key or None, chunk_size=PAGE):
                 objects |= {meta["path"].removeprefix(prefix): state_of(meta) for meta in page}
             return objects
 
@@ -107,7 +107,7 @@ class ObstoreConnection:
 
     def write(self, key: str, chunks: Callable[[], Iterable[bytes]]) -> None:
         def put() -> object:
-            return self._obstore.put(self._store, key, iter(chunks()), max_concurrency=UPLOADED_AT_ONCE)
+            return self.obstore.put(self._store, key, iter(chunks()), max_concurrency=UPLOADED_AT_ONCE)
 
         patiently(self._scheme, self._bucket, self._path(key), lambda: in_thread(put), is_long=True)
 
@@ -117,8 +117,8 @@ class ObstoreConnection:
 
         async def call() -> tuple[bytes, ObjectVersion] | None:
             try:
-                result = await self._obstore.get_async(self._store, key, options=options)
-            except self._obstore.exceptions.NotModifiedError:
+                result = await self.obstore.get_async(self._store, key, options=options)
+            except self.obstore.exceptions.NotModifiedError:
                 return None
             if (size := result.meta["size"]) > most_bytes:
                 reason = f"{address_of(self._path(key))} has {size:,} bytes, {most_bytes:,} at most make sense"
@@ -130,7 +130,7 @@ class ObstoreConnection:
 
     def stream(self, key: str, size: int) -> Iterator[bytes]:
         """Yield the bytes of an object in pieces. Raises OSError, and `ReplacedObject` for one of another size."""
-        result = self._patiently(key, lambda: self._obstore.get_async(self._store, key))
+        result = self._patiently(key, lambda: self.obstore.get_async(self._store, key))
         if result.meta["size"] != size:
             raise ReplacedObject(self._path(key))
         try:
@@ -148,11 +148,11 @@ class ObstoreConnection:
     def swap(self, key: str, data: bytes, before: ObjectVersion | None) -> ObjectVersion | None:
         """Put an object in place of this version of it, or of none; None if there is another by now. Raises OSError."""
         mode: Any = before or "create"
-        lost = self._obstore.exceptions.AlreadyExistsError, self._obstore.exceptions.PreconditionError
+        lost = self.obstore.exceptions.AlreadyExistsError, self.obstore.exceptions.PreconditionError
 
         async def call() -> ObjectVersion | None:
             try:
-                result = await self._obstore.put_async(self._store, key, data, mode=mode, use_multipart=False)
+                result = await self.obstore.put_async(self._store, key, data, mode=mode, use_multipart=False)
             except lost:
                 return None
             return _version_of(result)
@@ -162,7 +162,7 @@ class ObstoreConnection:
     def delete(self, keys: Sequence[str]) -> None:
         """Delete objects. Raises OSError."""
         if keys:
-            self._patiently(keys[0], lambda: self._obstore.delete_async(self._store, keys))
+            self._patiently(keys[0], lambda: self.obstore.delete_async(self._store, keys))
 
     def _path(self, key: str) -> str:
         return f"/{self._scheme}:/{self._bucket}/{key}".rstrip("/")

@@ -70,9 +70,9 @@ class _RemoteFile(io.RawIOBase):
         """True once a caller has seen a state or a byte: from then on it must be the same object."""
         self._at = 0
         self._plan: deque[tuple[int, int]] = deque()
-        self._ahead: list[_Block] = []
+        self.ahead: list[_Block] = []
         """Announced blocks that were not read yet, on their way or fetched."""
-        self._kept: deque[_Block] = deque()
+        self.kept: deque[_Block] = deque()
         """Blocks that were read, the latest last."""
         self._window = FIRST_BYTES
         self._last_stop = -1
@@ -122,10 +122,10 @@ class _RemoteFile(io.RawIOBase):
         super().close()
 
     def _let_go(self) -> None:
-        for block in self._ahead:
+        for block in self.ahead:
             block.data.cancel()
-        self._ahead.clear()
-        self._kept.clear()
+        self.ahead.clear()
+        self.kept.clear()
         self._plan.clear()
 
     def expect(self, spans: Iterable[tuple[int, int]]) -> None:
@@ -155,29 +155,29 @@ class _RemoteFile(io.RawIOBase):
             return
         self.expect([(start, stop)])
         if self._state.tag:
-            soon_blocks.put((self._path, self._state.tag), tuple(self._ahead), _bytes_of(self._ahead))
-            self._ahead.clear()
+            soon_blocks.put((self._path, self._state.tag), tuple(self.ahead), _bytes_of(self.ahead))
+            self.ahead.clear()
 
     def _top_up(self) -> None:
-        while self._plan and _bytes_of(self._ahead) < AHEAD_BYTES and len(self._ahead) < REQUESTS:
+        while self._plan and _bytes_of(self.ahead) < AHEAD_BYTES and len(self.ahead) < REQUESTS:
             start, stop = self._plan.popleft()
-            self._ahead.append(_Block(start, stop, _fetchers.submit(partial(self._fetch, start, stop))))
+            self.ahead.append(_Block(start, stop, _fetchers.submit(partial(self._fetch, start, stop))))
 
     def _data_at(self, at: int, wanted: int) -> tuple[int, memoryview]:
         """Return a block that contains a place, and where it starts."""
         if self._state.size <= SMALL_BYTES:
             return 0, self._whole()
-        blocks = (*_known_blocks(self._path, self._state), *self._kept)
+        blocks = (*_known_blocks(self._path, self._state), *self.kept)
         block = next((known for known in reversed(blocks) if known.start <= at < known.stop), None)
         if block is None:
-            block = next((known for known in self._ahead if known.start <= at < known.stop), None)
+            block = next((known for known in self.ahead if known.start <= at < known.stop), None)
             if block is None:
                 block = self._on_demand(at, wanted)
             else:
-                self._ahead.remove(block)
-            self._kept.append(block)
-            while len(self._kept) > 1 and _bytes_of(self._kept) > KEPT_BYTES:
-                self._kept.popleft()
+                self.ahead.remove(block)
+            self.kept.append(block)
+            while len(self.kept) > 1 and _bytes_of(self.kept) > KEPT_BYTES:
+                self.kept.popleft()
             block.data.result()
             if self._state.tag and block.stop - block.start >= FIRST_BYTES:
                 key = self._path, self._state.tag
