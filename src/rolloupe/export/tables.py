@@ -96,7 +96,7 @@ def rows(
     `read` goes with columns that are `is_whole`.
     """
     for item in items:
-        row = {name: getattr(item, name, None) for name in columns.fixed}
+        row = {name: item.columns.get(name, getattr(item, name, None)) for name in columns.fixed}
         key = item.key
         row |= {
             "id": str(key), "run": run_id, "split": key.split, "step": key.step, "group": key.group, "index": key.index,

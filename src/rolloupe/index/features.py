@@ -266,8 +266,8 @@ def _write(path: Path, records: SegmentSource) -> None:
     facts = _facts(path, records.meta, records.job.share)
     with pq.ParquetFile(path) as file:
         numbers = file.read(columns=list(BLOCK_COLUMNS), use_threads=False)
+    # Of behaviours, for each row: log2(1 + value), NaN for none.
     values = {name: np.full(len(numbers), np.nan) for name in behaviours()}
-    """Of behaviours, for each row: log2(1 + value), NaN for none."""
     with contextlib.suppress(OSError, pa.ArrowException), pq.ParquetFile(derived_of(path)) as file:
         table = file.read(columns=[derived_column(name) for name in facts.behaviours], use_threads=False)
         for name in facts.behaviours if len(table) == len(numbers) else ():

@@ -240,7 +240,7 @@ class Library:
     def _begin(self, replaced: Iterable[OpenRun]) -> None:
         """Tell of the runs that are open now, index those that are new, and close those that they replace."""
         self._tell("runs", None)  # before any of them changes
-        started = self.runs[: FIRST if self.is_searching else None]
+        started = [run for run in self.runs[: FIRST if self.is_searching else None] if not run.is_started]
         for run in sorted(started, key=lambda run: _changed_s(run.info.root), reverse=True):
             run.start(follow=self._follow)
         for old in replaced:

@@ -143,6 +143,11 @@ class OpenRun:
                 self.indexer.times.started_s = self._clock.now_s()
                 self._scheduled = self._scheduler.add(self.indexer.turn)
 
+    @property
+    def is_started(self) -> bool:
+        """True once its index is worked on."""
+        return self._scheduled is not None
+
     def stop(self) -> None:
         """Ask the work to end soon."""
         self.indexer.stopped.set()

@@ -112,7 +112,7 @@ class RunIndexer:
         if not self.scans.own.is_shard:
             self._guarded(lambda: self._packs.take_up(self.sources.changed_at))
         self.ready.set()
-        for work in (self._write_packs, self._write_behind):
+        for work in (self._fetch_rest, self._write_packs, self._write_behind, self._write_derived):
             if not (self.stopped.is_set() or self._gave_way.is_set()):
                 self._guarded(work)
         if self._gave_way.is_set():
@@ -261,11 +261,13 @@ class RunIndexer:
 
     # What lies behind the numbers
 
-    def _write_packs(self) -> None:
-        """Fetch what others have written behind the numbers, and write missing packs, until new records wait."""
+    def _fetch_rest(self) -> None:
+        """Fetch what others have written behind the numbers, until new records wait."""
         if self.mirror is not None and not self.mirror.fetch_rest(self.catalog.segments(), self._goes_on):
             self._gave_way.set()
-            return
+
+    def _write_packs(self) -> None:
+        """Write missing packs, until new records wait."""
         if self._packs.pending():
             self._update("text")
             self._on_change()
@@ -276,6 +278,8 @@ class RunIndexer:
         if all(self._write_missing(backfill) for backfill in self._backfills) and self.progress.phase != "ready":
             self._update("ready")
             self._on_change()
+
+    def _write_derived(self) -> None:
         self._packs.write_derived(self._goes_on)
 
     def _write_missing(self, backfill: Backfill) -> bool:

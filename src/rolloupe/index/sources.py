@@ -448,9 +448,11 @@ class RunFacts:
     def look(self, info: RunInfo, *, is_idle: bool) -> tuple[bool, bool]:
         """Read what is due; tell whether states or troubles have changed, and whether the marker of the end has."""
         now_s, before = self._clock.now_s(), (self.step_states, self.trouble, self.ending)
-        self.step_states, self.trouble = self._format.step_states(info), trouble_at(info.root)
+        step_states, trouble = self._format.step_states(info), trouble_at(info.root)
         if now_s - self._ending_s >= ENDING_S:
-            self.ending, self._ending_s = self._format.ending(info), now_s
+            self._ending_s = now_s  # first: a format that raises is asked no sooner, and the next poll goes on
+            self.ending = self._format.ending(info)
+        self.step_states, self.trouble = step_states, trouble
         is_first = self._times_s == -math.inf
         if now_s - self._times_s >= TIMES_S and (is_first or not is_idle):
             self._times_s = now_s

@@ -508,8 +508,14 @@ class Recorder:
 _alive: weakref.WeakValueDictionary[tuple[str, str], Recorder] = weakref.WeakValueDictionary()
 """The recorders of this process by folder and name; one that a newer one replaces, as in a notebook, is closed."""
 
+
+def _after_fork() -> None:
+    for recorder in list(_alive.values()):
+        recorder.forked()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=lambda: list(map(Recorder.forked, list(_alive.values()))))
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _place(record: Mapping[str, Any]) -> str:

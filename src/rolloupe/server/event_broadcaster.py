@@ -117,9 +117,8 @@ class EventBroadcaster:
                     yield b": still here\n\n"
                     continue
                 began = time.monotonic()
-                if (
-                    not self._closing.is_set()
-                ):  # the last wake-up only ends the loop: a page would query a stopping server
+                # The last wake-up only ends the loop: a page would query a stopping server.
+                if not self._closing.is_set():
                     with contextlib.suppress(RolloupeError):  # the server is stopping, and the stream with it
                         if news := await self.messages_about(changed, person):
                             yield news

@@ -24,7 +24,6 @@ PERSON = "rolloupe.person"
 """Key in the scope of a request, for who of a team sends it."""
 
 MAX_NAME_CHARS = 200
-RATE = 50.0
 
 MAX_PLACES = 100_000
 PLACES_S = 30.0
@@ -86,7 +85,7 @@ class Senders(Protocol):
 class Team:
     """The people of a server, and what each of them may do."""
 
-    def __init__(self, senders: Senders, access: AccessFile, *, rate: float = RATE, metrics_token: str = "") -> None:
+    def __init__(self, senders: Senders, access: AccessFile, *, rate: float, metrics_token: str = "") -> None:
         self.senders = senders
         self.access = access
         self.rate = rate
@@ -142,24 +141,24 @@ class VisibleRuns:
 
     def run(self, run_id: str) -> OpenRun:
         """The run with this id. Raises `NotFound`, which lists the visible runs, for a hidden one too."""
-        run = self.find(run_id)
-        if run is not None and may_see(self._person, run, is_fresh=True):
+        run = self.find(run_id, is_fresh=True)
+        if run is not None:
             run.note_question()
             return run
         visible = (run.id for run in self._library.runs if may_see(self._person, run))
         ids = ", ".join(islice(visible, 10)) or "none"
         raise NotFound(f"no run {run_id!r} is open; open runs: {ids}")
 
-    def find(self, run_id: str) -> OpenRun | None:
-        """The run with this id, if it is open, and visible when its places were looked up last.
+    def find(self, run_id: str, *, is_fresh: bool = False) -> OpenRun | None:
+        """The run with this id, if it is open, and visible when its places were looked up last; with `is_fresh`, now.
 
         The name of a run is enough as long as the person sees no other of that name.
         """
         run = self._library.find(run_id)
-        if run is not None and may_see(self._person, run):
+        if run is not None and may_see(self._person, run, is_fresh=is_fresh):
             return run
         alike = (run for run in self._library.runs if plain_id(run.info) == run_id)
-        of_name = [run for run in alike if may_see(self._person, run)]
+        of_name = [run for run in alike if may_see(self._person, run, is_fresh=is_fresh)]
         return of_name[0] if len(of_name) == 1 else None
 
     def index_bytes(self) -> int:

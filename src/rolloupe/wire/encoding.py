@@ -38,7 +38,10 @@ _COPIED: dict[tuple[Any, ...], list[tuple[str, int, bool]]] = {}
 
 
 def record_from(kind: type[S], *sources: object, **own: Any) -> S:
-    """Return a record with its own values, and those of the same names in the first source that has them."""
+    """Return a record with its own values, and those of the same names in the first source that has them.
+
+    Raises `TypeError` for a field without a default that nobody has.
+    """
     key = (kind, *map(type, sources), *own)
     if key not in _COPIED:
         hints = get_type_hints(kind)

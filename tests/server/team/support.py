@@ -7,7 +7,7 @@ from typing import Any
 from rolloupe.index import Library
 from rolloupe.server.access import AccessFile
 from rolloupe.server.app import App
-from rolloupe.server.people import RATE, Team
+from rolloupe.server.people import Team
 from rolloupe.server.settings import Settings
 from rolloupe.server.team.senders import ProxyHeader, proxies_of
 from tests.server.support import WRITE, Answer, ask, relax_run
@@ -47,7 +47,7 @@ def access_file(folder: Path, secret: Path) -> Path:
     return place
 
 
-def team_app(library: Library, access: Path | None, rate: float = RATE, **changes: Any) -> App:
+def team_app(library: Library, access: Path | None, rate: float = 50.0, **changes: Any) -> App:
     """A server for the team, whose proxy is 127.0.0.1."""
     team = Team(ProxyHeader(HEADER, proxies_of(["127.0.0.1"])), AccessFile(access), rate=rate)
     return App(library, Settings(token=None, team=team, **changes))

@@ -61,7 +61,9 @@ class Slow:
         await send({"type": "http.response.start", "status": 200, "headers": []})
 
 
-@pytest.mark.parametrize(("path", "most"), [("/api/runs", layers.UNDER_WAY), ("/api/events", layers.MOST_STREAMS)])
+@pytest.mark.parametrize(
+    ("path", "most"), [("/api/runs", layers.UNDER_WAY), ("/api/events", layers.MOST_EVENT_STREAMS)]
+)
 def test_requests_under_way_and_streams_are_bounded(path: str, most: int) -> None:
     async def run() -> tuple[int, list[int], int]:
         slow = Slow()

@@ -307,7 +307,7 @@ def test_no_request_is_sent_on_to_another_host(monkeypatch: pytest.MonkeyPatch, 
             assert asked and not inner_asked, target
             assert "somebody-else" not in said
             is_missing = scheme == "http" and call == LIST
-            assert is_missing or "sends this request on to another host, where it is not sent. Next:" in said, said
+            assert is_missing or "redirects to another host, which is not followed. Next:" in said, said
 
 
 def test_a_store_may_send_on_within_its_host(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -452,4 +452,4 @@ def test_no_request_of_a_hub_is_sent_on_to_another_host() -> None:
             with serving(of_hub(tree)) as (address, asked):
                 said = grown("hf", address, "link.list('lab/set/runs')")[2]
             assert asked and not inner_asked
-            assert "sends this request on to another host, where it is not sent. Next:" in said, said
+            assert "redirects to another host, which is not followed. Next:" in said, said

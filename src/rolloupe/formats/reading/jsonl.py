@@ -145,7 +145,7 @@ class JsonlFormat(RecordFormat):
             items += self._items(scan._replace(read=parse), piece)
         if pieces.torn:
             start, stop = (line.start + at for at in pieces.torn)
-            what = f"{reason}; of this line, what other objects it holds is read, and bytes {start} to {stop} are not"
+            what = f"{reason}; its whole objects are read; bytes {start} to {stop} are not"
             name, is_open = scan.source.name, not line.ended
             items.append(Problem(source=name, reason=what, start=line.start, stop=line.stop, transient=is_open))
         return items

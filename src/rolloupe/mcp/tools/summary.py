@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rolloupe.mcp.answer import Page, start_of
 from rolloupe.mcp.tools.base import RunArguments, Tool, run_of
+from rolloupe.questions import QUESTIONS
 
 if TYPE_CHECKING:
     from rolloupe.api import Run, Runs
@@ -18,6 +19,9 @@ NEXT = {
     "sample": "one sample whole, turn by turn; its token series on request",
     "compare_steps": "what changed between two windows of steps; curves on request",
     "gradient": "which samples the gradient came from, and how much of it other parts of the reward made",
+}
+NEXT |= {
+    name: question.about for name, question in QUESTIONS.items() if question.rows and question.tool and name not in NEXT
 }
 """What each other tool is for."""
 

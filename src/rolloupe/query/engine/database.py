@@ -49,6 +49,7 @@ T = TypeVar("T")
 MENDED = "the index changed during the query and is being rebuilt: ask again"
 MEMORY_LIMIT = "256MB"
 
+# In this order: access goes off once the folders are named, and the lock comes last.
 LOCKED_SETTINGS = dict.fromkeys(
     (
         "enable_external_file_cache",

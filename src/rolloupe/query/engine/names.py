@@ -128,7 +128,7 @@ def value_of(item: SampleItem, name: str) -> float | int | str | None:
         return None
     if ref.kind != "fixed":
         return item.metrics[ref.name] if ref.kind == "metric" else item.tags[ref.name]
-    value: float | int | str | None = getattr(item, ref.name)
+    value: float | int | str | None = getattr(item, ref.name, item.columns.get(ref.name))
     return value
 
 

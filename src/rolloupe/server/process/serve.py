@@ -48,10 +48,10 @@ def open_page(address: str) -> None:
 
 
 READY = "ready"
-"""The line that says that the port is open."""
+"""The line that tells the command at the other end of an SSH connection that the port is open."""
 
 PORT_TAKEN = 98
-"""Exit code: the port that the other side has drawn is in use."""
+"""Exit code: the port that the command at the other end of an SSH connection has drawn is in use."""
 
 
 PORT = 8080
@@ -114,7 +114,9 @@ def serve(place: RunPaths, options: ViewerOptions, *, over_ssh: bool = False) ->
     `BadQuery` for invalid options (such as a port in use).
     """
     check_places(place)
-    token = sys.stdin.readline().strip() or None if over_ssh and not options.no_token else options.token
+    token = options.token
+    if over_ssh and not options.no_token:
+        token = sys.stdin.readline().strip() or None
     access = access_of(token, no_token=options.no_token, rotate=options.rotate_token)
     settings = Settings(
         host=options.host,
@@ -276,9 +278,10 @@ def say_what_is_missing(library: "Library") -> None:
 
         def look(*_: object) -> None:
             if not library.is_searching and once.acquire(blocking=False):
+                unsubscribe()
                 say_what_is_missing(library)
 
-        library.subscribe(look)
+        unsubscribe = library.subscribe(look)
         look()  # the search may have ended just before
         return
     if library.runs:

@@ -29,7 +29,7 @@ BURST_S = 6.0
 """Somebody who was quiet may ask for what this many seconds allow, at once: a page begins with many requests."""
 
 UNDER_WAY = 32
-MOST_STREAMS = 20
+MOST_EVENT_STREAMS = 20
 """Open streams of events: one for each browser and window of a person, with room for those that are gone unnoticed."""
 
 QUESTIONS = 2
@@ -76,7 +76,9 @@ class Bounds:
             return
         use = self._uses.setdefault(scope[PERSON].name, Use(self._rate * BURST_S))
         is_stream = scope["path"] == EVENTS
-        most, what, again_s = (MOST_STREAMS, "open pages", 60) if is_stream else (UNDER_WAY, "requests under way", 1)
+        most, what, again_s = (
+            (MOST_EVENT_STREAMS, "open pages", 60) if is_stream else (UNDER_WAY, "requests under way", 1)
+        )
         if wait_s := use.wait_s(self._rate):
             await self._refuse(scope, receive, send, f"more than {self._rate:g} requests a second", wait_s)
         elif use.open[is_stream] >= most:
@@ -100,7 +102,7 @@ class Bounds:
 METRICS = "/metrics"
 BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 KIND = "text/plain; version=0.0.4; charset=utf-8"
-STREAMS = ("/api/events", "/api/search")
+UNTIMED = ("/api/events", "/api/search")
 """Answers that take as long as their reader wants: they are counted, but not timed."""
 
 
@@ -139,7 +141,7 @@ class Metrics:
         finally:
             self._under_way -= 1
             self._answers[status] += 1
-            if scope["path"] not in STREAMS:
+            if scope["path"] not in UNTIMED:
                 seconds = time.monotonic() - began_s
                 self._buckets[bisect_left(BUCKETS_S, seconds)] += 1
                 self._sum_s += seconds
@@ -184,7 +186,7 @@ def team_layers(app: ASGIApp, settings: Settings, team: Team, context: Context) 
 
 
 class People(Layer):
-    """Admits those who have a role. Every address needs one: there is no public page."""
+    """Admits those who have a role, and notes them in the scope. Every address needs one: there is no public page."""
 
     def __init__(self, app: ASGIApp, team: Team) -> None:
         super().__init__(app)

@@ -53,11 +53,8 @@ def _unix(path: str) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX)
     try:
         with contextlib.suppress(FileNotFoundError):
-            if stat.S_ISSOCK(os.lstat(path).st_mode):
-                with socket.socket(socket.AF_UNIX) as client, contextlib.suppress(OSError):
-                    client.settimeout(1)
-                    if client.connect_ex(path) == errno.ECONNREFUSED:  # nobody listens there
-                        os.unlink(path)
+            if stat.S_ISSOCK(os.lstat(path).st_mode) and _is_left_behind(path):
+                os.unlink(path)
         before = os.umask(0o777 & ~MODE)  # nobody else may connect, from the first moment on
         try:
             listener.bind(path)
@@ -68,6 +65,14 @@ def _unix(path: str) -> socket.socket:
         listener.close()
         raise BadQuery(f"cannot listen on {path}: {error.strerror or error}; choose another --listen") from None
     return listener
+
+
+def _is_left_behind(path: str) -> bool:
+    """Return whether nobody listens on a socket."""
+    with socket.socket(socket.AF_UNIX) as client, contextlib.suppress(OSError):
+        client.settimeout(1)
+        return client.connect_ex(path) == errno.ECONNREFUSED
+    return False
 
 
 PUBLIC_URL = re.compile(r"https?://(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(:\d{1,5})?(?P<path>/(?!/).*)?")

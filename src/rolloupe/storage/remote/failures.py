@@ -113,7 +113,7 @@ def failure(error: BaseException, scheme: str, bucket: str, path: str) -> OSErro
     if _NO_CREDENTIALS.search(text):
         return PermissionError(errno.EACCES, f"no credentials were found. Next: {_CREDENTIALS.get(scheme, '')}", path)
     if NOWHERE in details:
-        reason = f"{where} sends this request on to another host, where it is not sent"
+        reason = f"{where} redirects to another host, which is not followed"
         return OSError(errno.EREMOTE, f"{reason}. Next: name the address where the data are", path)
     if _EXPIRED.search(text):
         reason = f"{where} refuses the credentials, which are wrong or have expired. Next: sign in again"

@@ -146,7 +146,7 @@ def _check_request(request: Any) -> None:
 
     host, own = request.url.host, urlsplit(constants.ENDPOINT).hostname
     if host != own and not any(host == own_host or host.endswith(f".{own_host}") for own_host in OF_THE_HUB):
-        reason = "the hub sends this request on to another host, where it is not sent"
+        reason = "the hub redirects to another host, which is not followed"
         raise OSError(errno.EREMOTE, f"{reason}. Next: check HF_ENDPOINT")
     request.headers["accept-encoding"] = "identity"
 

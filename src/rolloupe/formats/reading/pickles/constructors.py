@@ -92,7 +92,7 @@ def _constructed(name: str, given: tuple[Any, ...]) -> Any:
             return bytearray(data)
         case "builtins.bytearray", (str(text), *encoding) if len(encoding) < 2:
             return bytearray(_latin(text, *encoding))
-        case "_codecs.encode", (Blob(recoded="") as blob, *encoding) if encoding in ([], ["latin-1"], ["latin1"]):
+        case "_codecs.encode", (Blob(recoded="") as blob, *encoding) if _is_short(encoding, "latin-1", "latin1"):
             return Blob(blob.read, blob.start, blob.length, blob.encoding, "latin-1")
         case "_codecs.encode", (str(text), *encoding) if len(encoding) < 2:  # bytes in the older protocols
             return _latin(text, *encoding)
@@ -102,7 +102,7 @@ def _constructed(name: str, given: tuple[Any, ...]) -> Any:
             return Name(f"{owner}.{attribute}")
         case "copyreg._reconstructor", (Name(name=kind), _, value):  # an object in the older protocols
             return Opaque(kind, () if value is None else (value,))
-        case "torch.device", (str(device), *number) if number in ([], [None]):
+        case "torch.device", (str(device), *number) if _is_short(number, None):
             return device
         case "torch.device", (str(device), int(number)):
             return f"{device}:{number}"
@@ -130,6 +130,11 @@ EMPTY: Final[dict[str, Callable[[], Any]]] = {
     "torch.Size": tuple,
 }
 """The types of the values of calls without arguments."""
+
+
+def _is_short(values: list[object], *known: str | None) -> bool:
+    """Return whether nothing is given, or one of a few words. It never compares a text that lies in the file."""
+    return not values or (len(values) == 1 and isinstance(values[0], str | None) and values[0] in known)
 
 
 def _iterable(values: Any) -> Any:

@@ -422,10 +422,18 @@ def _widened(values: NDArray[Any], kind: str) -> NDArray[Any]:
         return (values.astype(np.uint32) << 16).view(np.float32)
     if kind == "float8_e5m2":  # the upper half of a float16
         return (values.astype(np.uint16) << 8).view(np.float16).astype(np.float32)
-    if kind == "float8_e4m3fn":  # 4 bits of exponent with bias 7, no infinity, one NaN of each sign
-        codes = values.astype(np.int16)
-        exponent, mantissa = (codes >> 3) & 15, codes & 7
-        wide = np.where(exponent == 0, np.ldexp(mantissa / 8, -6), np.ldexp(1 + mantissa / 8, exponent - 7))
-        wide = np.where((codes & 127) == 127, np.nan, wide)
-        return np.where(codes >= 128, -wide, wide).astype(np.float32)
+    if kind == "float8_e4m3fn":
+        return np.asarray(_E4M3[values])
     return values.copy()
+
+
+def _e4m3() -> NDArray[np.float32]:
+    """Return the 256 values of float8_e4m3fn: 4 bits of exponent with bias 7, no infinity, one NaN of each sign."""
+    codes = np.arange(256)
+    exponent, mantissa = (codes >> 3) & 15, codes & 7
+    wide = np.where(exponent == 0, np.ldexp(mantissa / 8, -6), np.ldexp(1 + mantissa / 8, exponent - 7))
+    wide[(codes & 127) == 127] = np.nan
+    return np.where(codes >= 128, -wide, wide).astype(np.float32)
+
+
+_E4M3 = _e4m3()

@@ -157,7 +157,8 @@ class TokenExporter:
         if self.version not in VERSIONS:
             raise ValueError(f"version {self.version!r} is not one of {', '.join(map(str, VERSIONS))}")
         run_id = self.run_id if self.enabled and self.version == 4 else None
-        self._place = RankFolder(Path(self.output_dir), self.rank, max(1, self.world_size), self.version, run_id)
+        folder = Path(self.output_dir if self.enabled else ".")  # a disabled exporter may be given none
+        self._place = RankFolder(folder, self.rank, max(1, self.world_size), self.version, run_id)
         limits = {"low": self.dppo_mask_low, "high": self.dppo_mask_high}
         dppo = tokens.DPPO(**{name: limit for name, limit in limits.items() if limit is not None})
         self._rule = dppo if self.loss_type == "default" else None
