@@ -13,6 +13,7 @@ from tools import house_figures
 import rolloupe
 from rolloupe.errors import defect
 from rolloupe.formats import BUILT_IN
+from tests import sleeps
 
 ROOT = Path(__file__).parents[1]
 HEAVY = ("anyio", "duckdb", "mcp", "numpy", "obstore", "pyarrow", "starlette", "textual", "uvicorn")
@@ -140,6 +141,10 @@ def test_tests_use_public_names() -> None:
     assert house_figures.tests_with_private_names(parsed) == []
     reader = ast.parse("from rolloupe.model import _hidden\nrun._hidden()\npatch.setattr(run, '_hidden', 1)\n")
     assert house_figures.reads_of_private_names(reader, {"_hidden"}) == ["1 _hidden", "2 _hidden", "3 _hidden"]
+
+
+def test_what_sleeps_is_listed() -> None:
+    assert sleeps.sleeping_tests() == {*sleeps.SLEEPS}
 
 
 def test_small_private_functions_and_twins_are_few() -> None:

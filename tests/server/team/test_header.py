@@ -116,7 +116,8 @@ def test_forwarding_headers_make_no_peer_a_proxy(app: App) -> None:
 def test_a_unix_socket_is_trusted_only_where_the_server_listens_on_one(runs: Runs) -> None:
     def served(*proxies: str) -> App:
         return App(
-            runs.library, Settings(token=None, team=Team(ProxyHeader(HEADER, proxies_of(proxies)), AccessFile(None)))
+            runs.library,
+            Settings(token=None, team=Team(ProxyHeader(HEADER, proxies_of(proxies)), AccessFile(None), rate=50.0)),
         )
 
     assert status(served("unix"), (HEADER, "ada"), client="") == 200
