@@ -140,7 +140,7 @@ def test_tests_use_public_names() -> None:
     parsed = house_figures.modules()
     assert house_figures.tests_with_private_names(parsed) == []
     reader = ast.parse("from rolloupe.model import _hidden\nrun._hidden()\npatch.setattr(run, '_hidden', 1)\n")
-    assert house_figures.reads_of_private_names(reader, {"_hidden"}) == ["1 _hidden", "2 _hidden", "3 _hidden"]
+    assert sorted(house_figures.reads_of_private_names(reader, {"_hidden"})) == ["1 _hidden", "2 _hidden", "3 _hidden"]
 
 
 def test_what_sleeps_is_listed() -> None:
