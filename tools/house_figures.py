@@ -1,9 +1,11 @@
 """Figures of the house, counted: `python -m tools.house_figures [--list]`."""
 
 import ast
+import re
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterator
+from functools import cache
 from pathlib import Path
 
 SOURCES = Path(__file__).parents[1] / "src" / "rolloupe"
@@ -12,6 +14,7 @@ MOST_LINES = 3
 """Lines of a function that are not its docstring: shorter ones that are named once are looked at."""
 
 
+@cache
 def modules() -> dict[Path, ast.Module]:
     """Return the modules of the package, parsed."""
     return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCES.rglob("*.py"))}
@@ -138,10 +141,12 @@ def reads_of_private_names(test: ast.Module, private: set[str]) -> list[str]:
 def tests_with_private_names(parsed: dict[Path, ast.Module]) -> list[str]:
     """Return where tests reach for private names of the package."""
     private = {name for tree in parsed.values() for name in private_names(tree)}
+    texts = {path: path.read_text(encoding="utf-8") for path in sorted(TESTS.rglob("*.py"))}
     return [
         f"{path.relative_to(TESTS)}:{read}"
-        for path in sorted(TESTS.rglob("*.py"))
-        for read in reads_of_private_names(ast.parse(path.read_text(encoding="utf-8")), private)
+        for path, text in texts.items()
+        if not private.isdisjoint(re.findall(r"\b_\w+", text))
+        for read in reads_of_private_names(ast.parse(text), private)
     ]
 
 
