@@ -73,6 +73,7 @@ def test_no_turn_is_made_of_a_text(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         return make(value, prompt)
 
     with rolloupe.open(tmp_path / "0.jsonl", index_dir=tmp_path / "index") as runs:
+        runs.only().wait(texts=True)
         ids = [str(item.key) for item in runs.samples()]
         monkeypatch.setattr(parsers, "response_turns", counted)
         found = [runs.texts(one) for one in ids]
