@@ -8,6 +8,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 from rolloupe import text
@@ -261,7 +262,11 @@ def status(value: object) -> tuple[Status, str]:
     """Read a status or a stop reason; return the common word and the framework's own."""
     if not isinstance(value, str) or not value:
         return "unknown", ""
-    word = value[:MAX_TAG_CHARS]
+    return _status(value[:MAX_TAG_CHARS])
+
+
+@lru_cache(maxsize=256)
+def _status(word: str) -> tuple[Status, str]:
     return _STATUSES.get(word.rpartition(".")[2].strip().lower(), "unknown"), word
 
 
@@ -302,7 +307,10 @@ def tags(members: object) -> dict[str, str]:
 
 def first(record: dict[str, Any], names: Iterable[str], read: Callable[[object], T | None]) -> T | None:
     """Return what `read` makes of the first of some members that it accepts; None if it accepts none."""
-    return next((accepted for name in names if (accepted := read(record.get(name))) is not None), None)
+    for name in names:
+        if name in record and (accepted := read(record[name])) is not None:
+            return accepted
+    return None
 
 
 def texts(values: list[Any]) -> list[str]:
