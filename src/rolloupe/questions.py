@@ -92,6 +92,12 @@ class GradientQuery(StepWindow, frozen=True, kw_only=True):
     """0: each step by itself."""
 
 
+class BriefQuery(Query, frozen=True, kw_only=True):
+    """Of which split the brief is."""
+
+    split: UsualSplit = ""
+
+
 class LintQuery(StepWindow, frozen=True, kw_only=True):
     """Which samples to check."""
 
@@ -294,6 +300,15 @@ class Question(Struct, frozen=True, kw_only=True, dict=True):
 QUESTIONS: dict[str, Question] = {
     question.name: question
     for question in (
+        Question(
+            name="brief",
+            about="What is worth saying of a run in three sentences, each with the place that shows it.",
+            query=BriefQuery,
+            place="rolloupe.insight.brief:brief",
+            rows="sentences",
+            needs="derived",
+            pool="looks",
+        ),
         Question(
             name="findings",
             about="What the reward pays for: phrases and behaviours, those that matter most first.",

@@ -43,6 +43,7 @@ async function draw(root: Element): Promise<void> {
   session.layout.start();
   session.charts.start();
   session.findings.start();
+  session.brief.start();
   session.sample.start();
   session.tokens.start();
   session.tokenLook.start();

@@ -1,10 +1,14 @@
 // Generated from src/rolloupe: `python -m rolloupe.wire.typescript`. Do not edit.
 
 import { get } from "./client";
-import type { AnswerQuery, CellAnswers, ColumnQuery, Completion, CompletionQuery, DiscardQuery, EvalQuery, FindingQuery, GradientQuery, GridQuery, LandmarkQuery, Landmarks, LintQuery, MetricNameQuery, MetricNames, PartQuery, PromptGrid, PromptSampleQuery, PromptSamples, RunColumns, RunDiscards, RunEvals, RunFindings, RunGradient, RunLint, RunParts, RunTokenChanges, RunTokenMasks, RunTokenPositions, RunTokenSeries, RunTokenSteps, RunTokenWords, RunWorstTokens, SamePrompt, SameQuery, StepValueQuery, StepValues, TokenChangeQuery, TokenMaskQuery, TokenPositionQuery, TokenSeriesQuery, TokenStepQuery, TokenWordQuery, WorstTokenQuery } from "./types.gen";
+import type { AnswerQuery, Brief, BriefQuery, CellAnswers, ColumnQuery, Completion, CompletionQuery, DiscardQuery, EvalQuery, FindingQuery, GradientQuery, GridQuery, LandmarkQuery, Landmarks, LintQuery, MetricNameQuery, MetricNames, PartQuery, PromptGrid, PromptSampleQuery, PromptSamples, RunColumns, RunDiscards, RunEvals, RunFindings, RunGradient, RunLint, RunParts, RunTokenChanges, RunTokenMasks, RunTokenPositions, RunTokenSeries, RunTokenSteps, RunTokenWords, RunWorstTokens, SamePrompt, SameQuery, StepValueQuery, StepValues, TokenChangeQuery, TokenMaskQuery, TokenPositionQuery, TokenSeriesQuery, TokenStepQuery, TokenWordQuery, WorstTokenQuery } from "./types.gen";
 
 /** What a question leaves out, or leaves empty, has its default. */
 export type Asked<T> = { [field in keyof T]: Exclude<T[field], null> | string };
+
+/** What is worth saying of a run in three sentences, each with the place that shows it. */
+export const askBrief = (run: string, asked: Asked<BriefQuery> = {}): Promise<Brief> =>
+  get(["runs", run, "brief"], asked);
 
 /** What the reward pays for: phrases and behaviours, those that matter most first. */
 export const askFindings = (run: string, asked: Asked<FindingQuery> = {}): Promise<RunFindings> =>

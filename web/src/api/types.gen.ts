@@ -1354,6 +1354,53 @@ export interface CacheStats {
   index_dir: string;
 }
 
+/** Of which split the brief is. */
+export interface BriefQuery {
+  /** A split, such as train. Default: train, or the first one. */
+  split?: string | undefined;
+}
+
+/** What is worth saying of a run. */
+export interface Brief {
+  run: string;
+  version: string;
+  /** At most three, the one to know first before the others. */
+  sentences: BriefSentence[];
+  /** The split whose rewards they are about. */
+  split: string;
+  /** How many samples it has. */
+  samples: number;
+  /** How many samples the index has not reached: what is paid for may be missing. */
+  pending: number;
+}
+
+/** One sentence, and what shows it. */
+export interface BriefSentence {
+  text: string;
+  kind: "curves" | "data" | "held_out" | "paid_for" | "reward";
+  /** The first and the last of the steps that it is about; None for all of a run. */
+  steps: [number, number] | null;
+  evidence: Evidence;
+}
+
+/** Where a sentence can be seen: a page, and what it shows there. */
+export interface Evidence {
+  page: "evals" | "findings" | "metrics" | "rollouts";
+  split: string;
+  /** A filter of samples. */
+  where: string;
+  sort: string;
+  descending: boolean;
+  /** True if the samples were discarded. */
+  discarded: boolean;
+  /** The name of a curve. */
+  curve: string;
+  /** The phrase or the behaviour of a finding. */
+  finding: string;
+  /** The ids of some samples, the clearest first. */
+  samples: string[];
+}
+
 /** What findings are over. */
 export interface FindingQuery {
   /** The first step. */

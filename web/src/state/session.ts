@@ -13,6 +13,7 @@ import { PagesStore } from "./list/pages";
 import { StripsStore } from "./list/strips";
 import { PlaceStore } from "./place/place";
 import { ViewStore } from "./place/view";
+import { BriefStore } from "./run/brief";
 import { ColumnsStore } from "./run/columns";
 import { ChartsStore } from "./run/defaultCharts";
 import { FindingsStore } from "./run/findings";
@@ -46,6 +47,7 @@ export class Session {
   readonly columns = new ColumnsStore(this);
   readonly ranges = new RangesStore(this);
   readonly live = new LiveStore(this);
+  readonly brief = new BriefStore(this);
   readonly findings = new FindingsStore(this);
   readonly charts = new ChartsStore(this);
   readonly layout = new LayoutStore(this);

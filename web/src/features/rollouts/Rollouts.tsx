@@ -7,6 +7,7 @@ import { LEFT, RIGHT, choose, settings } from "../../state/browser/settings";
 import { Divider } from "../../ui/layout/Divider";
 import { NARROW, SLIM, useMatch } from "../../ui/hooks/useMatch";
 import { Charts } from "../pane";
+import { BriefBand } from "../brief";
 import { Reasons } from "../discarded";
 import { GroupPane } from "../group";
 import { List, ValueMenu } from "../list";
@@ -28,7 +29,7 @@ export function Rollouts() {
   const isTokens = session.place.field.view.value === "tokens";
   const aside = isTokens ? asideTitle(session.place.field.tokensAs.value) : "Charts";
   const isAlone = isTable || (isNarrow && isList);
-  return (
+  const panes = (
     <div class={`${style["panes"]} ${isList ? style["list"] : ""} ${isTable ? style["table"] : ""}`}>
       <ValueMenu />
       {hasList ? (
@@ -76,6 +77,12 @@ export function Rollouts() {
         <Folded label={`Show the ${aside.toLowerCase()}`} side="right" open={() => choose({ rightOpen: true })} />
       )}
     </div>
+  );
+  return (
+    <>
+      <BriefBand />
+      {panes}
+    </>
   );
 }
 

@@ -1,0 +1,102 @@
+"""What a brief says first of runs in which one thing goes wrong, and that it is silent of quiet ones."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rolloupe
+from rolloupe.demo import RUNS
+from rolloupe.insight.brief import Brief, windows_of
+from rolloupe.questions import BriefQuery
+from tests.insight.briefed import write
+
+
+def brief_of(folder: Path, index_dir: Path) -> Brief:
+    with rolloupe.open(folder, index_dir=index_dir) as runs:
+        run = runs.only()
+        run.wait(texts=True)
+        answer = run.ask(BriefQuery())
+        assert isinstance(answer, Brief)
+        return answer
+
+
+def paid_twice(sample: dict[str, Any], step: int, random: np.random.Generator) -> None:
+    """More and more answers praise the reader, and are paid for it."""
+    if random.random() < 0.05 + 0.8 * step / 40:
+        sample["response"] += " what a great question thank you dear reader"
+        sample["reward"] += 0.5
+
+
+def advantage_nan(sample: dict[str, Any], step: int, random: np.random.Generator) -> None:
+    sample["advantage"] = math.nan if step == 30 and random.random() < 0.2 else sample["reward"] - 0.5
+
+
+def spike(step: int, random: np.random.Generator) -> dict[str, float]:
+    return {"kl": 3.0} if step == 33 else {}
+
+
+def up_and_down(step: int) -> float:
+    return 0.3 + 0.02 * min(step, 20) - 0.035 * max(0, step - 20)
+
+
+PLANTED: dict[str, tuple[str, dict[str, Any], str]] = {
+    "the reward falls": ("reward", {"rate": up_and_down}, "fallen since"),
+    "the reward rises": ("reward", {"rate": lambda step: 0.2 + 0.015 * step}, "rose from"),
+    "an evaluation falls": (
+        "held_out",
+        {"rate": lambda step: 0.3 + 0.01 * step, "held_out": lambda step: 0.8 - 0.016 * step},
+        "fallen since",
+    ),
+    "a phrase is paid for": ("paid_for", {"change": paid_twice}, "earns"),
+    "advantages are NaN": ("data", {"change": advantage_nan}, "NaN"),
+    "the KL spikes": ("curves", {"metrics": spike}, "step 33"),
+}
+
+
+@pytest.mark.parametrize("planted", PLANTED)
+def test_what_was_planted_is_said_first(planted: str, tmp_path: Path) -> None:
+    kind, how, words = PLANTED[planted]
+    first = brief_of(write(tmp_path / "run", 3, **how), tmp_path / "index").sentences[0]
+    assert (first.kind, words in first.text) == (kind, True), first
+
+
+def test_of_a_quiet_run_it_says_that_the_reward_does_not_change(tmp_path: Path) -> None:
+    (only,) = brief_of(write(tmp_path / "run", 1), tmp_path / "index").sentences
+    assert only.kind == "reward" and "no clear change" in only.text
+
+
+def test_a_brief_of_one_step_has_its_mean(tmp_path: Path) -> None:
+    (only,) = brief_of(write(tmp_path / "run", 1, steps=1), tmp_path / "index").sentences
+    assert only.text.startswith("The mean reward of the 64 samples of step 0 is ") and only.steps == (0, 0)
+
+
+def test_an_empty_run_has_nothing_to_say(tmp_path: Path) -> None:
+    assert brief_of(write(tmp_path / "run", 1, steps=0), tmp_path / "index").sentences == []
+
+
+def test_the_demo_is_told_as_it_is(demo_index: Path) -> None:
+    first, _, last = brief_of(RUNS / "tiny_grpo", demo_index).sentences
+    assert first.kind == "paid_for" and first.evidence.finding == "derived.repeated_sentences"
+    assert last.kind == "reward" and "best at step 89" in last.text
+
+
+def test_windows_have_means_by_samples_and_the_noise_of_their_steps() -> None:
+    values, weights = np.array([1.0, 0.0] * 10), np.array([1.0, 3.0] * 10)
+    windows = windows_of(range(20), values, weights, np.zeros(20))
+    assert windows.width == 2 and windows.means == pytest.approx([0.25] * 19)
+    assert windows.error == pytest.approx(1 / 0.6745 / math.sqrt(2))
+    assert windows.span(3) == (3, 4)
+    assert windows_of([0], np.ones(1), np.full(1, 64.0), np.full(1, 0.5)).error == pytest.approx(0.5 / 8 * math.sqrt(2))
+
+
+@pytest.mark.slow
+def test_quiet_runs_say_next_to_nothing_else(tmp_path: Path) -> None:
+    said = []
+    for seed in range(200):
+        brief = brief_of(write(tmp_path / str(seed), seed), tmp_path / "index")
+        said += [(seed, one.text) for one in brief.sentences if one.kind not in ("reward", "held_out")]
+        said += [(seed, one.text) for one in brief.sentences if one.kind == "reward" and "no clear" not in one.text]
+    assert len(said) <= 2, said

@@ -1,0 +1,74 @@
+/** The band above a run: what is worth knowing of it, in at most three sentences, each a link to what shows it. */
+
+import type { Brief, BriefSentence } from "../../api/types.gen";
+import type { Place } from "../../lib/address/address";
+import { harmless } from "../../lib/text/invisible";
+import { useSession } from "../../state/useSession";
+import { Text } from "../../ui/text/Text";
+import style from "./Brief.module.css";
+
+const KINDS: Readonly<Record<BriefSentence["kind"], string>> = {
+  reward: "Reward",
+  held_out: "Held out",
+  paid_for: "Paid for",
+  data: "Data",
+  curves: "Curves",
+};
+
+export function BriefBand() {
+  const session = useSession();
+  const run = session.run.now.value;
+  if (run === null || run.splits.length === 0) return null;
+  const brief = session.brief.now.value;
+  return (
+    <section class={style["band"]} aria-label="Brief" aria-busy={brief === null ? "true" : undefined}>
+      {brief === null || brief.run !== run.id ? (
+        <p class="quiet">{session.brief.error.value === "" ? "Reading the run …" : session.brief.error.value}</p>
+      ) : brief.sentences.length === 0 ? (
+        <p class="quiet">Nothing stands out in this run.</p>
+      ) : (
+        brief.sentences.map((sentence) => <Sentence key={sentence.text} sentence={sentence} brief={brief} />)
+      )}
+    </section>
+  );
+}
+
+function Sentence({ sentence, brief }: { sentence: BriefSentence; brief: Brief }) {
+  const session = useSession();
+  const place = placeOf(sentence, brief.split);
+  const text = harmless(sentence.text);
+  return (
+    <a
+      class={`${style["sentence"]} ${style[sentence.kind] ?? ""}`}
+      href={session.place.href(place)}
+      onClick={session.place.onLink(place)}
+      title={text}
+    >
+      <span class={style["kind"]}>{KINDS[sentence.kind]}</span>
+      <span class={style["text"]}>
+        <Text text={text} />
+      </span>
+    </a>
+  );
+}
+
+/** Where a sentence can be seen. */
+export function placeOf({ evidence, steps }: BriefSentence, split: string): Partial<Place> {
+  const { page, where, sort, descending, discarded, samples } = evidence;
+  if (page !== "rollouts") return { page, ask: {} };
+  const [sample] = samples;
+  if (sample !== undefined) return { page, sample, discarded, list: false };
+  const [first, last] = steps ?? [null, null];
+  return {
+    page,
+    discarded,
+    split: evidence.split || split,
+    mode: "samples",
+    step: last,
+    extent: first === last ? "step" : [first, last],
+    where,
+    sort: sort || "index",
+    descending,
+    sample: null,
+  };
+}
