@@ -78,9 +78,10 @@ def test_an_empty_run_has_nothing_to_say(tmp_path: Path) -> None:
 
 
 def test_the_demo_is_told_as_it_is(demo_index: Path) -> None:
-    first, _, last = brief_of(RUNS / "tiny_grpo", demo_index).sentences
+    first, second, third = brief_of(RUNS / "tiny_grpo", demo_index).sentences
     assert first.kind == "paid_for" and first.evidence.finding == "derived.repeated_sentences"
-    assert last.kind == "reward" and "best at step 89" in last.text
+    assert second.kind == "reward" and "best at step 89" in second.text
+    assert third.kind == "held_out"
 
 
 def test_windows_have_means_by_samples_and_the_noise_of_their_steps() -> None:

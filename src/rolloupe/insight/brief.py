@@ -1,6 +1,6 @@
 """What a careful colleague would say of a run in three sentences, each with the place that shows it.
 
-A sentence is said only if its numbers stand out of their noise; the order is that of what a person should know first.
+A change is reported only if it stands out of the noise; what a person should know first comes first.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ CHANGE = 3.5
 BEST = 4.0
 """The same for the best of many windows, which is high by chance too."""
 FALL = 0.15
-"""A fall from the best window is told if it is at least this share of it, or of the deviation of the samples."""
+"""A fall from the best window is reported if it is at least this share of it, or of the deviation of the samples."""
 WINDOWS = 10
 """A window has a tenth of the steps."""
 OWN = {"reward_collapse", "eval_down"}
@@ -92,8 +92,8 @@ def brief(run: OpenRun, asked: BriefQuery) -> Brief:
     split = asked.split or next((name for name in splits if not name.startswith("eval")), next(iter(splits), "train"))
     steps = query.steps(run, split) if splits or asked.split else []
     found = findings(run, FindingQuery(split=split))
-    ranked = [*_reward(split, steps), *_held_out(run), *_data(run), *_curves(run)]
-    ranked += _paid_for(split, found.findings)
+    paid_for = list(_paid_for(split, found.findings))
+    ranked = [*_reward(split, steps), *_held_out(run), *_data(run), *_curves(run, is_first=not paid_for), *paid_for]
     ranked.sort(key=lambda one: one.rank)
     return Brief(
         sentences=[one.sentence for one in ranked[:MOST]], split=split, samples=sum(step.samples for step in steps),
@@ -170,10 +170,10 @@ def _reward(split: str, steps: Sequence[StepSummary]) -> Iterator[Ranked]:
 
 
 def _held_out(run: OpenRun) -> Iterator[Ranked]:
-    said = [one for one in map(_evaluation, evals_answer(run, EvalQuery()).evals) if one is not None]
-    if said:
-        said.sort(key=lambda one: one.rank)
-        yield said[0]
+    """What went wrong in an evaluation, or what the first one did."""
+    evaluations = [_evaluation(summary) for summary in evals_answer(run, EvalQuery()).evals]
+    ranked = sorted((sentence for sentence in evaluations if sentence is not None), key=lambda one: one.rank)
+    yield from ranked[:1]
 
 
 def _evaluation(summary: EvalSummary) -> Ranked | None:
@@ -225,11 +225,11 @@ def _data(run: OpenRun) -> Iterator[Ranked]:
         yield Ranked(1, BriefSentence(text=broken.text, kind="data", evidence=evidence))
 
 
-def _curves(run: OpenRun) -> Iterator[Ranked]:
-    """The first error in the curves, or the first hint."""
+def _curves(run: OpenRun, *, is_first: bool) -> Iterator[Ranked]:
+    """The first error in the curves, or the first hint, which comes before what is as expected if it is the first."""
     for raised in check(RunCurves(run), OWN).raised[:1]:
         alarm, is_error = raised.alarm, raised.rule.severity == "error"
-        yield Ranked(1 if is_error else 4, _of_alarm(alarm))
+        yield Ranked(1 if is_error else 4 if is_first else 8, _of_alarm(alarm))
 
 
 def _of_alarm(alarm: Alarm) -> BriefSentence:

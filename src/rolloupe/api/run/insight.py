@@ -11,13 +11,14 @@ from msgspec import structs
 from rolloupe.api.results import Rows
 from rolloupe.api.run.base import OpenedRun, queries
 from rolloupe.errors import BadQuery, NotFound
-from rolloupe.questions import QUESTIONS, FindingQuery, GradientQuery, LintQuery, PartQuery, Query
+from rolloupe.questions import QUESTIONS, BriefQuery, FindingQuery, GradientQuery, LintQuery, PartQuery, Query
 from rolloupe.storage import own_place
 
 if TYPE_CHECKING:
     from rolloupe.api.lists import RunCheck
     from rolloupe.api.marks import Bookmark
     from rolloupe.export.report import WrittenReport
+    from rolloupe.insight.brief import Brief
     from rolloupe.insight.findings import RunFindings
     from rolloupe.insight.gradient import RunGradient
     from rolloupe.insight.lint import RunLint
@@ -56,6 +57,16 @@ class RunInsight(OpenedRun):
             raise BadQuery(f"{question!r} is no question; there are: {', '.join(QUESTIONS)}")
         values = asked if isinstance(question, str) else structs.asdict(question)
         return declared.answer(self.indexed(derived=declared.needs == "derived"), declared.asked(values))
+
+    def brief(self, *, split: str | None = None) -> "Brief":
+        """Return what is worth knowing of the run: at most three `sentences`, the one to know first before the others.
+
+        Each has `text`, `kind` (reward, held_out, paid_for, data, curves), `steps` (the first and the last that it is
+        about, or None) and `evidence` (the page that shows it, and what to choose there). Raises `NotFound` for an
+        unknown split.
+        """
+        answer: Brief = self.ask(BriefQuery(split=split or ""))
+        return answer
 
     def findings(
         self,

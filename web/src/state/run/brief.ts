@@ -14,7 +14,7 @@ export class BriefStore extends Store {
   /** The brief of the run, once it is known. */
   readonly now = signal<Brief | null>(null);
 
-  /** Why there is none; empty if nothing went wrong. */
+  /** Why the server has no brief; empty if nothing went wrong. */
   readonly error = signal("");
 
   /** The run that was asked about last, and its newest step then. */
