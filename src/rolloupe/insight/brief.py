@@ -3,7 +3,7 @@
 A change is reported only if it stands out of the noise; what a person should know first comes first.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -33,6 +33,8 @@ FALL = 0.15
 """A fall from the best window is reported if it is at least this share of it, or of the deviation of the samples."""
 WINDOWS = 10
 """A window has a tenth of the steps."""
+VERDICTS = {"suspect": "correctness does not follow", "unverified": "the run does not say which answers are correct"}
+"""What is known of the correctness of answers with a finding."""
 OWN = {"reward_collapse", "eval_down"}
 """Rules about curves that the sentences about the reward and about evaluations replace."""
 
@@ -194,14 +196,12 @@ def _evaluation(summary: EvalSummary) -> Ranked | None:
     rank, begin = 7, first
     if best - late > BEST * windows.error:
         begin = windows.span(place)[1]
-        text = (
-            f"Held-out {name} was best at step {begin} and has fallen since: {_share(best)} → {_share(late)} correct."
-        )
+        text = f"{name} was best at step {begin} and has fallen since: {_change(best, late, _share)} correct."
         rank = 1
     elif late - early > CHANGE * windows.error:
-        text = f"Held-out {name} rose from {_share(early)} to {_share(late)} correct."
+        text = f"{name} rose from {_share(early)} to {_share(late)} correct."
     else:
-        text = f"Held-out {name} shows no clear change over {len(known)} evaluations: {_share(early)} → {_share(late)}."
+        text = f"{name} shows no clear change over {len(known)} evaluations: {_change(early, late, _share)}."
     evidence = Evidence(page="evals", split=summary.split)
     return Ranked(rank, BriefSentence(text=text, kind="held_out", steps=(begin, last), evidence=evidence))
 
@@ -212,9 +212,13 @@ def _evaluation(summary: EvalSummary) -> Ranked | None:
 def _paid_for(split: str, found: Sequence[Finding]) -> Iterator[Ranked]:
     """The first finding that is suspect, or that nobody can verify."""
     ranks = {"suspect": 2, "unverified": 3}
-    for finding in sorted((one for one in found if one.kind in ranks), key=lambda one: ranks[one.kind])[:1]:
+    suspects = sorted((finding for finding in found if finding.kind in ranks), key=lambda one: ranks[one.kind])
+    for finding in suspects[:1]:
         evidence = Evidence(page="findings", split=split, finding=finding.name, samples=finding.samples.ids())
-        text = finding.text.partition(". Also")[0].rstrip(".") + "."
+        title = finding.title[:1].upper() + finding.title[1:]
+        shares = f"{100 * finding.first:.0f} → {100 * finding.last:.0f} % of answers"
+        paid = "paid" if finding.effect >= 0 else "punished by"
+        text = f"{title} in {shares}, {paid} {abs(finding.effect):.2g} over siblings; {VERDICTS[finding.kind]}."
         yield Ranked(ranks[finding.kind], BriefSentence(text=text, kind="paid_for", evidence=evidence))
 
 
@@ -250,8 +254,8 @@ def _share(value: float) -> str:
     return f"{100 * value:.0f} %"
 
 
-def _change(before: float, after: float) -> str:
-    return f"{_figure(before)} → {_figure(after)}"
+def _change(before: float, after: float, shown: Callable[[float], str] = _figure) -> str:
+    return f"{shown(before)} → {shown(after)}"
 
 
 def _counted(count: int, noun: str) -> str:
