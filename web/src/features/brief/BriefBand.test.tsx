@@ -1,0 +1,95 @@
+import { expect, it, vi } from "vitest";
+import * as api from "../../api/routes.gen";
+import type { Brief, BriefSentence, Evidence, RunItem } from "../../api/types.gen";
+import { START } from "../../lib/address/address";
+import { runs } from "../../state/runs";
+import { createSession } from "../../state/session";
+import { drawn, settled } from "../../testing/page";
+import { BriefBand, placeOf } from "./BriefBand";
+
+vi.mock("../../api/routes.gen", () => ({ askBrief: vi.fn<typeof api.askBrief>() }));
+
+const run = (phase: string, step = 1): RunItem =>
+  ({ id: "r", splits: [{ name: "train", last_step: step }], progress: { phase } }) as RunItem;
+
+const sentence = (evidence: Partial<Evidence>, more: Partial<BriefSentence> = {}): BriefSentence => ({
+  text: "The reward rose from 0.2 to 0.8; it is best at step 9.",
+  kind: "reward",
+  steps: [0, 9],
+  evidence: {
+    page: "metrics",
+    split: "",
+    where: "",
+    sort: "",
+    descending: false,
+    discarded: false,
+    curve: "",
+    finding: "",
+    samples: [],
+    ...evidence,
+  },
+  ...more,
+});
+
+const brief = (sentences: BriefSentence[]): Brief => ({
+  run: "r",
+  version: "1",
+  sentences,
+  split: "train",
+  samples: 8,
+  pending: 0,
+});
+
+it("a sentence leads to the page, the samples or the sample that show it", () => {
+  expect(placeOf(sentence({}), "train")).toEqual({ page: "metrics", ask: {} });
+  expect(placeOf(sentence({ page: "rollouts", samples: ["train/1/0/0", "train/2/0/0"] }), "train")).toMatchObject({
+    page: "rollouts",
+    sample: "train/1/0/0",
+  });
+  expect(placeOf(sentence({ page: "rollouts", where: "reward < 1", sort: "reward" }), "train")).toMatchObject({
+    split: "train",
+    step: 9,
+    extent: [0, 9],
+    where: "reward < 1",
+    sort: "reward",
+    sample: null,
+  });
+  expect(placeOf(sentence({ page: "rollouts", split: "eval/a" }, { steps: [4, 4] }), "train")).toMatchObject({
+    split: "eval/a",
+    step: 4,
+    extent: "step",
+  });
+});
+
+it("the band is there before its sentences are, and says so if nothing stands out", async () => {
+  const session = createSession({ ...START, page: "rollouts", run: "r" });
+  runs.value = [run("ready")];
+  const page = await drawn(<BriefBand />, session);
+  expect(page.textContent).toContain("Reading the run");
+  session.brief.now.value = brief([sentence({})]);
+  await settled();
+  expect(page.querySelector("a")?.textContent).toBe("RewardThe reward rose from 0.2 to 0.8; it is best at step 9.");
+  session.brief.now.value = brief([]);
+  await settled();
+  expect(page.textContent).toContain("Nothing stands out");
+  session.end();
+});
+
+it("a run is asked about once all of it is indexed, and again when it has grown", async () => {
+  vi.useFakeTimers();
+  vi.mocked(api.askBrief).mockResolvedValue(brief([sentence({})]));
+  const session = createSession({ ...START, page: "rollouts", run: "r" });
+  runs.value = [run("text")];
+  session.brief.start();
+  await vi.runAllTimersAsync();
+  expect(api.askBrief).not.toHaveBeenCalled();
+  runs.value = [run("ready")];
+  runs.value = [run("ready")];
+  await vi.runAllTimersAsync();
+  expect(api.askBrief).toHaveBeenCalledTimes(1);
+  runs.value = [run("ready", 2)];
+  await vi.runAllTimersAsync();
+  expect(api.askBrief).toHaveBeenCalledTimes(2);
+  session.end();
+  vi.useRealTimers();
+});
