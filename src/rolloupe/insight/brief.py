@@ -11,9 +11,8 @@ from msgspec import Struct
 
 from rolloupe import query
 from rolloupe.index import OpenRun
-from rolloupe.insight.alarm import Alarm
 from rolloupe.insight.check import check
-from rolloupe.insight.curves import RunCurves
+from rolloupe.insight.curves import Alarm, RunCurves
 from rolloupe.insight.findings import Finding, findings
 from rolloupe.insight.lint import lint
 from rolloupe.query.evals.scores import EvalSummary, evals_answer
