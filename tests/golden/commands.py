@@ -11,7 +11,7 @@ from tests.cli.support import rolloupe
 from tests.golden.frozen import Answers, plain
 
 EACH_RUN: tuple[tuple[str, ...], ...] = (
-    ("steps",), ("metrics",), ("findings",), ("gradient",), ("parts",), ("lint",), ("check",),
+    ("steps",), ("metrics",), ("brief",), ("findings",), ("gradient",), ("parts",), ("lint",), ("check",),
     ("query", "--limit", "5", "--sort", "reward", "--desc"), ("query", "--where", "reward > 0.5", "--limit", "3"),
 )  # fmt: skip
 OF_A_SAMPLE: tuple[tuple[str, ...], ...] = (("show",), ("tokens", "--limit", "20"))

@@ -19,7 +19,7 @@ def questions(runs: Runs) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "summary", {}
     for run in runs:
         scope = {"run": run.id}
-        for name in ("summary", "findings", "lint", "query", "compare_steps", "gradient"):
+        for name in ("summary", "brief", "findings", "lint", "query", "compare_steps", "gradient"):
             yield name, scope
         yield "findings", {**scope, "cursor": "1"}
         yield "finding_samples", {**scope, "finding": 1}
