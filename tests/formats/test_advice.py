@@ -247,6 +247,13 @@ def test_a_document_that_is_named_says_its_keys(tmp_path: Path) -> None:
     assert "(keys: model, layers, rope)" in note.reason and "layers, rope.factor" in note.reason
 
 
+def test_a_document_with_prose_under_unusual_names_says_its_keys(tmp_path: Path) -> None:
+    answers = {str(n): {"said": "So the answer is A. " * 5, "judged_right": n % 2} for n in range(4)}
+    (tmp_path / "answers.json").write_text(json.dumps(answers))
+    (note,) = discover([tmp_path]).notes
+    assert "--map response=said,reward=judged_right" in note.reason
+
+
 @pytest.mark.parametrize("name", ALONE)
 def test_samples_that_lie_deep_in_a_document_are_all_read(name: str, tmp_path: Path) -> None:
     document, expected = ALONE[name]

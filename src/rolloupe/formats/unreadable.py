@@ -112,6 +112,9 @@ _DOCUMENTS = {
 }
 """Documents of JSON, known by the first keys of their first object."""
 
+PROSE_CHARS = 60
+"""A longer text with blanks may be what a model wrote."""
+
 _WIDE = "text in UTF-16, and Rolloupe reads UTF-8. Next: convert it, as with iconv -f UTF-16 -t UTF-8 FILE > NEW"
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
 _TEXTS = (*JSONL, ".json", ".csv", ".tsv", ".yaml", ".yml")
@@ -283,5 +286,16 @@ def _of_rows(location: Location, *, is_named: bool) -> str | None:
         samples_in(records[0])
     except Unusable as error:
         return f"its rows cannot be read: {error}"
-    may_be_log = is_named or any(has_text(record, roles_of(record)) for record in records) or maps_to_text(records)
-    return why_no_sample(records) if may_be_log else None
+    has_texts = any(has_text(record, roles_of(record)) or _has_prose(record) for record in records)
+    return why_no_sample(records) if is_named or has_texts or maps_to_text(records) else None
+
+
+def _has_prose(record: Record) -> bool:
+    """Return whether a row, or the first of rows that have names, has a text of words beside a number."""
+    inner = next((value for value in record.values() if isinstance(value, dict)), {})
+    for row in (record, inner):
+        texts = (value for value in row.values() if isinstance(value, str) and len(value) > PROSE_CHARS)
+        is_prose = any(value.count(" ") > PROSE_CHARS // 10 for value in texts)
+        if is_prose and any(isinstance(value, int | float) for value in row.values()):
+            return True
+    return False
