@@ -317,7 +317,7 @@ def entered(page: Page, viewer: Viewer, state: State) -> Iterator[None]:
     expect(page.locator(state.ready).first).to_be_visible()
     if state.act is not None:
         state.act(page)
-    expect(page.locator("ul[aria-busy=true]")).to_have_count(0)
+    expect(page.locator("ul[aria-busy=true], section[aria-busy=true]")).to_have_count(0)
     yield
     if state.back is not None:
         state.back(page)

@@ -14,9 +14,6 @@ function offenders(pattern: RegExp, among: readonly [string, string][] = sources
 const below = (folder: string): [string, string][] => sources.filter(([path]) => path.startsWith(`./${folder}/`));
 const outside = (folder: string): [string, string][] => sources.filter(([path]) => !path.startsWith(`./${folder}/`));
 
-const styles = import.meta.glob("./**/*.css", { query: "?url" });
-const MOST_FILES = 15;
-
 /** The lowest first. */
 const FLOORS = ["lib", "api", "state", "ui", "features", "app", "report"];
 const floorOf = (path: string): string => path.split("/")[1] ?? "";
@@ -84,14 +81,6 @@ describe("the house", () => {
     );
     expect(shared.filter((path) => !ofPage.test(path))).toEqual([]);
     expect(shared).toContain("./state/marks.ts");
-  });
-  it("keeps folders small", () => {
-    const counts = new Map<string, number>();
-    for (const path of [...files.map(([file]) => file), ...Object.keys(styles)]) {
-      const folder = path.slice(0, path.lastIndexOf("/"));
-      counts.set(folder, (counts.get(folder) ?? 0) + 1);
-    }
-    expect([...counts].filter(([, count]) => count > MOST_FILES)).toEqual([]);
   });
   it("names no address but its own", () => {
     // Every file of SVG begins with the name of its language, which nobody loads.
