@@ -268,6 +268,11 @@ class Question(Struct, frozen=True, kw_only=True, dict=True):
     tool: bool = True
     """False where another tool has the answer."""
 
+    @property
+    def has_tool(self) -> bool:
+        """True if a tool of an agent asks it."""
+        return self.tool and bool(self.rows)
+
     @cached_property
     def answer(self) -> Callable[[Any, Any], Any]:
         """The function that answers."""

@@ -12,7 +12,7 @@ from msgspec import Struct
 from rolloupe import query
 from rolloupe.index import OpenRun
 from rolloupe.insight.check import check
-from rolloupe.insight.curves import Alarm, RunCurves
+from rolloupe.insight.curves import Alarm, RunCurves, counted
 from rolloupe.insight.findings import Finding, findings
 from rolloupe.insight.lint import lint
 from rolloupe.query.evals.scores import EvalSummary, evals_answer
@@ -89,10 +89,9 @@ class Ranked(NamedTuple):
 
 def brief(run: OpenRun, asked: BriefQuery) -> Brief:
     """Return what is worth saying of a run. Raises `NotFound` for an unknown split."""
-    splits = [split.name for split in query.splits(run)]
-    split = asked.split or next((name for name in splits if not name.startswith("eval")), next(iter(splits), "train"))
-    steps = query.steps(run, split) if splits or asked.split else []
-    found = findings(run, FindingQuery(split=split))
+    found = findings(run, FindingQuery(split=asked.split))
+    split = found.split
+    steps = query.steps(run, split) if query.splits(run, quick=True) else []
     paid_for = list(_paid_for(split, found.findings))
     ranked = [*_reward(split, steps), *_held_out(run), *_data(run), *_curves(run, is_first=not paid_for), *paid_for]
     ranked.sort(key=lambda one: one.rank)
@@ -151,11 +150,11 @@ def _reward(split: str, steps: Sequence[StepSummary]) -> Iterator[Ranked]:
     first, last = known[0].step, known[-1].step
     rank, steps_of = 6, (first, last)
     if len(known) == 1:
-        text = f"The mean reward of the {_counted(known[0].samples, 'sample')} of step {first} is {_figure(early)}."
+        text = f"The mean reward of the {counted(known[0].samples)} of step {first} is {_figure(early)}."
     elif best - late > BEST * windows.error and best - late > FALL * max(abs(best), float(np.median(spreads))):
         share = f", {(late - best) / best:+.0%}".replace("-", "−") if best > 0 and late >= 0 else ""
         text = f"The reward was best at step {peak.step} and has fallen since: {_change(best, late)}{share}."
-        evidence = Evidence(page="rollouts", split=split, where="", sort="reward")
+        evidence = Evidence(page="rollouts", split=split, sort="reward")
         rank, steps_of = 0, (windows.span(place)[1], last)
     elif abs(late - early) > CHANGE * windows.error:
         word = "rose" if late > early else "fell"
@@ -190,7 +189,8 @@ def _evaluation(summary: EvalSummary) -> Ranked | None:
     )
     name = summary.split.removeprefix("eval/")
     early, late = float(windows.means[0]), float(windows.means[-1])
-    best, place = float(windows.means.max()), int(windows.means.argmax())
+    place = int(windows.means.argmax())
+    best = float(windows.means[place])
     first, last = known[0].step, known[-1].step
     rank, begin = 7, first
     if best - late > BEST * windows.error:
@@ -255,7 +255,3 @@ def _share(value: float) -> str:
 
 def _change(before: float, after: float, shown: Callable[[float], str] = _figure) -> str:
     return f"{shown(before)} → {shown(after)}"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

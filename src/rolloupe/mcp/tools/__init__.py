@@ -13,7 +13,5 @@ __all__ = ["TOOLS", "Tool"]
 TOOLS: dict[str, Tool] = {
     tool.name: tool for tool in (SUMMARY, FINDINGS, FINDING_SAMPLES, LINT, QUERY, SAMPLE, COMPARE_STEPS, GRADIENT)
 }
-TOOLS |= {
-    name: plain_tool(name) for name in QUESTIONS if QUESTIONS[name].rows and QUESTIONS[name].tool and name not in TOOLS
-}
+TOOLS |= {name: plain_tool(name) for name in QUESTIONS if QUESTIONS[name].has_tool and name not in TOOLS}
 """By name, in the order in which an agent may want them."""

@@ -20,9 +20,7 @@ NEXT = {
     "compare_steps": "what changed between two windows of steps; curves on request",
     "gradient": "which samples the gradient came from, and how much of it other parts of the reward made",
 }
-NEXT |= {
-    name: question.about for name, question in QUESTIONS.items() if question.rows and question.tool and name not in NEXT
-}
+NEXT |= {name: question.about for name, question in QUESTIONS.items() if question.has_tool and name not in NEXT}
 """What each other tool is for."""
 
 NAMES = 10

@@ -19,10 +19,11 @@ export function BriefBand() {
   const session = useSession();
   const run = session.run.now.value;
   if (run === null || run.splits.length === 0) return null;
-  const brief = session.brief.now.value;
+  const known = session.brief.now.value;
+  const brief = known?.run === run.id ? known : null;
   return (
     <section class={style["band"]} aria-label="Brief" aria-busy={brief === null ? "true" : undefined}>
-      {brief === null || brief.run !== run.id ? (
+      {brief === null ? (
         <p class="quiet">{session.brief.error.value === "" ? "Reading the run …" : session.brief.error.value}</p>
       ) : brief.sentences.length === 0 ? (
         <p class="quiet">Nothing stands out in this run.</p>
@@ -38,12 +39,7 @@ function Sentence({ sentence, brief }: { sentence: BriefSentence; brief: Brief }
   const place = placeOf(sentence, brief.split);
   const text = harmless(sentence.text);
   return (
-    <a
-      class={`${style["sentence"]} ${style[sentence.kind] ?? ""}`}
-      href={session.place.href(place)}
-      onClick={session.place.onLink(place)}
-      title={text}
-    >
+    <a class={style["sentence"]} href={session.place.href(place)} onClick={session.place.onLink(place)} title={text}>
       <span class={style["kind"]}>{KINDS[sentence.kind]}</span>
       <span class={style["text"]}>
         <Text text={text} />
