@@ -193,7 +193,7 @@ class People(Layer):
         self.team = team
 
     def answer(self, scope: Scope) -> Response | None:
-        """Refuse whoever has no role, and note the sender of every other request."""
+        """Refuse people without a role; note the sender of every other request."""
         try:
             person = self.team.person(scope)
         except Refused as error:
