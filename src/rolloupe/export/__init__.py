@@ -3,13 +3,12 @@
 Asks the same questions as every face, and writes only where the caller says.
 """
 
-from rolloupe.export.convert import Conversion, Convertible, Selection, check, convert
+from rolloupe.export.convert import Conversion, Selection, check, convert
 from rolloupe.export.tables import KINDS, TableColumns, columns_of, csv_lines, rows, written
 
 __all__ = [
     "KINDS",
     "Conversion",
-    "Convertible",
     "Selection",
     "TableColumns",
     "check",

@@ -9,21 +9,18 @@ import secrets
 import shutil
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from rolloupe.errors import NotFound, NotWritable
 from rolloupe.formats.token_texts import strings_of_prompt
-from rolloupe.model import Checkpoint, MetricRow, Sample
+from rolloupe.model import Sample
 from rolloupe.record.failures import RecorderWarning
 from rolloupe.record.writers import check as check_layout
 from rolloupe.record.writers import writer_of
 from rolloupe.storage import is_below, own_place
-
-if TYPE_CHECKING:
-    from rolloupe.query import SplitSummary, StepSummary
 
 COUNTED = {
     "rows of trainer metrics": ("row", "rows", "trainer metrics"),
@@ -101,47 +98,6 @@ class Selection(NamedTuple):
 WHOLE_RUN = Selection()
 
 
-class Convertible(Protocol):
-    """The questions that a conversion asks of a run; `rolloupe.Run` answers them."""
-
-    @property
-    def id(self) -> str:
-        """Its name."""
-
-    @property
-    def path(self) -> str:
-        """Where it lies."""
-
-    @property
-    def config(self) -> Mapping[str, Any]:
-        """Its configuration."""
-
-    @property
-    def checkpoints(self) -> Sequence[Checkpoint]:
-        """Its checkpoints."""
-
-    def splits(self) -> "Sequence[SplitSummary]":
-        """Its splits."""
-
-    def steps(self, split: str | None = None) -> "Sequence[StepSummary]":
-        """The steps of a split, ascending."""
-
-    def whole(self, step: int, split: str | None = None) -> Iterator[Sample]:
-        """The samples of a step."""
-
-    def metric_rows(self) -> Sequence[MetricRow]:
-        """The trainer's metrics."""
-
-    def code_diff(self) -> str:
-        """How its code differs from its repository."""
-
-    def logtrees(self) -> Sequence[tuple[str, int]]:
-        """The splits and steps that have a report."""
-
-    def report_files(self, step: int, split: str | None = None) -> Mapping[str, bytes]:
-        """The files of a step's report, by kind; empty if it has none."""
-
-
 class Conversion(NamedTuple):
     """The result of a conversion: how much was read, and which losses occurred in how many samples."""
 
@@ -150,7 +106,6 @@ class Conversion(NamedTuple):
     """The number of steps, counted for each split."""
     left: dict[str, int]
     splits: dict[str, int]
-    """The number of steps of each split."""
 
     @property
     def written(self) -> int:
@@ -159,7 +114,7 @@ class Conversion(NamedTuple):
 
 
 def convert(
-    run: Convertible,
+    run: Any,
     target: Path,
     layout: str,
     *,
@@ -170,7 +125,7 @@ def convert(
     """Write a run in another layout into the folder `target`.
 
     Args:
-        run: the run.
+        run: a `rolloupe.Run`.
         target: a folder that is empty or does not exist; with `force`, files of the same names are replaced, and
             others stay.
         layout: the name of a writable layout.
@@ -238,7 +193,7 @@ def check(target: Path, sources: Sequence[Path], *, force: bool) -> None:
         raise NotWritable(f"{target} cannot be looked at: {error.strerror or error}") from error
 
 
-def _steps(run: Convertible, selection: Selection) -> list[tuple[str, int, int]]:
+def _steps(run: Any, selection: Selection) -> list[tuple[str, int, int]]:
     """Return the splits, their steps and the numbers of samples, in order."""
     names = [split.name for split in run.splits()]
     for choice in selection.splits:

@@ -92,7 +92,6 @@ def _of_list(entries: list[Any]) -> list[Any] | None:
 
 
 def _of_object(value: dict[str, Any], depth: int) -> list[Any] | None:
-    """Return the conversation that an object holds."""
     choices = value.get("choices", value.get("candidates"))
     first = choices[0] if isinstance(choices, list) and choices else None
     if isinstance(first, dict):

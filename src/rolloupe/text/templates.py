@@ -45,7 +45,6 @@ STARTS: tuple[re.Pattern[str], ...] = (
 
 
 def _any_of(beginning: str) -> re.Pattern[str]:
-    """Return one expression for all turn starts that begin alike."""
     sources = [pattern.pattern.replace("?P<role>", "?:") for pattern in STARTS]
     alike = [source for source in sources if source.removeprefix("(?:").startswith(re.escape(beginning))]
     return re.compile("|".join(alike))
@@ -70,7 +69,6 @@ GLUED = re.compile(r"(?P<role>system|user|assistant|ipython|tool)\n\n")
 
 GLUED_STARTS = ("system\n\n", "user\n\n")
 ROLE_STARTS = (*BARE_STARTS, *GLUED_STARTS)
-"""How a prompt with bare role words begins."""
 GLUED_END = re.compile(r"assistant\n{0,2}\Z")
 GLUED_ANSWER = "assistant\n\n"
 GLUED_RESULTS = ("ipython\n\n", "tool\n\n")
@@ -162,9 +160,8 @@ def _split(text: str, places: Collection[int] | None, *, is_response: bool, prom
     if before or not starts:
         role = "assistant" if is_response else "system" if pattern is DEEPSEEK else "user"
         turns.append(Turn(role=role, parts=parts(before, role)))
-    for number, start in enumerate(starts):
-        stop = starts[number + 1].at if number + 1 < len(starts) else len(text)
-        turns.append(_turn(text, start, stop))
+    stops = [*(start.at for start in starts[1:]), len(text)]
+    turns += [_turn(text, start, stop) for start, stop in zip(starts, stops, strict=False)]
     last = turns[-1]
     if len(turns) > 1 and not is_response and last.role == "assistant" and _is_empty(last):
         # A header that asks for the next answer belongs to the turn before it.
@@ -279,7 +276,6 @@ def is_bare(text: str) -> bool:
 
 
 def _is_of_lines(text: str) -> bool:
-    """Return whether the role words of a prompt are lines."""
     return text.startswith(BARE_STARTS) and BARE_END.search(text, max(0, len(text) - 16)) is not None
 
 

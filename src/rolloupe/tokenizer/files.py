@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from rolloupe.errors import UnreadablePath, words_of
 from rolloupe.model import Location, TokenizerFile
 from rolloupe.protobuf import BadMessage, fields
-from rolloupe.storage import file_state, folder_entries, is_file, is_folder, open_file
+from rolloupe.storage import file_state, folder_entries, is_file, is_folder, open_file, stamp_of_state
 from rolloupe.tokenizer.vocabulary import BadTokenizer, Step, Tokenizer, Vocabulary, byte_fallback, bytes_of
 
 _PART = r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.)){0,95}"
@@ -95,7 +95,6 @@ MAX_BYTES = 128 * 2**20
 MAX_SPELLING = 4096
 """Maximum length of a token: a short id must not become a long text."""
 KEPT = 4
-"""Number of tokenizers that stay in memory."""
 ANYWHERE = os.sep
 """The root of a place that a person named: its links may lead anywhere."""
 
@@ -174,10 +173,9 @@ def _load_folder(path: str) -> Tokenizer:
 def _state(location: Location) -> tuple[int, int, int]:
     """Return what differs once a file has changed; zeros for a missing one."""
     try:
-        state = file_state(location)
+        return stamp_of_state(file_state(location))
     except OSError:
         return 0, 0, 0
-    return state.st_ino, state.st_size, state.st_mtime_ns
 
 
 @lru_cache(maxsize=KEPT)
@@ -357,26 +355,24 @@ def _plain_step(kind: object, described: dict[str, Any]) -> Step:
 
 def _text_of(described: dict[str, Any], key: str) -> str:
     value = described.get(key)
-    if not isinstance(value, str):
-        raise BadTokenizer(f"the step {described.get('type')} of its decoder has no text {key!r}")
-    return value
+    return value if isinstance(value, str) else _lacking(described, f"text {key!r}")
 
 
 def _character(described: dict[str, Any], key: str) -> str:
     value = _text_of(described, key)
-    if len(value) != 1:
-        raise BadTokenizer(f"the step {described.get('type')} of its decoder has no single character {key!r}")
-    return value
+    return value if len(value) == 1 else _lacking(described, f"single character {key!r}")
 
 
 def _count(described: dict[str, Any], key: str) -> int:
     value = described.get(key, 0)
-    if type(value) is not int or not 0 <= value <= MAX_STRIPPED:
-        raise BadTokenizer(f"the step {described.get('type')} of its decoder has no small number {key!r}")
-    return value
+    fits = type(value) is int and 0 <= value <= MAX_STRIPPED
+    return value if fits else _lacking(described, f"small number {key!r}")
 
 
-MAX_SPECIAL = 2**16
+def _lacking(described: dict[str, Any], what: str) -> Any:
+    raise BadTokenizer(f"the step {described.get('type')} of its decoder has no {what}")
+
+
 FIRST = (
     "<unk> <s> </s> [INST] [/INST] [AVAILABLE_TOOLS] [/AVAILABLE_TOOLS] [TOOL_RESULTS] [/TOOL_RESULTS] [TOOL_CALLS] "
     "[IMG] <pad> [IMG_BREAK] [IMG_END] [PREFIX] [MIDDLE] [SUFFIX] [SYSTEM_PROMPT] [/SYSTEM_PROMPT] [TOOL_CONTENT]"
@@ -404,7 +400,7 @@ class _Named(Struct):
 
 class _Sizes(Struct):
     default_vocab_size: Id
-    default_num_special_tokens: Annotated[int, Meta(ge=0, le=MAX_SPECIAL)]
+    default_num_special_tokens: Annotated[int, Meta(ge=0, le=2**16)]
 
 
 class _Tekken(Struct):
@@ -488,7 +484,6 @@ def _blanks(literal: Container[bytes], *, drops_first: bool) -> Step:
 
 
 def _piece_of(message: bytes) -> tuple[bytes, int]:
-    """Return what a piece spells, and its type."""
     spelling, kind = b"", 1
     for field, value in fields(message, MAX_FIELDS):
         if field == PIECE and isinstance(value, bytes):

@@ -16,7 +16,6 @@ LETTERS = {byte: chr(byte) for byte in _ITSELF} | {byte: chr(number) for number,
 """The letter of each byte. Source: `bytes_to_unicode` of GPT-2's encoder."""
 
 BYTES = {letter: byte for byte, letter in LETTERS.items()}
-"""The byte of each letter."""
 
 
 def bytes_of(letters: str) -> bytes | None:

@@ -10,9 +10,9 @@ import hashlib
 import html
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -78,13 +78,10 @@ class Report(Struct, kw_only=True):
     part: str = ""
     """Which of them the file holds, in words."""
     made: str = ""
-    """When it was made, and the version of Rolloupe."""
     measure: str = ""
     """The measure by which the samples are the worst."""
     measure_title: str = ""
-    """What people call it."""
     next_file: str = ""
-    """The file with further samples."""
     insight: ReportedInsight | None = None
     """What the reward pays for, and which rules samples break."""
     failures: Sequence[str] = ()
@@ -131,7 +128,6 @@ class SampleInReport(Struct, kw_only=True):
     updates: dict[str, str] = {}
     """What the step does to the tokens, by rule."""
     alternatives: str | None = None
-    """`Alternatives`, as JSON."""
 
 
 class FurtherTurns(Struct, kw_only=True):
@@ -170,41 +166,29 @@ def write_report(
     Raises `NotFound` if the browser app is not built, `OSError`, and `ValueError` if the samples are too many for one
     file. What an open file got by then is a whole report.
     """
-    if not isinstance(target, Path):
-        totals, errors, written_bytes = _Totals(), list[Exception](), 0
-        for piece in _pieces(about, _records(samples, tokens), insight, totals, errors):
-            written_bytes += target.write(piece)
-            target.flush()
-        if errors:
-            raise errors[0]
-        return WrittenReport([], totals.samples, totals.tokens, written_bytes)
-    is_folder = target.is_dir()
+    is_folder = isinstance(target, Path) and target.is_dir()
+    records = _Records(samples, tokens, may_cut=is_folder)
+    insight, errors = cache(insight), list[Exception]()
     files: list[Path] = []
-    count = token_count = size_bytes = 0
-    about = replace(about, insight=insight())
-    for number, (part, is_last) in enumerate(_parts(_records(samples, tokens))):
-        if not (is_last or is_folder):
-            raise ValueError(NO_ROOM)
-        path = target / _name(number) if is_folder else target
-        own = replace(_holding(about, count, len(part)), next_file="" if is_last else _name(number + 1))
-        # a file is complete once it has its name; a link leads on, and a device or a pipe keeps its place
-        is_device = path.exists() and not path.is_file()
-        place = path.resolve() if path.is_symlink() else path
-        with path.open("wb") if is_device else atomic.replacing(place) as file:
-            pieces = _document(own, (record for record, _ in part), partial(replace, own))
-            size_bytes += sum(map(file.write, pieces))
-        files.append(path)
-        count += len(part)
-        token_count += sum(of_sample for _, of_sample in part)
-    return WrittenReport(files, count, token_count, size_bytes)
+    size_bytes = 0
+    while not records.is_over:
+        pieces = _document(about, records, insight, errors, _name(len(files) + 1) if is_folder else "")
+        if isinstance(target, Path):
+            files.append(target / _name(len(files)) if is_folder else target)
+        with _opened(files[-1]) if isinstance(target, Path) else nullcontext(target) as file:
+            for piece in pieces:
+                size_bytes += file.write(piece)
+                file.flush()
+            if errors:
+                raise errors[0]
+    return WrittenReport(files, records.samples, records.tokens, size_bytes)
 
 
-@dataclass
-class _Totals:
-    samples: int = 0
-    tokens: int = 0
-    size_bytes: int = 0
-    """Of the samples."""
+def _opened(path: Path) -> AbstractContextManager[BinaryIO]:
+    """Open a file that is complete once it has its name; a link leads on, and a device or a pipe keeps its place."""
+    if path.exists() and not path.is_file():
+        return path.open("wb")
+    return atomic.replacing(path.resolve() if path.is_symlink() else path)
 
 
 def report_pieces(
@@ -219,33 +203,34 @@ def report_pieces(
     Nothing is computed before the first piece, and `insight` is called behind the samples. Raises `NotFound` if the
     browser app is not built.
     """
-    return _pieces(about, _records(samples, tokens), insight, _Totals())
+    return _document(about, _Records(samples, tokens, may_cut=True), insight, [])
 
 
-def _pieces(
-    about: Report,
-    records: Iterable[tuple[bytes, int]],
-    insight: Insight,
-    totals: _Totals,
-    errors: list[Exception] | None = None,
-) -> Iterator[bytes]:
-    """Yield a report as its samples are read, the beginning at once.
+class _Records:
+    """The samples as JSON, for one file after the other. Without `may_cut`, all of them must fit into the first."""
 
-    Without `errors`, it ends with the last sample that fits; with them, one that does not fit is an error.
-    """
+    def __init__(self, samples: Iterable[ReportedSample], tokens: ReportedTokens, *, may_cut: bool) -> None:
+        self._records, self._may_cut = _records(samples, tokens), may_cut
+        self._next: tuple[bytes, int] | None = None
+        self.is_over = False
+        self.samples = self.tokens = 0
 
-    def counted() -> Iterator[bytes]:
-        for record, of_sample in records:
-            totals.size_bytes += len(record)
-            if totals.samples and totals.size_bytes > PART_BYTES:
-                if errors is None:
+    def of_file(self) -> Iterator[bytes]:
+        """Yield the samples that fit into the next file, at least one."""
+        size_bytes = 0
+        while (record := self._next or next(self._records, None)) is not None:
+            data, token_count = record
+            if size_bytes and size_bytes + len(data) > PART_BYTES:
+                self._next = record
+                if self._may_cut:
                     return
                 raise ValueError(NO_ROOM)
-            yield record
-            totals.samples += 1
-            totals.tokens += of_sample
-
-    return _document(about, counted(), lambda: replace(_holding(about, 0, totals.samples), insight=insight()), errors)
+            self._next = None
+            yield data
+            size_bytes += len(data)
+            self.samples += 1
+            self.tokens += token_count
+        self.is_over = True
 
 
 def _holding(about: Report, first: int, count: int) -> Report:
@@ -312,7 +297,6 @@ def _lines_of(record: SampleInReport) -> Iterator[bytes]:
 
 
 def _add_tokens(record: SampleInReport, reported: ReportedSample, rules: Sequence[str]) -> int:
-    """Add the tokens of a sample, and return how many they are."""
     sample, loss = reported.sample, reported.loss
     page, name = query.token_page(sample, loss=loss), str(sample.key)
     if not page.total:
@@ -347,28 +331,14 @@ def _packed(data: bytes) -> str:
     return base64.b64encode(zlib.compress(data, 9)).decode()
 
 
-def _parts(records: Iterable[tuple[bytes, int]]) -> Iterator[tuple[list[tuple[bytes, int]], bool]]:
-    """Divide the samples into files, and say which is the last; there is at least one."""
-    part: list[tuple[bytes, int]] = []
-    size_bytes = 0
-    for record in records:
-        if part and size_bytes + len(record[0]) > PART_BYTES:
-            yield part, False
-            part, size_bytes = [], 0
-        part.append(record)
-        size_bytes += len(record[0])
-    yield part, True
-
-
 def _document(
-    about: Report, records: Iterable[bytes], complete: Callable[[], Report], errors: list[Exception] | None = None
+    about: Report, records: _Records, insight: Insight, errors: list[Exception], next_file: str = ""
 ) -> Iterator[bytes]:
     """Yield a file in pieces: its samples, a line each or several, and then a line with what it says above them.
 
-    `complete` returns the latter once the samples are read. The file tells of a failure and is whole all the same: its
+    The latter follows from the samples that fitted. The file tells of a failure and is whole all the same: its
     beginning is gone by then. `errors` gets what was raised.
     """
-    raised: list[Exception] = [] if errors is None else errors
     script, sheet = _app("report/report.js"), _app("report/report.css")
     licenses = html.escape(_app("report/licenses.md"))
     policy = (
@@ -388,17 +358,18 @@ def _document(
 
     def rest() -> Iterator[bytes]:
         failures: list[str] = []
+        first, above = records.samples, about
         try:
-            for record in records:
+            for record in records.of_file():
                 yield record + b"\n"
         except Exception as error:
-            raised.append(error)
+            errors.append(error)
             failures.append(f"Reading the samples ended early: {text.clean(str(error))}")
-        above = about
+        above = replace(_holding(about, first, records.samples - first), next_file="" if records.is_over else next_file)
         try:
-            above = complete()
+            above = replace(above, insight=insight())
         except Exception as error:
-            raised.append(error)
+            errors.append(error)
             failures.append(f"What the run shows as a whole is missing: {text.clean(str(error))}")
         yield _harmless(encode(replace(above, failures=failures)))
         yield b'</script>\n<script type="module">' + script.encode()

@@ -7,6 +7,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -140,9 +141,7 @@ class Native(JsonlFormat):
         metrics = means | parsers.numbers(record.get("metrics"))
         reference = parsers.joined(record.get("ref_response"), thoughts=True)
         index, turns = parsers.name(record.get("index")), parsers.count(record.get("turns"))
-        prompt_tokens, response_tokens = (
-            parsers.count(record.get(f"{part}_tokens")) for part in ("prompt", "response")
-        )
+        counts = [parsers.count(record.get(f"{part}_tokens")) for part in ("prompt", "response")]
         return SampleRow(
             split=parsers.name(record.get("split")) or "train",
             step=step_of(record.get("step")) or 0,
@@ -156,9 +155,9 @@ class Native(JsonlFormat):
             status=status,
             status_raw=status_raw,
             turns=1 if turns is None else turns,
-            prompt_tokens=prompt_tokens,
-            response_tokens=response_tokens,
-            total_tokens=None if prompt_tokens is None or response_tokens is None else prompt_tokens + response_tokens,
+            prompt_tokens=counts[0],
+            response_tokens=counts[1],
+            total_tokens=None if None in counts else sum(filter(None, counts)),
             launch=parsers.count(record.get("launch")) or 0,
             env=parsers.name(record.get("env")) or "",
             uid=parsers.name(record.get("uid")) or "",
@@ -177,13 +176,10 @@ class Native(JsonlFormat):
         return References(parsers.as_text(record.get("label")), turns)
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
-        """Token series follow in `annotate`, which knows the run."""
-        references = self.references(record)
-        pieces = record.get("tokens")
         sample = parsers.sample_of(row, locator, record.get("prompt"), record.get("response"))
-        sample.label, sample.ref_turns = references
+        sample.label, sample.ref_turns = self.references(record)
         sample.ref_reward = parsers.number(record.get("ref_reward"))
-        sample.token_strings = parsers.texts(pieces) if isinstance(pieces, list) else []
+        sample.token_strings = parsers.texts(parsers.as_list(record.get("tokens")))
         sample.top_logprobs = alternatives_of(record.get("top_logprobs"))
         sample.extra = _extra(record)
         error = sample.extra.get("error")
@@ -198,11 +194,7 @@ class Native(JsonlFormat):
         return self.samples_in_order(run, source, places, lambda _run, _record, _sample: None)
 
     def load_annotated(self, run: RunInfo, source: Source, locator: Locator, annotations: Sequence[Locator]) -> Sample:
-
-        def annotate(run: RunInfo, record: Record, sample: Sample) -> None:
-            self._add(run, record, sample, annotations)
-
-        return self.loaded(run, source, locator, annotate)
+        return self.loaded(run, source, locator, partial(self._add, places=annotations))
 
     def _add(self, run: RunInfo, record: Record, sample: Sample, places: Sequence[Locator] | None) -> None:
         _add_series(run, sample.locator.source, record, sample)
@@ -225,10 +217,8 @@ class Native(JsonlFormat):
     def reading_tokens(
         self, run: RunInfo, source: Source, annotations: Annotations
     ) -> Callable[[bytes, Locator], SampleTokens]:
-        quick, newer = (
-            run_files.NativeTokens(run, source),
-            self.lines_at(run, chain.from_iterable(annotations.values())),
-        )
+        quick = run_files.NativeTokens(run, source)
+        newer = self.lines_at(run, chain.from_iterable(annotations.values()))
 
         def read(data: bytes, place: Locator) -> SampleTokens:
             noted = annotations.get(place, ())
@@ -278,33 +268,28 @@ class Native(JsonlFormat):
         ended = {parsers.as_text(row.get("producer")): row for row in trainer.records(_file(run, "ended.jsonl"))}
         newest = max((parsers.integer(row.get("launch")) or 0 for row in began.values()), default=0)
         last = [name for name, row in began.items() if parsers.integer(row.get("launch")) in (None, newest)]
-        times = [
-            (parsers.number(began[name].get("time")), parsers.number(ended.get(name, {}).get("time"))) for name in last
-        ]
-        if not times:
-            return ""
-        return "ended" if all(end is not None and end >= (begin or 0.0) for begin, end in times) else "open"
+        times = [[parsers.number(by_name.get(name, {}).get("time")) for by_name in (began, ended)] for name in last]
+        is_over = all(end is not None and end >= (begin or 0.0) for begin, end in times)
+        return "" if not times else "ended" if is_over else "open"
 
     def code_diff(self, run: RunInfo) -> str:
         return trainer.read_text(_file(run, "code.diff"), 4 * 2**20)
 
     def files(self, run: RunInfo) -> list[RunFile]:
         """List the files; for token series, the folders alone."""
-        listed = []
-        for entry in files(run.root, links_of(run), ("",)):
+        links, listed = links_of(run), []
+        for entry in files(run.root, links, ("",)):
             name = plain_name(entry.name)
             what = "configuration" if _CONFIG.fullmatch(name) else _WHAT.get(name, "")
             listed.append((entry.path, entry.name, what))
         for folder, what in FOLDERS.items():
             place = os.path.join(run.root, folder)
-            below = folders(place, links_of(run)) if folder == "tokens" else []
-            below = [*files(place, links_of(run), ("",)), *below]
+            below = files(place, links, ("",)) + (folders(place, links) if folder == "tokens" else [])
             listed += [(entry.path, f"{folder}/{entry.name}", what) for entry in below]
         return trainer.described_files(listed)
 
 
 def _marker(folder: Path, links: str) -> Record | None:
-    """Return the marker of a run; None for any other folder."""
     place = folder / MARKER
     marker = trainer.read_json(Location(str(place), links)) if is_file(place) else None
     return marker if isinstance(marker, dict) and marker.get("layout") == "rolloupe" else None
@@ -335,7 +320,6 @@ def _range(value: object) -> tuple[float, float] | None:
 
 
 def _facts(record: Record) -> dict[str, SeriesFacts]:
-    """Return the token series that a line declares."""
     declared = {}
     for name, values in parsers.as_dict(parsers.as_dict(record.get("series")).get("facts")).items():
         numbers = [parsers.number(value) for value in parsers.as_list(values)]
@@ -427,17 +411,17 @@ def _add_series(run: RunInfo, source: str, record: Record, sample: Sample) -> No
     if not isinstance(series, dict):
         return
     part, row = parsers.count(series.get("part")), parsers.count(series.get("row"))
-    path = run_files.part_path(run.root, stem(os.path.basename(source)), part or 0)
     if part is None or row is None:
         sample.notes.append("where its token series are cannot be read")
         return
+    path = run_files.part_path(run.root, stem(os.path.basename(source)), part)
     try:
         stored = run_files.read_row(Location(str(path), links_of(run)), row)
+        reason = f"row {row} of {path.name} is of another sample" if stored.uid != sample.row.uid else ""
     except run_files.PartUnreadable as error:
-        sample.notes.append(f"no token series: {error}")
-        return
-    if stored.uid != sample.row.uid:
-        sample.notes.append(f"no token series: row {row} of {path.name} is of another sample")
+        reason = str(error)
+    if reason:
+        sample.notes.append(f"no token series: {reason}")
         return
     if stored.unread:
         listed = ", ".join(name[:60] for name in stored.unread[:20])

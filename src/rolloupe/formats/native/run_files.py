@@ -8,9 +8,10 @@ import contextlib
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -30,7 +31,7 @@ from rolloupe.formats.reading.tables.parquet_files import RowGroup, row_groups
 from rolloupe.formats.reading.trainer_files import MergedMetrics, MetricLines, lines_of, lines_so_far, records
 from rolloupe.lru import Lru
 from rolloupe.model import Location, Locator, MetricRow, Problem, RunInfo, Source
-from rolloupe.storage import open_file, open_state, stamp_of_state
+from rolloupe.storage import file_state, open_file, stamp_of_state
 from rolloupe.tokens import Floats, SampleTokens, most_tokens
 
 FOLDER = "annotations"
@@ -215,11 +216,6 @@ MAX_COLUMNS = 4096
 
 _Stamp = tuple[Location, int, int, int]
 """A file, its inode, its size, and when it changed."""
-_footers: Lru[_Stamp, list[RowGroup]] = Lru(entries=16, total=2**12)
-
-MAX_KEPT_BYTES = 2**27
-"""Decoded row groups to keep: samples follow each other in the order of their rows, but for those of several ranks."""
-
 
 _NO_IDS = np.zeros(0)
 
@@ -283,28 +279,43 @@ class DecodedGroup:
         return TokenRow(self._uids[row], ids.astype(np.int64), series, unread, total)
 
 
-_groups: Lru[tuple[_Stamp, int], DecodedGroup] = Lru(entries=4, total=2**24)
-"""Samples that are read one after another lie in one row group, which the writer makes of a few MB."""
-
-
+@lru_cache(maxsize=64)
 def part_path(run_root: str, producer: str, part: int) -> Path:
     """Return the path of a part."""
     return Path(run_root, "tokens", producer, f"{part:06d}.parquet")
 
 
-def read_row(location: Location, row: int) -> TokenRow:
-    """Read one row of a part; the row groups of the last ones are kept. Raises `PartUnreadable`."""
-    with _reading(location), open_file(location) as opened:
-        stamp = location, *stamp_of_state(open_state(opened))
-        number, at = _place_of(_footers.get_or_make(stamp, lambda: row_groups(opened), len), row)
-        group = _groups.get_or_make((stamp, number), lambda: _decoded(opened, number), lambda made: made.nbytes)
-        return group.row(at)
+class Parts:
+    """Reads rows of parts, and keeps the row groups read last: the rows of samples mostly follow each other."""
+
+    def __init__(self, groups: Lru[tuple[_Stamp, int], DecodedGroup], *, are_final: bool = False) -> None:
+        """`are_final`: no part changes as long as this reader is used."""
+        self._groups, self._are_final = groups, are_final
+        self._stamps: dict[Location, _Stamp] = {}
+        self._footers: Lru[_Stamp, list[RowGroup]] = Lru(entries=16, total=2**12)
+
+    def row(self, location: Location, row: int) -> TokenRow:
+        """Read one row of a part. Raises `PartUnreadable`."""
+        with _reading(location):
+            stamp = self._stamps.get(location) or (location, *stamp_of_state(file_state(location)))
+            if self._are_final:
+                self._stamps[location] = stamp
+            groups = self._footers.get(stamp)
+            if groups is None:
+                with open_file(location) as file:
+                    groups = row_groups(file)
+                self._footers.put(stamp, groups, len(groups))
+            number, at = _place_of(groups, row)
+            group = self._groups.get((stamp, number))
+            if group is None:
+                with open_file(location) as file, pq.ParquetFile(file) as parquet:
+                    group = DecodedGroup(parquet.read_row_group(number, use_threads=False))
+                self._groups.put((stamp, number), group, group.nbytes)
+            return group.row(at)
 
 
-def _decoded(opened: BinaryIO, group: int) -> DecodedGroup:
-    opened.seek(0)
-    with pq.ParquetFile(opened) as file:
-        return DecodedGroup(file.read_row_group(group, use_threads=False))
+read_row = Parts(Lru(entries=4, total=2**24)).row
+"""Reads one row of a part, for samples that are read one after another: the writer makes row groups of a few MB."""
 
 
 @contextlib.contextmanager
@@ -351,6 +362,10 @@ def _placed(values: NDArray[Any], count: int, total: int) -> Floats:
     return placed
 
 
+MAX_KEPT_BYTES = 2**27
+"""Decoded row groups to keep while the tokens of a file are read: several ranks may write in turns."""
+
+
 class _SeriesPlace(Struct):
     part: int
     row: int
@@ -366,13 +381,11 @@ class _TokensLine(Struct):
 
 
 class NativeTokens:
-    """Reads the tokens of the samples of one file; keeps the row groups that it decoded last."""
+    """Reads the tokens of the samples of one file."""
 
     def __init__(self, run: RunInfo, source: Source) -> None:
         self._run, self._source = run, source.path
-        self._links = links_of(run)
-        self._parts: dict[tuple[str, int], tuple[Location, list[RowGroup]]] = {}
-        self._groups: Lru[tuple[Location, int], DecodedGroup] = Lru(total=MAX_KEPT_BYTES, least=1)
+        self._parts = Parts(Lru(total=MAX_KEPT_BYTES, least=1), are_final=True)
         self._decode = msgspec.json.Decoder(_TokensLine).decode
 
     def read(self, data: bytes, annotations: Sequence[tuple[str, bytes]] = ()) -> SampleTokens | None:
@@ -410,21 +423,9 @@ class NativeTokens:
 
     def _row(self, source: str, place: _SeriesPlace, uid: str) -> TokenRow | None:
         """Return the row that a line names; None if it belongs to another sample, or cannot be read."""
-        key = (stem(os.path.basename(source)), place.part)
+        path = part_path(self._run.root, stem(os.path.basename(source)), place.part)
         try:
-            if key not in self._parts:
-                location = Location(str(part_path(self._run.root, *key)), self._links)
-                with _reading(location), open_file(location) as opened:
-                    self._parts[key] = location, row_groups(opened)
-            location, groups = self._parts[key]
-            with _reading(location):
-                number, at = _place_of(groups, place.row)
-                group = self._groups.get((location, number))
-                if group is None:
-                    with open_file(location) as opened:
-                        group = _decoded(opened, number)
-                    self._groups.put((location, number), group, group.nbytes)
-                row = group.row(at)
+            row = self._parts.row(Location(str(path), links_of(self._run)), place.row)
         except PartUnreadable:
             return None
         return row if row.uid == uid else None

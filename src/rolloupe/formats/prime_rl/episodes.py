@@ -27,13 +27,11 @@ from rolloupe.formats.reading.value_parsers import as_dict, as_list
 from rolloupe.model import Location, Status, TokenSeries, Turn
 
 MAX_NODES: Final = 50_000
-"""Maximum number of nodes of a trace; further ones are left out."""
 
 MAX_VISITS: Final = 1_000_000
 """Maximum number of nodes to visit on the way to all leaves of an episode; branches beyond are left out."""
 
 MAX_BRANCHES: Final = 1_000
-"""Maximum number of branches to list for an episode."""
 
 COMPACT: Final = {
     "logprobs": "logprobs", "advantages": "advantages", "reference_logprobs": "ref_logprobs",
@@ -45,7 +43,6 @@ STRICT: Final = {"advantages", "trainer_logprobs", "entropies"}
 """Streams used for a message only if every sampled token of it has a value."""
 
 NAMES: Final = {"entropies": "entropy"}
-FLAG: Final = "is_"
 OF_ALL: Final = "advantages"
 """Streams with one value for all tokens of a sample: it becomes a value of the sample, too."""
 
@@ -61,9 +58,12 @@ class EpisodeNode(NamedTuple):
     is_sampled: bool
     ids: list[int]
     mask: list[bool]
-    sampled_tokens: int
     is_cut: bool
     """True if ids and mask had different lengths."""
+
+    @property
+    def sampled_tokens(self) -> int:
+        return self.mask.count(True)
 
 
 class Branch(NamedTuple):
@@ -124,14 +124,12 @@ def _node(record: Record, index: int) -> EpisodeNode:
     ids, mask = as_list(record.get("token_ids")), as_list(record.get("mask"))
     length = min(len(ids), len(mask))
     parent = parsers.count(record.get("parent"))
-    flags = [value is True or value == 1 for value in mask[:length]]
     return EpisodeNode(
         record=record,
         parent=parent if parent is not None and parent < index else None,
         is_sampled=record.get("sampled") is True,
         ids=[-1 if (token_id := parsers.count(value)) is None else token_id for value in ids[:length]],
-        mask=flags,
-        sampled_tokens=flags.count(True),
+        mask=[value is True or value == 1 for value in mask[:length]],
         is_cut=len(ids) != len(mask),
     )
 
@@ -343,7 +341,7 @@ def metrics_of(branch: Record) -> dict[str, float]:
     metrics = {}
     for key, stream in branch.items():
         values = tokens.read_floats(stream)
-        summary = tokens.nan_sum if key.startswith(FLAG) else tokens.nan_mean
+        summary = tokens.nan_sum if key.startswith("is_") else tokens.nan_mean
         if values is not None and key != OF_ALL and (value := summary(values)) is not None:
             metrics[NAMES.get(key, key)] = value
     return metrics

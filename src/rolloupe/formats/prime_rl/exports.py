@@ -71,13 +71,10 @@ EXPORTS = "token_exports"
 CONFIGS = ("trainer", "orchestrator", "rl")
 MAX_CONFIG_BYTES = 2**20
 
-PROBABILITIES = {"inference_prob": "sampling_probability", "trainer_prob": "probability"}
-"""Keys of a token in the first shape, with the names of the series."""
-
 OF_THE_FIRST = {
     "id": "token_ids", "position": "position_ids", "advantage": "advantages", "reward": "rewards",
     "inference_logprob": "inference_logprobs", "trainer_logprob": "trainer_logprobs",
-    **PROBABILITIES,
+    "inference_prob": "sampling_probability", "trainer_prob": "probability",
 }  # fmt: skip
 """Keys of a token in the first shape, a list of objects, with their names in later shapes."""
 
@@ -101,8 +98,15 @@ MAX_TURNS = 5_000
 """Maximum number of mask spans that become turns; the rest of a sequence is one turn."""
 
 BY_MASK = "a turn for each span of the loss mask"
-MEANS = ("entropy", "importance_ratio", "log_importance_ratio", "mismatch_kl", "prob_delta", "trainer_logprobs")
-COUNTS = ("is_masked", "is_masked_high", "is_masked_low")
+_MEANS = ("entropy", "importance_ratio", "log_importance_ratio", "mismatch_kl", "prob_delta", "trainer_logprobs")
+_COUNTS = ("is_masked", "is_masked_high", "is_masked_low")
+SUMMARIES: dict[str, tuple[str, Callable[[tokens.Floats], float | None]]] = {
+    **{key: (key, tokens.nan_mean) for key in _MEANS},
+    "abs_log_importance_ratio": ("log_importance_ratio", lambda gaps: tokens.nan_mean(np.abs(gaps))),
+    "mismatch_kl_max": ("mismatch_kl", lambda kl: None if np.isnan(kl).all() else float(np.nanmax(kl))),
+    **{key: (key, tokens.nan_sum) for key in _COUNTS},
+}
+"""Sample metrics, each with the column that it sums up, and how."""
 NUMBERS = ("rank", "micro_step", "micro_sequence_idx", "export_sequence_idx", "schema_version")
 ARRAYS = {"tokens", "token_ids", "position_ids", "loss_mask", *SERIES}
 _READ: dict[str, Callable[[Any], object]] = {
@@ -179,14 +183,11 @@ class PrimeRL(JsonlFormat):
         if run.tokenizer is None:
             return
         columns = columns_of(record)
-        strings = strings_of(run, columns.ids)
-        by_template = (
-            [] if strings is None else turns_of_tokens(run, columns.ids, strings, sample.row.prompt_tokens or 0)
-        )
+        ids, strings = columns.ids, strings_of(run, columns.ids)
+        by_template = turns_of_tokens(run, ids, strings, sample.row.prompt_tokens or 0) if strings is not None else []
         sample.turns = by_template or turns_of(columns, strings)
         sample.token_strings, sample.is_decoded = strings or [], strings is not None
-        origin = note_of(run, columns.ids, strings)
-        sample.notes[0] = origin if by_template else f"{origin}; {BY_MASK}"
+        sample.notes[0] = note_of(run, ids, strings) + ("" if by_template else f"; {BY_MASK}")
 
     def may_cut(self, key: str) -> bool:
         return key not in ("tokens", "token_ids")
@@ -268,11 +269,9 @@ class PrimeRL(JsonlFormat):
 
 
 def _rank_files(folder: str, links: str) -> list[tuple[Location, int | None]]:
-    """List the files of ranks, in the order of steps."""
-    ranks: list[tuple[Location, int | None]] = [(place, None) for place in _ranks(files(folder, links))]
-    for below in folders(folder, links):
-        if match := _STEP.fullmatch(below.name):
-            ranks += [(place, int(match["step"])) for place in _ranks(files(below.path, links))]
+    matches = [(below.path, match) for below in folders(folder, links) if (match := _STEP.fullmatch(below.name))]
+    places = [(folder, None), *((path, int(match["step"])) for path, match in matches)]
+    ranks = [(location, step) for path, step in places for location in _ranks(files(path, links))]
     return sorted(ranks, key=lambda rank: (rank[1] or 0, rank[0]))
 
 
@@ -342,24 +341,17 @@ class TokenColumns:
         self._floats: dict[str, tokens.Floats | None] = {}
         self.mask: tokens.Flags = np.zeros(self.length, dtype=np.bool_)
         self.mask[: len(flags)] = flags[: self.length]
-        first = int(self.mask.argmax()) if len(self.mask) else 0
-        self._first = first if self.mask[first:].all() else None
-        """From where on all tokens are under the mask, as mostly those of a response are; None if others follow."""
 
     def floats(self, key: str) -> tokens.Floats | None:
         """Return a column as float64, shape (T,), NaN outside the mask; None if it is not an array."""
-        if key in self._floats:
-            return self._floats[key]
-        values = self.stored(key)
-        if values is not None:
-            if self._first is None or len(values) < self.length:
+        if key not in self._floats:
+            values = self.stored(key)
+            if values is not None:
                 values = np.where(self.mask, values, np.nan)
-            else:  # in half the time
-                values = np.concatenate([np.full(self._first, np.nan), values[self._first :]])
-            if key in OF_TRAINER:
-                values[:1] = np.nan
-        self._floats[key] = values
-        return values
+                if key in OF_TRAINER:
+                    values[:1] = np.nan
+            self._floats[key] = values
+        return self._floats[key]
 
     def stored(self, key: str) -> tokens.Floats | None:
         """Return a column as stored, shape (T,), garbage included: for writers, never for display."""
@@ -385,20 +377,10 @@ def metrics_of(record: Record, columns: TokenColumns) -> dict[str, float]:
     metrics.pop("schema_version", None)
     if record.get("export_step") is not None and (step := parsers.number(record.get("step"))) is not None:
         metrics["trainer_step"] = step
-    for key in MEANS:
+    for name, (key, summary) in SUMMARIES.items():
         values = columns.floats(key)
-        if values is not None and (mean := tokens.nan_mean(values)) is not None:
-            metrics[key] = mean
-    gaps = columns.floats("log_importance_ratio")
-    if gaps is not None and (mean := tokens.nan_mean(np.abs(gaps))) is not None:
-        metrics["abs_log_importance_ratio"] = mean
-    divergence = columns.floats("mismatch_kl")
-    if divergence is not None and not np.isnan(divergence).all():
-        metrics["mismatch_kl_max"] = float(np.nanmax(divergence))
-    for key in COUNTS:
-        values = columns.floats(key)
-        if values is not None and (count := tokens.nan_sum(values)) is not None:
-            metrics[key] = count
+        if values is not None and (value := summary(values)) is not None:
+            metrics[name] = value
     rl_weights, ce, ref = (columns.floats(key) for key in ("rl_weights", "ce_weights", "ref_kl_weights"))
     if ce is not None and not np.isnan(ce).all():  # without weights the RL loss has weight 1, others 0
         rl = 1.0 if rl_weights is None or np.isnan(rl_weights).all() else rl_weights

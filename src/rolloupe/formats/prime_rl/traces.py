@@ -6,7 +6,7 @@ values per token are folded in when a sample is read.
 """
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 
@@ -32,7 +32,6 @@ from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.line_reader import parse
 from rolloupe.formats.reading.peek import Peek, first_looks, look
 from rolloupe.formats.reading.records import Record, Unusable, step_of
-from rolloupe.formats.reading.trainer_files import metrics_of
 from rolloupe.formats.reading.value_parsers import as_dict, as_list
 from rolloupe.model import (
     Annotation,
@@ -81,9 +80,8 @@ class PrimeRLTraces(JsonlFormat):
             return [self._run(path, path, "one file, rows have traces", "")] if fits else []
         for folder in (path / MONITORS / TRACES, path):
             chunks = _stream_files(str(folder), links)
-            looks = first_looks([entry.location for entry in chunks]).values()
-            placed = folder != path or (folder.name == TRACES and is_folder(Path(folder, ANNOTATIONS)))
-            if chunks and (forced or placed or _fits(looks)):
+            placed = folder != path or (folder.name == TRACES and is_folder(folder / ANNOTATIONS))
+            if chunks and (forced or placed or _fits(first_looks([entry.location for entry in chunks]).values())):
                 number = f"{len(chunks)} chunk{'s' if len(chunks) > 1 else ''} of a stream of episodes"
                 return [self._run(path, folder, number, links)]
         is_forced = forced and files(str(path), links)
@@ -115,16 +113,7 @@ class PrimeRLTraces(JsonlFormat):
 
     def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
         if source.annotates:
-            trace_id = parsers.name(record.get("trace_id"))
-            if trace_id is None:
-                raise Unusable("an annotation without trace_id")
-            annotations: list[Scanned] = [_annotation(trace_id, start, length, as_dict(record.get("info")))]
-            for branch_record in map(as_dict, as_list(record.get("branches"))[: episodes.MAX_BRANCHES]):
-                number, metrics = parsers.count(branch_record.get("index")), episodes.metrics_of(branch_record)
-                if number is not None and metrics:
-                    uid = f"{trace_id}:{number}"
-                    annotations.append(Annotation(uid=uid, start=start, length=length, metrics=metrics))
-            return annotations
+            return [*_annotations(record, start, length)]
         if "traces" not in record:
             raise Unusable("an object without traces is no sample")
         branches, is_cut = episodes.branches_of(record)
@@ -151,9 +140,8 @@ class PrimeRLTraces(JsonlFormat):
             of_node[0].logs |= {k: parsers.showable(v) for k, v in node.record.items() if k not in _NOT_LOGGED and v}
             turns += of_node
         of_episode = _filled(record, {"traces"})
-        of_trace = _filled(branch.trace, _QUIET)
-        if of_trace.get("task") == of_episode.get("task"):
-            of_trace.pop("task", None)
+        repeated = {"task"} if branch.trace.get("task") == record.get("task") else set[str]()
+        of_trace = _filled(branch.trace, _QUIET | repeated)
         return Sample(
             key=row.key,
             row=row,
@@ -191,7 +179,6 @@ class PrimeRLTraces(JsonlFormat):
         return read
 
     def _fold(self, record: Record, sample: Sample, records: Sequence[Record]) -> None:
-        """Fold in the annotations of the sample's trace, oldest first."""
         branch = _branch(record, sample.row.part)
         paths = [other.path for other in episodes.branches_of(record)[0] if other.trace is branch.trace]
         sample.series = episodes.series_of(branch, episodes.folded(branch.nodes, paths, records))
@@ -208,8 +195,7 @@ class PrimeRLTraces(JsonlFormat):
             sample.notes.append(f"shipped in step {shipped}, {listed}")
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
-        """Return the metrics of all producers: one row for each step, later values win; wall-clock rows come last."""
-        rows = metrics_of(_metrics_file(run))
+        rows = trainer.metrics_of(_metrics_file(run))
         for row in rows:
             row.values.pop("time", None)
         return rows
@@ -248,8 +234,7 @@ def _row_of_trace(episode: Record, trace: Record, start: int, length: int) -> Sa
     """Fields that the rows of all branches of a trace have in common; metrics and tags are shared, not copied."""
     status, status_raw = episodes.status_of(episode, trace)
     env = episode.get("env")
-    names = (env.get("name"), env.get("id")) if isinstance(env, dict) else (env,)
-    env = next((name for value in names if (name := parsers.name(value))), "")
+    env = (parsers.first(env, ("name", "id"), parsers.name) if isinstance(env, dict) else parsers.name(env)) or ""
     reward, parts = episodes.reward_of(trace)
     run = as_dict(episode.get("run"))
     work = as_dict(run.get("work"))
@@ -301,22 +286,30 @@ def _row(source: Source, branch: Branch, of_trace: SampleRow) -> SampleRow:
 
 
 def _metrics(trace: Record, policy: Record) -> dict[str, float]:
-    times = as_dict(as_dict(trace.get("timing")).get("agent"))
-    named = dict(as_dict(trace.get("metrics")))
-    named |= {key: trace.get(key) for key in ("num_input_tokens", "num_output_tokens")}
+    times = parsers.numbers(as_dict(trace.get("timing")).get("agent"))
+    named = as_dict(trace.get("metrics")) | {key: trace.get(key) for key in ("num_input_tokens", "num_output_tokens")}
     named |= {f"policy.{key}": policy.get(key) for key in ("start", "end")}
-    start, end = parsers.number(times.get("start")), parsers.number(times.get("end"))
-    if start and end:
-        named["duration_s"] = end - start
+    if times.get("start") and times.get("end"):
+        named["duration_s"] = times["end"] - times["start"]
     return parsers.numbers(named)
 
 
 def _inform(row: SampleRow, info: Record) -> None:
-    """Add the annotations of a trace as a whole."""
     annotation = _annotation(row.trace_id, row.start, row.length, info)
     row.advantage = row.advantage if annotation.advantage is None else annotation.advantage
     row.discarded = row.discarded if annotation.discarded is None else annotation.discarded
     row.metrics = row.metrics | annotation.metrics  # another dict: branches share theirs
+
+
+def _annotations(record: Record, start: int, length: int) -> Iterator[Annotation]:
+    trace_id = parsers.name(record.get("trace_id"))
+    if trace_id is None:
+        raise Unusable("an annotation without trace_id")
+    yield _annotation(trace_id, start, length, as_dict(record.get("info")))
+    for branch in map(as_dict, as_list(record.get("branches"))[: episodes.MAX_BRANCHES]):
+        number, metrics = parsers.count(branch.get("index")), episodes.metrics_of(branch)
+        if number is not None and metrics:
+            yield Annotation(uid=f"{trace_id}:{number}", start=start, length=length, metrics=metrics)
 
 
 def _annotation(trace_id: str, start: int, length: int, info: Record) -> Annotation:

@@ -29,6 +29,7 @@ from rolloupe.formats.reading.files import (
     is_one_file,
     links_of,
     source_at,
+    stamp_of,
     telling_name,
     while_unchanged,
 )
@@ -68,7 +69,6 @@ SETTLED_NS: Final = 2 * 10**9
 """A folder that changed within this time may change again without another time of change."""
 
 KEPT_FILES: Final = 100_000
-"""The most files of such folders whose listings are kept."""
 
 T = TypeVar("T", bound=Sized)
 _kept: Lru[tuple[object, ...], Sized] = Lru(total=KEPT_FILES)
@@ -145,14 +145,15 @@ def train_files_in(folder: str, links: str) -> Sequence[TrainFile]:
     return sorted(TrainFile(int(match["step"]), int(match["rank"] or 0), place) for place, match in matches)
 
 
-def dumps_of(part: RunPart, links: str) -> Sequence[DumpFile]:
-    """List the dumps of samples in a part of a run."""
-    if is_file(part.path):
-        return [dump_of(Location(part.path, links))]
-    dumps = dumps_in(part.path, links)
-    if os.path.basename(part.path) == ROLLOUTS:
-        return dumps
-    return [dump for dump in dumps if kind_of(dump.location) not in ("", TRAIN)]  # beside other files of PyTorch
+def _dumps(run: RunInfo) -> Iterator[DumpFile]:
+    """List the dumps of samples of a run."""
+    for part in run.parts:
+        if is_file(part.path):
+            yield dump_of(Location(part.path, links_of(run)))
+            continue
+        is_alone = os.path.basename(part.path) == ROLLOUTS  # else there may be other files of PyTorch
+        dumps = dumps_in(part.path, links_of(run))
+        yield from (dump for dump in dumps if is_alone or kind_of(dump.location) not in ("", TRAIN))
 
 
 def train_files(run: RunInfo) -> Sequence[TrainFile]:
@@ -166,12 +167,11 @@ def train_files_of(run: RunInfo, step: int | None) -> list[Location]:
 
 
 def state_of(location: Location) -> str:
-    """Return what changes when a file is written."""
+    """Return what changes when a file is written; empty for a missing one."""
     try:
-        state = path_state(location.path)
+        return "-".join(map(str, stamp_of(location)))
     except OSError:
         return ""
-    return f"{state.st_ino}-{state.st_size}-{state.st_mtime_ns}"
 
 
 def kind_of(location: Location) -> str:
@@ -184,12 +184,9 @@ def kind_of(location: Location) -> str:
 
 @while_unchanged(KEPT_LOOKS)
 def _look(location: Location) -> str:
-    kind, size = "", path_state(location.path).st_size
-    for count in BEGINNINGS:
-        kind = kind or _kind(_first_values(location, count))
-        if size <= count:
-            break
-    return kind
+    first, more = BEGINNINGS
+    kind = _kind(_first_values(location, first))
+    return kind if kind or path_state(location.path).st_size <= first else _kind(_first_values(location, more))
 
 
 def _first_values(location: Location, count: int) -> list[Any]:
@@ -237,7 +234,6 @@ HIDDEN = "outside of the loss mask slime has dummies, 0 for tokens that were not
 
 MAX_RAW_VALUES = 2**20
 MOST_NAMED = 10
-"""The most steps without train data that a problem names."""
 
 
 class Slime(Format):
@@ -288,8 +284,7 @@ class Slime(Format):
     def sources(self, run: RunInfo) -> list[Source]:
         sources = [
             source_at(run, dump.location, step=dump.step, split=EVAL if dump.is_eval else "train")
-            for part in run.parts
-            for dump in dumps_of(part, links_of(run))
+            for dump in _dumps(run)
         ]
         steps = {source.step: source.location for source in sources if source.split == "train"}
         for step, of_step in groupby(train_files(run), lambda train_file: train_file.step):
@@ -304,13 +299,12 @@ class Slime(Format):
         """See `Format`: steps without the train data that a later step has."""
         having = {train_file.step for train_file in train_files(run)}
         newest = max(having, default=0)
-        dumps = (dump for part in run.parts for dump in dumps_of(part, links_of(run)) if not dump.is_eval)
-        steps = {dump.step for dump in dumps if dump.step is not None and dump.step < newest} - having
+        numbered = (dump.step for dump in _dumps(run) if dump.step is not None and not dump.is_eval)
+        steps = {step for step in numbered if step < newest} - having
         if not steps:
             return []
-        which = "1 step has" if len(steps) == 1 else f"{len(steps):,} steps have"
         named = ", ".join(map(str, sorted(steps)[:MOST_NAMED])) + (", ..." if len(steps) > MOST_NAMED else "")
-        return [Problem(source=TRAIN_DATA, reason=f"{which} samples and no train data: {named}")]
+        return [Problem(source=TRAIN_DATA, reason=f"{_have(len(steps), 'step')} samples and no train data: {named}")]
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
         if start or stop <= start:
@@ -325,7 +319,6 @@ class Slime(Format):
             yield Problem(source=source.name, reason=reason, start=0, transient=isinstance(error, UnreadablePickle))
 
     def rows_in(self, run: RunInfo, source: Source, dump: samples.Dump) -> Iterator[Scanned]:
-        """Yield the rows and the problems of a dump."""
         for position in range(len(dump.samples)):
             try:
                 yield self.row(run, source, dump, position)
@@ -349,9 +342,9 @@ class Slime(Format):
         if dump is None:
             yield Problem(source=source.name, reason="no dump of samples of its step can be read", transient=True)
             return
-        known = samples.join_rows(rows, dump)
+        tied, lost = samples.join_rows(rows, dump)
         step = dump.step if dump.step is not None else (source.step or 0)
-        for number, position, row in known.rows:
+        for number, position, row in tied:
             try:
                 budget.spend(samples.VALUES_OF_ROW + row.weight)
             except Repetitive as error:
@@ -365,20 +358,17 @@ class Slime(Format):
                 metrics=row.metrics(position),
                 series=tuple(row.names()),
             )
-        for reason, count in known.lost.items():
-            which = "1 row has" if count == 1 else f"{count} rows have"
-            yield Problem(source=source.name, reason=f"{which} no sample: {reason}")
-        if missing := _without_row(run, source, dump, known.rows):
-            which = "1 sample has" if missing == 1 else f"{missing:,} samples have"
-            yield Problem(source=source.name, reason=f"{which} no row in the train data")
+        for reason, count in lost.items():
+            yield Problem(source=source.name, reason=f"{_have(count, 'row')} no sample: {reason}")
+        if missing := _without_row(run, source, dump, tied):
+            yield Problem(source=source.name, reason=f"{_have(missing, 'sample')} no row in the train data")
 
     def dump_of_step(self, run: RunInfo, step: int | None) -> samples.Dump | None:
         """Return the samples of a step of training; None if none can be read."""
-        for part in run.parts:
-            for dump in dumps_of(part, links_of(run)):
-                if dump.step == step and not dump.is_eval:
-                    with contextlib.suppress(OSError, UnreadablePickle, Unusable):
-                        return samples.Dump.at(dump.location)
+        for dump in _dumps(run):
+            if dump.step == step and not dump.is_eval:
+                with contextlib.suppress(OSError, UnreadablePickle, Unusable):
+                    return samples.Dump.at(dump.location)
         return None
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
@@ -401,14 +391,15 @@ class Slime(Format):
         rows: list[samples.TrainRow] = []
         for location in train_files_of(run, source.step) if sample.row.uid else ():
             try:
-                of_file = samples.join_rows(samples.rows_of(torch_file(location).root), dump).rows
+                of_file = _rows_in(location, dump)
             except (OSError, UnreadablePickle, Unusable) as error:
                 sample.notes.append(f"{os.path.basename(location.path)}: {cause_of(error)}")
                 continue
             rows += [row for _, position, row in of_file if position == sample.row.ordinal]
         for row in rows:
             sample.row.metrics = sample.row.metrics | row.metrics(sample.row.ordinal)
-            sample.row.advantage = advantage if (advantage := row.advantage()) is not None else sample.row.advantage
+            if (advantage := row.advantage()) is not None:
+                sample.row.advantage = advantage
         own, total = {series.name for series in sample.series}, len(sample.token_ids)
         others = {name: values for name, values in samples.series_of_rows(rows) if name not in own}
         more, notes = series_of(others, total, samples.first_of(total, sample.row.response_tokens))
@@ -432,7 +423,6 @@ class Slime(Format):
         return json.dumps(shown, ensure_ascii=False).encode()
 
     def tokenizers(self, run: RunInfo) -> list[Location | str]:
-        """See `Format`: slime and miles save the tokenizer with `--dump-details`."""
         return own_tokenizer(run, "tokenizer")
 
     def places(self, run: RunInfo) -> list[tuple[str, str]]:  # noqa: ARG002
@@ -449,6 +439,10 @@ class Slime(Format):
         )
 
 
+def _rows_in(location: Location, dump: samples.Dump) -> list[samples.JoinedRow]:
+    return samples.join_rows(samples.rows_of(torch_file(location).root), dump)[0]
+
+
 def _without_row(run: RunInfo, source: Source, dump: samples.Dump, rows: list[samples.JoinedRow]) -> int:
     """Count the samples that no rank has a row of; 0 but for the last file of a step, which knows."""
     *others, last = train_files_of(run, source.step)
@@ -456,10 +450,14 @@ def _without_row(run: RunInfo, source: Source, dump: samples.Dump, rows: list[sa
         return 0
     for location in others:
         try:
-            rows = rows + samples.join_rows(samples.rows_of(torch_file(location).root), dump).rows
+            rows = rows + _rows_in(location, dump)
         except (OSError, UnreadablePickle, Unusable):  # its own scan says so; its rows may be the missing ones
             return 0
     return len(dump.samples) - len({position for _, position, _ in rows})
+
+
+def _have(count: int, what: str) -> str:
+    return f"1 {what} has" if count == 1 else f"{count:,} {what}s have"
 
 
 def _files(count: int) -> str:

@@ -92,11 +92,9 @@ class Miles(Slime):
         return sources + _columns_without_dumps(run, {(source.step, source.split) for source in sources})
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
-        if _is_of_lines(source):
-            return CONVERSATIONS_ALONE.scan(run, source, start, stop)
         if source.path.endswith(SUFFIX):
             return COLUMNS.scan(run, source, 0, 2**62) if start == 0 < stop else iter(())
-        return super().scan(run, source, start, stop)
+        return (CONVERSATIONS_ALONE if _is_of_lines(source) else super()).scan(run, source, start, stop)
 
     def dump_of_step(self, run: RunInfo, step: int | None) -> Dump | None:
         """See `Slime`: without a dump, the columns say which samples there are."""
@@ -142,9 +140,8 @@ class Miles(Slime):
         return sample
 
     def raw(self, source: Source, locator: Locator) -> bytes:
-        if _is_of_lines(source):
-            return CONVERSATIONS_ALONE.raw(source, locator)
-        return (COLUMNS.raw if source.path.endswith(SUFFIX) else super().raw)(source, locator)
+        read = CONVERSATIONS_ALONE.raw if _is_of_lines(source) else super().raw
+        return (COLUMNS.raw if source.path.endswith(SUFFIX) else read)(source, locator)
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
         rows = []
@@ -166,7 +163,7 @@ class Miles(Slime):
         known = {"cache": "the cache of miles' own viewer", "metrics": "metrics"}
         below = folders(os.path.join(run.root, DASHBOARD), links_of(run))
         own += [(f"{DASHBOARD}/{entry.name}", known.get(entry.name, "what machines did")) for entry in below]
-        return [*super().places(run), *own]
+        return super().places(run) + own
 
 
 def _is_of_lines(source: Source) -> bool:
@@ -235,9 +232,8 @@ def _metrics_files(run: RunInfo) -> list[Location]:
     if is_file(run.root):
         return []
     links, folder = links_of(run), os.path.join(run.root, DASHBOARD)
-    whole = file_of(folder, METRICS, links)
     by_hour = [entry.location for entry in files(os.path.join(folder, "metrics"), links)]
-    return [*([whole] if whole else []), *by_hour]
+    return [*filter(None, [file_of(folder, METRICS, links)]), *by_hour]
 
 
 class Conversations(OwnNames, JsonlFormat):

@@ -27,7 +27,6 @@ from rolloupe.formats.token_texts import ids_of, series_of
 from rolloupe.model import Location, Locator, Sample, SampleRow
 
 PART: Final = "samples"
-"""Names the list of a dump in which a locator counts."""
 
 SERIES: Final = {
     "loss_mask": "loss_mask", "rollout_log_probs": "logprobs", "teacher_log_probs": "teacher_logprobs",
@@ -84,7 +83,6 @@ class Dump:
         return cls(file.root, file.size_bytes, file.derived.setdefault("names", _Names()) if is_for_one else None)
 
     def json(self, value: Any) -> Any:
-        """Return a value as JSON. Raises `UnreadablePickle`, also once the samples repeat their values too often."""
         return as_json(value, budget=self.budget)
 
     def name(self, position: int) -> tuple[str, str]:
@@ -234,7 +232,6 @@ def first_of(total: int, response: int | None) -> int | None:
 
 
 def _extra(dump: Dump, record: Record, row: SampleRow) -> dict[str, Any]:
-    """Return the members that neither the row nor the sample shows."""
     extra: dict[str, Any] = {}
     for key, value in _named(record):
         name = text.clean(key)
@@ -274,6 +271,7 @@ MAX_ROWS: Final = 2**19
 """Most rows of one file: a pickle may hold the same one very often."""
 
 Lengths = tuple[int | None, int | None]
+"""The numbers of all tokens of a sample and of those of the response."""
 
 
 class Shard(NamedTuple):
@@ -288,7 +286,6 @@ class TrainRow(NamedTuple):
 
     column: Callable[[str], Any]
     position: int | None
-    """The position of the sample in the dump of samples."""
     sample_index: int | None
     raw_reward: Sequence[Any]
     """The rewards of the whole batch before they were normalised, by position."""
@@ -304,13 +301,11 @@ class TrainRow(NamedTuple):
         return min(_count(self.column("advantages")) + _count(self.column(MASK)), 2 * MAX_VALUES)
 
     @property
-    def lengths(self) -> tuple[int | None, int | None]:
-        """The numbers of all tokens and of those of the response."""
+    def lengths(self) -> Lengths:
         total, response = (parsers.count(simple(self.column(key))) for key in ("total_lengths", "response_lengths"))
         return total, response
 
     def names(self) -> list[str]:
-        """Return the names of its series."""
         return [name for key, name in TRAIN_SERIES.items() if self.column(key) is not None]
 
     def metrics(self, position: int) -> dict[str, float]:
@@ -329,13 +324,6 @@ class TrainRow(NamedTuple):
 
 JoinedRow = tuple[int, int, TrainRow]
 """The number of a row in its file, the position of its sample, and the row."""
-
-
-class JoinedRows(NamedTuple):
-    """The rows that belong to samples, and how many belong to none, by the reason."""
-
-    rows: list[JoinedRow]
-    lost: Counter[str]
 
 
 def rows_of(root: Any) -> list[TrainRow]:
@@ -389,8 +377,8 @@ def _row_of(column: Callable[[str], Any], raw: Sequence[Any], shard: Shard) -> T
     return TrainRow(column, position, index, raw, shard)
 
 
-def join_rows(rows: Sequence[TrainRow], dump: Dump) -> JoinedRows:
-    """Join the rows of a file with the samples of the dump of the same step."""
+def join_rows(rows: Sequence[TrainRow], dump: Dump) -> tuple[list[JoinedRow], Counter[str]]:
+    """Join the rows of a file with the samples of the dump of its step; count those without one, by the reason."""
     by_index: dict[int, list[int]] = {}
     for position, record in enumerate(dump.samples):
         if isinstance(record, dict) and (index := parsers.integer(simple(record.get("index")))) is not None:
@@ -403,7 +391,7 @@ def join_rows(rows: Sequence[TrainRow], dump: Dump) -> JoinedRows:
             lost[reason] += 1
         else:
             tied.append((number, place, row))
-    return JoinedRows(tied, lost)
+    return tied, lost
 
 
 def _position_of(row: TrainRow, dump: Dump, by_index: dict[int, list[int]]) -> tuple[int | None, str]:
@@ -453,15 +441,11 @@ def whole_response(pieces: Sequence[tuple[Shard, tokens.Floats, Lengths]]) -> to
         return None
     whole = np.full(response, np.nan)
     for rank, values in by_rank.items():
-        taken = 0
-        for start, stop in offsets(total, response, rank, size):
-            count = max(0, stop - start)
-            if taken + count > len(values):
-                return None
-            whole[start : start + count] = values[taken : taken + count]
-            taken += count
-        if taken != len(values):
+        (start, stop), (later, end) = offsets(total, response, rank, size)
+        count = stop - start
+        if count + end - later != len(values):
             return None
+        whole[start:stop], whole[later:end] = values[:count], values[count:]
     return whole
 
 

@@ -5,7 +5,6 @@ sample belongs to the first archive, in the order below, that holds it. The sour
 samples that it leaves to earlier archives: the archive is scanned again whenever the word changes, and only then.
 """
 
-import contextlib
 import os
 import re
 from typing import Any, Final, NamedTuple
@@ -24,7 +23,6 @@ STEPS, EVENTS, AFTERWARDS = "steps", "events", "evals_after_training"
 FOLDERS = (STEPS, EVENTS, AFTERWARDS)
 SUMMARY = "summary.json"
 MISSING = -(2**62)
-"""Represents a missing number."""
 
 UNDISPATCHED = -1
 """The sample id of every cancelled sample that was never sent to a server."""
@@ -32,10 +30,8 @@ UNDISPATCHED = -1
 _BLOCK = re.compile(r"block_(?P<number>[0-9]{1,9})\.zip")
 _AFTERWARDS = re.compile(r"evals_after_training_(?P<stamp>[0-9]{8}_[0-9]{6})\.zip")
 _LAST = {"block_live.zip": 10**9, "tail.zip": 10**9 + 1}
-_KEPT_OPEN = 4
-_KEPT_BYTES = 256 * 2**20
-"""Outlines of the most recently used archives, eight bytes for each sample."""
-_open: Lru[str, tuple[tuple[int, int, int], Tables]] = Lru(_KEPT_OPEN)
+State = tuple[int, int, int]
+_open: Lru[tuple[str, State], Tables] = Lru(entries=4)
 
 Row = dict[str, Any]
 
@@ -69,7 +65,6 @@ class Kind(NamedTuple):
 
     @property
     def samples(self) -> str:
-        """The name of the table with a row for each sample."""
         return self.table("samples_data")
 
 
@@ -87,7 +82,7 @@ class Archive(NamedTuple):
 
     location: Location
     name: str
-    state: tuple[int, int, int]
+    state: State
 
 
 class Outline(NamedTuple):
@@ -114,17 +109,15 @@ class Merged(NamedTuple):
 
 NOTHING = Outline(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), MISSING)
 
-OUTLINES: Lru[str, tuple[tuple[int, int, int], Outline]] = Lru(total=_KEPT_BYTES, least=1)
+OUTLINES: Lru[tuple[str, State], Outline] = Lru(total=256 * 2**20)
+"""Eight bytes for each sample of an archive."""
 MERGED: Lru[str, tuple[object, Merged]] = Lru(64)
 
 
 def tables_of(location: Location) -> Tables:
     """Return the tables of an archive as it is now; a cache keeps the last few. Raises `Unreadable`."""
-    state, opened = _state(location.path), _open.get(location.path)
-    if opened is None or opened[0] != state:
-        opened = state, Tables(location, state)
-        _open.put(location.path, opened)
-    return opened[1]
+    state = _state(location.path)
+    return _open.get_or_make((location.path, state), lambda: Tables(location, state), lambda _: 0)
 
 
 def check_unchanged(tables: Tables) -> None:
@@ -159,19 +152,18 @@ def zips(folder: str, links: str, kind: str) -> list[FolderEntry]:
         listed = entries(folder, links)
     except OSError:
         return []
-    numbers: dict[str, int] = {}
-    for name in [entry.name for entry in listed if not entry.is_folder and not entry.refused]:
-        block = _BLOCK.fullmatch(name)
-        number = int(block["number"]) if block else _LAST.get(name)
+    numbers: dict[FolderEntry, int] = {}
+    for entry in listed:
+        block = _BLOCK.fullmatch(entry.name)
+        number = int(block["number"]) if block else _LAST.get(entry.name)
         if kind == AFTERWARDS:
-            number = 0 if _AFTERWARDS.fullmatch(name) else None
-        if number is not None:
-            numbers[name] = number
-    own = [entry for entry in listed if entry.name in numbers]
-    return sorted(own, key=lambda entry: (numbers[entry.name], entry.name))
+            number = 0 if _AFTERWARDS.fullmatch(entry.name) else None
+        if number is not None and not (entry.is_folder or entry.refused):
+            numbers[entry] = number
+    return sorted(numbers, key=lambda entry: (numbers[entry], entry.name))
 
 
-def _state(path: str) -> tuple[int, int, int]:
+def _state(path: str) -> State:
     try:
         return stamp_of_state(path_state(path))
     except OSError:
@@ -198,9 +190,7 @@ def _merge(archives: list[Archive], trained: int) -> Merged:
     for archive in archives:
         outline = outline_of(archive)
         earlier_ids[archive.name] = NOTHING.ids
-        if not stamp_of(
-            archive.location.path
-        ):  # in an evaluation after training, another process renumbers the samples
+        if not stamp_of(archive.location.path):  # else another process numbered the samples anew
             earlier_ids[archive.name] = np.intersect1d(outline.ids, ids, assume_unique=True)
             ids = np.union1d(ids, outline.ids)
         steps = np.union1d(steps, outline.steps)
@@ -211,24 +201,25 @@ def _merge(archives: list[Archive], trained: int) -> Merged:
 
 def outline_of(archive: Archive) -> Outline:
     """Return the facts about an archive that a merge needs; empty for one that cannot be opened."""
-    cached = OUTLINES.get(archive.location.path)
-    if cached is not None and cached[0] == archive.state:
-        return cached[1]
-    outline = NOTHING
-    with contextlib.suppress(Unreadable):
-        tables = tables_of(archive.location)
-        ids, steps, trained = NOTHING
+    key = archive.location.path, archive.state
+    return OUTLINES.get_or_make(key, lambda: _outline(archive.location), lambda outline: outline.nbytes)
+
+
+def _outline(location: Location) -> Outline:
+    ids, steps, trained = NOTHING
+    try:
+        tables = tables_of(location)
         for kind in KINDS:
             table = tables.columns(kind.samples, frozenset(("sample_id", "group_id", "step")), MAX_SAMPLES)
             if table is not None:
                 ids = np.union1d(ids, marks(integers(table, "sample_id", MISSING), integers(table, "group_id", 0)))
                 steps = np.union1d(steps, integers(table, "step", MISSING)) if kind.is_trained else steps
         metrics = tables.columns("metrics", frozenset(("step",)))
-        if metrics is not None and metrics.num_rows:
-            trained = int(integers(metrics, "step", MISSING).max())
-        outline = Outline(ids, steps, trained)
-    OUTLINES.put(archive.location.path, (archive.state, outline), outline.nbytes)
-    return outline
+    except Unreadable:
+        return NOTHING
+    if metrics is not None and metrics.num_rows:
+        trained = int(integers(metrics, "step", MISSING).max())
+    return Outline(ids, steps, trained)
 
 
 def marks(samples: np.ndarray, groups: np.ndarray) -> np.ndarray:

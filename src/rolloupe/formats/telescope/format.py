@@ -221,17 +221,20 @@ def _ranges_of(folder: Path, links: str) -> tuple[list[Range], list[Range]]:
     )
     rewards = []
     for environment in _listed(config, "environments"):
-        low, high = parsers.number(environment.get("reward_min")), parsers.number(environment.get("reward_max"))
-        if (name := parsers.name(environment.get("name"))) and low is not None and high is not None and low < high:
-            rewards.append((name, low, high))
+        ends = _ends(environment, "reward_min", "reward_max")
+        if (name := parsers.name(environment.get("name"))) and ends:
+            rewards.append((name, *ends))
     metrics: dict[str, Range] = {}
     for environment in (*_listed(summary, "env_details"), *_listed(summary, "eval_env_details")):
         for name, bounds in parsers.as_dict(environment.get("metrics_ranges")).items():
-            low, high = (parsers.number(parsers.as_dict(bounds).get(end)) for end in ("min", "max"))
-            if low is not None and high is not None and low < high:
-                ends = (high, low) if bounds.get("invert") is True else (low, high)
-                metrics.setdefault(name, (name, *ends))
+            if ends := _ends(parsers.as_dict(bounds), "min", "max"):
+                metrics.setdefault(name, (name, *(ends[::-1] if bounds.get("invert") is True else ends)))
     return rewards, [*metrics.values()]
+
+
+def _ends(bounds: dict[str, Any], *names: str) -> tuple[float, float] | None:
+    low, high = (parsers.number(bounds.get(name)) for name in names)
+    return (low, high) if low is not None and high is not None and low < high else None
 
 
 def _listed(document: Any, key: str) -> list[dict[str, Any]]:
@@ -239,7 +242,6 @@ def _listed(document: Any, key: str) -> list[dict[str, Any]]:
 
 
 def _file(run: RunInfo, name: str) -> Location | None:
-    """Return the place of one of the files beside the archives, None without a readable one."""
     return _below(Path(run.root), name, links_of(run)) if is_folder(run.root) else None
 
 

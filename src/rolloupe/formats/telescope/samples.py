@@ -47,13 +47,11 @@ _LAST = 2**40
 """Samples without a number of their own come after all others."""
 
 MAX_TEXT_BYTES = 64 * 2**20
-"""Maximum amount of text for one sample."""
 
 _FRAME = b"\x28\xb5\x2f\xfd"
 _WINDOW: dict[int, int] = {zstd.DecompressionParameter.window_log_max: MAX_WINDOW_LOG}
 
 Place = tuple[int, int]
-"""Agent and generation."""
 
 
 class UnpackedTexts:
@@ -199,7 +197,6 @@ def _joined(turns: list[Turn], origin: str) -> str:
 
 
 def _extra(facts: Facts, row: SampleRow, texts: UnpackedTexts) -> dict[str, Any]:
-    """Return every column without a place of its own, and rows with values that do not fit theirs."""
     extra = {
         key: texts.of(value) if isinstance(value, bytes) else value
         for key, value in facts.row.items()
@@ -238,17 +235,15 @@ def response_turns(facts: Facts, texts: UnpackedTexts) -> list[Turn]:
     infos, metrics = (_by_place(facts.about.get(name, [])) for name in ("info_turns", "turn_metrics"))
     turns: list[Turn] = []
     for place, generations in sorted(_by_place(facts.about.get("generations", [])).items()):
-        for number, generation in enumerate(generations):
-            turn = _generation(generation, place, texts, cards.get(place, []) if not number else [])
-            turns.append(turn)
-            for row in infos.get(place, []) if not number else []:
-                key, call = str(row.get("info_key") or "info"), parsers.integer(row.get("tool_call_idx"))
-                key = f"{key} (call {call})" if call is not None and call >= 0 else key
-                value: Any = row.get("info_value")
-                turn.logs[key] = f"{turn.logs[key]}\n{value}" if key in turn.logs else value
-            for row in metrics.get(place, []) if not number else []:
-                if (measured := parsers.number(row.get("value"))) is not None:
-                    turn.metrics[str(row.get("metric_name") or "metric")] = measured
+        first = _generation(generations[0], place, texts, cards.get(place, []))
+        for row in infos.get(place, []):
+            key, call = str(row.get("info_key") or "info"), parsers.integer(row.get("tool_call_idx"))
+            key = f"{key} (call {call})" if call is not None and call >= 0 else key
+            value: Any = row.get("info_value")
+            first.logs[key] = f"{first.logs[key]}\n{value}" if key in first.logs else value
+        numbers = [(row.get("metric_name"), parsers.number(row.get("value"))) for row in metrics.get(place, [])]
+        first.metrics |= {str(name or "metric"): number for name, number in numbers if number is not None}
+        turns += [first, *(_generation(generation, place, texts, []) for generation in generations[1:])]
         turns += answer_turns(answers.pop(place, []), answered.pop(place, []), texts)
     for place in sorted({*answers, *answered}):  # of missing generations
         turns += answer_turns(answers.get(place, []), answered.get(place, []), texts)
@@ -334,7 +329,6 @@ NEAR = 32
 
 
 Result = tuple[Row, str]
-"""A tool call and its result, as text."""
 
 
 def answer_turns(messages: Sequence[Row], calls: Sequence[Row], texts: UnpackedTexts) -> list[Turn]:

@@ -12,7 +12,7 @@ it, if a branch of the cookbook (schema 3) stores it, or if a logtree's text cer
 import contextlib
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sized
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -67,7 +67,6 @@ Kind = Literal["rollouts", "tree", "page"]
 SUFFIXES: dict[str, Kind] = {step_logs.ROLLOUTS: "rollouts", step_logs.TREE: "tree", step_logs.PAGE: "page"}
 ITERATION = re.compile(r"iteration_([0-9]+)")
 MAX_FILES = 50_000
-"""Maximum number of files of one run to list."""
 
 METRICS, CONFIG, CHECKPOINTS, DIFF = "metrics.jsonl", "config.json", "checkpoints.jsonl", "code.diff"
 
@@ -81,20 +80,13 @@ _INSIDE = re.compile(rf"(?P<base>train|eval_(?P<label>.+?))(?P<suffix>{_SUFFIX})
 
 NOT_SAMPLES = (METRICS, CHECKPOINTS, "timing_spans.jsonl", "trace_events.jsonl")
 _ITEMS: dict[Kind, str] = {"rollouts": "rollouts", "tree": "log, as a tree", "page": "log, as a page"}
-_WHAT = [
-    (re.compile(pattern), what)
-    for pattern, what in {
-        r"metrics\.jsonl": "metrics",
-        r"config\.json": "configuration",
-        r"checkpoints\.jsonl": "checkpoints",
-        r"code\.diff": "changes of the code",
-        r"logs\.log": "log",
-        r"timing_spans\.jsonl": "timing",
-        r"trace_events\.jsonl": "trace",
-        r"timing_gantt(_[0-9]+)?\.html": "timing chart",
-        r"metrics\.jsonl\.pre_resume_[0-9]+": "metrics before a resume",
-    }.items()
-]
+_WHAT = {
+    METRICS: "metrics", CONFIG: "configuration", CHECKPOINTS: "checkpoints", DIFF: "changes of the code",
+    "logs.log": "log", "timing_spans.jsonl": "timing", "trace_events.jsonl": "trace",
+    "timing_gantt.html": "timing chart", "metrics.jsonl.pre_resume": "metrics before a resume",
+}  # fmt: skip
+_NUMBERED = re.compile(r"_[0-9]+(?=\.html\Z|\Z)")
+"""The number in the name of a chart, or of metrics before a resume."""
 
 
 class StepFile(NamedTuple):
@@ -111,14 +103,18 @@ class StepFile(NamedTuple):
 def find(folder: str, link_root: str, kinds: Collection[Kind] = ("rollouts", "tree", "page")) -> list[StepFile]:
     """List the files of a run by step and split, those of the older layout first."""
     suffixes = tuple(suffix for suffix, kind in SUFFIXES.items() if kind in kinds)
-    step = _iteration(os.path.basename(folder))
-    named = [_named(entry, entry.name, step, is_at_top=True) for entry in files(folder, link_root, suffixes)]
-    for below in folders(folder, link_root):
-        if ITERATION.fullmatch(below.name):
-            step, listed = _iteration(below.name), files(below.path, link_root, suffixes)
-            named += [_named(entry, f"{below.name}/{entry.name}", step, is_at_top=False) for entry in listed]
-    step_files = [file for file in named if file is not None]
+    step_files: list[StepFile] = []
+    for place, before in _folders(folder, link_root):
+        step, listed = _iteration(os.path.basename(place)), files(place, link_root, suffixes)
+        named = (_named(entry, before + entry.name, step, is_at_top=not before) for entry in listed)
+        step_files += filter(None, named)
     return sorted(step_files, key=lambda f: (-1 if f.step is None else f.step, f.split or "", not f.flat, f.name))
+
+
+def _folders(folder: str, link_root: str) -> list[tuple[str, str]]:
+    """The folders with files of a run, each with what it adds to their names."""
+    below = [(entry.path, f"{entry.name}/") for entry in folders(folder, link_root) if ITERATION.fullmatch(entry.name)]
+    return [(folder, ""), *below]
 
 
 def _iteration(name: str) -> int | None:
@@ -216,17 +212,16 @@ class Tinker(JsonlFormat):
             steps = len({file.step for file in step_files})
             reason = f"logs of {steps} step{'s' if steps > 1 else ''} under the names of the cookbook, no rollouts"
             return [self._run_at(folder, reason, links)]
-        layouts = {file.flat: file for file in rollouts}
+        layouts = {file.flat for file in rollouts}
         places = ["{split}_iteration_{step}"] * (True in layouts) + ["iteration_{step}/{split}"] * (False in layouts)
-        number = f"{len(rollouts)} file{'s' if len(rollouts) > 1 else ''}"
-        return [self._run_at(folder, f"{number} named {' or '.join(places)}{step_logs.ROLLOUTS}", links)]
+        reason = f"{_counted(rollouts)} named {' or '.join(places)}{step_logs.ROLLOUTS}"
+        return [self._run_at(folder, reason, links)]
 
     def _other_names(self, folder: Path, links: str, *, forced: bool) -> list[RunInfo]:
         listed = [entry.location for entry in files(str(folder), links, SUFFIX) if not entry.name.endswith(NOT_SAMPLES)]
         if not listed or not (forced or _fits(first_looks(listed).values())):
             return []
-        number = f"{len(listed)} file{'s' if len(listed) > 1 else ''}"
-        reason = f"{number} of JSON lines, rows have group_idx, traj_idx and total_reward"
+        reason = f"{_counted(listed)} of JSON lines, rows have group_idx, traj_idx and total_reward"
         return [self._run_at(folder, reason, links, parts=tuple(RunPart(place.path) for place in listed))]
 
     def _without_rollouts(self, folder: Path, links: str) -> list[RunInfo]:
@@ -338,11 +333,10 @@ class Tinker(JsonlFormat):
         """Load a sample, with the conversation logged beside the rollouts if it belongs to this sample."""
         sample = super().load(run, source, locator)
         record = self.prepared(run, parse(strip_bom(self.raw(source, locator), locator.start)))
-        row, tied = sample.row, None
-        if tinker_turns.lacks_prompt(sample.turns):
-            tied = step_logs.tied_to(run, source.path, row.split, row.step, record)
-        turns = tinker_turns.with_log(sample.turns, record, tied) if tied else None
-        if tied and turns is not None:
+        row = sample.row
+        lacks_prompt = tinker_turns.lacks_prompt(sample.turns)
+        tied = step_logs.tied_to(run, source.path, row.split, row.step, record) if lacks_prompt else None
+        if tied and (turns := tinker_turns.with_log(sample.turns, record, tied)) is not None:
             sample.turns = turns
             sample.prompt_text, sample.response_text = row.prompt, row.response = tinker_turns.texts_of(turns)
             row.messages = tinker_turns.answers_of(turns)
@@ -376,25 +370,21 @@ class Tinker(JsonlFormat):
         return trainer.read_text(_file(run, DIFF), 4 * 2**20)
 
     def files(self, run: RunInfo) -> list[RunFile]:
-        """List the files of the run's folder; of metrics with a prefix, only files with that prefix."""
         folder, prefix = _place(run)
         if folder is None:
             return trainer.described_files([(run.root, Path(run.root).name, "")])
         links = links_of(run)
         by_path = {} if prefix else {named.location.path: named for named in find(folder, links)}
-        at_top = [entry for entry in files(folder, links, ("",)) if entry.name.startswith(prefix)]
-        listed = [(entry.path, entry.name, entry.name.removeprefix(prefix)) for entry in at_top]
-        for below in [] if prefix else folders(folder, links):
-            if ITERATION.fullmatch(below.name):
-                listed += [(e.path, f"{below.name}/{e.name}", e.name) for e in files(below.path, links, ("",))]
         described = []
-        for path, name, base_name in listed[:MAX_FILES]:
-            what = next((what for pattern, what in _WHAT if pattern.fullmatch(plain_name(base_name))), "")
-            if (named := by_path.get(path)) is not None:
-                place = "" if named.step is None else f", step {named.step}"
-                what = f"{_ITEMS[named.kind]}: {named.split or 'unknown split'}{place}"
-            described.append((path, name, what))
-        return trainer.described_files(described)
+        for place, before in [(folder, "")] if prefix else _folders(folder, links):
+            for entry in files(place, links, ("",)):
+                what = _WHAT.get(_NUMBERED.sub("", plain_name(entry.name.removeprefix(prefix))), "")
+                if named := by_path.get(entry.path):
+                    of_step = "" if named.step is None else f", step {named.step}"
+                    what = f"{_ITEMS[named.kind]}: {named.split or 'unknown split'}{of_step}"
+                if entry.name.startswith(prefix):
+                    described.append((entry.path, before + entry.name, what))
+        return trainer.described_files(described[:MAX_FILES])
 
     def logtrees(self, run: RunInfo) -> list[tuple[str, int]]:
         return sorted(_logs(run), key=lambda key: (key[0] != "train", *key))
@@ -433,16 +423,12 @@ class Tinker(JsonlFormat):
         return whole.loose + shown
 
     def _conversations(self, run: RunInfo, split: str, step: int) -> step_logs.Joined:
-        logs = _logs(run).get((split, step))
-        if not logs:
-            return step_logs.Joined({}, [])
-        used, root = _read(logs)
-        is_tree = plain_name(used).endswith(step_logs.TREE)
-        whole = (
-            step_logs.joined(run, used, step_logs.beside(used, step_logs.TREE, step_logs.ROLLOUTS), split, step)
-            if is_tree
-            else None
-        )
+        named, root, _ = _read(_logs(run).get((split, step), []))
+        whole = None
+        if named and named.kind == "tree":
+            path = named.location.path
+            rollouts = step_logs.beside(path, step_logs.TREE, step_logs.ROLLOUTS)
+            whole = step_logs.joined(run, path, rollouts, split, step)
         return whole or step_logs.join(root, [], split, step)
 
 
@@ -460,15 +446,17 @@ def _are_metrics(seen: Peek) -> bool:
 
 def _are_ours(folder: Path, prefix: str, links: str) -> bool:
     """Return whether files beside the metrics are among those that the cookbook writes."""
-    names = {entry.name for entry in files(str(folder), links, (CONFIG, CHECKPOINTS, DIFF))}
-    if not prefix and not names.isdisjoint((CONFIG, CHECKPOINTS)):
+    config, checkpoints, diff = (file_of(str(folder), prefix + name, links) for name in (CONFIG, CHECKPOINTS, DIFF))
+    if not prefix and (config or checkpoints):
         return True
-    place = Location(str(folder / (prefix + CHECKPOINTS)), links)
-    saved = look(place).objects if prefix + CHECKPOINTS in names else ()
+    saved = look(checkpoints).objects if checkpoints else ()
     if any(str(value).startswith("tinker://") for record in saved for value in record.values()):
         return True
-    diff = Location(str(folder / (prefix + DIFF)), links)
-    return prefix + DIFF in names and trainer.read_bytes(diff, 16).startswith((b"### repo:", b"### module:"))
+    return trainer.read_bytes(diff, 16).startswith((b"### repo:", b"### module:"))
+
+
+def _counted(some: Sized) -> str:
+    return f"{len(some)} file{'s' if len(some) > 1 else ''}"
 
 
 def _name_of(prefix: str, folder: Path) -> str:
@@ -481,17 +469,17 @@ def _tags(record: Record) -> list[str]:
 
 
 def _extra(record: Record, row: SampleRow) -> dict[str, Any]:
-    """Return every member, or the rest of it, that neither the row nor a turn shows."""
     extra = {}
     for key, value in record.items():
+        rest = value
         if key == "trajectory_metrics" and isinstance(value, dict):
-            if rest := {k: v for k, v in value.items() if v is not None and parsers.number(v) is None}:
-                extra[key] = parsers.showable(rest)
+            rest = {k: v for k, v in value.items() if v is not None and parsers.number(v) is None}
         elif key == "steps" and isinstance(value, list):
-            if odd := [entry for entry in value if not isinstance(entry, dict)]:
-                extra[key] = parsers.showable(odd)
-        elif not _is_shown(key, value, record, row):
-            extra[key] = parsers.showable(value)
+            rest = [entry for entry in value if not isinstance(entry, dict)]
+        elif _is_shown(key, value, record, row):
+            continue
+        if rest or rest is value:
+            extra[key] = parsers.showable(rest)
     return extra
 
 
@@ -518,7 +506,6 @@ def _place(run: RunInfo) -> tuple[str | None, str]:
 
 
 def _file(run: RunInfo, name: str) -> Location | None:
-    """Return the place of one of the trainer's files, None without a readable one."""
     folder, prefix = _place(run)
     if folder is None:
         is_metrics = name == METRICS and plain_name(run.root).endswith(METRICS)
@@ -536,47 +523,42 @@ def _logs(run: RunInfo) -> dict[tuple[str, int], list[StepFile]]:
     return {key: sorted(logs, key=lambda file: (file.flat, file.kind == "page")) for key, logs in by_step.items()}
 
 
-def _read(logs: list[StepFile]) -> tuple[str, LogNode]:
-    """Read the first readable log; return its path as well."""
+def _read(logs: list[StepFile], query: TranscriptQuery | None = None) -> tuple[StepFile | None, LogNode, list[str]]:
+    """Read the first readable log; return why others could not be read. What lacks the word of a query, is not parsed.
+
+    A tree that is too long to be searched ends a search. Its page is not searched instead: samples show the contents of
+    the tree, and positions in a page differ.
+    """
     reasons = []
     for named in logs:
+        is_tree = named.kind == "tree"
+        check = query.check if query else logtree.unchecked
+        limit = logtree.MAX_PAGE_BYTES if not is_tree else MAX_SEARCHED_BYTES if query else logtree.MAX_BYTES
         try:
-            read = logtree.read_tree if named.kind == "tree" else logtree.read_page
-            return named.location.path, read(named.location)
+            data = logtree.content(named.location, limit)
+            check()
+            if query and is_tree and query.word and logtree.lacks(data, query.word):
+                return named, LogNode(kind="root"), []
+            return named, (logtree.tree_in if is_tree else logtree.page_in)(data, check), []
         except (OSError, Unusable) as error:
-            reasons.append(LogNode(kind="text", text=f"{named.name} could not be read: {error}"))
-    return "", LogNode(kind="root", children=reasons)
+            reasons.append(f"{named.name} could not be read: {error}")
+            if query and is_tree and isinstance(error, logtree.TooLong):
+                break
+    return None, LogNode(kind="root", children=[LogNode(kind="text", text=reason) for reason in reasons]), reasons
 
 
 def _search(
     run: RunInfo, split: str, step: int, logs: list[StepFile], query: TranscriptQuery
 ) -> list[LoggedTranscript]:
-    """Search the first readable log, and join it if the search matches: see `StepReport.search`.
-
-    A tree that is too long ends the search of the report. Its page is not searched instead: samples show the contents
-    of the tree, and positions in a page differ.
-    """
-    reasons = []
-    for named in logs:
-        is_tree = named.kind == "tree"
-        try:
-            limit = MAX_SEARCHED_BYTES if is_tree else logtree.MAX_PAGE_BYTES
-            data = logtree.content(named.location, limit)
-            query.check()
-            if is_tree and query.word and logtree.lacks(data, query.word):
-                return []
-            root = (logtree.tree_in if is_tree else logtree.page_in)(data, query.check)
-        except (OSError, Unusable) as error:
-            reasons.append(f"{named.name} could not be read: {error}")
-            if is_tree and isinstance(error, logtree.TooLong):
-                break
-            continue
-        texts = [logged for logged in step_logs.texts_of(root, split, step) if query.matches(logged.turns)]
-        matching = [logged for logged in logtree.conversations(root) if query.matches(logged.node.turns)]
-        if not matching:
-            return texts
-        places = {".".join(map(str, logged.at)) for logged in matching}
-        records = step_logs.trajectories_beside(run, named.location.path) if is_tree else []
-        whole = step_logs.join(root, records, split, step, query.check)
-        return [*(logged for logged in whole.loose if logged.at in places), *texts]
-    raise UnreadablePath("; ".join(reasons))
+    """Search the first readable log, and join it if the search matches: see `StepReport.search`."""
+    named, root, reasons = _read(logs, query)
+    if named is None:
+        raise UnreadablePath("; ".join(reasons))
+    texts = [logged for logged in step_logs.texts_of(root, split, step) if query.matches(logged.turns)]
+    matching = [logged for logged in logtree.conversations(root) if query.matches(logged.node.turns)]
+    if not matching:
+        return texts
+    places = {".".join(map(str, logged.at)) for logged in matching}
+    records = step_logs.trajectories_beside(run, named.location.path) if named.kind == "tree" else []
+    whole = step_logs.join(root, records, split, step, query.check)
+    return [*(logged for logged in whole.loose if logged.at in places), *texts]

@@ -18,8 +18,8 @@ never evicts what readers use.
 import contextlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from rolloupe.errors import defect
@@ -37,19 +37,12 @@ from rolloupe.text import verbatim
 from rolloupe.text.tool_calls import decoded
 
 Place = tuple[str, str]
-"""Group and index of a trajectory, as in its row."""
 
 _Facts = frozenset[tuple[str, tuple[tuple[str, str, str], ...]]]
 """Lengths and reward of every turn of the trajectories of a group, by the names of the trajectories."""
 
 _Act = tuple[str, tuple[str, ...]]
 """The text of one step, and its calls."""
-
-_Fitting = tuple[int, list[Turn] | None]
-"""The number of conversations with certain acts, and the turns of all of them; None if they differ."""
-
-_Key = tuple[tuple[str, str], ...]
-"""Roles and texts of turns."""
 
 _FLAGS = {"format_valid": "format", "correct": "correct"}
 """Columns of a table of rewards beside the reward, and the metrics of a step that hold them."""
@@ -77,6 +70,7 @@ ROLLOUTS, TREE, PAGE = "_rollout_summaries.jsonl", "_logtree.json", ".html"
 MAX_JOINED_BYTES = 64 * 2**20
 """A longer file of rollouts is not loaded to tie conversations to its trajectories."""
 
+_BY_ACTS = "the assistant's messages are those that this trajectory logged"
 _TOO_LONG = f"longer than {MAX_JOINED_BYTES // 2**20} MiB: the conversations of the step's log are tied to none of it"
 
 
@@ -90,29 +84,37 @@ class Joined(NamedTuple):
     loose: list[LoggedTranscript]
 
 
-class _Triple(NamedTuple):
-    """A single-turn environment's log of one rollout."""
+class _Rollout(NamedTuple):
+    """A rollout in a group's section: the nodes with its messages, and the facts of a single-turn environment."""
 
-    prompt: LogNode
-    response: LogNode
+    nodes: list[LogNode]
     facts: dict[str, str]
 
     @property
     def turns(self) -> list[Turn]:
-        """The whole conversation."""
-        return self.prompt.turns + self.response.turns
+        return [turn for node in self.nodes for turn in node.turns]
 
 
 class _Alike(NamedTuple):
-    """The triples of a group with equal facts; `turns` and `response` are those of the first."""
+    """Rollouts of a group that fit the same trajectories."""
 
-    facts: dict[str, str]
+    first: _Rollout
     turns: list[Turn]
-    response: list[Turn]
+    """Those of the first."""
     is_one: bool
     """True if all of them have these turns."""
     number: int
     nodes: set[int]
+
+    @classmethod
+    def of(cls, shown: Sequence[_Rollout]) -> "_Alike":
+        turns = shown[0].turns
+        nodes = {id(node) for one in shown for node in one.nodes}
+        return cls(shown[0], turns, all(one.turns == turns for one in shown[1:]), len(shown), nodes)
+
+
+_Fitting = Callable[[Record], list[_Alike]]
+"""Returns the rollouts that may be a trajectory's."""
 
 
 def place_of(record: Record) -> Place | None:
@@ -254,137 +256,96 @@ def _in_group(
 
     Returns them by index, and the nodes that they consist of.
     """
-    if len(group) > MAX_GROUP:
-        return {}, set()
-    in_section = [logged for logged in conversations(section) if len(logged.path) > 1]
-    triples = _triples(section)
-    if triples is not None:
-        return _tie_triples(triples, group, untied, check)
-    if len(in_section) != len(group):
-        return {}, set()
-    tied = _tie_by_text([logged.node.turns for logged in in_section], group, untied, check)
-    by_text: dict[_Key, list[list[Turn]]] = {}  # only conversations of equal texts are compared
-    for turns in {id(conversation.turns): conversation.turns for conversation in tied.values()}.values():
-        by_text.setdefault(_key_of(turns), []).append(turns)
-    nodes = [logged.node for logged in in_section]
-    return tied, {id(node) for node in nodes if node.turns in by_text.get(_key_of(node.turns), ())}
-
-
-def _key_of(turns: Sequence[Turn]) -> _Key:
-    """Return a key that equal turns share, and few others."""
-    return tuple((turn.role, _content(turn)) for turn in turns)
-
-
-def _triples(section: LogNode) -> list[_Triple] | None:
-    """Read repeated "Prompt", "Policy Response", "Reward"; None if anything else holds messages."""
-    triples = []
-    parts = [node for node in _sections(section) if node.title != "Trajectory Details"]
-    if not parts or len(parts) % 3:
-        return None
-    for prompt, response, reward in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
-        if [prompt.title, response.title, reward.title] != ["Prompt", "Policy Response", "Reward"]:
-            return None
-        asked, answers = ([logged.node for logged in conversations(part)] for part in (prompt, response))
-        if len(asked) != 1 or len(answers) != 1:
-            return None
-        facts = next((table_of(node) for node in reward.children if node.kind == "table"), {})
-        triples.append(_Triple(asked[0], answers[0], facts))
-    return triples
-
-
-def _tie_triples(
-    triples: list[_Triple], group: dict[str, Record], untied: set[str], check: Check
-) -> tuple[dict[str, Tied], set[int]]:
-    if len(triples) != len(group) or any(len(steps_of(record)) != 1 for record in group.values()):
-        return {}, set()
     tied: dict[str, Tied] = {}
     used: set[int] = set()
-    by_facts = _by_facts(triples)
-    prompt_turns = triples[0].prompt.turns
-    prompt_nodes = {id(triple.prompt) for triple in triples}
-    same_prompt = all(triple.prompt.turns == prompt_turns for triple in triples)
+    triples = _triples(section)
+    shown = triples or [_Rollout([logged.node], {}) for logged in conversations(section) if len(logged.path) > 1]
+    is_single = all(len(steps_of(record)) == 1 for record in group.values())
+    if not len(shown) == len(group) <= MAX_GROUP or (triples and not is_single):
+        return tied, used
+    fitting = _by_facts(triples) if triples else _by_acts(shown)
+    what = "reward, format and correct are those of this trajectory" if triples else _BY_ACTS
+    prompt = _Alike.of([_Rollout(triple.nodes[:1], {}) for triple in triples]) if triples else None
     for index, record in group.items():
         check()
         if index not in untied:
             continue
-        step = steps_of(record)[0]
-        fitting = [alike for alike in by_facts.get(_shown(step.get("reward")), []) if _fits(alike.facts, step)]
-        first = fitting[0] if fitting else None
-        is_one = all(alike.is_one and alike.turns == fitting[0].turns for alike in fitting)
-        size_bytes = sum(len(verbatim(turn).encode()) for turn in first.response) if first else 0
-        tokens = parsers.count(step.get("ac_len"))
-        length_fits = tokens is None or (
-            tokens <= size_bytes + MAX_TOKENS_BEYOND_BYTES and (tokens > 0 or not size_bytes)
-        )
-        if first and is_one and length_fits:
-            alone = "alone" if sum(alike.number for alike in fitting) == 1 else "and of others with the same text"
-            reason = f"reward, format and correct are those of this trajectory {alone}"
-            candidate, parts = Tied(first.turns, True, reason), [alike.nodes for alike in fitting]
-        elif same_prompt:
-            candidate, parts = Tied(prompt_turns, False, "the group has one prompt"), [prompt_nodes]
+        alike = fitting(record)
+        if alike and all(other.is_one and other.turns == alike[0].turns for other in alike):
+            alone = "alone" if sum(other.number for other in alike) == 1 else "and of others with the same text"
+            candidate = Tied(alike[0].turns, True, f"{what} {alone}")
+        elif prompt and prompt.is_one:
+            alike, candidate = [prompt], Tied(prompt.turns, False, "the group has one prompt")
         else:
             continue
         if shows(record, candidate):
             tied[index] = candidate
-            for nodes in parts:
-                if not nodes <= used:
-                    used |= nodes
+            used.update(*(other.nodes for other in alike))
     return tied, used
 
 
-def _by_facts(triples: list[_Triple]) -> dict[str | None, list[_Alike]]:
-    """Return the triples by reward, merging those with equal facts."""
-    grouped: dict[tuple[tuple[str, str], ...], list[_Triple]] = {}
+def _triples(section: LogNode) -> list[_Rollout]:
+    """Read repeated "Prompt", "Policy Response", "Reward"; nothing if anything else holds messages."""
+    triples = []
+    parts = [node for node in _sections(section) if node.title != "Trajectory Details"]
+    for at in range(0, len(parts), 3):
+        if [part.title for part in parts[at : at + 3]] != ["Prompt", "Policy Response", "Reward"]:
+            return []
+        asked, answers = ([logged.node for logged in conversations(part)] for part in parts[at : at + 2])
+        if len(asked) != 1 or len(answers) != 1:
+            return []
+        facts = next((table_of(node) for node in parts[at + 2].children if node.kind == "table"), {})
+        triples.append(_Rollout([*asked, *answers], facts))
+    return triples
+
+
+def _by_facts(triples: list[_Rollout]) -> _Fitting:
+    """Match a single step by its reward, its flags and its length."""
+    grouped: dict[tuple[tuple[str, str], ...], list[_Rollout]] = {}
     for triple in triples:
         key = tuple((name, triple.facts[name]) for name in ("reward", *_FLAGS) if name in triple.facts)
         grouped.setdefault(key, []).append(triple)
-    by_reward: dict[str | None, list[_Alike]] = {}
-    for same in grouped.values():
-        facts, turns = same[0].facts, same[0].turns
-        is_one = all(triple.turns == turns for triple in same)
-        nodes = {id(node) for triple in same for node in (triple.prompt, triple.response)}
-        alike = _Alike(facts, turns, same[0].response.turns, is_one, len(same), nodes)
-        by_reward.setdefault(facts.get("reward"), []).append(alike)
-    return by_reward
+    by_facts = [_Alike.of(same) for same in grouped.values()]
+
+    def fitting(record: Record) -> list[_Alike]:
+        (step,) = steps_of(record)
+        reward, metrics = _shown(step.get("reward")), parsers.numbers(step.get("metrics"))
+        flags = {logged: str(bool(metrics[key])) for logged, key in _FLAGS.items() if key in metrics}
+        fits = [
+            alike
+            for alike in by_facts
+            if alike.first.facts.get("reward") == reward
+            and all(alike.first.facts.get(name, flag) == flag for name, flag in flags.items())
+        ]
+        response = fits[0].first.nodes[1].turns if fits else []
+        size_bytes = sum(len(verbatim(turn).encode()) for turn in response)
+        tokens = parsers.count(step.get("ac_len"))
+        is_long_enough = tokens is None or tokens > 0 or not size_bytes
+        return fits if is_long_enough and (tokens or 0) <= size_bytes + MAX_TOKENS_BEYOND_BYTES else []
+
+    return fitting
 
 
-def _fits(facts: dict[str, str], step: Record) -> bool:
-    """Return whether logged facts can be those of a step. A missing fact excludes nothing, except the reward."""
-    if facts.get("reward") != _shown(step.get("reward")):
-        return False
-    metrics = parsers.numbers(step.get("metrics"))
-    shared = [(facts[logged], metrics[key]) for logged, key in _FLAGS.items() if logged in facts and key in metrics]
-    return all(fact == str(bool(value)) for fact, value in shared)
+def _by_acts(shown: list[_Rollout]) -> _Fitting:
+    """Match whole conversations by the assistant's text and calls in each step."""
+    conversations = [(one, tuple(_acts(one.turns))) for one in shown]
 
+    @cache
+    def by_end(count: int) -> dict[tuple[_Act, ...], _Alike]:
+        ends: dict[tuple[_Act, ...], list[_Rollout]] = {}
+        for one, acts in conversations:
+            if len(acts) >= count:
+                ends.setdefault(acts[len(acts) - count :], []).append(one)
+        return {end: _Alike.of(same) for end, same in ends.items()}
 
-def _tie_by_text(logged: list[list[Turn]], group: dict[str, Record], untied: set[str], check: Check) -> dict[str, Tied]:
-    """Tie whole conversations by the assistant's text and calls in each step."""
-    tied = {}
-    conversations = [(turns, tuple(_acts(turns))) for turns in logged]
-    by_end: dict[int, dict[tuple[_Act, ...], _Fitting]] = {}
-    for index, record in group.items():
-        check()
+    def fitting(record: Record) -> list[_Alike]:
         logs = [parsers.as_dict(step.get("logs")) for step in steps_of(record)]
         contents = [content if isinstance(content := log.get(CONTENT), str) else "" for log in logs]
-        if index not in untied or not any(contents):
-            continue
-        if len(logs) not in by_end:
-            ends: dict[tuple[_Act, ...], list[list[Turn]]] = {}
-            for turns, acts in conversations:
-                if len(acts) >= len(logs):
-                    ends.setdefault(acts[len(acts) - len(logs) :], []).append(turns)
-            by_end[len(logs)] = {
-                end: (len(alike), alike[0] if all(other == alike[0] for other in alike[1:]) else None)
-                for end, alike in ends.items()
-            }
-        acts = tuple(zip(contents, (tuple(map(decoded, calls_in(log))) for log in logs), strict=True))
-        number, same = by_end[len(logs)].get(acts, (0, None))
-        if same is not None:
-            alone = "alone" if number == 1 else "and of others with the same text"
-            candidate = Tied(same, True, f"the assistant's messages are those that this trajectory logged {alone}")
-            if shows(record, candidate):
-                tied[index] = candidate
-    return tied
+        calls = (tuple(map(decoded, calls_in(log))) for log in logs)
+        alike = by_end(len(logs)).get(tuple(zip(contents, calls, strict=True))) if any(contents) else None
+        return [alike] if alike else []
+
+    return fitting
 
 
 def _acts(turns: Sequence[Turn]) -> list[_Act]:

@@ -155,7 +155,6 @@ def set_facts(turn: Turn, step: Record, number: int, count: int) -> None:
 
 
 def _is_turn(key: str, value: object) -> bool:
-    """Return whether a log is shown as a turn, or as part of one."""
     if key == "_conversation":
         return parsers.is_messages(value)
     return isinstance(value, str) and (key == CONTENT or bool(_CALL.fullmatch(key) or _RESULT.fullmatch(key)))

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import apsw
 import msgspec
@@ -19,12 +19,14 @@ from msgspec import Struct
 from rolloupe.formats.base import changed
 from rolloupe.formats.reading.files import entries, is_one_file, links_of
 from rolloupe.formats.reading.trackers.sqlite import BadDatabase, read_database
-from rolloupe.formats.trackers.samples import Placed, TrackerSamples
+from rolloupe.formats.trackers.samples import LoggedSample, Placed, TrackerSamples
 from rolloupe.lru import Lru
 from rolloupe.model import Location, Locator, Problem, RowStream, RunInfo, Scanned, Source
 
 WIDTHS = (2**12, 2**14, 2**16, 2**18, 2**20)
 """The sizes that a row may have in the stream of its table: the next one above the average of the first rows."""
+FIRST_ROWS = 64
+"""The rows of a run whose average size is measured."""
 BATCH_BYTES = 32 * 2**20
 """The bytes of a table in memory at once; a single row may be larger."""
 
@@ -45,8 +47,12 @@ class RowsOfTable(Struct, frozen=True):
         return self.first + -(-place // self.width)
 
     def place_of(self, number: int) -> int:
-        """Return where a row begins in the stream."""
         return (number - self.first) * self.width
+
+    def placed(self, number: int, sample: LoggedSample | str, part: str = "", record: Any = None) -> Placed:
+        """Return a sample, or why it cannot be read, at a part of a row."""
+        name = f"{number}.{part}" if part else str(number)
+        return Placed(self.place_of(number), self.width, part, name, sample, record)
 
 
 class TableExtent(NamedTuple):
@@ -56,7 +62,6 @@ class TableExtent(NamedTuple):
     last: int
     """The number of its last row."""
     changed_ns: int
-    """When that was written."""
 
 
 def width_for(size_bytes: float | None) -> int:
@@ -83,7 +88,6 @@ class DatabaseFormat(TrackerSamples):
         """List the runs with samples in a database, with `links` as their `link_root`; none of another file."""
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
-        """See `Format`: the runs of a database, or of those in a folder."""
         if is_one_file(path):
             return self.runs_in(Location(str(path), link_root or str(path)), link_root)
         links = link_root or str(path.resolve())

@@ -20,6 +20,8 @@ from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.trackers.curves import metric_rows, parsed
 from rolloupe.formats.reading.trackers.sqlite import (
     ENDINGS,
+    LISTING_S,
+    MOST_RUNS,
     TOO_LARGE,
     BadDatabase,
     is_database,
@@ -32,7 +34,7 @@ from rolloupe.formats.reading.trackers.sqlite import (
     table_rows,
 )
 from rolloupe.formats.reading.trainer_files import described_files
-from rolloupe.formats.trackers.database_format import DatabaseFormat, RowsOfTable, TableExtent, width_for
+from rolloupe.formats.trackers.database_format import FIRST_ROWS, DatabaseFormat, RowsOfTable, TableExtent, width_for
 from rolloupe.formats.trackers.samples import (
     LoggedSample,
     Placed,
@@ -56,10 +58,6 @@ NEEDED = {
     "trace_info": {"request_id", "experiment_id"},
     "experiments": {"experiment_id", "name"},
 }
-LISTING_S = 10
-MOST_RUNS = 10_000
-FIRST_ROWS = 64
-"""The rows of a run whose average size is measured."""
 NEW_ROWS = 10_000
 """The last spans, which may still get their tags."""
 ROWS_AT_ONCE = 100_000
@@ -81,7 +79,6 @@ class TracedRun(NamedTuple):
 
     experiment: int
     title: str
-    """For a person."""
     name: str
     """The name that verl gives it, else the id of the run of MLflow; empty if there is neither."""
     first: int
@@ -96,7 +93,6 @@ class TracedRun(NamedTuple):
 
     @property
     def id(self) -> str:
-        """Its id in the database."""
         return f"{self.experiment}/{self.name}"
 
 
@@ -133,8 +129,7 @@ class MLflow(DatabaseFormat):
         columns = ("rowid", "trace_id", "name", "status", "content")
         for row in table_rows(database, columns, wanted, (first, stop, int(experiment), name)):
             if TOO_LARGE in row:
-                number = row["rowid"]
-                yield Placed(rows.place_of(number), rows.width, "", str(number), row[TOO_LARGE])
+                yield rows.placed(row["rowid"], row[TOO_LARGE])
                 continue
             of_trace = (row["trace_id"],)
             tag_rows = table_rows(database, ("key", "value"), "FROM trace_tags WHERE request_id = ?", of_trace)
@@ -191,9 +186,8 @@ def _placed(rows: RowsOfTable, row: dict[str, Any], tags: dict[str, Any], feedba
     else:
         sample = _sample_of_trace(inputs, output, tags | {"status": about["status"]}, feedback)
     if sample is not None:
-        number = row["rowid"]
         record = {"tags": tags, "span": content} | ({"assessments": feedback} if feedback else {})
-        yield Placed(rows.place_of(number), rows.width, "", str(number), sample, record)
+        yield rows.placed(row["rowid"], sample, record=record)
 
 
 def _sample_of_trace(inputs: Any, output: Any, tags: Record, feedback: Record) -> LoggedSample:
@@ -228,15 +222,8 @@ def _only_text(value: Any) -> Any:
     return texts[0] if len(texts) == 1 else parsers.as_text(value) if value is not None else ""
 
 
-class _Ends(NamedTuple):
-    """The first and the last span of a run that is a sample, and when the last ended."""
-
-    first: int
-    last: int
-    changed_ns: int
-
-
-_Runs = dict[tuple[int, str], _Ends]
+_Runs = dict[tuple[int, str], tuple[int, int, int]]
+"""The first and the last span of each run that is a sample, and when the last ended, by experiment and name."""
 
 
 class _Counted(NamedTuple):
@@ -281,12 +268,11 @@ def _listed(database: apsw.Connection, key: tuple[Location, int]) -> Iterator[Tr
         titles = {row["run_uuid"]: row["name"] or "" for row in titled}
     runs = _runs(database, key)
     average = f"SELECT avg(octet_length(content)) FROM spans WHERE rowid >= ? AND rowid < ? AND {of_run(database)}"
-    for (experiment, name), ends in sorted(runs.items()):
+    for (experiment, name), (first, last, changed_ns) in sorted(runs.items()):
         if experiment in names:
-            first_rows = database.execute(average, (ends.first, ends.first + FIRST_ROWS, experiment, name))
-            size_bytes = next((size or 0 for (size,) in first_rows), 0)
+            ((size_bytes,),) = database.execute(average, (first, first + FIRST_ROWS, experiment, name))
             title = titles.get(name, name) or names[experiment]
-            yield TracedRun(experiment, title, name, ends.first, ends.last, size_bytes, ends.changed_ns)
+            yield TracedRun(experiment, title, name, first, last, size_bytes or 0, changed_ns)
     taken = {name for _, name in runs}
     nameless = {experiment for experiment, name in runs if not name}  # their metrics may be of any run there
     for row in (runs_with_metrics(database) or ()) if runs else ():
@@ -295,7 +281,7 @@ def _listed(database: apsw.Connection, key: tuple[Location, int]) -> Iterator[Tr
 
 
 def _runs(database: apsw.Connection, key: tuple[Location, int]) -> _Runs:
-    last = next((number or 0 for (number,) in database.execute("SELECT max(rowid) FROM spans")), 0)
+    ((last,),) = database.execute("SELECT ifnull(max(rowid), 0) FROM spans")
     counted = _counts.get(key) or _Counted()
     if counted.stop > last or counted.trace != _trace(database, counted.stop - 1):
         counted = _Counted()
@@ -308,22 +294,22 @@ def _runs(database: apsw.Connection, key: tuple[Location, int]) -> _Runs:
 
 
 def _trace(database: apsw.Connection, number: int) -> object:
-    wanted = "SELECT CAST(trace_id AS BLOB) FROM spans WHERE rowid = ?"
-    return next((trace for (trace,) in database.execute(wanted, (number,))), None)
+    return database.execute("SELECT CAST(trace_id AS BLOB) FROM spans WHERE rowid = ?", (number,)).fetchone()
 
 
 def span_ends(database: apsw.Connection, first: int, stop: int) -> _Runs:
     """Return the first and the last span of each run among some spans."""
     names = ("experiment_id", "run", "first", "last", "changed_ns")
+    rows = table_rows(database, names, ENDS.format(run=_run_of_trace(database)), (first, stop))
     return {
-        (row["experiment_id"], row["run"]): _Ends(row["first"], row["last"], parsers.integer(row["changed_ns"]) or 0)
-        for row in table_rows(database, names, ENDS.format(run=_run_of_trace(database)), (first, stop))
+        (row["experiment_id"], row["run"]): (row["first"], row["last"], parsers.integer(row["changed_ns"]) or 0)
+        for row in rows
     }
 
 
 def _joined(runs: _Runs, later: _Runs) -> _Runs:
     joined = dict(runs)
     for key, ends in later.items():
-        before = runs.get(key, ends)
-        joined[key] = _Ends(before.first, ends.last, max(before.changed_ns, ends.changed_ns))
+        first, _, changed_ns = runs.get(key, ends)
+        joined[key] = first, ends[1], max(changed_ns, ends[2])
     return joined

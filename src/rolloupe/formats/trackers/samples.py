@@ -36,7 +36,6 @@ from rolloupe.formats.trainers.trl import RewardFunctions
 from rolloupe.model import Location, Locator, Problem, RunFile, RunInfo, Sample, SampleRow, Source
 
 NAMES_OF_MODELS = ("actor_rollout_ref.model.path", "model_name_or_path", "_name_or_path", "model_name", "model")
-"""The keys of configurations that name a model, and so a tokenizer."""
 
 
 class TokenIds(NamedTuple):
@@ -77,7 +76,6 @@ class TrackerSamples(NamedRows):
     decodes_ids = True
 
     def roles(self, record: Record) -> Roles:
-        """See `NamedRows`: the names of `LoggedSample`."""
         prompt, response, score, step, group = (name if name in record else None for name in _OWN)
         return roles_of(record)._replace(
             messages=None, prompt=prompt, response=response, score=score, step=step, group=group
@@ -107,7 +105,6 @@ class TrackerSamples(NamedRows):
         return json.dumps(record, ensure_ascii=False, default=str).encode("utf-8", "surrogatepass")
 
     def first_records(self, some: Sequence[Location]) -> list[Record]:  # noqa: ARG002
-        """See `RecordFormat`: files of trackers have no records of their own."""
         return []
 
     def placed_item(self, run: RunInfo, source: Source, placed: Placed) -> SampleRow | Problem:
@@ -138,7 +135,6 @@ class TrackerSamples(NamedRows):
         return described_files(curve_locations(run))
 
     def tokenizers(self, run: RunInfo) -> list[Location | str]:
-        """See `Format`: the model that the configuration names."""
         config = self.config(run)
         named = (member(config, key) for key in NAMES_OF_MODELS)
         return [name for name in named if isinstance(name, str) and name]
@@ -148,7 +144,6 @@ _OWN = ("prompt", "response", "reward", "step", "group")
 
 
 def _with_texts(run: RunInfo, logged: LoggedSample) -> Record:
-    """The record of a sample, with texts of its ids where it has no others."""
     if logged.tokens is None or "response" in logged.record:
         return logged.record
     ids = [*logged.tokens.prompt, *logged.tokens.response]
@@ -198,12 +193,7 @@ _GROUPS = ("example_id", "task_idx", "group", "group_id", "group_index")
 _TURN = re.compile(r"<(system|user|assistant|tool)>")
 UNWEIGHTED_TRACE = "the reward is the sum of its parts without weights: the trace holds neither a total nor weights"
 TRACE_GROUPS = ("group_id", "group_index", "trajectory_index")
-TRACE_STEPS = ("step", "global_step")
-ADVANTAGES = ("advantage", "advantages")
-OF_VALIDATION = "val/"
-_TAKEN = ("score", "global_step", "split", "mode", "validate", "sample_index")
-RUN = ".run"
-"""The ending of the names of calls that are whole samples."""
+_TAKEN = (*TRACE_GROUPS, "score", "global_step", "split", "mode", "validate", "sample_index")
 
 
 def samples_of_table(
@@ -256,11 +246,9 @@ def _of_completion(
 ) -> LoggedSample:
     parts = {name: number for name in names if (number := parsers.number(row.get(name))) is not None}
     total = functions.total(names, parts)
-    record = {name: value for name, value in row.items() if name not in (*names, "completion", "advantages")}
-    record |= {f"reward.{name}": number for name, number in parts.items()}
-    record |= {"response": row["completion"], "reward": total}
-    if "advantages" in row:
-        record["advantage"] = row["advantages"]
+    renamed = {"completion": "response", "advantages": "advantage"}
+    record = {renamed.get(name, name): value for name, value in row.items() if name not in names}
+    record |= {f"reward.{name}": number for name, number in parts.items()} | {"reward": total}
     notes = () if functions.fit(names) or len(names) < 2 or total is None else (UNWEIGHTED,)
     return LoggedSample(_with_step(record, step), split, "", notes)
 
@@ -348,21 +336,20 @@ def sample_of_trace(key: str, messages: Any, metadata: Any, step: int | None) ->
     if not (isinstance(messages, list) and messages and all(isinstance(message, dict) for message in messages)):
         return "a trace without messages is no sample"
     first = text.answer_at(messages)
-    record: Record = known | {"prompt": messages[:first], "response": messages[first:]}
-    own_step = parsers.first(known, TRACE_STEPS, parsers.integer)
+    record: Record = {name: value for name, value in known.items() if name not in _TAKEN}
+    own_step = parsers.first(known, ("step", "global_step"), parsers.integer)
+    reward, notes = _reward(known)
+    record |= {"prompt": messages[:first], "response": messages[first:], "reward": reward}
     record["step"] = step if own_step is None else own_step
-    record["reward"], notes = _reward(known)
-    advantage = next((known[name] for name in ADVANTAGES if name in known), None)
+    advantage = next((known[name] for name in ("advantage", "advantages") if name in known), None)
     values = tokens.read_floats(advantage)
     if values is not None and len(values) and (values == values[0]).all():  # the same for each token
         advantage = float(values[0])
     if parsers.number(advantage) is not None:
         record["advantage"] = advantage
-    group = next((known.pop(name) for name in TRACE_GROUPS if name_of(known.get(name))), None)
-    record = {name: value for name, value in record.items() if name not in (*TRACE_GROUPS, *_TAKEN)}
-    if group is not None:
-        record["group"] = group
-    if key.startswith(OF_VALIDATION):
+    groups = [known[name] for name in TRACE_GROUPS if name_of(known.get(name))]
+    record |= {"group": groups[0]} if groups else {}
+    if key.startswith("val/"):
         record["prompt"], record["response"] = _only_text(messages[:first]), _only_text(messages[first:])
     named = next((known[name] for name in ("split", "mode") if isinstance(known.get(name), str)), "")
     split = split_named(named) or ("eval/validation" if known.get("validate") is True else split_named(key))
@@ -392,7 +379,7 @@ def is_call(known: Record) -> bool:
 
 def sample_of_call(known: Record, step: int | None) -> LoggedSample | None:
     """Return the sample of a call; None if it is a part of one."""
-    if not str(known.get("op")).endswith(RUN):
+    if not str(known.get("op")).endswith(".run"):
         return None
     inputs, output = parsers.as_dict(known.get("inputs")), parsers.as_dict(known.get("output"))
     arguments = parsers.as_dict(inputs.get("kwargs")) or inputs

@@ -1,7 +1,12 @@
-"""Formats whose samples are rows of tables that a tracker keeps as documents of JSON, one for each call.
+"""Tables of samples that the clients of Weights & Biases and SwanLab keep on disk: a JSON document for each call.
 
 A sample's place is its number in its table. Where a table begins with the rows of the one before, as trainers log that
 repeat all rows each time, only the newest counts; of equal ones, as TRL logs its last, the first.
+
+Sources: wandb 0.31.0, whose tables are `files/media/table/{key}_{step}_{hash}.table.json`, with folders for slashes of
+the key; `run-{id}.wandb` says what was logged beside one, once a block of 32 KiB is full. SwanLab 0.7.20
+(`media/{n}/echarts-step{step}-{hash}.json`) and 0.10.3 (`media/echarts/{step}-{hash}.json`): the log of the run names
+the key of each; 0.10 writes it when the run ends.
 """
 
 import contextlib
@@ -17,12 +22,21 @@ from msgspec.structs import replace
 
 from rolloupe.formats.base import changed
 from rolloupe.formats.curve_files import begins_as, current_curves, curve_files, kind_of
-from rolloupe.formats.reading.files import FolderEntry, cause_of, entries, source_at, stamp_of, while_unchanged
+from rolloupe.formats.reading.files import (
+    FolderEntry,
+    cause_of,
+    entries,
+    file_of,
+    links_of,
+    source_at,
+    stamp_of,
+    while_unchanged,
+)
 from rolloupe.formats.reading.stream import open_binary
-from rolloupe.formats.reading.trackers.curves import LoggedRun, parsed
-from rolloupe.formats.reading.trainer_files import described_files
+from rolloupe.formats.reading.trackers.curves import LoggedRun, LoggedTable, parsed
+from rolloupe.formats.reading.trainer_files import described_files, read_text
 from rolloupe.formats.trackers.samples import Placed, TrackerSamples, samples_of_table
-from rolloupe.formats.trainers.trl import RewardFunctions
+from rolloupe.formats.trainers.trl import RewardFunctions, reward_functions
 from rolloupe.lru import Lru
 from rolloupe.model import Location, Locator, Problem, RunFile, RunInfo, Scanned, Source
 from rolloupe.storage import is_folder, open_file
@@ -137,7 +151,6 @@ class TableFiles(TrackerSamples):
         return [*super().files(run), *described_files(tables)]
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
-        """A table is scanned whole."""
         if start or stop <= start:
             return
         try:
@@ -236,3 +249,94 @@ def _document(location: Location) -> Any:
         raise ValueError("it is no table, or not whole yet")
 
     return _documents.get_or_make((location, *stamp), read, lambda _: stamp[1])
+
+
+MAX_DEPTH = 8
+"""The deepest folder: each slash in a key makes one."""
+MOST_FILES = 100_000
+_WANDB_TABLE = re.compile(r"(?P<key>.+)_(?P<step>[0-9]{1,15})_(?P<hash>[0-9a-f]{8,64})\.table\.json")
+
+
+class WeightsAndBiases(TableFiles):
+    """Tables of Weights & Biases."""
+
+    name = "wandb"
+    title = "Weights & Biases"
+    media = ("files", "media", "table")
+    folder = re.compile(r"(?:offline-)?run-[0-9]{8}_[0-9]{6}-(?P<id>.+)")
+
+    def tables(self, run: RunInfo) -> list[TableFile]:
+        folder = os.path.join(run.root, *self.media)
+        logged = self.logged(run).tables
+        files: list[FolderEntry] = []
+        waiting = [(folder, 0)]
+        while waiting and len(files) < MOST_FILES:
+            place, depth = waiting.pop()
+            with contextlib.suppress(OSError):
+                listed = [entry for entry in entries(place, links_of(run)) if not entry.refused]
+                files += [entry for entry in listed if not entry.is_folder]
+                waiting += [(entry.path, depth + 1) for entry in listed if entry.is_folder and depth < MAX_DEPTH]
+        tables = []
+        for entry in files:
+            name = os.path.relpath(entry.path, folder)
+            if match := _WANDB_TABLE.fullmatch(name):
+                known = logged.get("/".join((*self.media[1:], name)))
+                order = int(match["step"])
+                step = order if known is None or known.step is None else known.step
+                split = EVAL if known and known.follows_eval else ""
+                tables.append(TableFile(entry, match["key"], order, step, split))
+        return tables
+
+    def table_rows(self, document: Any) -> list[Any]:
+        columns, data = document.get("columns"), document.get("data")
+        if not (isinstance(columns, list) and isinstance(data, list)):
+            return []
+        return [dict(zip(map(str, columns), row, strict=False)) for row in data if isinstance(row, list)]
+
+    def reward_functions(self, run: RunInfo) -> RewardFunctions:
+        logged = self.logged(run)
+        return reward_functions(logged.config, (row.values for row in logged.rows))
+
+
+MEDIA, TABLES = "media", "echarts"
+MAX_CONFIG_BYTES = 2**20
+_SWANLAB_TABLE = re.compile(r"(?:echarts-step)?(?P<step>[0-9]{1,15})-[0-9a-f]{6,64}\.json")
+
+
+class SwanLab(TableFiles):
+    """Tables of SwanLab."""
+
+    name = "swanlab"
+    title = "SwanLab"
+    media = (MEDIA,)
+    folder = re.compile(r"run-[0-9]{8}_[0-9]{6}-(?P<id>.+)")
+
+    def tables(self, run: RunInfo) -> list[TableFile]:
+        logged, links = self.logged(run).tables, links_of(run)
+        try:
+            folders = [entry for entry in entries(os.path.join(run.root, MEDIA), links) if entry.is_folder]
+            own = [folder for folder in folders if folder.name == TABLES] or folders  # to those of 0.10 others link
+            files = [file for folder in own for file in entries(folder.path, links)]
+        except OSError:
+            return []
+        tables = []
+        for entry in files:
+            if not (entry.is_folder or entry.refused) and (match := _SWANLAB_TABLE.fullmatch(entry.name)):
+                step = int(match["step"])
+                folder_name = os.path.basename(os.path.dirname(entry.path))
+                known = logged.get(entry.name, LoggedTable(folder_name, step))
+                is_named = entry.name in logged or folder_name != TABLES
+                tables.append(TableFile(entry, known.key, step, known.step, is_named=is_named))
+        return tables
+
+    def table_rows(self, document: Any) -> list[Any]:
+        rows = document.get("rowData") if document.get("_swanLab") == "table" else None
+        return rows if isinstance(rows, list) else []
+
+    def config(self, run: RunInfo) -> dict[str, Any]:
+        from rolloupe.formats.reading.yaml_values import yaml_settings
+
+        folder = os.path.join(run.root, "files")
+        settings = yaml_settings(read_text(file_of(folder, "config.yaml", links_of(run)), MAX_CONFIG_BYTES))
+        stated = {key: setting for key, setting in settings.items() if isinstance(setting, dict)}
+        return {key: setting["value"] for key, setting in stated.items() if "value" in setting}

@@ -17,6 +17,7 @@ from rolloupe.formats.reading.trackers.curves import TRAINER_STEPS, parsed, seco
 from rolloupe.formats.reading.trackers.sqlite import (
     LISTING_S,
     MOST_RUNS,
+    TOO_LARGE,
     BadDatabase,
     DatabaseTexts,
     bounded,
@@ -25,30 +26,30 @@ from rolloupe.formats.reading.trackers.sqlite import (
     size_of,
     states_of,
     stored_columns,
-    why_too_large,
+    table_rows,
 )
-from rolloupe.formats.trackers.database_format import DatabaseFormat, RowsOfTable, TableExtent, width_for
+from rolloupe.formats.trackers.database_format import FIRST_ROWS, DatabaseFormat, RowsOfTable, TableExtent, width_for
 from rolloupe.formats.trackers.samples import LoggedSample, Placed, is_call, sample_of_trace, samples_of_table
 from rolloupe.formats.trainers.trl import RewardFunctions, reward_functions
 from rolloupe.model import Location, RunInfo
 from rolloupe.storage import is_file
 
-REWARDS = b"rewards/"
-_MARKED = f"(metrics NOT NULL AND {bounded('metrics')} IS NULL OR instr({bounded('metrics')}, ?))"
-"""The condition for rows of metrics that may have samples: any that are too large."""
 METRICS, TRACES = "metrics", "traces"
-OF_TRACES = ("step", "key", "messages", "metadata")
-FIRST_ROWS = 64
-"""The rows of a run whose average size is measured."""
+TITLES = {TRACES: "traces", METRICS: "tables"}
+"""What the tables of a database hold of samples."""
+NEEDED = {TRACES: {"run_name", "step", "key", "messages", "metadata"}, METRICS: {"run_name", "step", "metrics"}}
+REWARDS = b"rewards/"
 LOOKED_ROWS = 300
 """The first and the last rows of metrics that are searched for tables, this many each."""
 MARK = b'"trackio.t'
 """Bytes that occur in every row of metrics with a table or a trace."""
+_MARKED = f"(metrics NOT NULL AND {bounded('metrics')} IS NULL OR instr({bounded('metrics')}, ?))"
+"""The condition for rows of metrics that may have samples: any that are too large."""
 TABLE, TRACE = "trackio.table", "trackio.trace"
 OF_EVAL = "eval/"
 EVAL = "eval/eval"
 Sampled = tuple[str, LoggedSample | str, Any]
-"""The part of a row that is a sample, the sample or why it cannot be read, and what the row holds of it."""
+"""The part of a row that is a sample, the sample or why it cannot be read, and the JSON of the part."""
 
 
 class Extent(NamedTuple):
@@ -66,9 +67,8 @@ class ProjectId(NamedTuple):
 
     id: str
     name: str
-    traces: Extent | None
-    tables: Extent | None
-    """The place of the metrics, if tables or traces are among them."""
+    extents: dict[str, Extent]
+    """The place of its rows by table; metrics without samples are left out."""
     began_ns: int
     is_of_worker: bool
     """True if it has traces of verl's calls and no metrics."""
@@ -83,10 +83,7 @@ class Trackio(DatabaseFormat):
 
     name = "trackio"
     title = "trackio"
-    sizes: ClassVar = {
-        TRACES: size_of(("messages", "metadata")),
-        METRICS: size_of(("metrics",)),
-    }
+    sizes: ClassVar = {TRACES: size_of(("messages", "metadata")), METRICS: size_of(("metrics",))}
 
     def runs_in(self, location: Location, links: str) -> list[RunInfo]:
         try:
@@ -95,32 +92,41 @@ class Trackio(DatabaseFormat):
             return []
         runs = []
         for logged in logged_runs:
-            what = [name for name in ("traces", "tables") if any(getattr(own, name) for own in logged)]
+            what = [title for table, title in TITLES.items() if any(table in own.extents for own in logged)]
             merged = f", logged under {len(logged)} ids" if len(logged) > 1 else ""
             content = f" with {' and '.join(what)} of samples{merged}" if what else ", without samples"
             first = logged[0]
             reason = f"a run of a trackio database{content}"
             run = self._run_at(Path(location.path), reason, links, first.name or first.id)
             runs.append(replace(run, within=first.id))
-        return runs if any(own.traces or own.tables for logged in logged_runs for own in logged) else []
+        return runs if any(own.extents for logged in logged_runs for own in logged) else []
 
     def tables(self, run: RunInfo) -> list[TableExtent]:
         location = Location(run.root, links_of(run))
         ids = next((logged for logged in _logged_runs(location) if logged[0].id == run.within), ())
         tables = []
-        for table, extents in ((TRACES, [own.traces for own in ids]), (METRICS, [own.tables for own in ids])):
-            own = [(logged.id, extent) for logged, extent in zip(ids, extents, strict=True) if extent]
-            if own:
-                first = min(extent.first for _, extent in own)
-                rows = RowsOfTable(table, tuple(own_id for own_id, _ in own), first, width_for(own[0][1].size_bytes))
-                last, changed_ns = max(extent.last for _, extent in own), max(extent.changed_ns for _, extent in own)
-                tables.append(TableExtent(rows, last, changed_ns))
+        for table in TITLES:
+            if own := {logged.id: logged.extents[table] for logged in ids if table in logged.extents}:
+                first_rows, last_rows, sizes, times = zip(*own.values(), strict=True)
+                rows = RowsOfTable(table, tuple(own), min(first_rows), width_for(sizes[0]))
+                tables.append(TableExtent(rows, max(last_rows), max(times)))
         return tables
 
     def samples(self, database: apsw.Connection, rows: RowsOfTable, first: int, stop: int) -> Iterator[Placed]:
-        columns = stored_columns(database, rows.table)
-        key = "run_id" if "run_id" in columns else "run_name"
-        yield from (_traces if rows.table == TRACES else _metrics)(database, rows, key, (first, stop))
+        columns, is_traces = stored_columns(database, rows.table), rows.table == TRACES
+        key = _key(columns)
+        taken = ("key", "messages", "metadata", *({"spans"} & columns)) if is_traces else (key, "metrics")
+        functions = RewardFunctions() if is_traces else _functions(database, rows.ids[0])
+        own = f"+{key} IN ({', '.join(['CAST(? AS TEXT)'] * len(rows.ids))})" + ("" if is_traces else f" AND {_MARKED}")
+        wanted = f"FROM {rows.table} WHERE rowid >= ? AND rowid < ? AND {own} ORDER BY rowid"
+        values = (first, stop, *rows.ids, *(() if is_traces else (MARK,)))
+        for row in table_rows(database, ("rowid", "step", *taken), wanted, values):
+            number = row["rowid"]
+            if TOO_LARGE in row:
+                yield rows.placed(number, row[TOO_LARGE])
+                continue
+            for part, sample, about in _trace(row) if is_traces else _metrics(database, rows, key, row, functions):
+                yield rows.placed(number, sample, part, about)
 
 
 @while_unchanged(128, states_of)
@@ -136,207 +142,159 @@ def _logged_runs(location: Location) -> tuple[LoggedIds, ...]:
     alone: dict[str, list[ProjectId]] = {}
     for worker in [logged for logged in ids if logged.is_of_worker]:
         hosts = [run for run in runs if run[0].name == worker.name] or [alone.setdefault(worker.name, [])]
-        last_ns = worker.traces.changed_ns if worker.traces else 0
+        last_ns = worker.extents[TRACES].changed_ns
         next((run for run in reversed(hosts) if run and run[0].began_ns <= last_ns), hosts[0]).append(worker)
     return tuple(tuple(run) for run in (*runs, *alone.values()))
 
 
-def _functions(database: apsw.Connection, rows: RowsOfTable) -> RewardFunctions:
+def _key(columns: Collection[str]) -> str:
+    """The column with the id of a run, which older databases lack: there a run is its name."""
+    return "run_id" if "run_id" in columns else "run_name"
+
+
+def _functions(database: apsw.Connection, run_id: str) -> RewardFunctions:
     """Read TRL's reward functions from its configuration and the first metrics with a reward."""
     columns = stored_columns(database, "configs")
-    key = "run_id" if "run_id" in columns else "run_name"
-    if not {key, "config"} <= {*columns}:
+    key = _key(columns)
+    if not {key, "config"} <= columns:
         return RewardFunctions()
-    own_id, metrics = rows.ids[0].encode(), bounded("metrics")
-    wanted = f"SELECT {bounded('config')} FROM configs WHERE {key} = CAST(? AS TEXT)"
-    (config,) = database.execute(wanted, (own_id,)).fetchone() or (None,)
-    wanted = f"SELECT {metrics} FROM metrics WHERE +{key} = CAST(? AS TEXT) AND instr({metrics}, ?) ORDER BY rowid"
-    logged = database.execute(wanted, (own_id, REWARDS))
-    return reward_functions(parsed(config or b""), (parsed(values) for (values,) in logged))
+    configs = table_rows(database, ("config",), f"FROM configs WHERE {key} = CAST(? AS TEXT)", (run_id,))
+    config = next((row["config"] for row in configs), None)
+    wanted = f"FROM metrics WHERE +{key} = CAST(? AS TEXT) AND instr({bounded('metrics')}, ?) ORDER BY rowid"
+    logged = table_rows(database, ("metrics",), wanted, (run_id, REWARDS))
+    return reward_functions(parsed(config or ""), (_object(row["metrics"]) for row in logged))
 
 
-def _own(key: str, rows: RowsOfTable) -> str:
-    """The condition for the rows of a run."""
-    return f"{key} IN ({', '.join(['CAST(? AS TEXT)'] * len(rows.ids))})"
+def _trace(row: dict[str, Any]) -> Iterator[Sampled]:
+    stored = {name: parsed(row[name] or "") for name in ("messages", "metadata")}
+    spans = parsed(row.get("spans") or "")
+    key = str(row["key"])
+    sample = sample_of_trace(key, stored["messages"], stored["metadata"], parsers.integer(row["step"]))
+    if sample is None:
+        return
+    if spans and not isinstance(sample, str):
+        sample.record["spans"] = spans
+    yield "", sample, {"key": key, "step": row["step"]} | stored | ({"spans": spans} if spans else {})
 
 
-def _traces(database: apsw.Connection, rows: RowsOfTable, key: str, span: tuple[int, int]) -> Iterator[Placed]:
-    texts = DatabaseTexts(database)
-    columns = stored_columns(database, TRACES)
-    taken = ("key", "messages", "metadata", *(name for name in ("spans",) if name in columns))
-    names = ", ".join((size_of(taken), *map(bounded, taken)))
-    wanted = f"rowid >= ? AND rowid < ? AND +{_own(key, rows)} ORDER BY rowid"
-    ids = [run_id.encode() for run_id in rows.ids]
-    logged = database.execute(f"SELECT rowid, step, {names} FROM traces WHERE {wanted}", (*span, *ids))
-    for number, step, size_bytes, trace_key, messages, metadata, *rest in logged:
-        if too_large := why_too_large(size_bytes):
-            yield Placed(rows.place_of(number), rows.width, "", str(number), too_large)
-            continue
-        stored = {"messages": parsed(messages or b""), "metadata": parsed(metadata or b"")}
-        spans = parsed(rest[0]) if rest and rest[0] else None
-        sample = sample_of_trace(texts.of(trace_key), stored["messages"], stored["metadata"], parsers.integer(step))
-        if sample is None:
-            continue
-        if spans and not isinstance(sample, str):
-            sample.record["spans"] = spans
-        about = {"key": texts.of(trace_key), "step": step} | stored | ({"spans": spans} if spans else {})
-        yield Placed(rows.place_of(number), rows.width, "", str(number), sample, about)
+def _metrics(
+    database: apsw.Connection, rows: RowsOfTable, key: str, row: dict[str, Any], functions: RewardFunctions
+) -> Iterator[Sampled]:
+    """Yield the samples of a row whose earlier rows say what it repeats, and whether it follows an evaluation."""
 
+    def before(fits: str, *values: bytes) -> dict[str, Any]:
+        earlier = f"+{key} = CAST(? AS TEXT) AND rowid < ? AND rowid >= ? AND {fits}"
+        wanted = f"SELECT {bounded('metrics')} FROM metrics WHERE {earlier} ORDER BY rowid DESC LIMIT 1"
+        last = database.execute(wanted, (row[key], row["rowid"], rows.first, *values)).fetchone()
+        return _object(last[0] if last else None)
 
-def _metrics(database: apsw.Connection, rows: RowsOfTable, key: str, span: tuple[int, int]) -> Iterator[Placed]:
-    functions = _functions(database, rows)
-    wanted = f"rowid >= ? AND rowid < ? AND +{_own(key, rows)} AND {_MARKED} ORDER BY rowid"
-    names = f"rowid, step, CAST({key} AS BLOB), {size_of(('metrics',))}, {bounded('metrics')}"
-    ids = [run_id.encode() for run_id in rows.ids]
-    logged = database.execute(f"SELECT {names} FROM metrics WHERE {wanted}", (*span, *ids, MARK))
-    for number, step, own_id, size_bytes, metrics in logged:
-        if too_large := why_too_large(size_bytes):
-            yield Placed(rows.place_of(number), rows.width, "", str(number), too_large)
-            continue
-        run = (key, own_id, rows.first)
-        last, table = (row_before(database, run, number, marked=marked) for marked in (False, True))
-        split = EVAL if any(name.startswith(OF_EVAL) for name in _object(last)) else ""
-        for part, sample, about in samples_in(metrics, parsers.integer(step), split, functions, table):
-            yield Placed(rows.place_of(number), rows.width, part, f"{number}.{part}", sample, about)
+    split = EVAL if any(name.startswith(OF_EVAL) for name in before("octet_length(metrics) > 2")) else ""
+    marked = before(f"instr({bounded('metrics')}, ?)", MARK)
+    return samples_in(_object(row["metrics"]), parsers.integer(row["step"]), split, functions, marked)
 
 
 class _RunTable:
     """A table whose rows belong to runs."""
 
-    def __init__(self, database: apsw.Connection, name: str, needed: Collection[str], size: str) -> None:
-        self._database = database
-        self.name = name
+    def __init__(self, database: apsw.Connection, name: str) -> None:
         columns = stored_columns(database, name)
-        self.key = "run_id" if "run_id" in columns else "run_name"
-        self.is_there = {self.key, "run_name", *needed} <= {*columns}
-        self._size = size
+        self._database, self._name, self._key = database, name, _key(columns)
         self._has_time = "timestamp" in columns
-
-    def names(self) -> dict[bytes, bytes]:
-        """Return the ids in the table in its order, each with the name of its run."""
-        names = f"SELECT CAST({self.key} AS BLOB), CAST(run_name AS BLOB) FROM {self.name} LIMIT {MOST_RUNS}"
-        return dict(self._database.execute(names)) if self.is_there else {}
-
-    def spans(self) -> dict[bytes, tuple[int, int]]:
-        """Return the first and the last row of each id."""
-        spans = (
-            f"SELECT CAST({self.key} AS BLOB), min(rowid), max(rowid) FROM {self.name} "
-            f"GROUP BY {self.key} ORDER BY min(rowid) LIMIT {MOST_RUNS}"
-        )
-        ends = self._database.execute(spans) if self.is_there else ()
-        return {run_id: (first, last) for run_id, first, last in ends}
+        self.spans: dict[bytes, tuple[int, int]] = {}
+        """The first and the last row of each id."""
+        if {self._key, *NEEDED[name]} <= columns:
+            spans = (
+                f"SELECT CAST({self._key} AS BLOB), min(rowid), max(rowid) FROM {name} "
+                f"GROUP BY {self._key} ORDER BY min(rowid) LIMIT {MOST_RUNS}"
+            )
+            self.spans = {run_id: (first, last) for run_id, first, last in database.execute(spans)}
 
     def value(self, column: str, number: int) -> bytes:
-        """Return a value of a row."""
-        wanted = f"SELECT {bounded(column)} FROM {self.name} WHERE rowid = ?"
+        wanted = f"SELECT {bounded(column)} FROM {self._name} WHERE rowid = ?"
         return next((value or b"" for (value,) in self._database.execute(wanted, (number,))), b"")
-
-    def extent(self, run_id: bytes, span: tuple[int, int]) -> Extent:
-        """Return where the rows of an id lie, and how large they are."""
-        first, last = span
-        sizes = (
-            f"SELECT avg({self._size}) FROM {self.name} WHERE {self.key} = CAST(? AS TEXT) "
-            f"AND rowid BETWEEN {first} AND {first + FIRST_ROWS - 1}"
-        )
-        size_bytes = next((size for (size,) in self._database.execute(sizes, (run_id,))), None)
-        return Extent(first, last, size_bytes or 0, self.time_ns(last))
 
     def time_ns(self, number: int) -> int:
         """Return the time of a row, 0 if it is unknown."""
         seconds = seconds_of(self.value("timestamp", number).decode("utf-8", "replace")) if self._has_time else None
         return int((seconds or 0) * 1e9)
 
-    def rows(self, run_id: bytes, column: str, order: str, condition: str, *values: bytes) -> Iterator[bytes | None]:
-        """Yield a value of some rows of an id, those that fit among the first in an order; None for too large a row."""
-        some = (
-            f"SELECT {bounded(column)} AS value_ FROM {self.name} WHERE {self.key} = CAST(? AS TEXT) "
-            f"{order} LIMIT {LOOKED_ROWS}"
-        )
-        wanted = f"SELECT value_ FROM ({some}) WHERE {condition}"
+    def extent(self, run_id: bytes) -> Extent:
+        first, last = self.spans[run_id]
+        where = f"{self._key} = CAST(? AS TEXT) AND rowid BETWEEN {first} AND {first + FIRST_ROWS - 1}"
+        sizes = f"SELECT avg({Trackio.sizes[self._name]}) FROM {self._name} WHERE {where}"
+        ((size_bytes,),) = self._database.execute(sizes, (run_id,))
+        return Extent(first, last, size_bytes or 0, self.time_ns(last))
+
+    def metrics(self, run_id: bytes, order: str, condition: str, *values: bytes) -> Iterator[bytes | None]:
+        """Yield the metrics of an id that fit, among the first rows in an order; None for a row that is too large."""
+        own = f"{bounded('metrics')} AS value_ FROM metrics WHERE {self._key} = CAST(? AS TEXT)"
+        wanted = f"SELECT value_ FROM (SELECT {own} {order} LIMIT {LOOKED_ROWS}) WHERE {condition}"
         yield from (value for (value,) in self._database.execute(wanted, (run_id, *values)))
 
 
 def _ids(database: apsw.Connection) -> Iterator[ProjectId]:
     texts = DatabaseTexts(database)
-    configs = _RunTable(database, "configs", (), "")
-    metrics = _RunTable(database, METRICS, ("step", "metrics"), size_of(("metrics",)))
-    traces = _RunTable(database, TRACES, OF_TRACES, size_of(("messages", "metadata")))
-    logged, traced = metrics.spans(), traces.spans()
-    names = configs.names()
-    for table, spans in ((metrics, logged), (traces, traced)):
-        names |= {run_id: table.value("run_name", first) for run_id, (first, _) in spans.items() if run_id not in names}
+    metrics, traces = (_RunTable(database, name) for name in (METRICS, TRACES))
+    columns = stored_columns(database, "configs")
+    key, names = _key(columns), dict[bytes, bytes]()
+    if {key, "run_name"} <= columns:
+        configs = f"SELECT CAST({key} AS BLOB), CAST(run_name AS BLOB) FROM configs LIMIT {MOST_RUNS}"
+        names = dict(database.execute(configs))
+    for table in (metrics, traces):
+        names |= {
+            run_id: table.value("run_name", first) for run_id, (first, _) in table.spans.items() if run_id not in names
+        }
     for run_id, name in names.items():
-        if run_id not in logged and run_id not in traced:
+        table = metrics if run_id in metrics.spans else traces
+        if run_id not in table.spans:
             continue
-        has_metrics = run_id in logged and any(True for _ in metrics.rows(run_id, "metrics", "", "length(value_) > 2"))
-        table, first = (metrics, logged[run_id][0]) if run_id in logged else (traces, traced[run_id][0])
-        is_of_worker = False
-        if run_id in traced and not has_metrics:
-            is_of_worker = is_call(parsers.as_dict(parsed(traces.value("metadata", traced[run_id][0]))))
-        yield ProjectId(
-            texts.name(run_id),
-            texts.name(name),
-            traces.extent(run_id, traced[run_id]) if run_id in traced else None,
-            metrics.extent(run_id, logged[run_id]) if run_id in logged and _has_samples(metrics, run_id) else None,
-            table.time_ns(first),
-            is_of_worker,
-        )
+        extents, is_of_worker = {}, False
+        if run_id in traces.spans:
+            extents[TRACES] = traces.extent(run_id)
+            if table is traces or not any(True for _ in metrics.metrics(run_id, "", "length(value_) > 2")):
+                is_of_worker = is_call(_object(traces.value("metadata", traces.spans[run_id][0])))
+        if table is metrics and _has_samples(metrics, run_id):
+            extents[METRICS] = metrics.extent(run_id)
+        began_ns = table.time_ns(table.spans[run_id][0])
+        yield ProjectId(texts.name(run_id), texts.name(name), extents, began_ns, is_of_worker)
 
 
 def _has_samples(metrics: _RunTable, run_id: bytes) -> bool:
     """Tell whether there are samples among the first or the last metrics of a run."""
+    fits = "value_ IS NULL OR instr(value_, ?)"
     return any(
-        values is None or next(samples_in(values, None), None) is not None
+        values is None or next(samples_in(_object(values), None), None) is not None
         for order in ("ASC", "DESC")
-        for values in metrics.rows(
-            run_id, "metrics", f"ORDER BY step {order}", "value_ IS NULL OR instr(value_, ?)", MARK
-        )
+        for values in metrics.metrics(run_id, f"ORDER BY step {order}", fits, MARK)
     )
 
 
 def samples_in(
-    metrics: bytes | None,
+    metrics: dict[str, Any],
     step: int | None,
     split: str = "",
     functions: RewardFunctions | None = None,
-    before: bytes | None = None,
+    before: dict[str, Any] | None = None,
 ) -> Iterator[Sampled]:
     """Yield the samples in a row of metrics; those of a table that the row `before` has as well are left out."""
-    logged_values, earlier = _object(metrics), _object(before)
-    own_step = parsers.first(logged_values, TRAINER_STEPS, parsers.integer)
-    own = step if own_step is None else own_step
-    for key, value in logged_values.items():
-        if _type(value) == TABLE and value != earlier.get(key):
+    own_step = parsers.first(metrics, TRAINER_STEPS, parsers.integer)
+    own_step = step if own_step is None else own_step
+    for key, value in metrics.items():
+        if _type(value) == TABLE and value != (before or {}).get(key):
             rows = parsers.as_list(value.get("_value"))
-            logged = samples_of_table(key, rows, own, split, functions)
+            logged = samples_of_table(key, rows, own_step, split, functions)
             each = max(1, len(logged) // max(1, len(rows)))  # a wide row holds several
             for n, logged_sample in enumerate(logged):
                 yield f"{key}.{n}", logged_sample, rows[min(len(rows) - 1, n // each)]
-        listed = value if isinstance(value, list) else [value]
-        for n, trace in enumerate(listed):
+        for n, trace in enumerate(value if isinstance(value, list) else [value]):
             if _type(trace) == TRACE:
-                sample = sample_of_trace(key, trace.get("messages"), trace.get("metadata"), own)
+                sample = sample_of_trace(key, trace.get("messages"), trace.get("metadata"), own_step)
                 if sample is not None:
                     yield f"{key}.{n}", sample, trace
 
 
-def row_before(database: apsw.Connection, rows: tuple[str, bytes, int], number: int, *, marked: bool) -> bytes | None:
-    """Return the metrics that a run logged before a row, of those with tables if `marked`.
-
-    `rows` are the column of the run's id, the id, and the first row of the run.
-    """
-    key, run_id, first = rows
-    fits = f"instr({bounded('metrics')}, ?)" if marked else "octet_length(metrics) > 2 OR ? IS NULL"
-    before = (
-        f"SELECT {bounded('metrics')} FROM metrics WHERE +{key} = CAST(? AS TEXT) AND rowid < ? AND rowid >= ? "
-        f"AND ({fits}) ORDER BY rowid DESC LIMIT 1"
-    )
-    row = database.execute(before, (run_id, number, first, MARK)).fetchone()
-    return row[0] if row else None
-
-
-def _object(metrics: bytes | None) -> dict[str, Any]:
-    return parsers.as_dict(parsed(metrics or b""))
+def _object(metrics: bytes | str | None) -> dict[str, Any]:
+    return parsers.as_dict(parsed(metrics or ""))
 
 
 def _type(value: object) -> object:
