@@ -1,4 +1,4 @@
-"""Writes a run in another layout: its samples, step by step, through the writer of that layout; and says what is lost.
+"""Writes a run in another layout, step by step, through the writer of that layout, and says what is lost.
 
 Memory holds one sample at a time. Everything is written to a folder beside the target and moved into it at the end, so
 a conversion that fails leaves the target as it was. The source is never written to.
@@ -62,14 +62,14 @@ WHOLE = "samples "
 
 
 def described(word: str, count: int) -> tuple[str, str]:
-    """Return how many things lost something, such as `24 samples`, and what they lost."""
+    """Return how many things a loss concerns, such as `24 samples`, and what they lost."""
     what = f"all of it: {word.removeprefix(WHOLE)}" if word.startswith(WHOLE) else PLAIN.get(word, word)
     singular, plural, what = COUNTED.get(word, ("sample", "samples", what))
     return f"{count:,} {singular if count == 1 else plural}", what
 
 
 REPORTS = "reports of the trainer (logtree)"
-"""Copied as they are if the layout has a place for them and the run has them as files."""
+"""Reports are copied if the layout has a place for them and the run has them as files."""
 
 
 UNREAD = "tokens beyond those that are read of a sample"
@@ -88,7 +88,7 @@ class Selection(NamedTuple):
         return not self.splits or split in self.splits or ("eval" in self.splits and split.startswith("eval/"))
 
     def has_step(self, step: int | None) -> bool:
-        """Return whether a step is part of it; what has no step belongs to all steps alone."""
+        """Return whether a step is part of it; rows without a step belong only to a selection of all steps."""
         low, high = self.steps
         if step is None:
             return low is None and high is None

@@ -1,4 +1,4 @@
-"""Samples as a table in a file: JSON lines, CSV or Parquet, piece by piece, so that a run of any size passes through.
+"""Samples as a table in a file: JSON lines, CSV or Parquet, written in pieces, for runs of any size.
 
 Each row is a sample, with the same columns in all three; a line of JSON omits sample metrics and tags that the sample
 lacks. Missing values are null, and so is `discarded` of trained samples. Numbers that JSON lacks are "NaN", "Infinity"
@@ -91,7 +91,7 @@ def rows(
     read: Callable[[SampleKey], Texts] | None = None,
     notes: Mapping[SampleKey, str] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """The rows of samples. With `read`, texts are whole if they can be read; otherwise they are the starts from lists.
+    """Yield the rows of samples. Texts are the starts from lists; with `read`, they are whole if they can be read.
 
     `read` goes with columns that are `is_whole`.
     """
@@ -128,7 +128,7 @@ def written(kind: str, columns: TableColumns, records: Iterable[dict[str, Any]])
 
 
 def _gathered(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The same bytes in fewer pieces, none of them empty."""
+    """Join pieces to fewer ones, none of them empty."""
     block = bytearray()
     for piece in pieces:
         block += piece

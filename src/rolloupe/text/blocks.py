@@ -17,7 +17,7 @@ from rolloupe.text.tool_calls import call_of, call_to, decoded_result
 
 
 class Delimiters:
-    """Regular expressions in order of precedence, each with the beginning of its matches.
+    """Regular expressions in order of precedence, each with the text that begins its matches.
 
     Matches of different beginnings must not overlap.
     """
@@ -181,7 +181,7 @@ def _stripped(text: str) -> list[Part]:
 
 
 def _leading_thought(text: str, tokens: list[Marker], pieces: list[Part]) -> tuple[int, int]:
-    """Append a thought that a closing delimiter alone ends: the prompt ended within it. Return as `_part` does."""
+    """Append a thought that has only a closing delimiter, since the prompt ended within it. Returns as `_part` does."""
     for number, token in enumerate(tokens):
         if token.word.startswith(CHANNEL) or (token.word in BLOCKS and BLOCKS[token.word][1] == "think"):
             break
@@ -196,7 +196,7 @@ def _leading_thought(text: str, tokens: list[Marker], pieces: list[Part]) -> tup
 
 
 def _part(marked: _MarkedText, number: int, pieces: list[Part]) -> tuple[int, int]:
-    """Append the part that begins with a delimiter; return where the next begins, in the text and among the tokens."""
+    """Append the part that begins with a delimiter; return the place of the next, in the text and among the tokens."""
     text, tokens, ends = marked
     token = tokens[number]
     if token.word.startswith(images.SCHEME):
@@ -225,9 +225,9 @@ def _part(marked: _MarkedText, number: int, pieces: list[Part]) -> tuple[int, in
 
 
 def _message(marked: _MarkedText, number: int, position: int, role: str, pieces: list[Part]) -> tuple[int, int]:
-    """Append what a message of harmony is: a thought or a call; of any other, append its header as a marker.
+    """Append a message of harmony as a thought or a call; of any other message, its header as a marker.
 
-    The header names the recipient, or the text before it does, behind the role.
+    The header names the recipient, or the text before the header does, behind the role.
     """
     text, tokens, ends = marked
     token = tokens[number]

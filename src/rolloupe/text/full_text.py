@@ -1,6 +1,6 @@
-"""A sample as one text: from its record or put together from its turns; the start of a question in one line, for lists.
+"""A sample as one text, from its record or its turns, and the start of a question in one line.
 
-Also names of groups, the order of names, and a system prompt that no template marks.
+Also names of groups, the order of names, and system prompts without a template.
 """
 
 import hashlib
@@ -45,7 +45,7 @@ def verbatim(turn: Turn) -> str:
 
 
 def legible(part: Part) -> str:
-    """Return a part as written, but with arguments of calls and JSON of tools unescaped, and no data of images."""
+    """Return a part as written, with the arguments of calls and JSON of tools unescaped, and without data of images."""
     if not part.raw or part.media:
         return part.text
     if "\\" not in part.raw:
@@ -108,7 +108,7 @@ def natural(name: str) -> str:
 
 
 WINDOW = 8
-"""How many characters to read for each one shown: white space and markers take some."""
+"""Characters to read for each one shown: some are white space and markers."""
 
 _USER = (
     "<|im_start|>user", "<|start_header_id|>user<|end_header_id|>", "<start_of_turn>user", "<|start|>user<|message|>",

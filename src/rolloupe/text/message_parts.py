@@ -1,9 +1,9 @@
-"""What a chat message holds, in whatever shape an API has for it: texts, thoughts, calls, results, images, the rest.
+"""The contents of a chat message in the shapes of many APIs: texts, thoughts, calls, results, images, the rest.
 
 Sources of the shapes: `anthropic/types/*_block.py` of Anthropic's SDK, `openai/types/responses/*` and
 `openai/types/chat/*` of OpenAI's, Gemini's `Part`, Bedrock's `ContentBlock`, parts of Vercel's AI SDK, messages of
 LangChain, `reasoning_details` of OpenRouter, `thinking_blocks` of LiteLLM, messages of `openai_harmony`, ShareGPT.
-Nothing is lost: what has no known shape is shown as JSON, without the data of files.
+Nothing is lost: contents of unknown shape are shown as JSON, without the data of files.
 """
 
 import json
@@ -46,7 +46,7 @@ _ASIDE = frozenset((
     "recipient", "tool_call_id", "stop_reason", "finish_reason", "stop_sequence", "channel", "content_type", "source",
     "error", "is_error", "logs", "info", "metadata", "usage", "logprobs", "content", "value", "parts", "text", "index",
 ))  # fmt: skip
-"""What alone gives an empty message nothing to show."""
+"""Members that show nothing of an otherwise empty message."""
 
 _TYPES_OF_MESSAGES = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant", "user": "user"} | {
     role: role for role in ("assistant", "system", "tool", "function", "developer")
@@ -63,22 +63,22 @@ _CALLING = frozenset(("function_call", "tool_call"))
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_=-]{400,}\Z")
 MAX_TRIES = 200
-"""So many thoughts of one message are searched for within others, each in time linear in these."""
+"""How many thoughts of a message are searched for within its others; each search takes linear time."""
 MAX_DEPTH = 20
-"""Of blocks within blocks; deeper ones are shown as JSON."""
+"""The most levels of blocks within blocks; deeper blocks are shown as JSON."""
 
 Cut = Callable[[str, str], list[Part]]
-"""Makes parts of a text of a role."""
+"""Cuts the text of a role into parts."""
 
 
 class ToolResult(NamedTuple):
-    """What a tool gave back, which is a turn of its own."""
+    """The result of a tool, which becomes a turn."""
 
     parts: list[Part]
     call_id: str
     name: str
     error: object
-    """True, or what the error says; nothing without one."""
+    """True, or the text of the error; falsy without one."""
 
 
 Content = Part | ToolResult
@@ -90,7 +90,7 @@ def uncut(text: str, role: str) -> list[Part]:  # noqa: ARG001
 
 
 def role_of(entry: dict[str, Any]) -> str:
-    """Return the role of a message, in the words of chat templates; of an item without one, whose item it is."""
+    """Return the role of a message in the words of chat templates; for an item without one, its owner's."""
     role = entry.get("role")
     if type(role) is str and role in PLAIN_ROLES:
         return role
@@ -127,13 +127,13 @@ def is_result(kind: str) -> bool:
 
 
 def is_item(entry: dict[str, Any]) -> bool:
-    """Return whether an entry of a conversation is an item of its own, as in OpenAI's Responses API, and no message."""
+    """Return whether an entry of a conversation is an item, as in OpenAI's Responses API, and no message."""
     kind = _kind(entry)
     return bool(kind) and (is_call(kind) or is_result(kind) or kind in THOUGHTS)
 
 
 def pieces_of(entry: dict[str, Any], role: str, cut: Cut) -> tuple[list[Part], list[Content]]:
-    """Return what a message holds: thoughts from fields of their own, and all else in its order; each thought once."""
+    """Return the contents of a message: thoughts from their own fields, each once, and all else in order."""
     is_plain = _RARE.isdisjoint(entry) and entry.get("role") == role
     if not is_plain:
         inner = entry.get("data", entry.get("kwargs"))
@@ -182,7 +182,7 @@ def _content(content: object, role: str, cut: Cut, depth: int) -> list[Content]:
 
 
 def _text(text: str, role: str, cut: Cut) -> list[Part]:
-    """Return the parts of a text. JSON that a tool gave back is shown with characters in place of their escapes."""
+    """Return the parts of a text; JSON from a tool is shown without escapes."""
     text = clean(text)
     if role == "tool" and "\\u" in text and (shown := decoded_result(text)) != text:
         return [Part(kind="text", text=shown, raw=text)]
@@ -190,7 +190,7 @@ def _text(text: str, role: str, cut: Cut) -> list[Part]:
 
 
 def _block(entry: object, role: str, cut: Cut, depth: int) -> list[Content]:
-    """Return what a block of a message's content holds, or an item."""
+    """Return the contents of a block, or of an item."""
     if isinstance(entry, str):
         return [*_text(entry, role, cut)]
     if not isinstance(entry, dict) or depth > MAX_DEPTH:
@@ -221,26 +221,26 @@ def _block(entry: object, role: str, cut: Cut, depth: int) -> list[Content]:
 
 
 def _of_named_member(entry: dict[str, Any], cut: Cut, depth: int) -> list[Content]:
-    """Return a part of Gemini or a block of Bedrock: the name of its only member says what it is."""
-    for key in ("functionCall", "function_call", "toolUse"):
-        if isinstance(entry.get(key), dict):
-            return [_call(entry[key])]
-    for key in ("functionResponse", "function_response", "toolResult"):
-        if isinstance(entry.get(key), dict):
-            return [_result(entry[key], cut, depth)]
-    code, output = entry.get("executableCode"), entry.get("codeExecutionResult")
-    if isinstance(code, dict):
-        return [_call({"name": "code_execution", "arguments": code})]
-    if isinstance(output, dict):
-        return [_result(output | {"is_error": output.get("outcome") == "OUTCOME_FAILED"}, cut, depth)]
-    data = entry.get("inlineData", entry.get("inline_data"))
-    if isinstance(data, dict) and isinstance(data.get("data"), str) and images.is_image(data["data"]):
-        return [_image(data)]
+    """Return the contents of a part of Gemini or a block of Bedrock, which is named by its only member."""
+    for key, member in entry.items():
+        if not isinstance(member, dict):
+            continue
+        if key in ("functionCall", "function_call", "toolUse"):
+            return [_call(member)]
+        if key in ("functionResponse", "function_response", "toolResult"):
+            return [_result(member, cut, depth)]
+        if key == "executableCode":
+            return [_call({"name": "code_execution", "arguments": member})]
+        if key == "codeExecutionResult":
+            return [_result(member | {"is_error": member.get("outcome") == "OUTCOME_FAILED"}, cut, depth)]
+        data = member.get("data")
+        if key in ("inlineData", "inline_data") and isinstance(data, str) and images.is_image(data):
+            return [_image(member)]
     return []
 
 
 def _call_and_result(entry: dict[str, Any], kind: str, cut: Cut, depth: int) -> list[Content]:
-    """Return a call, and its result if the same item holds it, as those of tools that the API runs itself do."""
+    """Return a call, and the result in the same item, as APIs have it for tools that they run themselves."""
     tool = kind.removesuffix("_call").removesuffix("_tool_use")
     if any(key in entry for key in (*ARGUMENTS, "function")):
         named = entry if any(key in entry for key in (*NAMES, "function")) else {"name": tool} | entry
@@ -275,7 +275,7 @@ def _result(entry: dict[str, Any], cut: Cut, depth: int) -> ToolResult:
 
 
 def _calls(value: object) -> list[Content]:
-    """Return calls, stored as a list or alone; the whole or each may be JSON in a text."""
+    """Return calls, stored as a list or alone; the list or each call may be JSON in a text."""
     if isinstance(value, str):
         try:
             value = json.loads(value)
@@ -297,7 +297,7 @@ def _call(entry: object) -> Part:
 
 
 def _aside(key: str, value: object, role: str, cut: Cut) -> list[Content]:
-    """Return what a message says beside its content: a refusal, a transcript of sound, images as of Ollama."""
+    """Return contents beside `content`: a refusal, a transcript of audio, or images as Ollama stores them."""
     if key == "refusal" and isinstance(value, str):
         return [*cut(clean(value), role)]
     if key == "audio" and isinstance(value, dict) and isinstance(value.get("transcript"), str):
@@ -315,7 +315,7 @@ def _aside(key: str, value: object, role: str, cut: Cut) -> list[Content]:
 
 
 def _thoughts(entry: dict[str, Any], pieces: list[Content]) -> list[Part]:
-    """Return the thoughts in fields of a message, without those that its content or another field holds."""
+    """Return the thoughts in fields of a message, except those that its content or another field repeats."""
     fields = [entry[key] for key in FIELDS_OF_THOUGHTS if entry.get(key)]
     if not fields:
         return []
@@ -345,7 +345,7 @@ def _squashed(text: str) -> str:
 
 
 def _thought_parts(value: object) -> list[Part]:
-    """Return the thoughts in a field, a block or a list of blocks; an encrypted one says so."""
+    """Return the thoughts in a field, a block or a list of blocks, with a placeholder for encrypted ones."""
     words = {_squashed(text): clean(text) for text in reversed([*_words_of(value, 0)])}
     words.pop("", None)
     thoughts = [Part(kind="think", text=text) for text in reversed(words.values())]
@@ -388,7 +388,7 @@ def _json(value: object) -> Part:
 
 
 _encode = json.JSONEncoder(ensure_ascii=False).encode
-"""Quicker than `json.dumps`, which makes an encoder for each call."""
+"""Quicker than `json.dumps`, which makes an encoder at each call."""
 
 
 def encoded(value: object) -> str:

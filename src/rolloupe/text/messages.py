@@ -1,4 +1,4 @@
-"""Chat messages as frameworks store them, however a conversation is stored: read as turns, or as one text for search.
+"""Chat messages, in any form of storage, read as turns or as one text for search.
 
 `message_parts.py` reads the contents of a message. Turns and texts have the same words.
 """
@@ -113,7 +113,7 @@ def _of_object(value: dict[str, Any], depth: int) -> list[Any] | None:
     actions, observations = value.get("actions"), value.get("observations")
     if not isinstance(actions, list) or not isinstance(observations, list):
         return None
-    # what an environment showed after each action; after the last one, perhaps nothing
+    # an observation follows each action, perhaps not the last
     is_parallel = actions and 0 <= len(actions) - len(observations) <= 1
     if not is_parallel or not all(isinstance(text, str) for text in (*actions, *observations)):
         return None
@@ -144,7 +144,7 @@ def _decoded(text: str) -> Any:
 
 
 _PLAIN = frozenset(("role", "content", "name", "id", "tool_call_id"))
-"""The members of a message of which only the content is text."""
+"""Members of messages whose only text is the content."""
 
 LOG_KEYS = ("error", "is_error", "logs", "info", "metadata")
 """Fields of a message besides its content."""
@@ -160,7 +160,7 @@ def from_messages(messages: object, origin: Literal["prompt", "response"] = "pro
 
 
 def joined(messages: object, *, thoughts: bool = False) -> str:
-    """Return all text of messages (or a text) as one plain text, for search and preview; with `thoughts`, these too.
+    """Return all text of messages as one plain text, for search and preview; with `thoughts`, these too.
 
     Prompts leave out thoughts in fields of their own, because the hash of a prompt names its group.
     """

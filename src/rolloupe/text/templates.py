@@ -51,7 +51,7 @@ def _any_of(beginning: str) -> re.Pattern[str]:
 
 
 _FIRSTS = {beginning: _any_of(beginning) for beginning in ("<|", "<start_", "<｜", "[")}
-"""By how they begin: up to a character that most texts lack, because a search for that one takes no time."""
+"""Turn starts by their beginning, up to a character that most texts lack: the search for it is quick."""
 
 _START = _any_of("")
 
@@ -62,7 +62,7 @@ BARE_STARTS = ("system\n", "user\n")
 BARE_END = re.compile(r"\nassistant\n?\Z")
 BARE_ANSWER = "\nassistant\n"
 BARE_RESULT = "<tool_response>"
-"""How the turn of a tool begins there."""
+"""The beginning of a tool's turn in such texts."""
 
 GLUED = re.compile(r"(?P<role>system|user|assistant|ipython|tool)\n\n")
 """The rest of Llama 3's headers: a role word stands right behind the end of the turn before."""
@@ -77,23 +77,23 @@ _NEXT = {
     "": ("system", "user"), "system": ("user",), "user": ("assistant",), "assistant": ("user", "ipython", "tool"),
     "ipython": ("assistant", "ipython"), "tool": ("assistant", "tool"),
 }  # fmt: skip
-"""Which turns may follow a turn there."""
+"""The roles that may follow each role there."""
 
 _COMPOUNDS = ("super", "end", "power", "multi", "sub", "eco", "file", "operating")
-"""Beginnings of words that end in the name of a role."""
+"""Beginnings of words, such as "ecosystem", that end in the name of a role."""
 
 MAX_TURNS = 5_000
 """After this many turns, the rest of a text is one turn."""
 
 MAX_SYSTEM_CHARS = 100_000
-"""How far to search for the end of a system prompt in an instruction: each instruction may claim to have one."""
+"""How far to search for the end of a system prompt in an instruction; every instruction may begin one."""
 
 _SYSTEM = re.compile(r"\s{0,2}<<SYS>>\n?")
 _SYSTEM_END = re.compile(r"<</SYS>>\n{0,2}")
 
 
 _REPLY = " to=assistant"
-"""Behind the name of a tool in harmony: what it gave back."""
+"""Follows the name of a tool in harmony where the tool replies."""
 
 
 class Start(NamedTuple):
@@ -121,7 +121,7 @@ def split_response(text: str, places: Collection[int] | None = None, *, prompt: 
 
 
 def has_bare_turns(text: str, prompt: str) -> bool:
-    """Return whether in a response bare role words may begin turns, as they do in its prompt."""
+    """Return whether bare role words may begin turns in a response, as they do in its prompt."""
     if not prompt.startswith(ROLE_STARTS):  # nearly always
         return False
     if (BARE_ANSWER in text or BARE_RESULT in text) and _is_of_lines(prompt):
@@ -200,9 +200,9 @@ def _starts(text: str, places: Collection[int] | None) -> tuple[re.Pattern[str] 
 
 
 def _bare_starts(text: str, prompt: str) -> list[Start]:
-    """Return the turns that bare role words begin in a response: others' that an answer follows, or a tool's result.
+    """Return the turns that bare role words begin in a response: those before an answer, and results of tools.
 
-    Any other such word is a part of its turn.
+    Any other role word is part of its turn.
     """
     starts: list[Start] = []
     asked: list[Start] = []
@@ -217,16 +217,16 @@ def _bare_starts(text: str, prompt: str) -> list[Start]:
 
 
 def _glued(text: str, role: str = "") -> list[Start]:
-    """Return the turns that role words begin which are glued to the turns before, in an order that turns may have.
+    """Return the turns that begin with a role word glued to the turn before, in an order that turns may have.
 
-    Before the first one is a turn of `role`. A word behind a blank or at the beginning of a line is prose.
+    The turn before the first is of `role`. A word behind a blank or at the start of a line is prose.
     """
     starts: list[Start] = []
     for match in GLUED.finditer(text):
         at, word = match.start(), match["role"]
         before = text[at - 1 : at]
         is_end = not before.isspace() if before else not role
-        is_end = is_end or (role == "system" and text.endswith("\n\n", 0, at))  # no message but the date
+        is_end = is_end or (role == "system" and text.endswith("\n\n", 0, at))  # the system turn holds only the date
         if word in _NEXT[role] and is_end and not text.endswith(_COMPOUNDS, max(0, at - 16), at):
             starts.append(Start(at, _role(word), match.end()))
             role = word
@@ -236,7 +236,7 @@ def _glued(text: str, role: str = "") -> list[Start]:
 
 
 def _glued_turns(text: str) -> list[Start]:
-    """Return the turns of a prompt with glued role words, which begins with one and ends with the assistant's."""
+    """Return the turns of a prompt with glued role words: it begins with one and ends with the assistant's."""
     end = GLUED_END.search(text, max(0, len(text) - 16)) if text.startswith(GLUED_STARTS) else None
     if end is None or text[end.start() - 1] in " \t":
         return []

@@ -1,6 +1,6 @@
-"""Tokenizer files: which file of a folder or of a model is read, as what, and within which bounds.
+"""Tokenizer files: the choice of the file of a folder or a model, and its bounded reading.
 
-A model's name leads to the local Hugging Face cache, into which its tokenizer is fetched where a person asks.
+A model's name leads to the local Hugging Face cache; its tokenizer is fetched into it if a person asks.
 
 Sources of the formats: `decoders/` of huggingface/tokenizers 0.23; `tokens/tokenizers/tekken.py` of
 mistralai/mistral-common; `sentencepiece_model.proto` and `sentencepiece_processor.cc` of google/sentencepiece.
@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Container, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, NoReturn, TypeVar
 
 import msgspec
 from msgspec import Meta, Raw, Struct
@@ -36,7 +36,7 @@ def is_model_name(text: str) -> bool:
 
 
 def cached_model(name: str) -> str | None:
-    """Return the folder of a model in the local cache: what its main branch was when it was fetched last."""
+    """Return the folder of a model in the local cache, with its main branch as last fetched."""
     # `constants.py` of huggingface_hub says where the cache is.
     home = os.environ.get("HF_HOME") or os.path.join(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "huggingface")
     named = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE")
@@ -85,7 +85,7 @@ def fetch_model(name: str, choose: Callable[[list[str]], list[str]], max_bytes: 
 NAMES = (
     "tokenizer.json", "tekken.json", "tokenizer.model", "tiktoken.model", "spiece.model", "sentencepiece.bpe.model",
 )  # fmt: skip
-"""Files that hold a vocabulary. Of a folder the first of these is read, else one that ends in `.tiktoken`."""
+"""Files that hold a vocabulary. The first of them in a folder is read, else one that ends in `.tiktoken`."""
 RANKS = ".tiktoken"
 CONFIG = "tokenizer_config.json"
 """Lists the special tokens of vocabularies that have none of their own."""
@@ -93,10 +93,10 @@ CONFIG = "tokenizer_config.json"
 MAX_BYTES = 128 * 2**20
 """The tokenizer.json of Gemma 3 has 33 MB."""
 MAX_SPELLING = 4096
-"""Maximum length of a token: a short id must not become a long text."""
+"""The most characters of a token: a short id must not become a long text."""
 KEPT = 4
 ANYWHERE = os.sep
-"""The root of a place that a person named: its links may lead anywhere."""
+"""The root of places that a person named: their links may lead anywhere."""
 
 LFS_POINTER = b"version https://git-lfs"
 KINDS = "a tokenizer.json, a tekken.json, a SentencePiece model, a tiktoken file"
@@ -151,7 +151,7 @@ def load_at(location: Location) -> Tokenizer:
 
 @lru_cache(maxsize=KEPT)
 def load_unchanged(file: TokenizerFile) -> Tokenizer:
-    """Load a tokenizer as it was when it was found. Raises `UnreadablePath` if its files changed since."""
+    """Load the tokenizer of a run. Raises `UnreadablePath` if its files changed since the run was opened."""
     tokenizer = load_at(Location(file.path, file.root))
     if tokenizer.file.digest != file.digest:
         raise UnreadablePath(f"the tokenizer {file.path} changed since the run was opened. Next: open the run again")
@@ -171,7 +171,7 @@ def _load_folder(path: str) -> Tokenizer:
 
 
 def _state(location: Location) -> tuple[int, int, int]:
-    """Return what differs once a file has changed; zeros for a missing one."""
+    """Return the part of a file's state that changes with every write; zeros for a missing file."""
     try:
         return stamp_of_state(file_state(location))
     except OSError:
@@ -192,7 +192,7 @@ def _loaded(location: Location, config: Location, states: tuple[tuple[int, int, 
 
 
 def _vocabulary(data: bytes, settings: bytes) -> Vocabulary:
-    """Read a vocabulary as what its bytes say it is, with the tokens that its `tokenizer_config.json` adds."""
+    """Read a vocabulary, of the kind that its bytes tell, with the tokens that its `tokenizer_config.json` adds."""
     if data.startswith(LFS_POINTER):
         raise BadTokenizer("it is a Git LFS pointer, the file itself is not downloaded")
     if data.lstrip()[:1] == b"{":
@@ -364,12 +364,12 @@ def _character(described: dict[str, Any], key: str) -> str:
 
 
 def _count(described: dict[str, Any], key: str) -> int:
-    value = described.get(key, 0)
+    value: int = described.get(key, 0)
     fits = type(value) is int and 0 <= value <= MAX_STRIPPED
     return value if fits else _lacking(described, f"small number {key!r}")
 
 
-def _lacking(described: dict[str, Any], what: str) -> Any:
+def _lacking(described: dict[str, Any], what: str) -> NoReturn:
     raise BadTokenizer(f"the step {described.get('type')} of its decoder has no {what}")
 
 
@@ -377,7 +377,7 @@ FIRST = (
     "<unk> <s> </s> [INST] [/INST] [AVAILABLE_TOOLS] [/AVAILABLE_TOOLS] [TOOL_RESULTS] [/TOOL_RESULTS] [TOOL_CALLS] "
     "[IMG] <pad> [IMG_BREAK] [IMG_END] [PREFIX] [MIDDLE] [SUFFIX] [SYSTEM_PROMPT] [/SYSTEM_PROMPT] [TOOL_CONTENT]"
 ).split()
-"""The special tokens of files that list none, of 2024."""
+"""The special tokens of files of 2024, which list none."""
 
 
 NOTHING = Raw()
@@ -444,32 +444,29 @@ MAX_FIELDS = 100
 
 def read_sentence_piece(data: bytes) -> Vocabulary:
     """Read a SentencePiece model. Raises `BadTokenizer`."""
-    spellings: dict[int, str | bytes] = {}
-    special = set()
-    literal = set()
+    pieces: list[tuple[bytes, int]] = []
     settings: dict[int, int | bytes] = {DUMMY_PREFIX: 1, REMOVE_EXTRA: 1}
     try:
         for field, value in fields(data, MAX_PIECES):
             if not isinstance(value, bytes):
                 raise BadTokenizer("it is another protocol buffer than a SentencePiece model")
             if field == PIECES:
-                spelling, kind = _piece_of(value)
-                if kind in (UNKNOWN, CONTROL, USER_DEFINED):
-                    special.add(len(spellings))
-                if kind in (UNKNOWN, CONTROL):
-                    literal.add(spelling)
-                spellings[len(spellings)] = spelling
+                pieces.append(_piece_of(value))
             elif field == NORMALIZER:
                 settings.update(fields(value, MAX_FIELDS))
     except BadMessage as error:
         raise BadTokenizer(str(error)) from None
-    if not spellings:
+    if not pieces:
         raise BadTokenizer("it has no pieces")
-    drops, drops_all = settings[DUMMY_PREFIX] or settings[REMOVE_EXTRA], bool(settings[REMOVE_EXTRA])
+    literal = {spelling for spelling, kind in pieces if kind in (UNKNOWN, CONTROL)}
+    drops_all = bool(settings[REMOVE_EXTRA])
     return Vocabulary(
-        spellings=spellings, special=frozenset(special), is_first_until_text=drops_all,
-        steps=(_blanks(literal, drops_first=False),), first_steps=(_blanks(literal, drops_first=bool(drops)),),
-    )  # fmt: skip
+        spellings={token: spelling for token, (spelling, _) in enumerate(pieces)},
+        special=frozenset(token for token, (_, kind) in enumerate(pieces) if kind in (UNKNOWN, CONTROL, USER_DEFINED)),
+        is_first_until_text=drops_all,
+        steps=(_blanks(literal, drops_first=False),),
+        first_steps=(_blanks(literal, drops_first=drops_all or bool(settings[DUMMY_PREFIX])),),
+    )
 
 
 def _blanks(literal: Container[bytes], *, drops_first: bool) -> Step:
@@ -484,12 +481,10 @@ def _blanks(literal: Container[bytes], *, drops_first: bool) -> Step:
 
 
 def _piece_of(message: bytes) -> tuple[bytes, int]:
-    spelling, kind = b"", 1
-    for field, value in fields(message, MAX_FIELDS):
-        if field == PIECE and isinstance(value, bytes):
-            spelling = value
-        elif field == TYPE and isinstance(value, int):
-            kind = value
+    members = dict(fields(message, MAX_FIELDS))
+    spelling, kind = members.get(PIECE, b""), members.get(TYPE, 1)
+    if not isinstance(spelling, bytes) or not isinstance(kind, int):
+        raise BadTokenizer("it is another protocol buffer than a SentencePiece model")
     return byte_fallback(spelling) if kind == BYTE else spelling, kind
 
 

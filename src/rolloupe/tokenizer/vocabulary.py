@@ -1,4 +1,4 @@
-"""A tokenizer as decoding needs it: how each token is spelled, and the text that each token of a sequence adds."""
+"""Tokenizers for decoding: the spelling of each token, and the text that each token of a sequence adds."""
 
 import codecs
 import re
@@ -33,7 +33,7 @@ def byte_fallback(piece: bytes) -> bytes:
 
 
 Step = Callable[[bytes], bytes]
-"""Turns the spelling of a token into what it adds to a text. It adds one blank at most."""
+"""Turns the spelling of a token into the bytes that it adds to a text; it adds one blank at most."""
 
 
 class BadTokenizer(Exception):
@@ -41,7 +41,7 @@ class BadTokenizer(Exception):
 
 
 class Vocabulary(Struct, frozen=True, kw_only=True):
-    """What a tokenizer file says about decoding."""
+    """The part of a tokenizer file that decoding needs."""
 
     spellings: Mapping[int, str | bytes]
     """The spelling of each token, by id."""
@@ -53,7 +53,7 @@ class Vocabulary(Struct, frozen=True, kw_only=True):
     is_first_until_text: bool = False
     """Whether `first_steps` are also for the tokens after it, up to the first one that adds text."""
     strip: tuple[str, int] = ("", 0)
-    """A character, and how many of it at most are dropped where a text begins."""
+    """A character, and the most that are dropped at the beginning of a text."""
 
 
 class Tokenizer:
@@ -102,7 +102,7 @@ class _Texts(dict[int, str | None]):
 
     def __missing__(self, token: int) -> str | None:
         piece = self._tokenizer.piece(token, is_first=False)
-        if piece is None:  # not kept: there is no end to the ids that no vocabulary has
+        if piece is None:  # not kept, as unknown ids are unlimited
             return placeholder(token)
         return self.setdefault(token, text_of(piece))
 
@@ -133,7 +133,7 @@ def decode_tokens(tokenizer: Tokenizer, ids: Sequence[int]) -> list[str]:
     if not ids:
         return []
     known = [*map(tokenizer.texts.__getitem__, ids)]
-    beginning = 1  # how many tokens are decoded as the first of a text
+    beginning = 1  # the number of tokens decoded as the beginning of a text
     if tokenizer.vocabulary.is_first_until_text:
         with_text = (at for at, token in enumerate(ids, 1) if tokenizer.piece(token, is_first=True) != b"")
         beginning = next(with_text, len(ids))
@@ -157,7 +157,7 @@ def partial_pieces(tokenizer: Tokenizer, ids: Iterable[int]) -> dict[int, bytes]
 
 
 def most_chars(tokenizer: Tokenizer, ids: Sequence[int]) -> int:
-    """Return how many characters `decode_tokens` makes of a sequence at most, the first token aside. Makes none."""
+    """Return the most characters that `decode_tokens` makes of a sequence, the first token aside, without decoding."""
     counts = Counter(ids).items()
     return sum(n * len(tokenizer.texts[token] or tokenizer.piece(token, is_first=False) or b"") for token, n in counts)
 

@@ -499,15 +499,6 @@ def test_whatever_the_files_hold_every_row_loads_and_can_be_sent(
     assert len(starts) == len(some)
 
 
-def test_bad_lines_hide_no_good_one(tmp_path: Path, prime: PrimeRLTraces) -> None:
-    path = write(tmp_path / STREAM, episode(trace(*chain())), episode(trace(*chain(), id="t2")))
-    good = path.read_bytes().splitlines()
-    path.write_bytes(good[0] + b"\n{broken\n\n" + good[1] + b"\n" + good[0][:40])
-    found = items(only_run(tmp_path))
-    assert [type(item) for item in found] == [SampleRow, Problem, SampleRow, Problem]
-    assert [item.transient for item in found if isinstance(item, Problem)] == [False, True]
-
-
 def test_a_part_that_is_gone_is_refused(tmp_path: Path, prime: PrimeRLTraces) -> None:
     write(tmp_path / STREAM, episode(trace(*chain())))
     run = only_run(tmp_path)

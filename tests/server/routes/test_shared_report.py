@@ -97,7 +97,7 @@ def test_a_report_begins_before_anything_is_computed_and_is_whole_if_that_fails(
         yield ReportedSample("run", Sample(key=key, row=row, locator=place, turns=[]), [key])
         raise OSError("the file is gone")
 
-    pieces = report_pieces(Report(title="a run"), samples(), insight=insight)
+    pieces = report_pieces(Report(title="a run"), samples(), tokens=report.ReportedTokens(), insight=insight)
     first = next(pieces)
     assert first.startswith(b"<!doctype html>") and computed == []
     body = first + b"".join(pieces)

@@ -57,63 +57,60 @@ def _steps(low: int | None, high: int | None) -> str:
 
 PREVIEW_CHARS = 160
 LINE_CHARS = 1_000_000
-"""So much text a browser reads without keeping its reader waiting."""
+"""The most text that a browser parses at once without a noticeable wait."""
 PART_BYTES = 50 * 2**20
 """A browser opens a file of this size at once; more samples go into further files."""
 ALTERNATIVE_DECIMALS = 3
-"""Those of the logprob of an alternative: its probability is exact to half a thousandth of itself."""
+"""Decimals of the logprob of an alternative: its probability is then exact to 0.05 %."""
 NO_ROOM = f"the samples do not fit into one file of {PART_BYTES // 2**20} MB"
 
 Insight = Callable[[], ReportedInsight | None]
-"""Computes what a report begins with; it is called behind the samples, or before a file is written."""
+"""Computes what a report says of the run as a whole; it is called once, after the samples of a file."""
 
 
 class Report(Struct, kw_only=True):
-    """What the file says above the samples."""
+    """The head of the file, above the samples."""
 
     title: str
     about: str = ""
     total: int = 0
-    """How many samples there are to choose from."""
+    """The number of samples to choose from."""
     part: str = ""
-    """Which of them the file holds, in words."""
+    """The samples in this file, in words."""
     made: str = ""
     measure: str = ""
     """The measure by which the samples are the worst."""
     measure_title: str = ""
     next_file: str = ""
     insight: ReportedInsight | None = None
-    """What the reward pays for, and which rules samples break."""
+    """What the reward pays for, and the rules that samples break."""
     failures: Sequence[str] = ()
-    """What ended the making of the file early."""
+    """Errors that ended the writing of the file early."""
 
 
 def made_now() -> str:
-    """Return what a report that is written now says of its making."""
+    """Return the sentence on when and with which version a report is made."""
     return f"Made by Rolloupe {__version__} on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC."
 
 
 class ReportedTokens(NamedTuple):
-    """What a report holds of tokens."""
+    """The choice of a report's tokens."""
 
     is_there: bool = True
     rules: tuple[str, ...] = ()
-    """The rules of updates beside the usual one of each sample."""
-
-
-ALL_TOKENS = ReportedTokens()
+    """Rules of updates, besides the usual rule of each sample."""
 
 
 class Alternatives(Struct, kw_only=True):
-    """What the model could have sampled in the place of each token, one token after another."""
+    """The tokens that the model could have sampled in the place of each token, in order."""
 
     strings: list[str]
     counts: list[int]
-    """For each token how many alternatives it has."""
+    """The number of alternatives of each token."""
     chosen: list[int]
-    """For each token which of them the model did sample; -1 for none."""
+    """For each token, the alternative that the model did sample; -1 for none."""
     places: list[int]
-    """For each alternative the place of its string in `strings`."""
+    """For each alternative, the index of its string in `strings`."""
     logprobs: list[float]
 
 
@@ -126,7 +123,7 @@ class SampleInReport(Struct, kw_only=True):
     measured: Measured | None = None
     tokens: str | None = None
     updates: dict[str, str] = {}
-    """What the step does to the tokens, by rule."""
+    """The update of the tokens by the step, by rule."""
     alternatives: str | None = None
 
 
@@ -137,7 +134,7 @@ class FurtherTurns(Struct, kw_only=True):
 
 
 class FurtherText(Struct, kw_only=True):
-    """More of a member of a part of the last turn before it, which is `text` or `raw`."""
+    """More text for a part of the last turn before it: for its member `text` or `raw`."""
 
     part: int
     of: str
@@ -158,8 +155,8 @@ def write_report(
     about: Report,
     samples: Iterable[ReportedSample],
     *,
-    tokens: ReportedTokens = ALL_TOKENS,
-    insight: Insight = lambda: None,
+    tokens: ReportedTokens,
+    insight: Insight,
 ) -> WrittenReport:
     """Write a report to a file, to files in a folder if `target` is one, or piece by piece to an open file.
 
@@ -192,11 +189,7 @@ def _opened(path: Path) -> AbstractContextManager[BinaryIO]:
 
 
 def report_pieces(
-    about: Report,
-    samples: Iterable[ReportedSample],
-    *,
-    tokens: ReportedTokens = ALL_TOKENS,
-    insight: Insight = lambda: None,
+    about: Report, samples: Iterable[ReportedSample], *, tokens: ReportedTokens, insight: Insight
 ) -> Iterator[bytes]:
     """Yield a report of one file in pieces, with as many of the samples as fit; it says which those are.
 
@@ -234,13 +227,12 @@ class _Records:
 
 
 def _holding(about: Report, first: int, count: int) -> Report:
-    """Return what a file says that holds `count` samples, from number `first` on."""
+    """Return the head of a file that holds `count` samples, from number `first` on."""
     total = about.total or first + count
+    which = f"{count:,} worst" if about.measure else f"first {count:,}"
     part = (
-        f"The {count:,} worst of {total:,} samples." if about.measure else f"The first {count:,} of {total:,} samples."
+        f"Samples {first + 1:,} to {first + count:,} of {total:,}." if first else f"The {which} of {total:,} samples."
     )
-    if first:
-        part = f"Samples {first + 1:,} to {first + count:,} of {total:,}."
     if count >= total:
         part = f"{count:,} {'sample' if count == 1 else 'samples'}."
     return replace(about, part=part)
@@ -267,7 +259,7 @@ def _records(samples: Iterable[ReportedSample], tokens: ReportedTokens) -> Itera
 
 
 def _lines_of(record: SampleInReport) -> Iterator[bytes]:
-    """A sample as lines of JSON that a browser reads one after the other: those behind the first have its turns."""
+    """Yield a sample as lines of JSON that a browser reads in order: the lines after the first have its turns."""
     turns, line, size = record.reply.turns, list[TurnView](), 0
     yield encode(replace(record, reply=replace(record.reply, turns=[])))
     for turn in turns:
@@ -336,8 +328,8 @@ def _document(
 ) -> Iterator[bytes]:
     """Yield a file in pieces: its samples, a line each or several, and then a line with what it says above them.
 
-    The latter follows from the samples that fitted. The file tells of a failure and is whole all the same: its
-    beginning is gone by then. `errors` gets what was raised.
+    A failure leaves the file whole, since its beginning is written by then: the last line tells of it. `errors` gets
+    the exceptions.
     """
     script, sheet = _app("report/report.js"), _app("report/report.css")
     licenses = html.escape(_app("report/licenses.md"))

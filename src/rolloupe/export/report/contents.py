@@ -1,6 +1,6 @@
-"""What a report says of the run as a whole, and by which measure its samples are the worst.
+"""A report's statements on the run as a whole (what the reward pays for, the rules that samples break), and measures.
 
-The run as a whole: what the reward pays for, and which rules samples break.
+A measure ranks samples for a report on the worst of them.
 """
 
 import heapq
@@ -46,10 +46,10 @@ class ReportedInsight(Struct, kw_only=True):
     """What a report says of a split, in sentences; the samples may lie outside the report."""
 
     note: str
-    """What was scanned, and if nothing was found, what could have been."""
+    """What was scanned, and what could have been found if nothing was."""
     findings: Sequence[ReportedFinding]
     aside: Sequence[str]
-    """Those that a person set aside as no hack, each with the reason unless it is left out."""
+    """Findings that a person set aside as no hack, each with the reason unless it is left out."""
     parts: Sequence[str]
     """What each part of the reward pays for."""
     rules: Sequence[ReportedRule]
@@ -69,9 +69,6 @@ def insight_of(run: OpenRun, splits: Sequence[str], aside: Mapping[str, str]) ->
         formulas = parts(run, PartQuery(split=found.split)) if found.groups else None
     except NotFound:
         return None
-    by_name = {finding.name: finding for finding in found.findings}
-    shown = [finding for name, finding in by_name.items() if name not in aside]
-    set_aside = [finding for name, finding in by_name.items() if name in aside]
     return ReportedInsight(
         note=text.clean(f"{found.split}: {found.note}"),
         findings=[
@@ -79,9 +76,14 @@ def insight_of(run: OpenRun, splits: Sequence[str], aside: Mapping[str, str]) ->
                 kind=finding.kind, meaning=found.meanings[finding.kind], text=text.clean(finding.text),
                 samples=finding.samples.ids(),
             )
-            for finding in shown
+            for finding in found.findings
+            if finding.name not in aside
         ],
-        aside=[text.clean(": ".join(filter(None, (it.title, aside[it.name])))) for it in set_aside],
+        aside=[
+            text.clean(": ".join(filter(None, (finding.title, aside[finding.name]))))
+            for finding in found.findings
+            if finding.name in aside
+        ],
         parts=[text.clean(part.text) for part in formulas.parts] if formulas else [],
         rules=[
             ReportedRule(
@@ -107,7 +109,7 @@ class ReportedSample(NamedTuple):
 
 
 class Measured(Struct, kw_only=True):
-    """What the measure of the worst samples says of one of them."""
+    """The value of a measure for one of the worst samples."""
 
     value: Number
     series: str = ""
@@ -117,7 +119,7 @@ class Measured(Struct, kw_only=True):
 
 
 LARGEST_OF = {"max_kl": KL, "max_mismatch_kl": ("mismatch_kl",)}
-"""The series whose largest value a measure is: the first one that a sample has."""
+"""Measures that are the largest value of a series: of the first of these that a sample has."""
 
 
 def mask_disagreement(page: TokenPage) -> Measured | None:
@@ -141,7 +143,7 @@ def mask_disagreement(page: TokenPage) -> Measured | None:
 
 
 def measured_by(column: str, value: float | str | None, sample: Sample) -> Measured:
-    """Return what a column says of a sample: where it is the largest value of a series, with the token that has it."""
+    """Return the value of a column for a sample; for the largest value of a series, with the token that has it."""
     metric = column.removeprefix("derived.").removeprefix("metric.")
     names = LARGEST_OF.get(metric) or [metric.removeprefix("max_"), metric.removesuffix("_max")]
     known = value if isinstance(value, str) else number(value)
@@ -156,7 +158,7 @@ def measured_by(column: str, value: float | str | None, sample: Sample) -> Measu
 
 
 MEASURES: dict[str, Callable[[TokenPage], Measured | None]] = {"mask_disagreement": mask_disagreement}
-"""Measures that need the tokens; any column of the run is one as well."""
+"""Measures that need the tokens; every column of the run is a measure as well."""
 
 TITLES = {"mask_disagreement": "Share of tokens on which two rules disagree"}
 

@@ -45,7 +45,7 @@ from rolloupe.tokens import SampleTokens
 MARKER = "rolloupe.json"
 VERSION = 1
 MAX_ERROR_CHARS = 4_000
-"""Number of characters shown from the end of a failed rollout's error; the extra fields hold all of it."""
+"""The characters shown from the end of a failed rollout's error; the extra fields hold all of it."""
 
 _WHAT = {
     MARKER: "what the run is", "config.json": "configuration", "code.diff": "changes of the code",
@@ -190,7 +190,7 @@ class Native(JsonlFormat):
         self._add(run, record, sample, None)
 
     def samples_at(self, run: RunInfo, source: Source, places: Sequence[Locator]) -> Iterator[Sample | Problem]:
-        """See `Format`: other files hold nothing but token series and annotations."""
+        """See `Format`: other files hold only token series and annotations."""
         return self.samples_in_order(run, source, places, lambda _run, _record, _sample: None)
 
     def load_annotated(self, run: RunInfo, source: Source, locator: Locator, annotations: Sequence[Locator]) -> Sample:
@@ -263,7 +263,7 @@ class Native(JsonlFormat):
         ]
 
     def ending(self, run: RunInfo) -> str:
-        """Each producer of the last launch must have noted its end after its last attempt."""
+        """A run has ended if each producer of its last launch noted its end after its last attempt."""
         began = {parsers.as_text(row.get("producer")): row for row in trainer.records(_file(run, "attempts.jsonl"))}
         ended = {parsers.as_text(row.get("producer")): row for row in trainer.records(_file(run, "ended.jsonl"))}
         newest = max((parsers.integer(row.get("launch")) or 0 for row in began.values()), default=0)
@@ -363,7 +363,7 @@ def _annotation(record: Record, start: int, length: int) -> Annotation:
         discarded=parsers.reason(record.get("discarded")),
         metrics=_means(record, facts) | parsers.numbers(record.get("metrics")),
         tags=parsers.tags(record.get("tags")),
-        # an advantage is one for each token
+        # an advantage counts for each token
         series=tuple(dict.fromkeys((*facts, *([] if advantage is None else [tokens.ADVANTAGES])))),
     )
 

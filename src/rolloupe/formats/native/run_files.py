@@ -1,4 +1,4 @@
-"""The files of a recorded run beside its samples: annotations, metrics, token series, reports of data never written.
+"""The files of a recorded run beside its samples: annotations, metrics, token series, reports of lost data.
 
 Annotations are lines of `annotations/`, joined by uid. The index supplies their places. Without it, or if a file no
 longer holds what the index recorded, files are searched. Token series are rows of Parquet parts.
@@ -36,12 +36,12 @@ from rolloupe.tokens import Floats, SampleTokens, most_tokens
 
 FOLDER = "annotations"
 MAX_PLACES = 1000
-"""Number of lines about one sample to read, the newest."""
+"""The most lines to read about one sample, the newest."""
 
 Raw = Callable[[Source, Locator], bytes]
 
 DROPPED = "recorder/token_series_dropped"
-"""A trainer metric: the number of series that a process has dropped since its start."""
+"""The trainer metric that counts the series a process has dropped since its start."""
 
 MOST_LISTED = 50
 """The most steps and reasons listed for a file of losses; the rest is counted."""
@@ -101,7 +101,7 @@ def _searched(locations: dict[str, Location], uid: str) -> tuple[list[Annotation
 
 
 def _at(source: Source, places: list[Locator], uid: str, raw: Raw) -> list[AnnotationLine] | None:
-    """Return the lines at some places of a file; None if one of them is no longer about the sample."""
+    """Return the lines at some places of a file; None if one of them is about something else now."""
     lines = []
     for place in places:
         try:
@@ -161,7 +161,7 @@ def _summed(rows: Iterable[Record]) -> list[Record]:
 
 
 def losses_in(metrics: Iterable[Source], losses: Iterable[Source]) -> list[Problem]:
-    """Return what producers dropped, as their metrics say, and what their files of losses list by step and reason."""
+    """Return the data that producers lost: series by their metrics, other data by their files of losses."""
     problems = []
     for sources, read in ((metrics, _dropped), (losses, _lost)):
         for source in sources:
@@ -210,7 +210,7 @@ MAX_ROW_GROUP_BYTES = 512 * 2**20
 """The writer makes row groups of a few MB; a part that claims much larger ones is not read."""
 
 MAX_VALUES = 2**25
-"""Number of values to decode from a row group, whatever their size in the file: twice what is read of one sample."""
+"""The most values to decode from a row group, whatever their size in the file: twice those of one sample."""
 
 MAX_COLUMNS = 4096
 
@@ -231,7 +231,7 @@ class TokenRow(NamedTuple):
     ids: NDArray[np.int64]
     series: dict[str, Floats]
     unread: list[str]
-    """The columns without a name, and those whose value in this row is no list of numbers."""
+    """Columns without a name, and columns whose value in this row is no list of numbers."""
     total: int
     """The number of tokens stored in the row; `ids` and `series` are cut if there are too many."""
 
@@ -320,7 +320,7 @@ read_row = Parts(Lru(entries=4, total=2**24)).row
 
 @contextlib.contextmanager
 def _reading(location: Location) -> Iterator[None]:
-    """Turn whatever happens while a part is read into `PartUnreadable`."""
+    """Raise `PartUnreadable` for any failure to read a part."""
     name = os.path.basename(location.path)
     try:
         yield
@@ -355,7 +355,7 @@ def first_of(values: NDArray[Any], count: int, most: int) -> Floats:
 
 
 def _placed(values: NDArray[Any], count: int, total: int) -> Floats:
-    """Return values at the last of `count` tokens, or else at the first, as those of `total` tokens."""
+    """Return the values of `total` tokens: the given ones are of the last of `count` tokens, or else of the first."""
     placed = np.full(total, np.nan)
     first = max(0, count - len(values))
     placed[first : first + len(values)] = values[: max(0, total - first)]
@@ -389,7 +389,7 @@ class NativeTokens:
         self._decode = msgspec.json.Decoder(_TokensLine).decode
 
     def read(self, data: bytes, annotations: Sequence[tuple[str, bytes]] = ()) -> SampleTokens | None:
-        """Return the tokens of a line's sample; None if only reading the whole sample shows them.
+        """Return the tokens of a line's sample; None if that takes reading the whole sample.
 
         `annotations` are lines about the sample, oldest first, each with the name of its file.
         """
@@ -408,7 +408,7 @@ class NativeTokens:
             stored |= row.series
         ids = rows[0].ids if rows and rows[0] is not None and len(rows[0].ids) and line.series is not None else None
         if any(row is not None and len(row.ids) and row.ids is not ids for row in rows):
-            return None  # ids that came later place older series
+            return None  # later ids move older series
         mask = tokens.mask_of(stored)
         shown = {
             name: values if mask is None or name in tokens.MASKS else tokens.under_mask(values, mask)

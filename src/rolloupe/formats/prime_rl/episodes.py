@@ -11,7 +11,7 @@ off the mask and for the first token. The newest line wins.
 
 import contextlib
 from collections.abc import Iterable
-from itertools import chain, takewhile
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -44,7 +44,7 @@ STRICT: Final = {"advantages", "trainer_logprobs", "entropies"}
 
 NAMES: Final = {"entropies": "entropy"}
 OF_ALL: Final = "advantages"
-"""Streams with one value for all tokens of a sample: it becomes a value of the sample, too."""
+"""A stream with one value for all tokens of a sample, which is the sample's own value."""
 
 Compact = dict[int, dict[str, list[Any]]]
 """By node and name of a series: a value for each token under the node's mask."""
@@ -60,10 +60,6 @@ class EpisodeNode(NamedTuple):
     mask: list[bool]
     is_cut: bool
     """True if ids and mask had different lengths."""
-
-    @property
-    def sampled_tokens(self) -> int:
-        return self.mask.count(True)
 
 
 class Branch(NamedTuple):
@@ -162,13 +158,9 @@ def counts_of(branch: Branch) -> tuple[int | None, int | None, int | None]:
 
     If the only branch of a trace has no ids, the counts of the trace apply.
     """
-    members = branch.members
-    total = sum(len(node.ids) for node in members)
-    if total:
-        before = list(takewhile(lambda node: not node.sampled_tokens, members))
-        prompt = sum(len(node.ids) for node in before)
-        prompt += members[len(before)].mask.index(True) if len(before) < len(members) else 0
-        return prompt, sum(node.sampled_tokens for node in members), total
+    mask = [flag for node in branch.members for flag in node.mask]
+    if mask:
+        return mask.index(True) if True in mask else len(mask), mask.count(True), len(mask)
     if len(branch.path) != len(branch.nodes):
         return None, None, None
     output, total_count = (parsers.count(branch.trace.get(f"num_{key}_tokens")) for key in ("output", "total"))
@@ -250,13 +242,14 @@ def series_of(branch: Branch, folded: Compact) -> list[TokenSeries]:
 
 
 def notes_of(branch: Branch) -> list[str]:
-    """Return notes that say where the tokens of a branch contradict each other."""
+    """Return notes on tokens of a branch that contradict each other."""
     notes = []
     members = branch.members
     if cut := sum(node.is_cut for node in members):
         notes.append(f"token ids and mask of unequal length in {cut} messages: shown up to the shorter")
-    lengths = {key: [(len(as_list(node.record.get(key))), node.sampled_tokens) for node in members] for key in COMPACT}
-    if odd := [key for key, pairs in lengths.items() if any(stored not in (0, sampled) for stored, sampled in pairs)]:
+    sampled = [(node.record, node.mask.count(True)) for node in members]
+    fits = {key: all(len(as_list(record.get(key))) in (0, count) for record, count in sampled) for key in COMPACT}
+    if odd := [key for key in COMPACT if not fits[key]]:
         notes.append(f"not as many values as sampled tokens in {', '.join(odd)}: shown from the start of each message")
     return notes
 

@@ -60,7 +60,7 @@ from rolloupe.tokens import SampleTokens
 
 STABLE = "STABLE"
 QUIET_S = 600.0
-"""A step without `STABLE` that has not changed for this long is never going to be finished."""
+"""A step without `STABLE` that has not changed for this long will never be finished."""
 
 _RANK = re.compile(r"rank_(?P<rank>\d{1,9})\.jsonl")
 _STEP = re.compile(r"step_(?P<step>\d{1,15})")
@@ -176,7 +176,7 @@ class PrimeRL(JsonlFormat):
         return rows
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
-        tokenizer_of(run)  # if its file changed, that concerns the whole part and no record
+        tokenizer_of(run)  # a changed file concerns the whole part, not one record
         return super().scan(run, source, start, stop)
 
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
@@ -251,14 +251,14 @@ class PrimeRL(JsonlFormat):
     def reading_tokens(
         self, run: RunInfo, source: Source, annotations: Annotations
     ) -> Callable[[bytes, Locator], SampleTokens]:
-        """See `JsonlFormat`: reads the ids as an array, too."""
+        """See `JsonlFormat`: reads ids as an array, too."""
         if run.reading.fields:
             return super().reading_tokens(run, source, annotations)
         parse_ = Cutter(parse, lambda key: key != "tokens").parse
         return lambda data, _: tokens_of(parse_(data))
 
     def step_states(self, run: RunInfo) -> dict[tuple[str, int], str]:
-        """Only versions that write `STABLE` can lack it."""
+        """Only versions that write `STABLE` have unfinished steps."""
         states: dict[tuple[str, int], str] = {}
         for part in run.parts:
             for folder in folders(part.path, links_of(run)):
@@ -320,7 +320,7 @@ def _names(folder: str, links: str) -> Iterator[str]:
 
 
 class TokenColumns:
-    """The arrays of a record, cut to one length, and absent outside the mask."""
+    """The arrays of a record, cut to one length, with NaN outside the mask."""
 
     def __init__(self, record: Record) -> None:
         self._record = record
@@ -396,7 +396,7 @@ def series_of(columns: TokenColumns) -> dict[str, tokens.Floats]:
         "logprobs" if name == AT_SAMPLING else name: values
         for name, values in read
         if values is not None and len(values) and not (np.isnan(values[-1]) and np.isnan(values).all())
-    }  # the last token tells first, for it is mostly trained
+    }  # the last token is mostly trained, so it is looked at first
 
 
 def tokens_of(record: Record) -> tokens.SampleTokens:
@@ -418,7 +418,7 @@ def first_of(values: tokens.Floats | None) -> float | None:
 
 
 def turns_of(columns: TokenColumns, strings: Sequence[str] | None = None) -> list[Turn]:
-    """Return a turn for each span of the mask and each span around one. Without `strings`, turns show the ids."""
+    """Return a turn for each span of the mask, and for each span between. Without `strings`, turns show the ids."""
     changes = np.flatnonzero(np.diff(columns.mask)) + 1
     edges = [0, *changes[: MAX_TURNS - 1].tolist(), columns.length] if columns.length else []
     turns = []
@@ -434,7 +434,7 @@ def turns_of(columns: TokenColumns, strings: Sequence[str] | None = None) -> lis
 
 
 def absences_of(columns: TokenColumns) -> list[str]:
-    """Return notes that say where values are absent, and why."""
+    """Return notes on absent values, with the reasons."""
     if not columns.mask.any():
         return []
     notes = ["outside of the loss mask and at index 0 the trainer leaves dummies: no value is shown there or averaged"]

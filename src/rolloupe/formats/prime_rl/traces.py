@@ -55,7 +55,7 @@ TRACES = "traces"
 STREAM = "stream"
 ANNOTATIONS = "annotations"
 MAX_TEXT_CHARS = 64 * 2**20
-"""Maximum amount of text for one line, whose branches share text that the line stores once."""
+"""The most text of one line: its branches share text that the line stores once."""
 
 MAX_METRICS = 1_000
 """Maximum number of sample metrics of a trace: each of its branches has them."""
@@ -216,7 +216,7 @@ def _stream_files(folder: str, link_root: str) -> list[FolderEntry]:
 
 
 def _annotation_folder(run: RunInfo) -> str | None:
-    """Return the folder of annotations beside the stream, whichever part of the layout was opened."""
+    """Return the folder of annotations beside the stream, whichever folder of the layout was opened."""
     part = Path(run.parts[0].path)
     around = next((folder for folder in (part, *part.parents[:2]) if folder.name == TRACES), None)
     return None if around is None else str(around / ANNOTATIONS)
@@ -231,7 +231,7 @@ def _branch(record: Record, part: str) -> Branch:
 
 
 def _row_of_trace(episode: Record, trace: Record, start: int, length: int) -> SampleRow:
-    """Fields that the rows of all branches of a trace have in common; metrics and tags are shared, not copied."""
+    """The fields that all branches of a trace share; metrics and tags are not copied."""
     status, status_raw = episodes.status_of(episode, trace)
     env = episode.get("env")
     env = (parsers.first(env, ("name", "id"), parsers.name) if isinstance(env, dict) else parsers.name(env)) or ""
@@ -331,7 +331,7 @@ def _filled(record: Record, without: set[str]) -> Record:
 
 
 def _notes(episode: Record, branch: Branch) -> list[str]:
-    """Return the messages of errors, and notes about omissions."""
+    """Return the messages of errors, and notes on what is left out."""
     errors = as_list(branch.trace.get("errors")) or as_list(episode.get("errors"))
     notes = [
         f"error: {parsers.as_text(error.get('type'))[:200]}: {parsers.as_text(error.get('message'))[:2000]}"

@@ -1,6 +1,6 @@
 """slime: dumps of samples for debugging, a file of PyTorch for each step, and dumps of the trainer's data beside them.
 
-miles and Relax write such dumps, too: of an archive, finished or not, the beginning tells which framework wrote it.
+miles and Relax write such dumps, too: the beginning of an archive, finished or not, tells which framework wrote it.
 
 Sources: `slime/observability/rollout_data_utils.py` and `train_data_utils.py` of slime, as of August 2026, the older
 `train_dump_utils.py`, and `Sample.to_dict` and the writers of dumps in slime, miles and Relax.
@@ -66,7 +66,7 @@ _NAME = re.compile(r"(?:.*?(?P<eval>(?<![A-Za-z])eval_))?(?:.*\D)?(?P<step>\d{1,
 _TRAIN = re.compile(r"(?P<step>\d{1,15})(?:_(?P<rank>\d{1,9}))?\.pt")
 
 SETTLED_NS: Final = 2 * 10**9
-"""A folder that changed within this time may change again without another time of change."""
+"""A folder that changed less than this ago may change again under the same timestamp."""
 
 KEPT_FILES: Final = 100_000
 
@@ -74,7 +74,7 @@ T = TypeVar("T", bound=Sized)
 _kept: Lru[tuple[object, ...], Sized] = Lru(total=KEPT_FILES)
 
 BEGINNINGS = (2**17, 2**22)
-"""Bytes to look at: more of them only if the first ones do not tell."""
+"""Bytes of a file to look at; the second number if the first is too few."""
 
 KEPT_LOOKS = 4096
 
@@ -115,7 +115,7 @@ def dump_of(location: Location) -> DumpFile:
 
 
 def _while_same(listed: Callable[[str, str], T]) -> Callable[[str, str], T]:
-    """List a folder again only once it has changed: of each file of a run one asks what else is there."""
+    """Keep the listing of a folder until it changes: it is needed for each file of a run."""
 
     @wraps(listed)
     def list_folder(folder: str, links: str) -> T:
@@ -175,7 +175,7 @@ def state_of(location: Location) -> str:
 
 
 def kind_of(location: Location) -> str:
-    """Return which framework wrote a dump of samples, `TRAIN` for a dump of train data, empty for anything else."""
+    """Return the framework that wrote a dump of samples; `TRAIN` for train data, empty for anything else."""
     try:
         return _look(location)
     except (OSError, UnreadablePickle):
@@ -225,10 +225,10 @@ def _kind(values: Collection[Any]) -> str:
 
 
 LOOKS = 3
-"""Dumps to look into, the newest, before a folder counts as none: one may be unfinished."""
+"""The newest dumps that are looked into: one may be unfinished."""
 
 EVAL = "eval/default"
-"""A dump holds the samples of all data sets of an evaluation, and names none."""
+"""A dump holds the samples of all data sets of an evaluation, without their names."""
 
 HIDDEN = "outside of the loss mask slime has dummies, 0 for tokens that were not sampled: no value is shown or averaged"
 
@@ -255,7 +255,7 @@ class Slime(Format):
         except OSError:
             return []
         if not any(entry.name.endswith(ENDING) or (entry.is_folder and entry.name == ROLLOUTS) for entry in listed):
-            return []  # nearly all folders
+            return []  # true of nearly all folders
         name = telling_name(path, (ROLLOUTS, "dump_details", "debug"))
         inner = path / ROLLOUTS
         dumps = dumps_in(str(inner), links)
@@ -290,7 +290,7 @@ class Slime(Format):
         for step, of_step in groupby(train_files(run), lambda train_file: train_file.step):
             *others, last = [train_file.location for train_file in of_step]
             of_dump = [state_of(steps[step])] if step in steps else []
-            for location in (*others, last):  # the last counts what none of them has
+            for location in (*others, last):  # the last one counts the samples without any row
                 states = of_dump if location is not last else [*of_dump, *map(state_of, others)]
                 sources.append(source_at(run, location, step=step, annotates=True, depends=" ".join(states)))
         return sources
@@ -384,7 +384,7 @@ class Slime(Format):
         raise changed(source, locator.start, reason)
 
     def add_train_rows(self, run: RunInfo, source: Source, dump: samples.Dump, sample: Sample) -> None:
-        """Add to a sample what the trainer's dumps of its step say, and hide what a mask hides.
+        """Add the trainer's data of its step to a sample, and hide masked values.
 
         Raises `UnreadablePickle`.
         """
@@ -414,7 +414,7 @@ class Slime(Format):
             sample.notes.append(HIDDEN)
 
     def raw(self, source: Source, locator: Locator) -> bytes:
-        """Return the sample as JSON: in the file it is a part of a pickle, and objects that JSON lacks are named."""
+        """Return the sample, part of a pickle in the file, as JSON, with names for objects that JSON lacks."""
         try:
             record = samples.Dump.at(source.location).samples[locator.start]
             shown = as_json(record, most=MAX_RAW_VALUES)
@@ -444,7 +444,7 @@ def _rows_in(location: Location, dump: samples.Dump) -> list[samples.JoinedRow]:
 
 
 def _without_row(run: RunInfo, source: Source, dump: samples.Dump, rows: list[samples.JoinedRow]) -> int:
-    """Count the samples that no rank has a row of; 0 but for the last file of a step, which knows."""
+    """Count the samples that no rank has a row for; only the last file of a step counts them, others return 0."""
     *others, last = train_files_of(run, source.step)
     if last.path != source.path:
         return 0

@@ -1,4 +1,4 @@
-"""miles, a relative of slime: its dumps, with the conversations and the metrics that it writes beside them.
+"""miles, a relative of slime: its dumps, and the conversations and metrics beside them.
 
 Sources: `ray/rollout/debug_data.py`, `utils/train_dump_utils.py` and `dashboard/store.py` of miles, as of August 2026.
 """
@@ -94,10 +94,11 @@ class Miles(Slime):
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
         if source.path.endswith(SUFFIX):
             return COLUMNS.scan(run, source, 0, 2**62) if start == 0 < stop else iter(())
-        return (CONVERSATIONS_ALONE if _is_of_lines(source) else super()).scan(run, source, start, stop)
+        scan = CONVERSATIONS_ALONE.scan if _is_of_lines(source) else super().scan
+        return scan(run, source, start, stop)
 
     def dump_of_step(self, run: RunInfo, step: int | None) -> Dump | None:
-        """See `Slime`: without a dump, the columns say which samples there are."""
+        """See `Slime`: without a dump, the columns list the samples."""
         dump = super().dump_of_step(run, step)
         columns = [] if dump is not None else _columns_without_dumps(run, {(None, "")})
         source = next((source for source in columns if (source.step, source.split) == (step, "train")), None)
@@ -196,9 +197,9 @@ def _messages_of(record: Record) -> list[Any] | None:
 
 
 def _all_messages(run: RunInfo, source: Source, dump: Dump) -> tuple[dict[int, list[Any]], Counter[str]]:
-    """Return the conversations of a dump's samples by position, where one sample and one conversation share an index.
+    """Return the conversations by the position of their sample, where one of each share an index.
 
-    Also returns how many belong to none, by the reason.
+    Also returns how many belong to no sample, by the reason.
     """
     by_index: dict[str, list[list[Any]]] = {}
     lost: Counter[str] = Counter()
@@ -246,7 +247,7 @@ class Conversations(OwnNames, JsonlFormat):
     }  # fmt: skip
 
     def fits(self, record: Record) -> bool:
-        return record.keys() >= _KEYS and "response" not in record  # of Relax
+        return record.keys() >= _KEYS and "response" not in record  # a line of Relax has it
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
         links = "" if is_one_file(path) else link_root or str(path.resolve())
@@ -347,7 +348,7 @@ COLUMNS: Final = MilesColumns()
 
 
 def dump_of_columns(run: RunInfo, source: Source) -> Dump:
-    """Return what joins rows of the trainer with the samples of columns: their indices and their lengths."""
+    """Return the indices and lengths of the samples of columns, which join the trainer's rows to them."""
     without_texts = replace(run, tokenizer=None)
     records: dict[int, Record] = {
         row.ordinal: {"index": row.index, "response_length": row.response_tokens}

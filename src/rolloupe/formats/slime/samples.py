@@ -1,12 +1,12 @@
-"""Samples of a dump as rows and whole samples, and the trainer's rows about them.
+"""The samples of a dump, as rows and whole, and the trainer's rows about them.
 
 slime, miles and Relax share the fields of slime's `Sample.to_dict` (`utils/types.py`). Fields were added over time:
-each is read if it is there.
+each is read if present.
 
 The trainer's rows (logprobs, advantages, ...) are those of `_build_dump_payload` of slime (`format_version` 2: a list
 of samples) and of `save_debug_train_data` of slime and miles (one file for each rank: a dict of columns). A row names
-its sample by `rollout_position`, its position in the dump of samples, or else by `sample_index`, which tells nothing
-where several samples share it.
+its sample by `rollout_position`, its position in the dump of samples, or else by `sample_index`, which identifies none
+if several samples share it.
 """
 
 from collections import Counter
@@ -32,7 +32,7 @@ SERIES: Final = {
     "loss_mask": "loss_mask", "rollout_log_probs": "logprobs", "teacher_log_probs": "teacher_logprobs",
     "opd_reverse_kl": "opd_reverse_kl",
 }  # fmt: skip
-"""Lists with a number for each token of the response, and the names of their series."""
+"""Keys of lists with a number for each token of the response, and the names of their series."""
 
 REMOVED: Final = "remove_sample"
 _PLACED: Final = frozenset((
@@ -40,13 +40,13 @@ _PLACED: Final = frozenset((
     "decoded_tokens", REMOVED,
 ))  # fmt: skip
 VALUES_OF_ROW: Final = 128
-"""The cost of a sample in the budget of its file, besides its values: a list may repeat one sample very often."""
+"""The cost of a sample in the budget of its file, besides its values: a list may repeat one sample many times."""
 
 VALUES_OF_MEMBER: Final = 4
 """The cost of the name and of the value of each member: both become metrics."""
 
 CHARACTERS_OF_ROW: Final = 4
-"""This many characters of a row's texts, which the index keeps, cost as much as a value."""
+"""The characters of a row's texts that cost as much as a value: the index keeps these texts."""
 
 _EMPTY: Final[tuple[object, ...]] = (None, [], {}, "", False)
 
@@ -77,7 +77,7 @@ class Dump:
     def at(cls, location: Location, *, is_for_one: bool = False) -> "Dump":
         """Read the dump at a location. Raises OSError, `UnreadablePickle` and `Unusable`.
 
-        Those who read it for one sample after the other share the names. Each scan makes its own, and pays for them.
+        With `is_for_one`, a reader of single samples, the names are kept with the file. A scan makes its own.
         """
         file = torch_file(location)
         return cls(file.root, file.size_bytes, file.derived.setdefault("names", _Names()) if is_for_one else None)
@@ -112,7 +112,7 @@ class Dump:
 
 
 def _small(value: Any) -> Any:
-    """See `simple`; None for a long text, which is no number, no name and no word."""
+    """`simple`, but None for a long text, which is neither number nor name."""
     return None if isinstance(value, Blob) else simple(value)
 
 
@@ -124,7 +124,7 @@ def _count(value: Any) -> int:
 
 
 def uid_of(step: int, position: int) -> str:
-    """Return the name by which the trainer's rows about a sample find it: its position in the dump of its step."""
+    """Return the name that joins the trainer's rows to a sample: its step and its position in the dump."""
     return f"{step}:{position}"
 
 
@@ -197,7 +197,7 @@ def _named(record: Any) -> list[tuple[str, Any]]:
 
 
 def sample_of(dump: Dump, row: SampleRow, locator: Locator) -> Sample:
-    """Return a whole sample without what the trainer made of it. Raises `UnreadablePickle`."""
+    """Return a whole sample without the trainer's data about it. Raises `UnreadablePickle`."""
     record = dump.samples[row.start]
     prompt, response = dump.json(simple(record.get("prompt"))), dump.json(simple(record.get("response")))
     strings = record.get("decoded_tokens")
@@ -215,7 +215,7 @@ def sample_of(dump: Dump, row: SampleRow, locator: Locator) -> Sample:
 
 
 def _floats(record: Record, key: str, sample: Sample) -> tokens.Floats | None:
-    """Return the numbers under a key; None for other values, and for very many, which a note says.
+    """Return the numbers under a key; None for other values, and, with a note, for too many.
 
     Raises `UnreadablePickle`.
     """
@@ -227,7 +227,7 @@ def _floats(record: Record, key: str, sample: Sample) -> tokens.Floats | None:
 
 
 def first_of(total: int, response: int | None) -> int | None:
-    """Return at which of its tokens the response of a sample begins; None if its record does not say so."""
+    """Return the token at which the response of a sample begins; None if its record does not tell."""
     return None if response is None or response > total else total - response
 
 
@@ -249,7 +249,7 @@ def _extra(dump: Dump, record: Record, row: SampleRow) -> dict[str, Any]:
 
 
 def first_answer(messages: Sequence[Any], prompt: Any) -> int:
-    """Return where in a recorded conversation the response begins: behind the prompt, else with the first answer."""
+    """Return the index at which the response of a conversation begins: after the prompt, else at the first answer."""
     if isinstance(prompt, list) and len(messages) > len(prompt) and list(messages[: len(prompt)]) == prompt:
         return len(prompt)
     first = text.answer_at(messages)
@@ -268,7 +268,7 @@ TRAIN_SERIES: Final = {
 """
 
 MAX_ROWS: Final = 2**19
-"""Most rows of one file: a pickle may hold the same one very often."""
+"""The most rows of a file: a pickle may repeat one row many times."""
 
 Lengths = tuple[int | None, int | None]
 """The numbers of all tokens of a sample and of those of the response."""
@@ -282,7 +282,7 @@ class Shard(NamedTuple):
 
 
 class TrainRow(NamedTuple):
-    """The trainer's row about one sample. Columns are read when asked for."""
+    """The trainer's row about one sample. Its columns are read on request."""
 
     column: Callable[[str], Any]
     position: int | None
@@ -314,7 +314,7 @@ class TrainRow(NamedTuple):
         return parsers.numbers({"raw_reward": simple(raw), "normalized_reward": simple(self.column("rewards"))})
 
     def advantage(self) -> float | None:
-        """Return the mean advantage over the tokens that are trained on: of most estimators, all have the same."""
+        """Return the mean advantage of the trained tokens: with most estimators they all have the same."""
         values, mask = self.floats("advantages"), self.floats(MASK)
         if values is None or not len(values):
             return None
@@ -395,7 +395,7 @@ def join_rows(rows: Sequence[TrainRow], dump: Dump) -> tuple[list[JoinedRow], Co
 
 
 def _position_of(row: TrainRow, dump: Dump, by_index: dict[int, list[int]]) -> tuple[int | None, str]:
-    """Return the position of a row's sample; None with the reason why it has none."""
+    """Return the position of a row's sample; None, with the reason, if it has none."""
     if row.position is not None:
         places = [row.position] if 0 <= row.position < len(dump.samples) else []
         name = "a rollout_position that no sample has"
@@ -428,7 +428,7 @@ def series_of_rows(rows: Sequence[TrainRow]) -> Iterator[tuple[str, tokens.Float
 
 
 def whole_response(pieces: Sequence[tuple[Shard, tokens.Floats, Lengths]]) -> tokens.Floats | None:
-    """Return the values of a response from the pieces of its ranks; None if some are missing or do not fit."""
+    """Join the pieces of a response that its ranks hold; None if some are missing or do not fit."""
     total, response = pieces[0][2]
     for _, values, _ in pieces:
         if response is None or len(values) == response:
@@ -450,7 +450,7 @@ def whole_response(pieces: Sequence[tuple[Shard, tokens.Floats, Lengths]]) -> to
 
 
 def offsets(total: int, response: int, rank: int, size: int) -> list[tuple[int, int]]:
-    """Return where in the response the two pieces of a rank begin and end."""
+    """Return start and stop, within the response, of the two pieces of a rank."""
     chunk = -(-total // (2 * size))
     first = total - response - 1
     pieces = []

@@ -121,7 +121,7 @@ def tables_of(location: Location) -> Tables:
 
 
 def check_unchanged(tables: Tables) -> None:
-    """Raise `Unreadable` if an archive is no longer the one whose tables these are: each is read on its own."""
+    """Raise `Unreadable` if an archive has changed since: each table is read on its own."""
     if _state(tables.location.path) != tables.state:
         raise Unreadable("it changed while it was read")
 
@@ -223,7 +223,7 @@ def _outline(location: Location) -> Outline:
 
 
 def marks(samples: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Return keys that distinguish samples: their ids; samples of a group without ids share one key of the group."""
+    """Return keys that tell samples apart: their ids; the samples of a group without ids share one key."""
     return np.where(samples == UNDISPATCHED, -(groups + 2), samples)
 
 
@@ -233,13 +233,13 @@ def kinds_in(tables: Tables) -> list[Kind]:
 
 
 class Facts(NamedTuple):
-    """A sample's own row, that of its prompt, and by table the rows about it, in their order."""
+    """A sample's row, the row of its prompt, and the rows about it, by table and in order."""
 
     row: Row
     prompt: Row
     about: dict[str, list[Row]]
     cut: list[str]
-    """Tables whose rows were cut because there are too many."""
+    """Tables with more rows than are read."""
 
 
 class Index(NamedTuple):

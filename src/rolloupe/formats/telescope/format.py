@@ -79,7 +79,7 @@ class Telescope(Format):
         return replace(run, reward_range=whole, env_reward_ranges=tuple(rewards), metric_ranges=tuple(metrics))
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """`Source.depends` identifies the samples that an archive leaves to others."""
+        """`Source.depends` identifies the samples that an archive leaves to earlier ones."""
         whole = archives.merged(run)
         sources = []
         for archive in whole.archives:
@@ -174,7 +174,7 @@ def _fits(location: Location) -> bool:
 
 
 def _rows(run: RunInfo, source: Source, kind_tables: archives.KindTables, earlier_ids: np.ndarray) -> Iterator[Scanned]:
-    """Yield the rows of one kind that an archive contributes, in the order of its table."""
+    """Yield the rows of a kind that an archive contributes, in the order of its table."""
     if kind_tables.samples is None:
         return
     row_marks = archives.marks(kind_tables.ids, integers(kind_tables.samples, "group_id", 0))

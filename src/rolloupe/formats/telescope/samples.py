@@ -1,7 +1,7 @@
 """One sample of Telescope: its row for lists, its turns, and the whole sample.
 
-Turns follow `generation_idx`; the environment's answers follow the generation that they answer. Tool calls occur both
-in a table of their own and in the model's text: if the two match, the card shows the table's call.
+Turns follow `generation_idx`; each answer of the environment follows its generation. Tool calls occur both in a table
+of their own and in the model's text: if the two match, the card shows the table's call.
 
 `env_responses` holds the messages that the environment sent back, `tool_calls.result` the result of each tool. One
 message may answer several parallel calls, so results only identify the calls that a message answers: they become turns
@@ -44,7 +44,7 @@ _OF_PROMPT = {
 _AFTERWARDS = "_after_training"
 """The suffix of the split of an evaluation after training, absent from the evaluation's name during training."""
 _LAST = 2**40
-"""Samples without a number of their own come after all others."""
+"""Samples without a number come after all others."""
 
 MAX_TEXT_BYTES = 64 * 2**20
 
@@ -245,13 +245,13 @@ def response_turns(facts: Facts, texts: UnpackedTexts) -> list[Turn]:
         first.metrics |= {str(name or "metric"): number for name, number in numbers if number is not None}
         turns += [first, *(_generation(generation, place, texts, []) for generation in generations[1:])]
         turns += answer_turns(answers.pop(place, []), answered.pop(place, []), texts)
-    for place in sorted({*answers, *answered}):  # of missing generations
+    for place in sorted({*answers, *answered}):  # answers to missing generations
         turns += answer_turns(answers.get(place, []), answered.get(place, []), texts)
     return turns
 
 
 def _by_place(rows: Iterable[Row], *, answered: bool = False) -> dict[Place, list[Row]]:
-    """Return rows by agent and generation; calls on request by those of the message that answers them."""
+    """Return rows by agent and generation; with `answered`, calls by those of the message that answers them."""
     by_place: dict[Place, list[Row]] = defaultdict(list)
     for row in rows:
         agent, generation = (parsers.integer(row.get(key)) or 0 for key in ("agent_id", "generation_idx"))
@@ -280,7 +280,7 @@ def _generation(row: Row, place: Place, texts: UnpackedTexts, calls: Sequence[Ro
 
 
 def _with_calls(parts: list[Part], calls: Sequence[Row]) -> list[Part]:
-    """Return the parts of a model's text, with its calls from the table; verbatim all the same."""
+    """Return the parts of a model's text, still verbatim, with the calls of the table."""
     cards = [
         ToolCall(
             name=text.clean(str(row.get("tool_name") or "")),
@@ -378,7 +378,7 @@ def _message(row: Row, texts: UnpackedTexts) -> Turn:
 
 
 def _answered(turns: Sequence[Turn], results: Sequence[Result]) -> list[list[Result]]:
-    """Return the results in each message: a lone message holds all of them; otherwise texts and order decide."""
+    """Return the results in each message: one message holds all of them; among several, texts and order decide."""
     answered: list[list[Result]] = [[] for _ in turns]
     tools = [number for number, turn in enumerate(turns) if turn.role == "tool"]
     shown = [turn.parts[0].text for turn in turns]
@@ -394,12 +394,12 @@ def _answered(turns: Sequence[Turn], results: Sequence[Result]) -> list[list[Res
 
 
 def _near(number: int) -> slice:
-    """Return the messages around a place: they follow the order of the calls, of which there may be thousands."""
+    """Return the messages near a place: messages follow the order of the calls, and may be thousands."""
     return slice(max(0, number - NEAR), number + NEAR)
 
 
 def _tie(turn: Turn, results: Sequence[Result]) -> None:
-    """Record in a turn the calls that it answers, and the archive's other facts about each."""
+    """Record in a turn the calls that it answers, and further facts about each."""
     names = [text.clean(str(call.get("tool_name") or "")) for call, _ in results]
     turn.name = ", ".join(dict.fromkeys(filter(None, names)))
     turn.tool_call_id = ", ".join(call_id(call) for call, _ in results)

@@ -60,7 +60,7 @@ from rolloupe.model import (
 from rolloupe.storage import is_below, is_file, is_folder, path_state
 
 MAX_SEARCHED_BYTES = 32 * 2**20
-"""A longer log is not searched: a search must end soon after its requester has gone."""
+"""A longer log is not searched, so that an abandoned search ends soon."""
 
 Kind = Literal["rollouts", "tree", "page"]
 
@@ -112,7 +112,7 @@ def find(folder: str, link_root: str, kinds: Collection[Kind] = ("rollouts", "tr
 
 
 def _folders(folder: str, link_root: str) -> list[tuple[str, str]]:
-    """The folders with files of a run, each with what it adds to their names."""
+    """The folders with files of a run, and the prefixes that they add to names."""
     below = [(entry.path, f"{entry.name}/") for entry in folders(folder, link_root) if ITERATION.fullmatch(entry.name)]
     return [(folder, ""), *below]
 
@@ -140,7 +140,7 @@ def _named(entry: FolderEntry, name: str, step: int | None, *, is_at_top: bool) 
     split = None if match is None else "train" if match["base"] == "train" else f"eval/{match['label']}"
     kind = SUFFIXES[match["suffix"]] if match else "rollouts"
     step = step if number is None else number
-    is_lost = is_at_top and step is None and kind != "rollouts"  # a log of no step
+    is_lost = is_at_top and step is None and kind != "rollouts"  # a log without a step
     return None if is_lost else StepFile(entry.location, name, kind, split, step, number is not None)
 
 
@@ -148,7 +148,7 @@ SUFFIX = (".jsonl",)
 
 _IDENTITY = {"group_idx", "traj_idx", "total_reward"}
 _TELLING = {"traj_idx", "total_reward", "steps", "conversation"}
-"""An object without any of these is not a sample, even if a person asked for this format."""
+"""An object with none of these keys is no sample, even if a person asked for this format."""
 
 
 def _split(value: object) -> str | None:
@@ -226,7 +226,7 @@ class Tinker(JsonlFormat):
 
     def _without_rollouts(self, folder: Path, links: str) -> list[RunInfo]:
         if by_name("generic").detect(folder, link_root=links):
-            return []  # samples of any other log, and a folder is one format's
+            return []  # another log has samples there, and a folder belongs to one format
         begun = [plain_name(entry.name).removesuffix(METRICS) for entry in files(str(folder), links, (METRICS,))]
         runs = []
         for prefix in [""] if "" in begun else begun:
@@ -514,7 +514,7 @@ def _file(run: RunInfo, name: str) -> Location | None:
 
 
 def _logs(run: RunInfo) -> dict[tuple[str, int], list[StepFile]]:
-    """Return the logs of each split and step, the best first: the newer layout before the older, trees before pages."""
+    """Return the logs of each split and step: the newer layout before the older, trees before pages."""
     folder, prefix = _place(run)
     by_step: dict[tuple[str, int], list[StepFile]] = {}
     for file in find(folder, links_of(run), ("tree", "page")) if folder is not None and not prefix else []:
@@ -524,10 +524,10 @@ def _logs(run: RunInfo) -> dict[tuple[str, int], list[StepFile]]:
 
 
 def _read(logs: list[StepFile], query: TranscriptQuery | None = None) -> tuple[StepFile | None, LogNode, list[str]]:
-    """Read the first readable log; return why others could not be read. What lacks the word of a query, is not parsed.
+    """Read the first readable log, and say why those before it could not be read.
 
-    A tree that is too long to be searched ends a search. Its page is not searched instead: samples show the contents of
-    the tree, and positions in a page differ.
+    A query skips a tree without its word; a tree that is too long ends the search. Its page is not searched instead:
+    samples show the contents of the tree, and positions in a page differ.
     """
     reasons = []
     for named in logs:

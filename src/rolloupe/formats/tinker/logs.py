@@ -59,13 +59,13 @@ _INDICES = {
     "turn": ("turn", "step", "turn-idx", "step-idx", "turn-index"),
 }
 ASIDE = "aside"
-"""Mark of a conversation about a trajectory that is not its own, such as a judge's."""
+"""Marks a conversation about a trajectory, such as a judge's, that is not the trajectory's own."""
 
 _TRAJECTORY = re.compile(r"Trajectory ([0-9]{1,9}) Episode")
 _TURN = re.compile(r"Turn ([0-9]{1,9})")
 
 ROLLOUTS, TREE, PAGE = "_rollout_summaries.jsonl", "_logtree.json", ".html"
-"""How the names of files end that belong to a step."""
+"""The endings of the names of a step's files."""
 
 MAX_JOINED_BYTES = 64 * 2**20
 """A longer file of rollouts is not loaded to tie conversations to its trajectories."""
@@ -212,7 +212,7 @@ def _by_attributes(root: LogNode, groups: dict[str, dict[str, Record]]) -> tuple
 
 
 def _indices(logged: Logged) -> dict[str, str]:
-    """Return the place that the nodes around a conversation declare; a new group resets everything else."""
+    """Return the indices that the nodes around a conversation declare; a new group resets the inner ones."""
     indices: dict[str, str] = {}
     for node in (*logged.path, logged.node):
         attrs = {key.lower().removeprefix("data-").replace("_", "-"): value for key, value in node.attrs.items()}
@@ -230,7 +230,7 @@ def _indices(logged: Logged) -> dict[str, str]:
 
 
 def _facts_of_section(section: LogNode) -> _Facts:
-    """Return an outline's data on a group; an empty value, which no group fits, if it shows no trajectory."""
+    """Return the facts about a group in its section; without trajectories they are empty, and fit no group."""
     details = next((node for node in _sections(section) if node.title == "Trajectory Details"), None)
     facts = {}
     for trajectory in _sections(details) if details else []:
@@ -387,7 +387,7 @@ def tied_to(run: RunInfo, rollouts: str, split: str, step: int, record: Record) 
 
 
 def joined(run: RunInfo, tree: str, rollouts: str, split: str, step: int) -> Joined | None:
-    """Return a log joined with the trajectories beside it; None if one of the two cannot be read."""
+    """Return a log joined with the trajectories beside it; None if either cannot be read."""
     both = Location(tree, links_of(run)), Location(rollouts, links_of(run))
     try:
         states = [file_state(location) for location in both]
@@ -436,7 +436,7 @@ class StepLog:
             row.messages = tinker_turns.answers_of(whole)
 
     def read(self) -> dict[Place, Tied]:
-        """Read and join the log; none of it if it is missing, too long or damaged, which `problems` say."""
+        """Read and join the log; empty if it is missing, too long or damaged, as `problems` tells."""
         rollouts = self._source.location
         tree = Location(beside(rollouts.path, ROLLOUTS, TREE), rollouts.root)
         try:

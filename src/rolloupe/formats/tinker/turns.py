@@ -37,7 +37,7 @@ def steps_of(record: Record) -> list[Record]:
 
 
 def numbers(record: Record) -> dict[str, float]:
-    """Return the metrics of a trajectory: each the mean over the steps, and the trajectory itself, that have it."""
+    """Return the metrics of a trajectory: means over its steps and the trajectory itself, where they have one."""
     collected: dict[str, list[float]] = {}
     for entry in _metrics(record):
         for key, number in parsers.numbers(entry).items():
@@ -127,7 +127,7 @@ _READERS: dict[str, Callable[[object], object]] = {
     "ac_len": parsers.count,
     "reward": parsers.number,
 }
-"""The readers of a step's numbers: a value that its reader rejects is shown among the logs."""
+"""The readers of a step's numbers; rejected values are shown among the logs."""
 
 
 def set_facts(turn: Turn, step: Record, number: int, count: int) -> None:

@@ -1,7 +1,7 @@
 """Formats whose samples are rows of a SQLite database: the rows of a run in a table are a stream.
 
-Each row has the same number of bytes in the stream, whatever it holds, so that rows that are added lengthen it and
-change nothing else. A part of the index then is some hundreds or thousands of rows.
+Each row has the same number of bytes in the stream, whatever it holds: new rows lengthen the stream and change nothing
+else. A part of the index is some hundreds or thousands of rows.
 """
 
 import contextlib
@@ -16,12 +16,11 @@ import apsw
 import msgspec
 from msgspec import Struct
 
-from rolloupe.formats.base import changed
 from rolloupe.formats.reading.files import entries, is_one_file, links_of
-from rolloupe.formats.reading.trackers.sqlite import BadDatabase, read_database
+from rolloupe.formats.reading.trackers.sqlite import UNREADABLE, BadDatabase, read_database
 from rolloupe.formats.trackers.samples import LoggedSample, Placed, TrackerSamples
 from rolloupe.lru import Lru
-from rolloupe.model import Location, Locator, Problem, RowStream, RunInfo, Scanned, Source
+from rolloupe.model import Location, RowStream, RunInfo, Source
 
 WIDTHS = (2**12, 2**14, 2**16, 2**18, 2**20)
 """The sizes that a row may have in the stream of its table: the next one above the average of the first rows."""
@@ -78,6 +77,7 @@ class DatabaseFormat(TrackerSamples):
 
     splittable = True
     takes_single_files = True
+    unreadable = UNREADABLE
     suffixes: ClassVar[tuple[str, ...]] = (".db",)
     endings: ClassVar[tuple[str, ...]] = (".db",)
     sizes: ClassVar[Mapping[str, str]]
@@ -107,12 +107,12 @@ class DatabaseFormat(TrackerSamples):
 
     @abstractmethod
     def samples(self, database: apsw.Connection, rows: RowsOfTable, first: int, stop: int) -> Iterator[Placed]:
-        """Yield the samples in the rows from number `first` to before `stop`, in their order."""
+        """Yield the samples in the rows with numbers in `[first, stop)`, in order."""
 
     def sources(self, run: RunInfo) -> list[Source]:
         key = (self.name, run.root, run.within)
         try:
-            with contextlib.suppress(BadDatabase):  # then its tables are those of the last time
+            with contextlib.suppress(BadDatabase):  # then the tables listed before count
                 _tables.put(key, self.tables(run))
         except OSError:
             return []
@@ -123,30 +123,13 @@ class DatabaseFormat(TrackerSamples):
             sources.append(Source(path=run.root, name=name, root=links_of(run), stream=stream))
         return sources
 
-    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
-        rows = _rows_of(source)
+    def placed(self, source: Source, start: int, stop: int) -> Iterator[Placed]:
+        assert source.stream is not None, "a source of a database is a stream"
+        rows = msgspec.json.decode(source.stream.word, type=RowsOfTable)
         first, end = rows.number_at(start), rows.number_at(stop)
         while first < end:
-            try:
-                batch, after = read_database(source.location, partial(self._batch, rows, first, end))
-            except (BadDatabase, OSError) as error:
-                yield Problem(source=source.name, reason=str(error), start=rows.place_of(first), transient=True)
-                return
-            for placed in batch:
-                yield self.placed_item(run, source, placed)
-            first = after
-
-    def placed_at(self, source: Source, locator: Locator) -> Placed:
-        rows = _rows_of(source)
-        number = rows.number_at(locator.start)
-        try:
-            batch, _ = read_database(source.location, partial(self._batch, rows, number, number + 1))
-        except (BadDatabase, OSError) as error:
-            raise changed(source, locator.start, str(error)) from None
-        for placed in batch:
-            if placed.part == locator.part:
-                return placed
-        raise changed(source, locator.start, f"its row {number} is gone")
+            batch, first = read_database(source.location, partial(self._batch, rows, first, end))
+            yield from batch
 
     def _batch(self, rows: RowsOfTable, first: int, stop: int, database: apsw.Connection) -> tuple[list[Placed], int]:
         """Return the samples in the first rows that fit into memory, and the number of the row behind these."""
@@ -158,8 +141,3 @@ class DatabaseFormat(TrackerSamples):
                 after = int(number if number > first and left < 0 else number + 1)
                 break
         return [*self.samples(database, rows, first, after)], after
-
-
-def _rows_of(source: Source) -> RowsOfTable:
-    assert source.stream is not None, "a source of a database is a stream"
-    return msgspec.json.decode(source.stream.word, type=RowsOfTable)

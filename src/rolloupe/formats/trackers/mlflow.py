@@ -59,9 +59,9 @@ NEEDED = {
     "experiments": {"experiment_id", "name"},
 }
 NEW_ROWS = 10_000
-"""The last spans, which may still get their tags."""
+"""The newest spans, which may still get tags, are counted again each time."""
 ROWS_AT_ONCE = 100_000
-"""After how many spans the count is kept, whatever happens to the rest."""
+"""Spans to count at a time: the count so far is kept if the rest takes too long."""
 OF_VERL = "SELECT 1 FROM trace_tags WHERE request_id = trace_id AND key IN ('rollout_n', 'validate')"
 IS_SAMPLE = f"(name LIKE '%.run' OR parent_span_id IS NULL AND NOT EXISTS ({OF_VERL}))"
 NAMED = "SELECT value FROM trace_tags WHERE request_id = trace_id AND key = 'experiment_name'"
@@ -152,7 +152,7 @@ class MLflow(DatabaseFormat):
         return metric_rows([logged_row(row) for row in self._of_run(run, "metrics", columns, wanted)])
 
     def _of_run(self, run: RunInfo, table: str, columns: Sequence[str], wanted: str) -> list[dict[str, Any]]:
-        """Rows of a table about the run of MLflow of the traces; none of another's, or of a view."""
+        """Return the rows of a table about the MLflow run of the traces; none if the table is a view."""
         experiment, _, name = run.within.partition("/")
 
         def rows(database: apsw.Connection) -> list[dict[str, Any]]:
@@ -191,12 +191,12 @@ def _placed(rows: RowsOfTable, row: dict[str, Any], tags: dict[str, Any], feedba
 
 
 def _sample_of_trace(inputs: Any, output: Any, tags: Record, feedback: Record) -> LoggedSample:
-    """Return the sample of a trace of somebody's own code, from its inputs, its output, its tags and its feedback."""
+    """Return the sample of a trace that a person's own code logged."""
     asked = inputs if isinstance(inputs, dict) else {"prompt": inputs}
     given = output if isinstance(output, dict) else {"response": output}
     choices = parsers.as_list(given.get("choices"))
     if isinstance(message := parsers.as_dict(choices[0]).get("message") if choices else None, dict):
-        given = {"response": [message]}  # of a completion in OpenAI's form
+        given = {"response": [message]}  # a completion in OpenAI's form
     own = {name: value for name, value in tags.items() if not name.startswith("mlflow.")}
     record = own | asked | given | feedback
     roles = roles_of(record)
@@ -217,7 +217,7 @@ def _sample_of_trace(inputs: Any, output: Any, tags: Record, feedback: Record) -
 
 
 def _only_text(value: Any) -> Any:
-    """The only text in an object without usual names, else all of it."""
+    """The only text in an object, else all of it."""
     texts = [member for member in value.values() if isinstance(member, str)] if isinstance(value, dict) else []
     return texts[0] if len(texts) == 1 else parsers.as_text(value) if value is not None else ""
 
@@ -274,7 +274,7 @@ def _listed(database: apsw.Connection, key: tuple[Location, int]) -> Iterator[Tr
             title = titles.get(name, name) or names[experiment]
             yield TracedRun(experiment, title, name, first, last, size_bytes or 0, changed_ns)
     taken = {name for _, name in runs}
-    nameless = {experiment for experiment, name in runs if not name}  # their metrics may be of any run there
+    nameless = {experiment for experiment, name in runs if not name}  # their metrics may belong to any run
     for row in (runs_with_metrics(database) or ()) if runs else ():
         if taken.isdisjoint((row["run_uuid"], row["name"])) and row["experiment_id"] not in nameless:
             yield TracedRun(row["experiment_id"], row["name"] or row["run_uuid"], row["run_uuid"], 0, -1, 0, 0)

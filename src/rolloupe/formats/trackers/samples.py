@@ -1,4 +1,4 @@
-"""Samples as trackers hold them, whatever tracker it is; and the tables and traces that trainers log, as samples.
+"""Samples that trackers hold: the tables and traces that trainers log, read as samples.
 
 A logged sample is a record with the usual names, and what its tracker says about it elsewhere.
 
@@ -15,8 +15,8 @@ import json
 import re
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 from rolloupe import text, tokens
 from rolloupe.formats.base import changed
@@ -26,14 +26,14 @@ from rolloupe.formats.generic.rows import NamedRows
 from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.documents import unpacked
 from rolloupe.formats.reading.field_map import member
-from rolloupe.formats.reading.files import EVAL_WORDS, words_in
+from rolloupe.formats.reading.files import EVAL_WORDS, cause_of, words_in
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.trackers.curves import number_of
 from rolloupe.formats.reading.trainer_files import described_files
 from rolloupe.formats.token_texts import add_tokens, ids_of, series_of, texts_of
 from rolloupe.formats.trainers.nemo import conversation, parted
 from rolloupe.formats.trainers.trl import RewardFunctions
-from rolloupe.model import Location, Locator, Problem, RunFile, RunInfo, Sample, SampleRow, Source
+from rolloupe.model import Location, Locator, Problem, RunFile, RunInfo, Sample, SampleRow, Scanned, Source
 
 NAMES_OF_MODELS = ("actor_rollout_ref.model.path", "model_name_or_path", "_name_or_path", "model_name", "model")
 
@@ -52,7 +52,7 @@ class LoggedSample(NamedTuple):
     record: Record
     split: str = ""
     own_index: str = ""
-    """Its name within its group; if it is empty, its place is the name."""
+    """Its name within its group; empty if its place names it."""
     notes: tuple[str, ...] = ()
     tokens: TokenIds | None = None
 
@@ -64,14 +64,14 @@ class Placed(NamedTuple):
     length: int
     part: str
     name: str
-    """The name of a sample that its tracker does not name."""
+    """The name of the sample if its tracker gives it none."""
     sample: LoggedSample | str
     record: Any = None
     """The part of the file that is about the sample, as JSON."""
 
 
 class TrackerSamples(NamedRows):
-    """A format whose samples lie with a tracker."""
+    """A format whose samples a tracker holds."""
 
     decodes_ids = True
 
@@ -81,9 +81,31 @@ class TrackerSamples(NamedRows):
             messages=None, prompt=prompt, response=response, score=score, step=step, group=group
         )
 
+    unreadable: ClassVar[tuple[type[Exception], ...]] = (OSError, ValueError)
+    """What reading a file may raise."""
+
     @abstractmethod
+    def placed(self, source: Source, start: int, stop: int) -> Iterable[Placed]:
+        """Return the samples that begin in `[start, stop)`, in their order. Raises `unreadable`."""
+
+    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
+        try:
+            for placed in self.placed(source, start, stop):
+                yield self.placed_item(run, source, placed)
+                start = placed.start + placed.length
+        except self.unreadable as error:
+            yield Problem(source=source.name, reason=cause_of(error), start=start, transient=True)
+
     def placed_at(self, source: Source, locator: Locator) -> Placed:
         """Return the sample at a place. Raises `SourceChanged`."""
+        reason = "no sample is there"
+        try:
+            for placed in self.placed(source, locator.start, locator.start + 1):
+                if placed.part == locator.part:
+                    return placed
+        except self.unreadable as error:
+            reason = cause_of(error)
+        raise changed(source, locator.start, reason)
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
         placed = self.placed_at(source, locator)
@@ -152,7 +174,7 @@ def _with_texts(run: RunInfo, logged: LoggedSample) -> Record:
 
 
 def with_numbers(record: Record) -> Record:
-    """Return a record with the numbers that JSON lacks, which trackers write as texts, but for those of its texts."""
+    """Return a record in which `"NaN"` and its like are numbers, as trackers write them, except in its texts."""
     return {key: value if key in _TEXTS else _number_or(value) for key, value in record.items()}
 
 
@@ -166,7 +188,7 @@ def _number_or(value: Any) -> Any:
 
 
 def split_named(name: object) -> str:
-    """Return `eval/NAME` for the name of an evaluation, with its word alone if that is all; else empty."""
+    """Return `eval/NAME` for the name of an evaluation; empty for any other name."""
     if not isinstance(name, str):
         return ""
     parts = [part for part in name.split("/") if part]
@@ -187,7 +209,7 @@ FULL_RESULT = "Full result"
 STEPS = ("step", "global_step", "gen_step")
 """Columns with the step; the last is that of ms-swift with Megatron."""
 OF_VERL = {"step", "input", "output", "score"}
-"""The columns of verl's validations, which are such also where their key is unknown."""
+"""The columns of verl's validations, which identify them where the key is unknown."""
 _WIDE = re.compile(r"(input|output|label|score)_([0-9]{1,9})")
 _GROUPS = ("example_id", "task_idx", "group", "group_id", "group_index")
 _TURN = re.compile(r"<(system|user|assistant|tool)>")
@@ -199,32 +221,34 @@ _TAKEN = (*TRACE_GROUPS, "score", "global_step", "split", "mode", "validate", "s
 def samples_of_table(
     key: str, rows: Sequence[Any], step: int | None, split: str = "", known: RewardFunctions | None = None
 ) -> list[LoggedSample]:
-    """Return the samples of a table that a trainer logged under a key; none of a table of anything else."""
+    """Return the samples of a table that a trainer logged under a key; none if it holds anything else."""
     objects = [with_numbers(row) for row in rows if isinstance(row, dict)]
     if not objects or len(objects) != len(rows):
         return []
-    split = split or split_named(key)
-    first = objects[0]
-    if first.keys() == OF_VERL:
-        split = split or "eval/generations"
+    split = split or split_named(key) or ("eval/generations" if objects[0].keys() == OF_VERL else "")
+    samples = _samples_of_rows(objects, known or RewardFunctions())
+    return [sample._replace(record=_with_step(sample.record, step), split=split) for sample in samples]
+
+
+def _samples_of_rows(rows: list[Record], functions: RewardFunctions) -> list[LoggedSample]:
+    first = rows[0]
     if {"prompt", "completion"} <= first.keys():
-        functions = known or RewardFunctions()
-        names = functions.among(_number_columns(objects))
-        return _grouped([_of_completion(row, names, step, split, functions) for row in objects])
+        names = functions.among(_number_columns(rows))
+        return _grouped([_of_completion(row, names, functions) for row in rows])
     if {"input_1", "output_1"} <= first.keys():
-        return [sample for row in objects for sample in _of_wide(row, step, split)]
+        return [sample for row in rows for sample in _of_wide(row)]
     if first.keys() == {FULL_RESULT}:
-        return [_of_gym(unpacked(row[FULL_RESULT]), step, split) for row in objects]
+        return [LoggedSample(_of_gym(unpacked(row[FULL_RESULT]))) for row in rows]
     if {"text", "reward"} <= first.keys():
-        for row in objects:  # prompt and response are one text, which names the sample: later tables have it again
+        for row in rows:  # prompt and response are one text, which names the sample: later tables have it again
             row["response"] = parsers.as_text(row.pop("text"))
-        return [LoggedSample(_with_step(row, step), split, parsers.digest(row["response"])) for row in objects]
+        return [LoggedSample(row, own_index=parsers.digest(row["response"])) for row in rows]
     if {"messages", "reward"} <= first.keys():
-        return [_of_messages(row, step, split) for row in objects]
+        return [_of_messages(row) for row in rows]
     roles = roles_of(first)
     if roles.prompt and roles.response and (roles.score or has_sample(first, roles)):
         own = {"prompt": roles.prompt, "response": roles.response, "reward": roles.score}
-        return [_plain(row, own, step, split) for row in objects]
+        return [_plain(row, own) for row in rows]
     return []
 
 
@@ -241,16 +265,14 @@ def _number_columns(rows: Sequence[Record]) -> list[str]:
     return columns
 
 
-def _of_completion(
-    row: Record, names: list[str], step: int | None, split: str, functions: RewardFunctions
-) -> LoggedSample:
+def _of_completion(row: Record, names: list[str], functions: RewardFunctions) -> LoggedSample:
     parts = {name: number for name in names if (number := parsers.number(row.get(name))) is not None}
     total = functions.total(names, parts)
     renamed = {"completion": "response", "advantages": "advantage"}
     record = {renamed.get(name, name): value for name, value in row.items() if name not in names}
     record |= {f"reward.{name}": number for name, number in parts.items()} | {"reward": total}
     notes = () if functions.fit(names) or len(names) < 2 or total is None else (UNWEIGHTED,)
-    return LoggedSample(_with_step(record, step), split, "", notes)
+    return LoggedSample(record, notes=notes)
 
 
 def _grouped(samples: list[LoggedSample]) -> list[LoggedSample]:
@@ -266,7 +288,7 @@ def _grouped(samples: list[LoggedSample]) -> list[LoggedSample]:
     return samples
 
 
-def _of_wide(row: Record, step: int | None, split: str) -> list[LoggedSample]:
+def _of_wide(row: Record) -> list[LoggedSample]:
     """The samples of one validation of verl, which is a row with three columns for each; EasyR1 adds the label."""
     names = {"input": "prompt", "output": "response", "label": "label", "score": "reward"}
     samples: dict[str, Record] = {}
@@ -275,13 +297,13 @@ def _of_wide(row: Record, step: int | None, split: str) -> list[LoggedSample]:
             samples.setdefault(match[2], {})[names[match[1]]] = value
     shared = {"step": row["step"]} if "step" in row else {}
     return [
-        LoggedSample(_with_step(shared | record, step), split, number)
+        LoggedSample(shared | record, own_index=number)
         for number, record in samples.items()
         if record.get("response") is not None or record.get("prompt") is not None
     ]
 
 
-def _of_gym(row: Any, step: int | None, split: str) -> LoggedSample:
+def _of_gym(row: Any) -> Record:
     known = row if isinstance(row, dict) else {"response": row}
     answer = known.get("response")
     prompt, response = parted(
@@ -292,12 +314,10 @@ def _of_gym(row: Any, step: int | None, split: str) -> LoggedSample:
     names = ("responses_create_params", "response", "agent_ref")
     record = {name: value for name, value in known.items() if name not in names}
     record |= {"prompt": prompt, "response": response, "reward": known.get("reward")}
-    if name_of(agent):
-        record["env_name"] = agent
-    return LoggedSample(_with_step(record, step), split)
+    return record | ({"env_name": agent} if name_of(agent) else {})
 
 
-def _of_messages(row: Record, step: int | None, split: str) -> LoggedSample:
+def _of_messages(row: Record) -> LoggedSample:
     """A sample whose conversation is in one column, as messages or as a text with roles between angle brackets."""
     messages = unpacked(row["messages"])
     if isinstance(messages, str) and _TURN.match(messages):
@@ -307,18 +327,18 @@ def _of_messages(row: Record, step: int | None, split: str) -> LoggedSample:
     others = {name: value for name, value in row.items() if name != "messages"}
     if isinstance(messages, list):
         first = text.answer_at(messages)
-        return _plain(others | {"prompt": messages[:first], "response": messages[first:]}, {}, step, split)
-    return _plain(others | {"response": messages}, {}, step, split)
+        return _plain(others | {"prompt": messages[:first], "response": messages[first:]}, {})
+    return _plain(others | {"response": messages}, {})
 
 
-def _plain(row: Record, own: dict[str, str | None], step: int | None, split: str) -> LoggedSample:
+def _plain(row: Record, own: dict[str, str | None]) -> LoggedSample:
     """The sample of a row whose columns `own` names by role."""
     others = {name: value for name, value in row.items() if name not in (*own.values(), *_GROUPS, "sample_index")}
     members: Record = {role: row.get(name) for role, name in own.items() if name}
     group, env = (parsers.first(row, names, parsers.name) for names in (_GROUPS, USUAL["env"]))
-    if group:  # which the environment counts
+    if group:  # counted within the environment
         members["group"] = f"{env}-{group}" if env else group
-    return LoggedSample(_with_step(others | members, step), split, name_of(row.get("sample_index")))
+    return LoggedSample(others | members, own_index=name_of(row.get("sample_index")))
 
 
 def _with_step(record: Record, step: int | None) -> Record:
@@ -329,7 +349,7 @@ def _with_step(record: Record, step: int | None) -> Record:
 
 
 def sample_of_trace(key: str, messages: Any, metadata: Any, step: int | None) -> LoggedSample | str | None:
-    """Return the sample of a trace, None for one that is a part of another's, or why it cannot be read."""
+    """Return the sample of a trace, None for a part of another trace, or why it cannot be read."""
     known = with_numbers(metadata) if isinstance(metadata, dict) else {}
     if is_call(known):
         return sample_of_call(known, step)
@@ -357,7 +377,7 @@ def sample_of_trace(key: str, messages: Any, metadata: Any, step: int | None) ->
 
 
 def _reward(known: Record) -> tuple[Any, tuple[str, ...]]:
-    """The reward of a trace; of parts alone their sum, and a note that says so."""
+    """The reward of a trace; without a total, the sum of its parts and a note that says so."""
     for name in ("reward", "score"):
         if name in known:
             return known[name], ()
@@ -367,7 +387,7 @@ def _reward(known: Record) -> tuple[Any, tuple[str, ...]]:
 
 
 def _only_text(messages: list[Any]) -> Any:
-    """The text of a single message, as verl's prompts are whole texts with roles inside; else the messages."""
+    """The text of a single message, since verl's prompts are texts with roles inside; else the messages."""
     content = messages[0].get("content") if len(messages) == 1 else None
     return content if isinstance(content, str) else messages
 

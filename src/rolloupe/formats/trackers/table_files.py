@@ -13,18 +13,15 @@ import contextlib
 import os
 import re
 from abc import abstractmethod
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from rolloupe.formats.base import changed
 from rolloupe.formats.curve_files import begins_as, current_curves, curve_files, kind_of
 from rolloupe.formats.reading.files import (
     FolderEntry,
-    cause_of,
     entries,
     file_of,
     links_of,
@@ -38,7 +35,7 @@ from rolloupe.formats.reading.trainer_files import described_files, read_text
 from rolloupe.formats.trackers.samples import Placed, TrackerSamples, samples_of_table
 from rolloupe.formats.trainers.trl import RewardFunctions, reward_functions
 from rolloupe.lru import Lru
-from rolloupe.model import Location, Locator, Problem, RunFile, RunInfo, Scanned, Source
+from rolloupe.model import Location, RunFile, RunInfo, Source
 from rolloupe.storage import is_folder, open_file
 
 MAX_BYTES = 256 * 2**20
@@ -51,7 +48,7 @@ LAST_BYTES = 64
 FIRST_ROWS = 8
 """The first rows, which decide whether a table holds samples."""
 REPEATED = "final-"
-"""The prefix of the key of a table that has all rows of another table again."""
+"""The prefix of the key of a table that repeats all rows of another."""
 EVAL = "eval/eval"
 PART = "sample"
 Stamp = tuple[int, int, int]
@@ -68,7 +65,7 @@ class TableFile(NamedTuple):
     step: int | None
     split: str = ""
     is_named: bool = True
-    """False if nothing says what its key is: then its key may have tables of anything."""
+    """False if its key is unknown: tables without a known key may hold anything."""
 
 
 class TableFiles(TrackerSamples):
@@ -99,7 +96,7 @@ class TableFiles(TrackerSamples):
         return next((folder for folder in folders if self.detect(folder)), None)
 
     def logged(self, run: RunInfo) -> LoggedRun:
-        """Return what the log of a run holds; nothing of one that cannot be read."""
+        """Return the contents of the log of a run; empty if it cannot be read."""
         for file in curve_files(run):
             if file.kind == self.title and os.path.dirname(file.path) == run.root:
                 with contextlib.suppress(ValueError):
@@ -112,14 +109,14 @@ class TableFiles(TrackerSamples):
 
     @abstractmethod
     def table_rows(self, document: Any) -> list[Any]:
-        """Return the rows of a table as objects; none for another document."""
+        """Return the rows of a table as objects; none if the document is no table."""
 
     def reward_functions(self, run: RunInfo) -> RewardFunctions:  # noqa: ARG002
         """Return what the run says about TRL's reward functions."""
         return RewardFunctions()
 
     def sample_tables(self, run: RunInfo) -> list[TableFile]:
-        """List the tables of samples whose rows no other table has."""
+        """List the tables of samples whose rows no other table repeats."""
         by_key: dict[str, list[TableFile]] = {}
         for table in sorted(self.tables(run), key=lambda table: table.order):
             by_key.setdefault(table.key, []).append(table)
@@ -132,7 +129,7 @@ class TableFiles(TrackerSamples):
             if not tables[0].is_named:
                 sampled += _newest([table for table, has_samples in known if has_samples])
             elif next((has_samples for _, has_samples in known if has_samples is not None), False):
-                sampled += _newest(tables)  # the first that is whole and has rows has samples
+                sampled += _newest(tables)  # the first whole table with rows decides
         return sampled
 
     def sources(self, run: RunInfo) -> list[Source]:
@@ -150,25 +147,8 @@ class TableFiles(TrackerSamples):
         tables = ((path, os.path.relpath(path, run.root), "table") for path in paths)
         return [*super().files(run), *described_files(tables)]
 
-    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
-        if start or stop <= start:
-            return
-        try:
-            samples = self._placed(source)
-        except (ValueError, OSError) as error:
-            yield Problem(source=source.name, reason=cause_of(error), start=0, transient=True)
-            return
-        for placed in samples:
-            yield self.placed_item(run, source, placed)
-
-    def placed_at(self, source: Source, locator: Locator) -> Placed:
-        try:
-            samples = self._placed(source)
-        except (ValueError, OSError) as error:
-            raise changed(source, locator.start, cause_of(error)) from None
-        if locator.start >= len(samples):
-            raise changed(source, locator.start, "it has fewer rows")
-        return samples[locator.start]
+    def placed(self, source: Source, start: int, stop: int) -> list[Placed]:
+        return [placed for placed in self._placed(source) if start <= placed.start < stop]
 
     def _placed(self, source: Source) -> list[Placed]:
         """Return the samples of a table, made once while they are in use. Raises `ValueError` and OSError."""
@@ -215,10 +195,7 @@ def _newest(tables: list[TableFile]) -> list[TableFile]:
 
 @while_unchanged(100_000)
 def _bytes_beyond(later: Location, earlier: Location, _stamp: Stamp) -> int | None:
-    """Return how many bytes longer a table is than an earlier one whose rows it repeats; None if it repeats no rows.
-
-    A few reads show it.
-    """
+    """Return how many bytes longer a table is than an earlier one whose rows it repeats; None if it repeats no rows."""
     with open_file(later) as new, open_file(earlier) as old:
         size = old.seek(0, os.SEEK_END)
         more = new.seek(0, os.SEEK_END) - size
@@ -315,7 +292,9 @@ class SwanLab(TableFiles):
         logged, links = self.logged(run).tables, links_of(run)
         try:
             folders = [entry for entry in entries(os.path.join(run.root, MEDIA), links) if entry.is_folder]
-            own = [folder for folder in folders if folder.name == TABLES] or folders  # to those of 0.10 others link
+            own = [
+                folder for folder in folders if folder.name == TABLES
+            ] or folders  # other folders link to those of 0.10
             files = [file for folder in own for file in entries(folder.path, links)]
         except OSError:
             return []

@@ -10,7 +10,7 @@ from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import alone, cause_of, entries, is_one_file, links_of, source_at, while_unchanged
 from rolloupe.formats.reading.trackers.tensorboard import EventText, TaggedValue, event_texts, is_event_file, texts_at
 from rolloupe.formats.trackers.samples import LoggedSample, Placed, TrackerSamples, split_named
-from rolloupe.model import Location, Locator, Problem, RunInfo, Scanned, Source
+from rolloupe.model import Location, Locator, RunInfo, Source
 from rolloupe.storage import open_file, path_state
 
 LOOKED_BYTES = 4 * 2**20
@@ -23,14 +23,14 @@ FIRST_WORDS = (
         form % word for word in (b"Prompt", b"Question") for form in (b"%s:", b"**%s**", b"# %s")
     ),
 )  # fmt: skip
-"""One of them is at the beginning of each text with samples."""
+"""Each text with samples begins with one of them."""
 _ONE = re.compile(r"Sample:(?:\\n|\n)(?P<text>.*?)(?:\\n|\n){2}Reward: *(?P<reward>[-+.\w()]+)\s*", re.DOTALL)
 _MANY = re.compile(r"\*\*Generation Results - Step [-0-9]+\*\*\s")
 _BEGIN = re.compile(r"^### Sample (?P<number>[0-9]+)\n\*\*Input:\*\* ", re.MULTILINE)
 _OUTPUT, _SCORE = "\n\n**Output:** ", "\n\n**Score:** "
 _END = re.compile(r"(?P<score>[^\n]*)\s*(?:---\s*)?")
 LAST_CHARS = 200
-"""Within how many of the last characters a reward has its label."""
+"""How many of the last characters are searched for the label of a reward."""
 
 
 class TensorBoard(TrackerSamples):
@@ -52,23 +52,20 @@ class TensorBoard(TrackerSamples):
     def sources(self, run: RunInfo) -> list[Source]:
         return [source_at(run, place) for place in _event_files(Path(run.root), links_of(run))]
 
-    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
-        try:
-            for event in event_texts(source.location, start, stop):
-                if event.damage:
-                    yield Problem(source=source.name, reason=event.damage, start=event.start, stop=event.stop)
-                for placed in _placed(source, event):
-                    yield self.placed_item(run, source, placed)
-        except OSError as error:
-            yield Problem(source=source.name, reason=cause_of(error), start=start, transient=True)
+    def placed(self, source: Source, start: int, stop: int) -> Iterator[Placed]:
+        for event in event_texts(source.location, start, stop):
+            if event.damage:
+                yield Placed(event.start, event.stop - event.start, "", "", event.damage)
+            yield from _placed(source, event)
 
     def placed_at(self, source: Source, locator: Locator) -> Placed:
-        stop = locator.start + locator.length
+        """See `TrackerSamples`: reads the one event."""
         try:
             texts = texts_at(source.location, locator.start, locator.length)
         except OSError as error:
-            raise changed(source, locator.start, error.strerror or str(error)) from None
-        for placed in _placed(source, EventText(locator.start, stop, texts)):
+            raise changed(source, locator.start, cause_of(error)) from None
+        event = EventText(locator.start, locator.start + locator.length, texts)
+        for placed in _placed(source, event):
             if placed.part == locator.part:
                 return placed
         raise changed(source, locator.start, "no event with samples is there")
@@ -123,7 +120,7 @@ _REWARD = re.compile(rf"\n{_label('Reward|Score')}\s*(?P<reward>[-+.\w()]+)$")
 
 
 def samples_of_text(tag: str, step: int, text: str) -> Iterator[LoggedSample | str]:
-    """Yield the samples in a text, or why a part of it cannot be read; nothing of another text."""
+    """Yield the samples in a text, or why a part of it cannot be read; nothing if the text holds none."""
     split, whole = split_named(tag), text.rstrip()
     if match := _ONE.fullmatch(text):
         record = {"response": match["text"], "reward": _number(match["reward"]), "step": step}

@@ -36,7 +36,7 @@ from rolloupe.storage import is_file
 
 METRICS, TRACES = "metrics", "traces"
 TITLES = {TRACES: "traces", METRICS: "tables"}
-"""What the tables of a database hold of samples."""
+"""The tables of a database with samples, and what people call their contents."""
 NEEDED = {TRACES: {"run_name", "step", "key", "messages", "metadata"}, METRICS: {"run_name", "step", "metrics"}}
 REWARDS = b"rewards/"
 LOOKED_ROWS = 300
@@ -44,7 +44,7 @@ LOOKED_ROWS = 300
 MARK = b'"trackio.t'
 """Bytes that occur in every row of metrics with a table or a trace."""
 _MARKED = f"(metrics NOT NULL AND {bounded('metrics')} IS NULL OR instr({bounded('metrics')}, ?))"
-"""The condition for rows of metrics that may have samples: any that are too large."""
+"""The condition for rows of metrics that may have samples: marked ones, and those that are too large to tell."""
 TABLE, TRACE = "trackio.table", "trackio.trace"
 OF_EVAL = "eval/"
 EVAL = "eval/eval"
@@ -153,7 +153,7 @@ def _key(columns: Collection[str]) -> str:
 
 
 def _functions(database: apsw.Connection, run_id: str) -> RewardFunctions:
-    """Read TRL's reward functions from its configuration and the first metrics with a reward."""
+    """Read TRL's reward functions from its configuration and from the first metrics with a reward."""
     columns = stored_columns(database, "configs")
     key = _key(columns)
     if not {key, "config"} <= columns:
@@ -180,7 +180,7 @@ def _trace(row: dict[str, Any]) -> Iterator[Sampled]:
 def _metrics(
     database: apsw.Connection, rows: RowsOfTable, key: str, row: dict[str, Any], functions: RewardFunctions
 ) -> Iterator[Sampled]:
-    """Yield the samples of a row whose earlier rows say what it repeats, and whether it follows an evaluation."""
+    """Yield the samples of a row; earlier rows tell what it repeats, and whether it follows an evaluation."""
 
     def before(fits: str, *values: bytes) -> dict[str, Any]:
         earlier = f"+{key} = CAST(? AS TEXT) AND rowid < ? AND rowid >= ? AND {fits}"
@@ -226,7 +226,7 @@ class _RunTable:
         return Extent(first, last, size_bytes or 0, self.time_ns(last))
 
     def metrics(self, run_id: bytes, order: str, condition: str, *values: bytes) -> Iterator[bytes | None]:
-        """Yield the metrics of an id that fit, among the first rows in an order; None for a row that is too large."""
+        """Yield the metrics that fit among the first rows of an id, in an order; None for a row that is too large."""
         own = f"{bounded('metrics')} AS value_ FROM metrics WHERE {self._key} = CAST(? AS TEXT)"
         wanted = f"SELECT value_ FROM (SELECT {own} {order} LIMIT {LOOKED_ROWS}) WHERE {condition}"
         yield from (value for (value,) in self._database.execute(wanted, (run_id, *values)))
@@ -276,7 +276,7 @@ def samples_in(
     functions: RewardFunctions | None = None,
     before: dict[str, Any] | None = None,
 ) -> Iterator[Sampled]:
-    """Yield the samples in a row of metrics; those of a table that the row `before` has as well are left out."""
+    """Yield the samples in a row of metrics, except those of tables that the row `before` has too."""
     own_step = parsers.first(metrics, TRAINER_STEPS, parsers.integer)
     own_step = step if own_step is None else own_step
     for key, value in metrics.items():
