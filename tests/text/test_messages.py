@@ -347,6 +347,13 @@ def test_the_response_begins_at_the_first_message_or_item_of_the_assistant() -> 
     assert text.answer_at([Q]) == 1
 
 
+KEYS = (
+    "role from content value parts tool_calls function_call type text function name arguments input id "
+    "call_id output error summary thinking reasoning reasoning_details thinking_blocks image_url source "
+    "data channel recipient refusal audio images functionCall functionResponse toolUse toolResult thought "
+    "kwargs choices message messages history author logs status is_error"
+).split()
+TYPES = [*(item["type"] for item, _ in ITEMS if "type" in item), "tool_use", "tool_result"]
 anything = st.recursive(
     st.none()
     | st.booleans()
@@ -355,60 +362,7 @@ anything = st.recursive(
     | st.text(max_size=8)
     | st.sampled_from(["assistant", "\ud800"]),
     lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(
-                [
-                    "role",
-                    "from",
-                    "content",
-                    "value",
-                    "parts",
-                    "tool_calls",
-                    "function_call",
-                    "type",
-                    "text",
-                    "function",
-                    "name",
-                    "arguments",
-                    "input",
-                    "id",
-                    "call_id",
-                    "output",
-                    "error",
-                    "summary",
-                    "thinking",
-                    "reasoning",
-                    "reasoning_details",
-                    "thinking_blocks",
-                    "image_url",
-                    "source",
-                    "data",
-                    "channel",
-                    "recipient",
-                    "refusal",
-                    "audio",
-                    "images",
-                    "functionCall",
-                    "functionResponse",
-                    "toolUse",
-                    "toolResult",
-                    "thought",
-                    "kwargs",
-                    "choices",
-                    "message",
-                    "messages",
-                    "history",
-                    "author",
-                    "logs",
-                    "status",
-                    "is_error",
-                ]
-            ),
-            inner
-            | st.sampled_from([*(item["type"] for item, _ in ITEMS if "type" in item), "tool_use", "tool_result"]),
-            max_size=5,
-        )
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner | st.sampled_from(TYPES), max_size=5)
     ),
     max_leaves=24,
 )

@@ -41,14 +41,6 @@ GLM = "[gMASK]<sop><|system|>\nS<|user|>\nU<|assistant|>\nA<|observation|>\n7"
 GRANITE = "<|start_of_role|>system<|end_of_role|>S<|end_of_text|>\n<|start_of_role|>user<|end_of_role|>U"
 
 texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=5)).map("".join)
-json_like = st.recursive(
-    st.none() | st.booleans() | st.floats() | st.text(max_size=8),
-    lambda inner: (
-        st.lists(inner, max_size=4)
-        | st.dictionaries(st.sampled_from(["role", "content", "tool_calls", "type", "text", "function", "x"]), inner)
-    ),
-    max_leaves=20,
-)
 
 
 def verbatim(parts: list[Part]) -> str:
@@ -78,17 +70,6 @@ def test_a_preview_is_one_short_line_that_can_be_encoded(given_text: str, limit:
     assert len(line) <= limit + 1
     assert len(line.splitlines()) <= 1
     line.encode()
-
-
-@settings(max_examples=amount(60, 300))
-@given(json_like)
-def test_whatever_stands_for_messages_becomes_turns(messages: object) -> None:
-    turns = text.from_messages(messages)
-    assert len(turns) == (len(messages) if isinstance(messages, list) else 1)
-    text.joined(messages).encode()
-    for turn in turns:
-        for part in turn.parts:
-            part.text.encode()
 
 
 @pytest.mark.parametrize("written", [dict, json.dumps])

@@ -292,9 +292,7 @@ class SwanLab(TableFiles):
         logged, links = self.logged(run).tables, links_of(run)
         try:
             folders = [entry for entry in entries(os.path.join(run.root, MEDIA), links) if entry.is_folder]
-            own = [
-                folder for folder in folders if folder.name == TABLES
-            ] or folders  # other folders link to those of 0.10
+            own = [folder for folder in folders if folder.name == TABLES] or folders  # others link to these
             files = [file for folder in own for file in entries(folder.path, links)]
         except OSError:
             return []
