@@ -10,7 +10,7 @@ import base64
 import hashlib
 import os
 import re
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Container, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, TypeVar
@@ -27,12 +27,8 @@ from rolloupe.tokenizer.vocabulary import BadTokenizer, Step, Tokenizer, Vocabul
 
 _PART = r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.)){0,95}"
 _NAME = re.compile(rf"{_PART}(?:/{_PART})?")
+"""The name of a model, such as `Qwen/Qwen3-4B`."""
 _COMMIT = re.compile(rb"[0-9a-f]{40}")
-
-
-def is_model_name(text: str) -> bool:
-    """Tell whether a text may be the name of a model, such as `Qwen/Qwen3-4B`."""
-    return _NAME.fullmatch(text) is not None and "--" not in text
 
 
 def cached_model(name: str) -> str | None:
@@ -59,8 +55,8 @@ def cached_model(name: str) -> str | None:
     return os.path.join(snapshots, names[0]) if len(names) == 1 else None
 
 
-def fetch_model(name: str, choose: Callable[[list[str]], list[str]], max_bytes: int) -> str:
-    """Fetch the chosen files of a model into the local cache, and return their folder. Raises `UnreadablePath`."""
+def fetch_model(name: str) -> str:
+    """Fetch the tokenizer of a model into the local cache, and return its folder. Raises `UnreadablePath`."""
     try:
         from huggingface_hub import HfApi, hf_hub_download
     except ImportError:
@@ -70,14 +66,15 @@ def fetch_model(name: str, choose: Callable[[list[str]], list[str]], max_bytes: 
     try:
         info = HfApi().model_info(name, files_metadata=True)
         sizes = {file.rfilename: file.size or 0 for file in info.siblings or []}
-        files = choose(list(sizes))
-        too_large = [file for file in files if sizes[file] > max_bytes]
+        files = _vocabularies(list(sizes))[:1]
+        files += {CONFIG} & sizes.keys() if files else ()
+        too_large = [file for file in files if sizes[file] > MAX_BYTES]
         if not too_large:
             paths = [hf_hub_download(name, file, revision=info.sha) for file in files]
     except Exception as error:
         raise UnreadablePath(f"the tokenizer {name} cannot be fetched: {words_of(error)}") from None
     if not files or too_large:
-        reason = f"{too_large[0]} is larger than {max_bytes // 2**20} MiB" if too_large else "it has no tokenizer file"
+        reason = f"{too_large[0]} is larger than {MAX_BYTES // 2**20} MiB" if too_large else "it has no tokenizer file"
         raise UnreadablePath(f"the tokenizer {name} cannot be fetched: {reason}. Next: name another")
     return os.path.dirname(paths[0])
 
@@ -122,9 +119,9 @@ def load(place: str | Path, *, download: bool = False) -> Tokenizer:
 
 def load_named(name: str, *, download: bool = False) -> Tokenizer:
     """Load a tokenizer by the name of its model, as `load` does; a path is no such name. Raises `UnreadablePath`."""
-    folder = cached_model(name) if is_model_name(name) else None
-    if folder is None and download and is_model_name(name):
-        folder = fetch_model(name, lambda names: [*_vocabularies(names)[:1], *({CONFIG} & {*names})], MAX_BYTES)
+    folder = None
+    if _NAME.fullmatch(name) and "--" not in name:
+        folder = cached_model(name) or (fetch_model(name) if download else None)
     if folder is None:
         raise UnreadablePath(
             f"there is no tokenizer {name[:200]}: no such file or folder, nor a model in the local Hugging Face cache. "

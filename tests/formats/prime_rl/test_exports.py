@@ -15,7 +15,7 @@ import rolloupe
 from rolloupe import tokens
 from rolloupe.formats import by_name, discover
 from rolloupe.formats.prime_rl.exports import MAX_TURNS, QUIET_S, SERIES, PrimeRL
-from rolloupe.model import Problem, Sample, SampleRow
+from rolloupe.model import Problem, Sample
 from tests.formats.support import items, only_run, rows, samples
 
 DATA = Path(__file__).parents[2] / "data/prime_rl"
@@ -250,14 +250,6 @@ def test_ranks_that_are_all_empty_so_far_are_a_run_by_their_place(tmp_path: Path
     run = only_run(tmp_path)
     assert run.reason == "2 files of ranks in 1 step, all of them empty so far"
     assert rows(run) == []
-
-
-def test_a_torn_last_line_is_passing_and_hides_nothing(tmp_path: Path) -> None:
-    path = write(tmp_path / "token_exports/step_1/rank_0.jsonl", record())
-    with path.open("a") as file:
-        file.write(json.dumps(record(export_sequence_idx=1))[:-20])
-    good, torn = items(only_run(tmp_path))
-    assert isinstance(good, SampleRow) and isinstance(torn, Problem) and torn.transient
 
 
 def test_the_list_of_steps_says_which_are_not_finished(tmp_path: Path) -> None:

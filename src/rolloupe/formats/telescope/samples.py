@@ -52,6 +52,7 @@ _FRAME = b"\x28\xb5\x2f\xfd"
 _WINDOW: dict[int, int] = {zstd.DecompressionParameter.window_log_max: MAX_WINDOW_LOG}
 
 Place = tuple[int, int]
+"""Agent and generation."""
 
 
 class UnpackedTexts:

@@ -37,6 +37,7 @@ from rolloupe.text import verbatim
 from rolloupe.text.tool_calls import decoded
 
 Place = tuple[str, str]
+"""Group and index of a trajectory, as in its row."""
 
 _Facts = frozenset[tuple[str, tuple[tuple[str, str, str], ...]]]
 """Lengths and reward of every turn of the trajectories of a group, by the names of the trajectories."""

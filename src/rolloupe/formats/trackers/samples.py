@@ -81,7 +81,7 @@ class TrackerSamples(NamedRows):
             messages=None, prompt=prompt, response=response, score=score, step=step, group=group
         )
 
-    unreadable: ClassVar[tuple[type[Exception], ...]] = (OSError, ValueError)
+    unreadable: ClassVar[tuple[type[Exception], ...]] = (OSError,)
     """What reading a file may raise."""
 
     @abstractmethod

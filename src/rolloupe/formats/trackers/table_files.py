@@ -72,6 +72,7 @@ class TableFiles(TrackerSamples):
     """A format of such tables, whose title is also the kind of the logs beside them (see `curve_files.KINDS`)."""
 
     suffixes = (".json",)
+    unreadable = (OSError, ValueError)
     media: ClassVar[tuple[str, ...]]
     """The folders in that of a run that lead to its tables."""
     folder: ClassVar[re.Pattern[str]]
