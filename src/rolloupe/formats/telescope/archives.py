@@ -190,7 +190,7 @@ def _merge(archives: list[Archive], trained: int) -> Merged:
     for archive in archives:
         outline = outline_of(archive)
         earlier_ids[archive.name] = NOTHING.ids
-        if not stamp_of(archive.location.path):  # else another process numbered the samples anew
+        if not stamp_of(archive.location.path):  # else another process numbered the samples again
             earlier_ids[archive.name] = np.intersect1d(outline.ids, ids, assume_unique=True)
             ids = np.union1d(ids, outline.ids)
         steps = np.union1d(steps, outline.steps)
