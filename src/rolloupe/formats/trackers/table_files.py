@@ -41,7 +41,7 @@ from rolloupe.storage import is_folder, open_file
 MAX_BYTES = 256 * 2**20
 """The largest table that is read; W&B cuts tables at 10,000 rows."""
 KEPT_BYTES = 64 * 2**20
-"""The memory for tables kept as documents, and again for tables kept as samples."""
+"""The size of the tables whose samples are kept."""
 COMPARED_BYTES = 4096
 LAST_BYTES = 64
 """The most bytes of a table after its last row."""
@@ -109,7 +109,7 @@ class TableFiles(TrackerSamples):
         """List the tables of a run."""
 
     @abstractmethod
-    def table_rows(self, document: Any) -> list[Any]:
+    def table_rows(self, document: dict[str, Any]) -> list[Any]:
         """Return the rows of a table as objects; none if the document is no table."""
 
     def reward_functions(self, run: RunInfo) -> RewardFunctions:  # noqa: ARG002
@@ -167,7 +167,6 @@ class TableFiles(TrackerSamples):
 
 
 _samples: Lru[tuple[object, ...], list[Placed]] = Lru(total=KEPT_BYTES, least=1)
-_documents: Lru[tuple[object, ...], Any] = Lru(total=KEPT_BYTES)
 
 
 @while_unchanged(100_000, errors=(ValueError, OSError))
@@ -213,20 +212,14 @@ def _bytes_beyond(later: Location, earlier: Location, _stamp: Stamp) -> int | No
     return more
 
 
-def _document(location: Location) -> Any:
-    stamp = stamp_of(location)
-
-    def read() -> dict[str, Any]:
-        with open_binary(location) as file:
-            data = file.read(MAX_BYTES + 1)
-        if len(data) > MAX_BYTES:
-            raise ValueError(f"it has more than {MAX_BYTES >> 20} MiB")
-        document = parsed(data)
-        if isinstance(document, dict):
-            return document
-        raise ValueError("it is no table, or not whole yet")
-
-    return _documents.get_or_make((location, *stamp), read, lambda _: stamp[1])
+def _document(location: Location) -> dict[str, Any]:
+    with open_binary(location) as file:
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise ValueError(f"it has more than {MAX_BYTES >> 20} MiB")
+    if isinstance(document := parsed(data), dict):
+        return document
+    raise ValueError("it is no table, or not whole yet")
 
 
 MAX_DEPTH = 8
@@ -265,7 +258,7 @@ class WeightsAndBiases(TableFiles):
                 tables.append(TableFile(entry, match["key"], order, step, split))
         return tables
 
-    def table_rows(self, document: Any) -> list[Any]:
+    def table_rows(self, document: dict[str, Any]) -> list[Any]:
         columns, data = document.get("columns"), document.get("data")
         if not (isinstance(columns, list) and isinstance(data, list)):
             return []
@@ -307,7 +300,7 @@ class SwanLab(TableFiles):
                 tables.append(TableFile(entry, known.key, step, known.step, is_named=is_named))
         return tables
 
-    def table_rows(self, document: Any) -> list[Any]:
+    def table_rows(self, document: dict[str, Any]) -> list[Any]:
         rows = document.get("rowData") if document.get("_swanLab") == "table" else None
         return rows if isinstance(rows, list) else []
 
