@@ -11,7 +11,7 @@ off the mask and for the first token. The newest line wins.
 
 import contextlib
 from collections.abc import Iterable
-from itertools import chain
+from itertools import chain, takewhile
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -58,6 +58,7 @@ class EpisodeNode(NamedTuple):
     is_sampled: bool
     ids: list[int]
     mask: list[bool]
+    sampled_tokens: int
     is_cut: bool
     """True if ids and mask had different lengths."""
 
@@ -120,12 +121,14 @@ def _node(record: Record, index: int) -> EpisodeNode:
     ids, mask = as_list(record.get("token_ids")), as_list(record.get("mask"))
     length = min(len(ids), len(mask))
     parent = parsers.count(record.get("parent"))
+    flags = [value is True or value == 1 for value in mask[:length]]
     return EpisodeNode(
         record=record,
         parent=parent if parent is not None and parent < index else None,
         is_sampled=record.get("sampled") is True,
         ids=[-1 if (token_id := parsers.count(value)) is None else token_id for value in ids[:length]],
-        mask=[value is True or value == 1 for value in mask[:length]],
+        mask=flags,
+        sampled_tokens=flags.count(True),
         is_cut=len(ids) != len(mask),
     )
 
@@ -158,9 +161,12 @@ def counts_of(branch: Branch) -> tuple[int | None, int | None, int | None]:
 
     If the only branch of a trace has no ids, the counts of the trace apply.
     """
-    mask = [flag for node in branch.members for flag in node.mask]
-    if mask:
-        return mask.index(True) if True in mask else len(mask), mask.count(True), len(mask)
+    members = branch.members  # their tokens are not walked: branches share them
+    if total := sum(len(node.ids) for node in members):
+        before = list(takewhile(lambda node: not node.sampled_tokens, members))
+        prompt = sum(len(node.ids) for node in before)
+        prompt += members[len(before)].mask.index(True) if len(before) < len(members) else 0
+        return prompt, sum(node.sampled_tokens for node in members), total
     if len(branch.path) != len(branch.nodes):
         return None, None, None
     output, total_count = (parsers.count(branch.trace.get(f"num_{key}_tokens")) for key in ("output", "total"))
@@ -247,9 +253,8 @@ def notes_of(branch: Branch) -> list[str]:
     members = branch.members
     if cut := sum(node.is_cut for node in members):
         notes.append(f"token ids and mask of unequal length in {cut} messages: shown up to the shorter")
-    sampled = [(node.record, node.mask.count(True)) for node in members]
-    fits = {key: all(len(as_list(record.get(key))) in (0, count) for record, count in sampled) for key in COMPACT}
-    if odd := [key for key in COMPACT if not fits[key]]:
+    lengths = {key: [(len(as_list(node.record.get(key))), node.sampled_tokens) for node in members] for key in COMPACT}
+    if odd := [key for key, pairs in lengths.items() if any(stored not in (0, sampled) for stored, sampled in pairs)]:
         notes.append(f"not as many values as sampled tokens in {', '.join(odd)}: shown from the start of each message")
     return notes
 
