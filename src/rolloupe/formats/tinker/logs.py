@@ -306,17 +306,18 @@ def _by_facts(triples: list[_Rollout]) -> _Fitting:
     for triple in triples:
         key = tuple((name, triple.facts[name]) for name in ("reward", *_FLAGS) if name in triple.facts)
         grouped.setdefault(key, []).append(triple)
-    by_facts = [_Alike.of(same) for same in grouped.values()]
+    by_reward: dict[str | None, list[_Alike]] = {}
+    for same in grouped.values():
+        by_reward.setdefault(same[0].facts.get("reward"), []).append(_Alike.of(same))
 
     def fitting(record: Record) -> list[_Alike]:
         (step,) = steps_of(record)
-        reward, metrics = _shown(step.get("reward")), parsers.numbers(step.get("metrics"))
+        metrics = parsers.numbers(step.get("metrics"))
         flags = {logged: str(bool(metrics[key])) for logged, key in _FLAGS.items() if key in metrics}
         fits = [
             alike
-            for alike in by_facts
-            if alike.first.facts.get("reward") == reward
-            and all(alike.first.facts.get(name, flag) == flag for name, flag in flags.items())
+            for alike in by_reward.get(_shown(step.get("reward")), [])
+            if all(alike.first.facts.get(name, flag) == flag for name, flag in flags.items())
         ]
         response = fits[0].first.nodes[1].turns if fits else []
         size_bytes = sum(len(verbatim(turn).encode()) for turn in response)
