@@ -268,9 +268,10 @@ def _number_columns(rows: Sequence[Record]) -> list[str]:
 def _of_completion(row: Record, names: list[str], functions: RewardFunctions) -> LoggedSample:
     parts = {name: number for name in names if (number := parsers.number(row.get(name))) is not None}
     total = functions.total(names, parts)
-    renamed = {"completion": "response", "advantages": "advantage"}
-    record = {renamed.get(name, name): value for name, value in row.items() if name not in names}
-    record |= {f"reward.{name}": number for name, number in parts.items()} | {"reward": total}
+    record = {name: value for name, value in row.items() if name not in (*names, "completion", "advantages")}
+    record |= {f"reward.{name}": number for name, number in parts.items()}
+    record |= {"response": row["completion"], "reward": total}
+    record |= {"advantage": row["advantages"]} if "advantages" in row else {}
     notes = () if functions.fit(names) or len(names) < 2 or total is None else (UNWEIGHTED,)
     return LoggedSample(record, notes=notes)
 
