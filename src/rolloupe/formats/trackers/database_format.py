@@ -123,7 +123,7 @@ class DatabaseFormat(TrackerSamples):
             sources.append(Source(path=run.root, name=name, root=links_of(run), stream=stream))
         return sources
 
-    def placed(self, source: Source, start: int, stop: int) -> Iterator[Placed]:
+    def placed_in(self, source: Source, start: int, stop: int) -> Iterator[Placed]:
         assert source.stream is not None, "a source of a database is a stream"
         rows = msgspec.json.decode(source.stream.word, type=RowsOfTable)
         first, end = rows.number_at(start), rows.number_at(stop)

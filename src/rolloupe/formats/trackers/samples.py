@@ -85,12 +85,12 @@ class TrackerSamples(NamedRows):
     """What reading a file may raise."""
 
     @abstractmethod
-    def placed(self, source: Source, start: int, stop: int) -> Iterable[Placed]:
+    def placed_in(self, source: Source, start: int, stop: int) -> Iterable[Placed]:
         """Return the samples that begin in `[start, stop)`, in their order. Raises `unreadable`."""
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
         try:
-            for placed in self.placed(source, start, stop):
+            for placed in self.placed_in(source, start, stop):
                 yield self.placed_item(run, source, placed)
                 start = placed.start + placed.length
         except self.unreadable as error:
@@ -100,7 +100,7 @@ class TrackerSamples(NamedRows):
         """Return the sample at a place. Raises `SourceChanged`."""
         reason = "no sample is there"
         try:
-            for placed in self.placed(source, locator.start, locator.start + 1):
+            for placed in self.placed_in(source, locator.start, locator.start + 1):
                 if placed.part == locator.part:
                     return placed
         except self.unreadable as error:

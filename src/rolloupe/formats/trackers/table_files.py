@@ -148,7 +148,7 @@ class TableFiles(TrackerSamples):
         tables = ((path, os.path.relpath(path, run.root), "table") for path in paths)
         return [*super().files(run), *described_files(tables)]
 
-    def placed(self, source: Source, start: int, stop: int) -> list[Placed]:
+    def placed_in(self, source: Source, start: int, stop: int) -> list[Placed]:
         return [placed for placed in self._placed(source) if start <= placed.start < stop]
 
     def _placed(self, source: Source) -> list[Placed]:

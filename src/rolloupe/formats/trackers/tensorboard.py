@@ -52,7 +52,7 @@ class TensorBoard(TrackerSamples):
     def sources(self, run: RunInfo) -> list[Source]:
         return [source_at(run, place) for place in _event_files(Path(run.root), links_of(run))]
 
-    def placed(self, source: Source, start: int, stop: int) -> Iterator[Placed]:
+    def placed_in(self, source: Source, start: int, stop: int) -> Iterator[Placed]:
         for event in event_texts(source.location, start, stop):
             if event.damage:
                 yield Placed(event.start, event.stop - event.start, "", "", event.damage)
