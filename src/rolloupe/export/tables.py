@@ -91,10 +91,7 @@ def rows(
     read: Callable[[SampleKey], Texts] | None = None,
     notes: Mapping[SampleKey, str] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of samples. Texts are the starts from lists; with `read`, they are whole if they can be read.
-
-    `read` goes with columns that are `is_whole`.
-    """
+    """Yield the rows of samples. With `read`, which `is_whole` needs, texts are whole if they can be read."""
     for item in items:
         row = {name: item.columns.get(name, getattr(item, name, None)) for name in columns.fixed}
         key = item.key

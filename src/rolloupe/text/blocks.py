@@ -225,10 +225,7 @@ def _part(marked: _MarkedText, number: int, pieces: list[Part]) -> tuple[int, in
 
 
 def _message(marked: _MarkedText, number: int, position: int, role: str, pieces: list[Part]) -> tuple[int, int]:
-    """Append a message of harmony as a thought or a call; of any other message, its header as a marker.
-
-    The header names the recipient, or the text before the header does, behind the role.
-    """
+    """Append a message of harmony: a thought, a call (its header or the text before names a recipient), or a header."""
     text, tokens, ends = marked
     token = tokens[number]
     before = _RECIPIENT.search(text, max(position, token.start - 130), token.start)

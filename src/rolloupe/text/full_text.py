@@ -57,10 +57,7 @@ def legible(part: Part) -> str:
 
 
 def legible_parts(some: Iterable[Part]) -> Iterator[tuple[Part, str]]:
-    """Yield the parts of a turn, each `legible`; what a record stores apart from the text begins on a line of its own.
-
-    So do thoughts that no tag marks, under a word that says what they are.
-    """
+    """Yield the `legible` parts of a turn; parts stored apart from the text, and untagged thoughts, begin on a line."""
     written, is_thought, is_block = "", False, False
     for part in some:
         shown, was_block = legible(part), is_block
@@ -76,10 +73,7 @@ def legible_parts(some: Iterable[Part]) -> Iterator[tuple[Part, str]]:
 
 
 def after(turns: list[Turn], token: str) -> list[Turn]:
-    """Cut a prompt without a template at the first `token`: the system prompt before it, the user's after it.
-
-    The token itself stays as a marker. Any other prompt is left as it is.
-    """
+    """Cut a prompt without a template at the first `token`, which becomes a marker, into system's and user's turns."""
     asked = [turn for turn in turns if turn.origin == "prompt"]
     if not token or len(asked) != 1 or asked[0].role != "user":
         return turns

@@ -200,10 +200,7 @@ def _starts(text: str, places: Collection[int] | None) -> tuple[re.Pattern[str] 
 
 
 def _bare_starts(text: str, prompt: str) -> list[Start]:
-    """Return the turns that bare role words begin in a response: those before an answer, and results of tools.
-
-    Any other role word is part of its turn.
-    """
+    """Return the turns that bare role words begin in a response: those before an answer, and results of tools."""
     starts: list[Start] = []
     asked: list[Start] = []
     for start in _starts_in(text, BARE, 0) if _is_of_lines(prompt) else _glued(text, "assistant"):

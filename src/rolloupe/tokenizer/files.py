@@ -100,10 +100,7 @@ KINDS = "a tokenizer.json, a tekken.json, a SentencePiece model, a tiktoken file
 
 
 def load(place: str | Path, *, download: bool = False) -> Tokenizer:
-    """Load a tokenizer: a file, a folder that holds one, or a name in the local Hugging Face cache.
-
-    With `download`, a name that is not in the cache is fetched: data files alone. Raises `UnreadablePath`.
-    """
+    """Load a tokenizer: a file, its folder, or a cached model, fetched with `download`. Raises `UnreadablePath`."""
     path = os.path.abspath(os.path.expanduser(place))
     try:
         if is_file(path):

@@ -326,11 +326,7 @@ def _packed(data: bytes) -> str:
 def _document(
     about: Report, records: _Records, insight: Insight, errors: list[Exception], next_file: str = ""
 ) -> Iterator[bytes]:
-    """Yield a file in pieces: its samples, a line each or several, and then a line with what it says above them.
-
-    A failure leaves the file whole, since its beginning is written by then: the last line tells of it. `errors` gets
-    the exceptions.
-    """
+    """Yield a file in pieces: its samples, then a line with its head, which tells of failures. `errors` gets these."""
     script, sheet = _app("report/report.js"), _app("report/report.css")
     licenses = html.escape(_app("report/licenses.md"))
     policy = (

@@ -58,10 +58,7 @@ class ReportedInsight(Struct, kw_only=True):
 
 
 def insight_of(run: OpenRun, splits: Sequence[str], aside: Mapping[str, str]) -> ReportedInsight | None:
-    """Look at the one split of a report, or at the first of the run; None for a split without samples.
-
-    `aside` has the reasons by phrase or behaviour; empty ones are left out.
-    """
+    """Look at the one split of a report, else the run's first; `aside` has the reasons by phrase or behaviour."""
     split = splits[0] if len(splits) == 1 else ""
     try:
         found = findings(run, FindingQuery(split=split))
@@ -123,10 +120,7 @@ LARGEST_OF = {"max_kl": KL, "max_mismatch_kl": ("mismatch_kl",)}
 
 
 def mask_disagreement(page: TokenPage) -> Measured | None:
-    """Return the share of the trained tokens on which two rules disagree, and the first of them.
-
-    These are the trainer's recorded flags and the first rule, or without flags the first two rules.
-    """
+    """Return the share of trained tokens on which the recorded flags, or a first rule, and the next rule disagree."""
     if not page.series:
         return None
     trained = tokens.trained(page.series)

@@ -389,10 +389,7 @@ class NativeTokens:
         self._decode = msgspec.json.Decoder(_TokensLine).decode
 
     def read(self, data: bytes, annotations: Sequence[tuple[str, bytes]] = ()) -> SampleTokens | None:
-        """Return the tokens of a line's sample; None if that takes reading the whole sample.
-
-        `annotations` are lines about the sample, oldest first, each with the name of its file.
-        """
+        """Return the tokens of a line's sample, with annotations oldest first; None if that takes the whole sample."""
         try:
             line = self._decode(data)
             newer = [(source, self._decode(note)) for source, note in annotations]

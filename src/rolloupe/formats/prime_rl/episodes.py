@@ -92,10 +92,7 @@ def is_episode(record: Record) -> bool:
 
 
 def branches_of(episode: Record) -> tuple[list[Branch], bool]:
-    """Return the branches of all traces of an episode, and whether it has more than the bounds allow.
-
-    A branch without nodes represents a trace, or episode, without nodes.
-    """
+    """Return the branches of an episode's traces, at least one each, and whether it has more than the bounds allow."""
     traces = [as_dict(trace) for trace in as_list(episode.get("traces"))[: MAX_BRANCHES + 1]]
     branches: list[Branch] = []
     visits = 0
@@ -157,10 +154,7 @@ def answers_of(branch: Branch) -> list[Any] | None:
 
 
 def counts_of(branch: Branch) -> tuple[int | None, int | None, int | None]:
-    """Count the tokens of a branch: those before the first under the mask, those under the mask, and all.
-
-    If the only branch of a trace has no ids, the counts of the trace apply.
-    """
+    """Count the tokens of a branch: before the first sampled one, sampled, all. A trace may have the counts instead."""
     members = branch.members  # their tokens are not walked: branches share them
     if total := sum(len(node.ids) for node in members):
         before = list(takewhile(lambda node: not node.sampled_tokens, members))

@@ -384,10 +384,7 @@ class Slime(Format):
         raise changed(source, locator.start, reason)
 
     def add_train_rows(self, run: RunInfo, source: Source, dump: samples.Dump, sample: Sample) -> None:
-        """Add the trainer's data of its step to a sample, and hide masked values.
-
-        Raises `UnreadablePickle`.
-        """
+        """Add the trainer's data of its step to a sample, and hide masked values. Raises `UnreadablePickle`."""
         rows: list[samples.TrainRow] = []
         for location in train_files_of(run, source.step) if sample.row.uid else ():
             try:

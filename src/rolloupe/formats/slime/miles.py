@@ -197,10 +197,7 @@ def _messages_of(record: Record) -> list[Any] | None:
 
 
 def _all_messages(run: RunInfo, source: Source, dump: Dump) -> tuple[dict[int, list[Any]], Counter[str]]:
-    """Return the conversations by the position of their sample, where one of each share an index.
-
-    Also returns how many belong to no sample, by the reason.
-    """
+    """Return the conversations by the position of their sample; count those that belong to none, by the reason."""
     by_index: dict[str, list[list[Any]]] = {}
     lost: Counter[str] = Counter()
     for record in trainer.records(_conversations(run, source)):

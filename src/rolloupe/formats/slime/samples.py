@@ -86,10 +86,7 @@ class Dump:
         return as_json(value, budget=self.budget)
 
     def name(self, position: int) -> tuple[str, str]:
-        """Return group and index of a sample. Of siblings that share an index, later ones get a number.
-
-        Raises `UnreadablePickle` once the samples repeat their values too often.
-        """
+        """Return group and index of a sample; a number tells siblings apart. Raises as `json` does."""
         names = self._names
         with names.lock:
             while (at := len(names.first)) <= position:
@@ -215,10 +212,7 @@ def sample_of(dump: Dump, row: SampleRow, locator: Locator) -> Sample:
 
 
 def _floats(record: Record, key: str, sample: Sample) -> tokens.Floats | None:
-    """Return the numbers under a key; None for other values, and, with a note, for too many.
-
-    Raises `UnreadablePickle`.
-    """
+    """Return the numbers under a key; None for other values, or too many. Raises `UnreadablePickle`."""
     count = _count(record.get(key))
     if count > MAX_VALUES:
         sample.notes.append(f"{key} holds {count:,} values, and none is shown: at most {MAX_VALUES:,} are read")

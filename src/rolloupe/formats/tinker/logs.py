@@ -253,10 +253,7 @@ def _shown(value: object) -> str:
 def _in_group(
     section: LogNode, group: dict[str, Record], untied: set[str], check: Check
 ) -> tuple[dict[str, Tied], set[int]]:
-    """Tie the certain matches within a group's section to those of its trajectories that are not tied yet.
-
-    Returns them by index, and the nodes that they consist of.
-    """
+    """Return the certain matches within a group's section for its untied trajectories, and the nodes that they use."""
     tied: dict[str, Tied] = {}
     used: set[int] = set()
     triples = _triples(section)

@@ -100,10 +100,7 @@ class DatabaseFormat(TrackerSamples):
 
     @abstractmethod
     def tables(self, run: RunInfo) -> Sequence[TableExtent]:
-        """List the places of the run's rows.
-
-        Must be cheap while the database does not change. Raises `BadDatabase` and OSError.
-        """
+        """List the places of the run's rows: cheap while the database is unchanged. Raises `BadDatabase`, OSError."""
 
     @abstractmethod
     def samples(self, database: apsw.Connection, rows: RowsOfTable, first: int, stop: int) -> Iterator[Placed]:

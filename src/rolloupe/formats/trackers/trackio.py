@@ -131,10 +131,7 @@ class Trackio(DatabaseFormat):
 
 @while_unchanged(128, states_of)
 def _logged_runs(location: Location) -> tuple[LoggedIds, ...]:
-    """List the runs of a project. Raises `BadDatabase`.
-
-    verl's workers belong to the last run of their name that began before their last trace, or else to the first.
-    """
+    """List the runs of a project. verl's workers belong to the last run of their name that began before their end."""
     if not is_database(location):
         return ()
     ids = read_database(location, lambda database: [*_ids(database)], LISTING_S)
