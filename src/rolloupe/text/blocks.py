@@ -17,10 +17,7 @@ from rolloupe.text.tool_calls import call_of, call_to, decoded_result
 
 
 class Delimiters:
-    """Regular expressions in order of precedence, each with the text that begins its matches.
-
-    Matches of different beginnings must not overlap.
-    """
+    """Regular expressions in order of precedence, by the beginnings of their matches, which must not overlap."""
 
     def __init__(self, expressions: Iterable[tuple[str, str]]) -> None:
         alike: dict[str, list[str]] = defaultdict(list)

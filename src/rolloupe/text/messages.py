@@ -151,10 +151,7 @@ LOG_KEYS = ("error", "is_error", "logs", "info", "metadata")
 
 
 def from_messages(messages: object, origin: Literal["prompt", "response"] = "prompt") -> list[Turn]:
-    """Read chat messages as turns: one each, and one for each result of a tool that stands among other content.
-
-    An entry that is not a message becomes a turn that shows it as JSON.
-    """
+    """Read chat messages as turns: one each, and one for each result of a tool; other entries are shown as JSON."""
     entries = messages if isinstance(messages, list) else [messages]
     return [turn for entry in entries for turn in _turns(entry, origin)]
 

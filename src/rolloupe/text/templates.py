@@ -214,10 +214,7 @@ def _bare_starts(text: str, prompt: str) -> list[Start]:
 
 
 def _glued(text: str, role: str = "") -> list[Start]:
-    """Return the turns that begin with a role word glued to the turn before, in an order that turns may have.
-
-    The turn before the first is of `role`. A word behind a blank or at the start of a line is prose.
-    """
+    """Return the turns that begin with a role word glued to the turn before, which for the first is of `role`."""
     starts: list[Start] = []
     for match in GLUED.finditer(text):
         at, word = match.start(), match["role"]

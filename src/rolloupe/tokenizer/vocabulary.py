@@ -168,10 +168,7 @@ def text_of_token(tokenizer: Tokenizer, token: int) -> str:
 
 
 def completed(known: Sequence[str | None], piece: Callable[[int], bytes]) -> list[str]:
-    """Return the text that each token adds, decoding together those without a text of their own.
-
-    `piece` has the bytes of the token at a place. Tokens with a text begin and end with whole characters.
-    """
+    """Return the text that each token adds; those without a `known` text are decoded together, from their pieces."""
     if None not in known:
         return [text or "" for text in known]
     texts = []

@@ -76,10 +76,7 @@ _TOO_LONG = f"longer than {MAX_JOINED_BYTES // 2**20} MiB: the conversations of 
 
 
 class Joined(NamedTuple):
-    """The contents of an outline: conversations by trajectory, and those that no trajectory shows.
-
-    No trajectory shows a conversation if its own prompt differs, or if its steps contradict it.
-    """
+    """The contents of an outline: conversations by trajectory, and those that no trajectory shows."""
 
     tied: dict[Place, Tied]
     loose: list[LoggedTranscript]

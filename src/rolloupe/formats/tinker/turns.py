@@ -161,10 +161,7 @@ def _is_turn(key: str, value: object) -> bool:
 
 
 def aligned(turns: list[Turn], steps: list[Record]) -> bool:
-    """Give the assistant's last messages in a whole conversation the numbers of the steps, one each.
-
-    Everything before the first of them is the prompt. Returns False, and changes nothing, if there are too few.
-    """
+    """Give the last answers of a conversation the numbers of the steps, one each; False, unchanged, for too few."""
     spoken = [at for at, turn in enumerate(turns) if turn.role == "assistant"][-len(steps) :] if steps else []
     if not steps or len(spoken) < len(steps):
         return False
