@@ -200,7 +200,7 @@ class Format(ABC):
             try:
                 yield tokens.tokens_of(self.load_annotated(run, source, place, annotations.get(place, ())))
             except Exception as error:  # must not cost the samples after it
-                yield no_tokens(source, place, error)
+                yield no_sample(source, place, error)
 
     def samples_at(self, run: RunInfo, source: Source, places: Sequence[Locator]) -> Iterator[Sample | Problem]:
         """Yield each sample at `places`, which are in file order, or the problem that prevents it.
@@ -296,17 +296,9 @@ class Format(ABC):
         return {}
 
 
-def no_tokens(source: Source, place: Locator, error: Exception) -> Problem:
-    """Return the problem of a sample whose tokens could not be read."""
-    return _problem_at(source, place, f"its tokens could not be read: {words_of(error)}")
-
-
 def no_sample(source: Source, place: Locator, error: Exception) -> Problem:
     """Return the problem of a sample that could not be read."""
-    return _problem_at(source, place, f"the sample could not be read: {words_of(error)}")
-
-
-def _problem_at(source: Source, place: Locator, reason: str) -> Problem:
+    reason = f"the sample could not be read: {words_of(error)}"
     return Problem(source=source.name, reason=reason, start=place.start, stop=place.start + place.length)
 
 

@@ -18,45 +18,11 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from rolloupe.errors import UnreadablePath
-from rolloupe.formats.reading.files import (
-    SAMPLE_WORDS,
-    SILENT_WORDS,
-    FolderEntry,
-    alone,
-    entries,
-    links_of,
-    while_unchanged,
-    words_in,
-)
+from rolloupe.formats.reading import files
 from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.stream import open_binary
-from rolloupe.formats.reading.trackers import tensorboard
-from rolloupe.formats.reading.trackers.curves import (
-    MAX_BYTES,
-    TRAINER_STEPS,
-    JsonLines,
-    Log,
-    LoggedRow,
-    LoggedRun,
-    LogReader,
-    is_step,
-    read_csv,
-    read_trainer_state,
-    rows_of,
-)
+from rolloupe.formats.reading.trackers import curves, sqlite, tensorboard
 from rolloupe.formats.reading.trackers.framed_log import FramedLog, SwanLabLog, WandbLog
-from rolloupe.formats.reading.trackers.sqlite import (
-    ENDINGS,
-    SIDE_FILES,
-    BadDatabase,
-    database_configs,
-    database_kind,
-    is_database,
-    project_runs,
-    read_mlflow,
-    read_trackio,
-    side_file,
-)
 from rolloupe.formats.reading.trackers.tensorboard import EventLog, is_event_file
 from rolloupe.formats.registry import by_name
 from rolloupe.lru import Lru
@@ -79,7 +45,7 @@ KINDS: dict[str, Callable[[str], bool]] = {
     "TensorBoard": is_event_file,
     "Weights & Biases": lambda name: name.startswith("run-") and name.endswith(".wandb"),
     "SwanLab": lambda name: name.endswith(".swanlab"),
-    "trackio": lambda name: name.endswith(ENDINGS),
+    "trackio": lambda name: name.endswith(sqlite.ENDINGS),
     "CSV": lambda name: name.endswith((".csv", ".tsv")),
     "JSON lines": lambda name: name.endswith((".jsonl", ".ndjson")),
     "trainer state": lambda name: name == "trainer_state.json",
@@ -93,7 +59,7 @@ OFFLINE = ("Weights & Biases", "SwanLab")
 USUAL_NAMES = frozenset(("metrics.csv", "progress.csv", "trainer_state.json"))
 PLAIN_NAMES = USUAL_NAMES | {"metrics.jsonl"}
 """Names of tables with curves; some formats read a `metrics.jsonl` of their own."""
-_BESIDE_SAMPLES = SILENT_WORDS | {"debug", "details"}
+_BESIDE_SAMPLES = files.SILENT_WORDS | {"debug", "details"}
 EMPTY = "it is empty so far"
 """Why a file is not read whose writer has not begun."""
 ALONE = "curves"
@@ -123,14 +89,14 @@ def curve_files(run: RunInfo) -> list[CurveFile]:
         for file in _named(path)
     ]
     if run.format in OF_TRACKERS - {"mlflow"}:
-        return [*(file for part in run.parts for file in _alone(part.path, links_of(run))), *named]
+        return [*(file for part in run.parts for file in _alone(part.path, files.links_of(run))), *named]
     if not is_folder(run.root):
         return named
     table = os.path.join(run.root, "metrics.jsonl")
     is_left = is_file(table) and all(source.path != table for source in by_name(run.format).trainer_files(run))
     names = PLAIN_NAMES if is_left else USUAL_NAMES  # the format may read that table itself
-    listed = _entries(run.root, links_of(run))
-    own = [*_files(run.root, listed, names=names), *_of_trackers(listed, links_of(run))]
+    listed = _entries(run.root, files.links_of(run))
+    own = [*_files(run.root, listed, names=names), *_of_trackers(listed, files.links_of(run))]
     home = home_of(run.root)
     if home != run.root:
         own += _alone(home, home)
@@ -150,8 +116,8 @@ def curve_files(run: RunInfo) -> list[CurveFile]:
 def home_of(root: str) -> str:
     """Return the folder around one that holds only the samples of a run, by its name; any other folder as it is."""
     folder, name = os.path.split(root)
-    words = {bare for word in words_in(name) if (bare := word.strip(digits))}
-    return folder if words & SAMPLE_WORDS and words <= _BESIDE_SAMPLES else root
+    words = {bare for word in files.words_in(name) if (bare := word.strip(digits))}
+    return folder if words & files.SAMPLE_WORDS and words <= _BESIDE_SAMPLES else root
 
 
 def usual_tables(root: str) -> list[str]:
@@ -167,9 +133,9 @@ def without_curves(run: RunInfo) -> list[str]:
 def curve_locations(run: RunInfo) -> Iterator[tuple[str, str, str]]:
     """Yield the files with the curves of a run: path, name in the folder of the run, and what wrote them."""
     folder = run.root if is_folder(run.root) else os.path.dirname(run.root)
-    files = [(location, file.kind) for file in curve_files(run) for location in file.locations]
-    files += [(side_file(location, "-wal"), kind) for location, kind in files if kind in DATABASES]
-    return ((place.path, os.path.relpath(place.path, folder), kind) for place, kind in files)
+    places = [(location, file.kind) for file in curve_files(run) for location in file.locations]
+    places += [(sqlite.side_file(location, "-wal"), kind) for location, kind in places if kind in DATABASES]
+    return ((place.path, os.path.relpath(place.path, folder), kind) for place, kind in places)
 
 
 def config_of(run: RunInfo) -> dict[str, Any]:
@@ -183,19 +149,20 @@ def config_of(run: RunInfo) -> dict[str, Any]:
     return config
 
 
-def first_looks(run: RunInfo) -> list[LoggedRun]:
+def first_looks(run: RunInfo) -> list[curves.LoggedRun]:
     """Return what the beginnings of a run's curves show, the newest of each tracker first: the configuration above all.
 
     Of a database with several runs, only one with the name of this run counts.
     """
-    looks: list[tuple[str, str, LoggedRun]] = []
+    looks: list[tuple[str, str, curves.LoggedRun]] = []
     for file in curve_files(run):
         if file.kind == "trackio":
-            runs, configs = project_runs(file.locations[0]), database_configs(file.locations[0])
+            runs, configs = sqlite.project_runs(file.locations[0]), sqlite.database_configs(file.locations[0])
             only = runs if len(runs) == 1 and not file.is_beside else []
             named = [logged for logged in runs if logged.name == run.name] or only
             looks += [
-                (file.kind, file.path, LoggedRun(logged.name, [], configs.get(logged.id, {}))) for logged in named[-1:]
+                (file.kind, file.path, curves.LoggedRun(logged.name, [], configs.get(logged.id, {})))
+                for logged in named[-1:]
             ]
         elif not file.is_beside or _is_of(file, run):
             when = os.path.basename if file.kind == "TensorBoard" else str
@@ -206,8 +173,8 @@ def first_looks(run: RunInfo) -> list[LoggedRun]:
 def check_named(runs: Sequence[RunInfo]) -> None:
     """Raise `UnreadablePath` for named curves that are of none of several runs."""
     for path in runs[0].reading.metrics if len(runs) > 1 else ():
-        files = [*_named(path)]
-        if files and not any(_is_of(file, run) for file in files for run in runs):
+        named = [*_named(path)]
+        if named and not any(_is_of(file, run) for file in named for run in runs):
             names = ", ".join(dict.fromkeys(run.name for run in runs[:10]))
             raise UnreadablePath(
                 f"{path} has the name of none of the {len(runs)} runs that are open ({names}), so that its curves may "
@@ -219,7 +186,7 @@ def _is_of(file: CurveFile, run: RunInfo) -> bool:
     if is_below(file.path, run.root) or run.name in path_names(file):
         return True
     if file.kind in DATABASES:
-        return any(run.name == logged.name for logged in project_runs(file.locations[0]))
+        return any(run.name == logged.name for logged in sqlite.project_runs(file.locations[0]))
     return file.kind in OFFLINE and begins_as(file.locations[0], file.kind).name == run.name
 
 
@@ -238,7 +205,7 @@ def stamps_of(file: CurveFile) -> list[tuple[object, ...]]:
     """Return the states of all files of some curves; they change with any of the files."""
     stamps: list[tuple[object, ...]] = []
     for location in file.locations:
-        beside = [side_file(location, ending) for ending in SIDE_FILES] if file.kind in DATABASES else []
+        beside = [sqlite.side_file(location, ending) for ending in sqlite.SIDE_FILES] if file.kind in DATABASES else []
         for place in (location, *beside):
             with contextlib.suppress(OSError):
                 stamps.append((place.path, *stamp_of_state(file_state(place))))
@@ -250,16 +217,16 @@ class _CurvesInMemory:
 
     def __init__(self, kind: str) -> None:
         self.lock = threading.Lock()
-        self.reader = LogReader(_GROWING[kind]) if kind in _GROWING else None
+        self.reader = curves.LogReader(_GROWING[kind]) if kind in _GROWING else None
         self.stamps: list[tuple[object, ...]] | None = None
-        self.runs: list[LoggedRun] = []
+        self.runs: list[curves.LoggedRun] = []
         self.trouble = ""
 
 
 _kept: Lru[tuple[str, str], _CurvesInMemory] = Lru(total=KEPT_VALUES)
 
 
-def current_curves(file: CurveFile) -> list[LoggedRun]:
+def current_curves(file: CurveFile) -> list[curves.LoggedRun]:
     """Return the runs of a file, reading only its new rows. Raises `ValueError` as `read_curves` does."""
     name = file.kind, file.path
     kept = _kept.setdefault(name, _CurvesInMemory(file.kind))
@@ -277,41 +244,41 @@ def current_curves(file: CurveFile) -> list[LoggedRun]:
         return kept.runs
 
 
-def read_curves(file: CurveFile, reader: LogReader | None = None) -> list[LoggedRun]:
+def read_curves(file: CurveFile, reader: curves.LogReader | None = None) -> list[curves.LoggedRun]:
     """Read the runs of a file; a reader reads on from where it was. Raises `ValueError` with the reason."""
     first = file.locations[0]
     try:
         if file.kind in _GROWING:
-            runs = (reader or LogReader(_GROWING[file.kind])).read(file.locations)
+            runs = (reader or curves.LogReader(_GROWING[file.kind])).read(file.locations)
             if not runs[0].rows and not runs[0].damage and not any(map(_size, file.locations)):
                 raise ValueError(EMPTY)
-            return _noted(runs) if any(_size(location) > MAX_BYTES for location in file.locations) else runs
+            return _noted(runs) if any(_size(location) > curves.MAX_BYTES for location in file.locations) else runs
         if file.kind == "trackio":
-            return [*read_trackio(first).values()]
+            return [*sqlite.read_trackio(first).values()]
         if file.kind == "MLflow":
-            return read_mlflow(first)
+            return sqlite.read_mlflow(first)
         with open_binary(first) as opened:
-            data = opened.read(MAX_BYTES + 1)
+            data = opened.read(curves.MAX_BYTES + 1)
         if not data:
             raise ValueError(EMPTY)
-        if len(data) <= MAX_BYTES:
+        if len(data) <= curves.MAX_BYTES:
             return [_READERS[file.kind](data)]
         if file.kind == "trainer state":
-            raise ValueError(f"it has more than {MAX_BYTES:,} bytes")
-        whole = data.rfind(b"\n", 0, MAX_BYTES) + 1  # half a number is another one
-        return _noted([_READERS[file.kind](data[: whole if file.kind == "CSV" else MAX_BYTES])])
-    except (BadDatabase, OSError) as error:
+            raise ValueError(f"it has more than {curves.MAX_BYTES:,} bytes")
+        whole = data.rfind(b"\n", 0, curves.MAX_BYTES) + 1  # half a number is another one
+        return _noted([_READERS[file.kind](data[: whole if file.kind == "CSV" else curves.MAX_BYTES])])
+    except (sqlite.BadDatabase, OSError) as error:
         raise ValueError(str(error)) from None
 
 
 _FRAMED: dict[str, type[FramedLog]] = {"Weights & Biases": WandbLog, "SwanLab": SwanLabLog}
-_GROWING: dict[str, Callable[[], Log]] = {"TensorBoard": EventLog, "JSON lines": JsonLines, **_FRAMED}
-_READERS = {"CSV": read_csv, "trainer state": read_trainer_state}
+_GROWING: dict[str, Callable[[], curves.Log]] = {"TensorBoard": EventLog, "JSON lines": curves.JsonLines, **_FRAMED}
+_READERS = {"CSV": curves.read_csv, "trainer state": curves.read_trainer_state}
 
 
-def _noted(runs: list[LoggedRun]) -> list[LoggedRun]:
+def _noted(runs: list[curves.LoggedRun]) -> list[curves.LoggedRun]:
     """Note on the runs of a long file that its end is not read."""
-    note = f"only the first {MAX_BYTES:,} bytes of a file are read"
+    note = f"only the first {curves.MAX_BYTES:,} bytes of a file are read"
     return [replace(run, damage="; ".join(filter(None, (run.damage, note)))) for run in runs]
 
 
@@ -329,9 +296,9 @@ def _named(path: str) -> Iterator[CurveFile]:
 
 def file_named(path: str) -> CurveFile:
     """Return the curves of a file that a person named: JSON lines, if neither name nor beginning say otherwise."""
-    location = alone(path)
+    location = files.alone(path)
     kind = kind_of(os.path.basename(path)) or "JSON lines"
-    return CurveFile(database_kind(location) if is_database(location) else kind, path, (location,))
+    return CurveFile(sqlite.database_kind(location) if sqlite.is_database(location) else kind, path, (location,))
 
 
 def _alone(path: str, link_root: str) -> Iterator[CurveFile]:
@@ -347,7 +314,7 @@ def _alone(path: str, link_root: str) -> Iterator[CurveFile]:
     yield from (file for file in below if counts[file.kind] == 1)
 
 
-def _of_trackers(listed: list[FolderEntry], link_root: str) -> list[CurveFile]:
+def _of_trackers(listed: list[files.FolderEntry], link_root: str) -> list[CurveFile]:
     """The curves in folders of trackers among those of a run's folder."""
     left = [MAX_FOLDERS]
     folders = [entry.path for entry in listed if entry.is_folder and entry.name.lower() in FOLDERS]
@@ -366,23 +333,26 @@ def _below(
 
 
 def _files(
-    folder: str, listed: list[FolderEntry], also: frozenset[str] = frozenset(), names: frozenset[str] = USUAL_NAMES
+    folder: str,
+    listed: list[files.FolderEntry],
+    also: frozenset[str] = frozenset(),
+    names: frozenset[str] = USUAL_NAMES,
 ) -> Iterator[CurveFile]:
-    files = [entry for entry in listed if not entry.is_folder]
-    if events := tuple(entry.location for entry in files if is_event_file(entry.name)):
+    own = [entry for entry in listed if not entry.is_folder]
+    if events := tuple(entry.location for entry in own if is_event_file(entry.name)):
         yield CurveFile("TensorBoard", folder, events)
-    for entry in files:
+    for entry in own:
         kind = kind_of(entry.name)
         if kind == "TensorBoard" or not (kind in BY_THEMSELVES | also or entry.name in names):
             continue
-        if kind != "trackio" or is_database(entry.location):
-            kind = database_kind(entry.location) if kind == "trackio" else kind
+        if kind != "trackio" or sqlite.is_database(entry.location):
+            kind = sqlite.database_kind(entry.location) if kind == "trackio" else kind
             yield CurveFile(kind, entry.path, (entry.location,))
 
 
-def _entries(folder: str, link_root: str) -> list[FolderEntry]:
+def _entries(folder: str, link_root: str) -> list[files.FolderEntry]:
     try:
-        return [entry for entry in entries(folder, link_root) if not entry.refused]
+        return [entry for entry in files.entries(folder, link_root) if not entry.refused]
     except OSError:
         return []
 
@@ -395,7 +365,7 @@ EVENTS = b"brain.Event:"
 EVENTS_BYTES = 64
 
 
-class Beginning(LoggedRun):
+class Beginning(curves.LoggedRun):
     """The run that the beginning of a file shows. Without `fits`, its content does not match its name."""
 
     fits: bool = False
@@ -404,11 +374,11 @@ class Beginning(LoggedRun):
 _NOTHING = Beginning("", [])
 
 
-@while_unchanged(1024, errors=(OSError,), otherwise=_NOTHING)
+@files.while_unchanged(1024, errors=(OSError,), otherwise=_NOTHING)
 def begins_as(location: Location, kind: str) -> Beginning:
     """Look at the beginning of a file of some kind; a file that cannot be read fits nothing."""
     if kind == "JSON lines":
-        return _of_rows(rows_of(look(location).objects))
+        return _of_rows(curves.rows_of(look(location).objects))
     with open_binary(location) as file:
         head = file.read(HEAD_BYTES)
         is_whole = not file.peek(1)
@@ -418,7 +388,7 @@ def begins_as(location: Location, kind: str) -> Beginning:
     if kind == "CSV":
         whole = head if is_whole else head[: head.rfind(b"\n") + 1]
         try:
-            return _of_rows(read_csv(whole).rows)
+            return _of_rows(curves.read_csv(whole).rows)
         except ValueError:
             return _NOTHING
     if kind == "trainer state":
@@ -431,11 +401,11 @@ def begins_as(location: Location, kind: str) -> Beginning:
     return Beginning(name, [], run.config, fits=True)
 
 
-def _of_rows(rows: Iterable[LoggedRow]) -> Beginning:
+def _of_rows(rows: Iterable[curves.LoggedRow]) -> Beginning:
     """Rows of a table are curves if each of the first has a step that is a whole number, and another number."""
     first = [*islice(rows, LOOKED_ROWS)]
     fits = bool(first)
     for row in first:
-        steps = [name for name in TRAINER_STEPS if is_step(row.values.get(name, 0.5))]
+        steps = [name for name in curves.TRAINER_STEPS if curves.is_step(row.values.get(name, 0.5))]
         fits = fits and len(row.values) > len(steps) and (row.step is not None or bool(steps))
     return Beginning("", [], fits=fits)

@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
+from rolloupe import storage
 from rolloupe.errors import NotRecognised, UnreadablePath, words_of
 from rolloupe.formats import unreadable
 from rolloupe.formats.base import Format
@@ -25,17 +26,6 @@ from rolloupe.formats.reading.files import FolderEntry, alone, entries, forget, 
 from rolloupe.formats.registry import BUILT_IN, all_formats, by_name, other_formats
 from rolloupe.formats.token_texts import TokenizerChoice
 from rolloupe.model import AS_FOUND, Location, Reading, RunInfo, TokenizerFile
-from rolloupe.storage import (
-    Interrupted,
-    address_of,
-    is_file,
-    is_folder,
-    is_remote,
-    path_state,
-    place_of,
-    printable,
-    real_path,
-)
 
 MAX_DEPTH = 6
 MAX_FOLDERS, MAX_FOLDERS_OF_RUNS = 20_000, 200_000
@@ -87,13 +77,13 @@ def discover(
     the requested format does not exist or reads nothing there. A field map applies to the generic format.
     """
     choice = TokenizerChoice(reading)
-    metrics = tuple(str(_existing(Path(path))) for path in reading.metrics)
     is_forced = bool(reading.format or reading.fields)
     asked = [by_name(reading.format)] if reading.format else all_formats()
     formats = [reader for reader in asked if reading.format or reader.takes_field_map or not reading.fields]
     tokenizers = dict[tuple[str, ...], TokenizerFile | None]()
 
-    of_several = msgspec.structs.replace(reading, metrics=metrics, metrics_by_name=True)
+    metrics = tuple(str(_existing(Path(path))) for path in reading.metrics)
+    of_several = replace(reading, metrics=metrics, metrics_by_name=True)
 
     def whole(run: RunInfo, how: Reading) -> RunInfo:
         if (key := (run.format, run.root, run.within)) not in tokenizers:
@@ -103,17 +93,18 @@ def discover(
             links = run.root
             with contextlib.suppress(ValueError):  # another package may name parts oddly
                 links = os.path.commonpath([run.root, *(part.path for part in run.parts)])
-        return msgspec.structs.replace(run, reading=how, tokenizer=tokenizers[key], link_root=links)
+        return replace(run, reading=how, tokenizer=tokenizers[key], link_root=links)
 
     def tell(run: RunInfo) -> None:
         if on_find is not None and by_name(run.format).has_samples and run.format not in OF_TRACKERS:
             on_find(whole(run, of_several))
 
-    walk = _Walk(formats, reading, within_s=within_s, on_find=tell, is_over=is_over)
+    ends_s = math.inf if within_s is None else time.monotonic() + within_s
+    walk = _Walk(formats, reading, ends_s, tell, is_over or (lambda: False))
     single: list[RunInfo] = []
     for path in paths:
         place = _existing(path) if is_forced else walk.run_around(_existing(path))
-        if is_folder(place):
+        if storage.is_folder(place):
             walk.root(place)
         else:
             single += walk.file(place)
@@ -127,7 +118,7 @@ def discover(
         Note(broken.origin, f"its format {broken.name} could not be loaded: {broken.reason}")
         for broken in other_formats().broken
     ]
-    how = of_several if len(runs) > 1 else msgspec.structs.replace(of_several, metrics_by_name=False)
+    how = of_several if len(runs) > 1 else replace(of_several, metrics_by_name=False)
     runs = [whole(run, how) for run in runs]
     return Discovery(runs, notes + walk.notes + [Note(*pair) for pair in choice.notes])
 
@@ -155,43 +146,47 @@ def discover_begun(
 
 def may_begin(path: Path) -> bool:
     """Return whether a run may begin at a path later: a folder, an empty file, or a name in a folder that exists."""
-    place = place_of(path).expanduser()
-    return is_folder(place) or _is_to_come(path) or (is_file(place) and not path_state(place).st_size)
+    place = storage.place_of(path).expanduser()
+    return (
+        storage.is_folder(place)
+        or _is_to_come(path)
+        or (storage.is_file(place) and not storage.path_state(place).st_size)
+    )
 
 
 def _is_to_come(path: Path) -> bool:
-    place = place_of(path).expanduser().absolute()
+    place = storage.place_of(path).expanduser().absolute()
     try:
-        path_state(place)
+        storage.path_state(place)
     except FileNotFoundError:
-        return is_folder(place.parent) and not is_remote(place)
+        return storage.is_folder(place.parent) and not storage.is_remote(place)
     except OSError:
         pass
     return False
 
 
 def _existing(path: Path) -> Path:
-    if is_remote(place := place_of(path)):
+    if storage.is_remote(place := storage.place_of(path)):
         try:
-            path_state(place)
+            storage.path_state(place)
         except OSError as error:
             reason = error.strerror or str(error)
             step = "" if "Next:" in reason else ". Next: check the address"
-            raise UnreadablePath(f"{address_of(place)}: {reason}{step}") from None
+            raise UnreadablePath(f"{storage.address_of(place)}: {reason}{step}") from None
         return place
     try:
         place = path.expanduser().resolve(strict=True)
-        readable = os.access(place, os.R_OK | (os.X_OK if is_folder(place) else 0))
+        readable = os.access(place, os.R_OK | (os.X_OK if storage.is_folder(place) else 0))
     except (OSError, RuntimeError, ValueError) as error:
         reason = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read: {error}"
         raise UnreadablePath(f"{path} {reason}. Next: check the path") from None
     if not readable:
         raise UnreadablePath(f"{path} may not be read by this user. Next: check its permissions")
-    if not (is_folder(place) or is_file(place)):
+    if not (storage.is_folder(place) or storage.is_file(place)):
         raise UnreadablePath(f"{path} is neither a folder nor a regular file. Next: name one that is")
     if not is_utf8(str(place)):
-        raise UnreadablePath(f"{printable(str(place))}: its name is not valid UTF-8. Next: rename it")
-    return Path(real_path(str(place)))
+        raise UnreadablePath(f"{storage.printable(str(place))}: its name is not valid UTF-8. Next: rename it")
+    return Path(storage.real_path(str(place)))
 
 
 class _Walk:
@@ -201,10 +196,9 @@ class _Walk:
         self,
         formats: Sequence[Format],
         reading: Reading,
-        *,
-        within_s: float | None,
+        ends_s: float,
         on_find: Callable[[RunInfo], object],
-        is_over: Callable[[], bool] | None,
+        is_over: Callable[[], bool],
     ) -> None:
         self.runs: list[RunInfo] = []
         self.notes: list[Note] = []
@@ -213,8 +207,8 @@ class _Walk:
         self._forced = bool(reading.format or reading.fields)
         self._on_find, self._is_over = on_find, is_over
         self.is_late = False
-        """True as soon as the walk skipped something for lack of time."""
-        self._ends_s = math.inf if within_s is None else time.monotonic() + within_s
+        """True once the walk skipped something for lack of time."""
+        self._ends_s = ends_s
         self._patience_s, self._found_s = math.inf, 0.0
         """How long the walk goes on without a new run, and when it found the last."""
         self._link_root = ""
@@ -228,7 +222,7 @@ class _Walk:
 
     def run_around(self, place: Path) -> Path:
         """The run that contains this place; the place itself if no run does."""
-        for reader in _overriding(self._formats, "run_around"):
+        for reader in self._formats:
             with self._trying(reader, place):
                 if path := reader.run_around(place):
                     if not isinstance(path, Path):
@@ -238,11 +232,10 @@ class _Walk:
 
     def joined(self, runs: list[RunInfo]) -> list[RunInfo]:
         """Join the runs that their format recognises as parts of one."""
-        for reader in _overriding(self._formats, "joined"):
+        for reader in self._formats:
             members = [run for run in runs if run.format == reader.name]
             with self._trying(reader, Path()):
-                joined = reader.joined(members)
-                if joined != members:
+                if members and (joined := reader.joined(members)) != members:
                     others = [run for run in runs if run.format != reader.name]
                     places = {(run.format, run.root): number for number, run in enumerate(runs)}
                     runs = sorted([*others, *joined], key=lambda run: places.get((run.format, run.root), len(places)))
@@ -275,9 +268,9 @@ class _Walk:
         def check_time(folder: str) -> None:
             """Raise `Interrupted` before a format lists a folder of a store after the end."""
             if self._is_late():
-                raise Interrupted(errno.ETIMEDOUT, "time was over", folder)
+                raise storage.Interrupted(errno.ETIMEDOUT, "time was over", folder)
 
-        is_in_store = is_remote(path)
+        is_in_store = storage.is_remote(path)
         self._patience_s, self._found_s = STORE_S if is_in_store else math.inf, time.monotonic()
         with listing_once(check_time if is_in_store else str):
             self._walk(path)
@@ -292,9 +285,8 @@ class _Walk:
             is_of_run = folder in self._claimed
             walked, of_runs = walked + (not is_of_run), of_runs + is_of_run
             if self._is_late():
-                remaining = len(waiting) + 1
-                folders = f"{remaining} folder{'' if remaining == 1 else 's'} and what is below"
-                self._note_late(str(path), f"{folders} were not looked at")
+                folders = "1 folder" if not waiting else f"{len(waiting) + 1} folders"
+                self._note_late(str(path), f"{folders} and what is below were not looked at")
                 break
             if walked > MAX_FOLDERS or of_runs > MAX_FOLDERS_OF_RUNS:
                 most = f"{MAX_FOLDERS_OF_RUNS} folders of runs" if is_of_run else f"{MAX_FOLDERS} folders"
@@ -313,20 +305,19 @@ class _Walk:
             shown = ", ".join(os.path.relpath(folder, path) for folder in empty[:3])
             self._note(str(path), f"{len(empty)} empty folders ({shown}{', ...' if len(empty) > 3 else ''})")
         if before == (len(self.runs), len(self.notes)):
-            what = "nothing here that a format reads"
-            self._note(str(path), f"{what}. Next: name the folder of a run; docs/formats.md says what is read")
+            next_step = "Next: name the folder of a run; docs/formats.md says what is read"
+            self._note(str(path), f"nothing here that a format reads. {next_step}")
 
     def _is_late(self) -> bool:
         now = time.monotonic()
-        is_over = now > self._ends_s or now > self._found_s + self._patience_s
-        return is_over or (self._is_over is not None and self._is_over())
+        return now > self._ends_s or now > self._found_s + self._patience_s or self._is_over()
 
     def _visit(self, folder: str) -> list[str]:
         """Look at one folder; return its subfolders to visit."""
         if folder in self._whole:
             return []
         try:
-            state = path_state(folder)
+            state = storage.path_state(folder)
             listed = entries(folder, self._link_root)
         except OSError as error:
             self._note(folder, why_shut(error))
@@ -356,7 +347,7 @@ class _Walk:
                 continue
             try:
                 runs = _checked(reader, reader.detect(path, forced=self._forced, link_root=self._link_root) or [])
-            except Interrupted:
+            except storage.Interrupted:
                 if not self._is_late():
                     raise
                 self._note_late(str(path), "not all folders in it were looked at")
@@ -376,15 +367,15 @@ class _Walk:
             self._claimed |= {run.root, *(os.path.realpath(part.path) for part in run.parts), *usual_tables(run.root)}
             reader = by_name(run.format)
             with self._trying(reader, Path(run.root)):
-                as_asked = msgspec.structs.replace(run, reading=self._reading)
+                as_asked = replace(run, reading=self._reading)
                 paths = [source.path for source in reader.sources(as_asked)]
-                folder = run.root if is_folder(run.root) else os.path.dirname(run.root)
+                folder = run.root if storage.is_folder(run.root) else os.path.dirname(run.root)
                 paths += [os.path.join(folder, *file.name.split("/")) for file in reader.files(run) if file.what]
                 self._claimed.update(paths, map(os.path.dirname, paths))
                 if not reader.has_samples:
                     self._of_curves |= {os.path.dirname(path) for path in paths} - {run.root}
                 self._claimed.update(place.path for place in reader.tokenizers(run) if isinstance(place, Location))
-                self._whole.update(path for path in paths if is_folder(path))
+                self._whole.update(path for path in paths if storage.is_folder(path))
             self._on_find(run)
 
     @contextlib.contextmanager
@@ -392,7 +383,7 @@ class _Walk:
         """Report exceptions through `_failed`."""
         try:
             yield
-        except Interrupted:
+        except storage.Interrupted:
             if not self._is_late():
                 raise
             self._note_late(str(path), "not all of its files were looked at")
@@ -405,45 +396,38 @@ class _Walk:
             raise error
         self._note(str(path), f"the format {reader.name} failed here: {words_of(error)}")
 
-    def _note_unread(self, folder: str, listed: Iterable[FolderEntry]) -> None:
-        unread, names = [], set()
+    def _note_unread(self, folder: str, listed: Sequence[FolderEntry]) -> None:
         for entry in listed:
-            if entry.refused:
-                if not entry.name.endswith(OF_PROGRAMS):
-                    self._note(printable(entry.path), entry.refused)
-            elif not entry.is_folder:
-                names.add(entry.name)
-                if entry.path not in self._claimed:
-                    unread.append(entry)
-        queue = deque(unread)
+            if entry.refused and not entry.name.endswith(OF_PROGRAMS):
+                self._note(storage.printable(entry.path), entry.refused)
+        files = [entry for entry in listed if not (entry.refused or entry.is_folder)]
+        queue = deque(entry for entry in files if entry.path not in self._claimed)
 
         def in_time() -> Iterator[FolderEntry]:
             while queue and not self._is_late():
                 yield queue.popleft()
 
-        for reason in unreadable.reasons(in_time(), names):
+        for reason in unreadable.reasons(in_time(), {entry.name for entry in files}):
             self._note(folder, reason)
         if queue:
-            files = "a file was" if len(queue) == 1 else f"{len(queue)} files were"
-            self._note_late(folder, f"{files} not looked at, from {queue[0].name} on")
+            number = "a file was" if len(queue) == 1 else f"{len(queue)} files were"
+            self._note_late(folder, f"{number} not looked at, from {queue[0].name} on")
 
     def _note_late(self, path: str, what: str) -> None:
         """Note a place that was not looked at, past any limit of notes: the note says that the list is incomplete."""
         self.is_late = True
-        self.notes.append(Note(address_of(path), f"time was over: {what}. Next: name a folder below", is_late=True))
+        self.notes.append(
+            Note(storage.address_of(path), f"time was over: {what}. Next: name a folder below", is_late=True)
+        )
 
     def _note(self, path: str, reason: str) -> None:
-        path = address_of(path)
+        path = storage.address_of(path)
         if len(self.notes) < MAX_NOTES:
             self.notes.append(Note(path, reason))
         elif len(self.notes) == MAX_NOTES:
-            what = f"more than {MAX_NOTES} notes: the rest is left out"
-            self.notes.append(Note(path, f"{what}. Next: name a folder below"))
-
-
-def _overriding(formats: Iterable[Format], method: str) -> list[Format]:
-    """The formats with a method of their own in place of the base class's."""
-    return [reader for reader in formats if getattr(type(reader), method, None) is not getattr(Format, method)]
+            self.notes.append(
+                Note(path, f"more than {MAX_NOTES} notes: the rest is left out. Next: name a folder below")
+            )
 
 
 def _checked(reader: Format, runs: object) -> list[RunInfo]:
@@ -453,7 +437,7 @@ def _checked(reader: Format, runs: object) -> list[RunInfo]:
     for run in runs:
         if not (isinstance(run, RunInfo) and run.format == reader.name):
             raise TypeError(f"detect returned something else than runs of {reader.name}")
-        path_state(run.root)
+        storage.path_state(run.root)
     return runs
 
 
@@ -464,19 +448,17 @@ def _unique(runs: Iterable[RunInfo]) -> list[RunInfo]:
 
 def _merged(runs: Sequence[RunInfo]) -> list[RunInfo]:
     """Join individually named files of one folder and one format into one run."""
-    groups: dict[tuple[str, str, str], list[RunInfo]] = {}
+    merged: dict[tuple[str, str, str], list[RunInfo]] = {}
     for run in _unique(runs):
-        groups.setdefault((run.format, str(Path(run.root).parent), run.within), []).append(run)
-    merged = []
-    for (_, folder, _), members in groups.items():
-        run, *others = members
-        if others:
-            parts = tuple(part for member in members for part in member.parts)
-            reason = f"{len(members)} files of one folder; of the first: {run.reason}"
-            facts = {"name": Path(folder).name, "root": folder, "parts": parts, "reason": reason, "link_root": ""}
-            run = msgspec.structs.replace(run, **facts)
-        merged.append(run)
-    return merged
+        merged.setdefault((run.format, os.path.dirname(run.root), run.within), []).append(run)
+    return [run if not others else _of_files([run, *others]) for run, *others in merged.values()]
+
+
+def _of_files(members: Sequence[RunInfo]) -> RunInfo:
+    folder = os.path.dirname(members[0].root)
+    parts = tuple(part for member in members for part in member.parts)
+    reason = f"{len(members)} files of one folder; of the first: {members[0].reason}"
+    return replace(members[0], name=os.path.basename(folder), root=folder, parts=parts, reason=reason, link_root="")
 
 
 def distinct(runs: list[RunInfo]) -> list[RunInfo]:
@@ -492,4 +474,4 @@ def distinct(runs: list[RunInfo]) -> list[RunInfo]:
                 chain = [stem(root.name), *(parent.name for parent in root.parents if parent.name)]
                 place = chain.index(run.name) if run.name in chain else 0
                 names[number] = "-".join([*reversed(chain[place + 1 : place + 1 + above]), run.name])
-    return [msgspec.structs.replace(run, name=name) for run, name in zip(runs, names, strict=True)]
+    return [replace(run, name=name) for run, name in zip(runs, names, strict=True)]

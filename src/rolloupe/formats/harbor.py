@@ -114,22 +114,20 @@ class Harbor(NumberedFormat):
         result, totals = record["_result"], as_dict(record.get("final_metrics"))
         of_step = _step_of(record["_step"], result)
         reward = parsers.reward(as_dict(of_step.get("verifier_result")).get("rewards"))
-        status, status_raw = _status(of_step, has_reward=reward.value is not None)
-        prompt = parsers.joined(asked)
         found = tokens_of(_items(record))
         metrics = parsers.numbers({name: totals.get(name) for name in _TOTALS})
         source_name, task = parsers.tag(result.get("source")), parsers.name(result.get("task_name"))
-        return SampleRow(
+        return parsers.row_of(
+            start,
+            length,
+            asked,
+            answered,
             split=f"eval/{os.path.basename(source_name)}" if source_name else source.split or "eval/harbor",
             step=0,
-            group=":".join(filter(None, (task, record["_step"]))) if task else parsers.digest(prompt),
+            group=":".join(filter(None, (task, record["_step"]))) if task else parsers.digest(parsers.joined(asked)),
             index=_index(source, record["_step"]),
-            ordinal=start,
-            start=start,
-            length=length,
             reward=reward.value,
-            status=status,
-            status_raw=status_raw,
+            status=_status(of_step, has_reward=reward.value is not None),
             turns=sum(message.get("role") == "assistant" for message in answered),
             prompt_tokens=found.first or None,
             response_tokens=len(found.ids) - found.first if found.ids else parsers.count(totals.get(_TOTALS[1])),
@@ -138,9 +136,6 @@ class Harbor(NumberedFormat):
             uid=parsers.name(record.get("trajectory_id")) or parsers.name(record.get("session_id")) or "",
             metrics=metrics | reward.metrics,
             has_series=bool(found.ids),
-            prompt=prompt,
-            response=parsers.joined(answered, thoughts=True),
-            messages=parsers.chat(answered),
         )
 
     def references(self, record: Record) -> References:  # noqa: ARG002

@@ -102,28 +102,23 @@ class InspectLogs(NumberedFormat):
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         asked, answered = conversation(record)
-        prompt = parsers.joined(asked)
-        status, status_raw = _status(record)
         metrics, tags = _facts(record)
         group = parsers.name(record.get("id"))
-        return SampleRow(
+        return parsers.row_of(
+            start,
+            length,
+            asked,
+            answered,
             split=source.split or "eval/inspect",
             step=0,
-            group=parsers.digest(prompt) if group is None else group,
+            group=parsers.digest(parsers.joined(asked)) if group is None else group,
             index=f"{source.name}:{parsers.name(record.get('epoch')) or start}",
-            ordinal=start,
-            start=start,
-            length=length,
             reward=_reward(record.get("scores")),
-            status=status,
-            status_raw=status_raw,
+            status=_status(record),
             turns=text.answers_in(answered),
             uid=parsers.name(record.get("uuid")) or "",
             metrics=metrics,
             tags=tags,
-            prompt=prompt,
-            response=parsers.joined(answered, thoughts=True),
-            messages=parsers.chat(answered),
         )
 
     def references(self, record: Record) -> References:

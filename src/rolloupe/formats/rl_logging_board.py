@@ -5,7 +5,7 @@ ranks write one file each, and the rows of all are merged by their `step`.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -17,16 +17,14 @@ from rolloupe import tokens
 from rolloupe.formats.generic import row_tokens
 from rolloupe.formats.generic.rows import LineRows
 from rolloupe.formats.reading import value_parsers as parsers
-from rolloupe.formats.reading.files import alone, files, is_one_file, links_of, stem
+from rolloupe.formats.reading.files import stem
 from rolloupe.formats.reading.peek import Peek, first_looks
 from rolloupe.formats.reading.records import Record, References
-from rolloupe.model import Locator, RunInfo, RunPart, Sample, SampleRow, Source, TokenSeries
-from rolloupe.storage import is_below, is_file
+from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source, TokenSeries
 
 PAD_TOKEN = "<PAD>"  # noqa: S105
 """The board's default. It pads prompts on the left and responses on the right."""
 
-SUFFIX = (".jsonl",)
 OWN_ARRAYS = ("logprobs", "ref_logprobs", "values", "token_rewards")
 ARRAYS = (*OWN_ARRAYS, "entropy", "advantages", "returns", *tokens.MASKS)
 NUMBERS = ("ref_reward", "valid_reward", "ref_valid_reward")
@@ -42,17 +40,16 @@ class RLLoggingBoard(LineRows):
     name = "rl_logging_board"
     sources_by_name = True
     title = "RLLoggingBoard"
+    suffixes = (".jsonl",)
     pad = PAD_TOKEN
+    series_keys = frozenset(ARRAYS)
 
-    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
-        links = link_root or str(path.resolve())
-        one_file = is_one_file(path)
-        listed = [alone(path)] if one_file else [entry.location for entry in files(str(path), links, SUFFIX)]
-        if not listed or not (forced or any(map(_fits, first_looks(listed).values()))):
-            return []
-        number = f"{len(listed)} file{'s' if len(listed) > 1 else ''}"
-        reason = f"{number} of JSON lines, rows have prompt, response, reward and step"
-        return [self._run_at(path, reason, links, stem(path.name) if one_file else "")]
+    def fits_any(self, locations: Sequence[Location]) -> bool:
+        return any(map(_fits, first_looks(locations).values()))
+
+    def reason(self, locations: Sequence[Location]) -> str:
+        number = f"{len(locations)} file{'s' if len(locations) > 1 else ''}"
+        return f"{number} of JSON lines, rows have prompt, response, reward and step"
 
     def joined(self, runs: list[RunInfo]) -> list[RunInfo]:
         """See `Format`: a folder `eval_X` beside a run `X` or `train_X` is a part of that run."""
@@ -69,25 +66,6 @@ class RLLoggingBoard(LineRows):
                 joined[host.root] = msgspec.structs.replace(host, parts=parts, reason=reason)
                 del joined[root]
         return list(joined.values())
-
-    def sources(self, run: RunInfo) -> list[Source]:
-        """A part beside the run's own folder is named after its folder."""
-        sources = []
-        for part in run.parts:
-            name, links = os.path.basename(part.path), links_of(run)
-            if is_file(part.path):
-                listed = [(part.path, name, links)]
-            else:
-                prefix = "" if part.path == run.root else f"{name}/"
-                links = links if is_below(part.path, links) else part.path
-                listed = [(file.path, prefix + file.name, file.root) for file in files(part.path, links, SUFFIX)]
-            sources += [
-                Source(path=path, name=name, root=root, split=part.split, step=parsers.step_in(_file_stem(path)))
-                for path, name, root in listed
-            ]
-        return sources
-
-    series_keys = frozenset(ARRAYS)
 
     def needs_length(self, key: str) -> bool:
         """See `RecordFormat`: ratios and sums follow from the values."""

@@ -7,40 +7,26 @@ samples of a prompt follow each other.
 
 import os
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from rolloupe.formats.generic.keys import Roles
 from rolloupe.formats.generic.rows import NamedRows
+from rolloupe.formats.reading import files
 from rolloupe.formats.reading import value_parsers as parsers
-from rolloupe.formats.reading.files import (
-    EVAL_WORDS,
-    NEUTRAL_WORDS,
-    SILENT_WORDS,
-    FolderEntry,
-    alone,
-    file_count,
-    file_of,
-    files,
-    folder_of,
-    is_one_file,
-    links_of,
-    stem,
-    words_in,
-)
 from rolloupe.formats.reading.jsonl import PromptRuns
 from rolloupe.formats.reading.peek import first_records, look
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.trainer_files import read_text
 from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source
-from rolloupe.storage import is_below, is_file
+from rolloupe.storage import is_file
 
 OWN = ("input", "output", "score")
-SUFFIX = (".jsonl",)
 MAX_CONFIG_BYTES = 2**20
 
 _STEP = re.compile(r"(?:(?:global_?)?steps?_?)?[0-9]{1,15}", re.IGNORECASE)
@@ -51,35 +37,43 @@ class Verl(NamedRows, PromptRuns):
 
     name = "verl"
     title = "verl"
+    suffixes = (".jsonl",)
 
-    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
-        links = link_root or str(path.resolve())
-        one_file = is_one_file(path)
-        listed = [] if one_file else _of_steps(str(path), links)
-        places = [alone(path)] if one_file else [entry.location for entry in listed]
-        if forced and not places:
-            places = [entry.location for entry in files(str(path), links, SUFFIX)]
-        records = first_records(places)
-        named = bool(listed) or _STEP.fullmatch(stem(path.name)) is not None
-        required = OWN if named else (*OWN, "step")
-        fits = any(all(key in record for key in required) and "rollout_id" not in record for record in records)
-        if not places or not (forced or fits):
-            return []
+    def parts(self, folder: Path, links: str) -> list[RunPart]:  # noqa: ARG002
+        word = _eval_word(folder.parent if files.is_one_file(folder) else folder)
+        return [RunPart(str(folder), f"eval/{word}" if word else None)]
+
+    def locations(self, folder: str, links: str) -> list[Location]:
+        return [entry.location for entry in _of_steps(folder, links)] or super().locations(folder, links)
+
+    def fits_any(self, locations: Sequence[Location]) -> bool:
+        """See `RecordFormat`: a file that is not named by a step is one only if a person names it and its rows do."""
+        first, *_ = locations
+        is_named = _STEP.fullmatch(files.stem(os.path.basename(first.path))) is not None
+        required = {*OWN} if is_named else {*OWN, "step"}
+        fits = any(record.keys() >= required and "rollout_id" not in record for record in first_records(locations))
+        return fits and (is_named or first.path == first.root)
+
+    def reason(self, locations: Sequence[Location]) -> str:
         groups = "no group is stored: equal prompts that follow each other are inferred to be one"
-        if any("uid" in record for record in records):
+        if any("uid" in record for record in first_records(locations)):
             groups = "groups are the beginnings of uid"
-        reason = f"{file_count(places)} named by a step, rows have input, output and score; {groups}"
-        if not (one_file or _eval_word(path)) and len(_overwritten(listed)) not in (0, len(listed)):
+        reason = f"{files.file_count(locations)} named by a step, rows have input, output and score; {groups}"
+        folder = os.path.dirname(locations[0].path)
+        listed = [] if locations[0].path == locations[0].root else _of_steps(folder, locations[0].root)
+        if not _eval_word(Path(folder)) and len(_overwritten(listed)) not in (0, len(listed)):
             reason += (
                 "; train and validation were written into this one folder, and the files with the prompts of step 0 "
                 "are evaluations, which took the place of the rollouts of their steps"
             )
-        folder = path.parent if one_file else path
-        part = RunPart(str(path), f"eval/{word}" if (word := _eval_word(folder)) else None)
-        if one_file:
-            return [self._run_at(path, reason, "", stem(path.name), (part,))]
-        telling = (place.name for place in (path, *path.parents) if not SILENT_WORDS.issuperset(words_in(place.name)))
-        return [self._run_at(path, reason, links, next(filter(None, telling), path.name), (part,))]
+        return reason
+
+    def run_name(self, path: Path) -> str:
+        if files.is_one_file(path):
+            return files.stem(path.name)
+        names = (place.name for place in (path, *path.parents))
+        telling = (name for name in names if not files.SILENT_WORDS.issuperset(files.words_in(name)))
+        return next(filter(None, telling), path.name)
 
     def joined(self, runs: list[RunInfo]) -> list[RunInfo]:
         """See `Format`: a validation folder is a part of the run beside it."""
@@ -98,27 +92,19 @@ class Verl(NamedRows, PromptRuns):
             if host is not None:
                 reason = f"{joined[host.root].reason}; {Path(run.root).name} beside it is its evaluation"
                 parts = (*joined[host.root].parts, *run.parts)
-                joined[host.root] = msgspec.structs.replace(joined[host.root], parts=parts, reason=reason)
+                joined[host.root] = replace(joined[host.root], parts=parts, reason=reason)
                 del joined[run.root]
         return list(joined.values())
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """A part beside the run's own folder is named after its folder."""
-        sources = []
-        for part in run.parts:
-            if is_file(part.path):
-                place = Location(part.path, links_of(run))
-                sources.append(_source(place, Path(part.path).name, part.split))
-                continue
-            links = links_of(run) if is_below(part.path, links_of(run)) else part.path
-            prefix = "" if part.path == run.root else f"{Path(part.path).name}/"
-            listed = _of_steps(part.path, links) or (files(part.path, links, SUFFIX) if run.reading.format else [])
-            evals = _overwritten(listed) if part.split is None else set()
-            sources += [
-                _source(entry.location, prefix + entry.name, "eval/validation" if entry.path in evals else part.split)
-                for entry in listed
-            ]
-        return sources
+        sources = super().sources(run)
+        folders = [part.path for part in run.parts if part.split is None and not is_file(part.path)]
+        evals = {path for folder in folders for path in _overwritten(_of_steps(folder, files.links_of(run)))}
+        split = "eval/validation"
+        return [replace(source, split=split, depends=split) if source.path in evals else source for source in sources]
+
+    def source(self, run: RunInfo, part: RunPart, location: Location) -> Source:
+        return replace(super().source(run, part, location), depends=part.split or "")
 
     def roles(self, record: Record) -> Roles:
         """See `NamedRows`: verl's own names, whatever other columns are called."""
@@ -150,33 +136,32 @@ class Verl(NamedRows, PromptRuns):
     def config(self, run: RunInfo) -> dict[str, Any]:
         from rolloupe.formats.reading.yaml_values import yaml_settings
 
-        folder = Path(folder_of(run))
+        folder = Path(files.folder_of(run))
         for above in (folder, *list(folder.parents)[:2]):
             for place in (above / ".hydra", above):
-                settings = yaml_settings(read_text(file_of(str(place), "config.yaml", str(above)), MAX_CONFIG_BYTES))
+                settings = yaml_settings(
+                    read_text(files.file_of(str(place), "config.yaml", str(above)), MAX_CONFIG_BYTES)
+                )
                 if "actor_rollout_ref" in settings or "actor" in settings:
                     return settings
         return {}
 
 
-def _of_steps(folder: str, link_root: str) -> list[FolderEntry]:
+def _of_steps(folder: str, link_root: str) -> list[files.FolderEntry]:
     """List the files named by a step, in the order of steps."""
-    listed = [entry for entry in files(folder, link_root, SUFFIX) if _STEP.fullmatch(stem(entry.name))]
-    return sorted(listed, key=lambda entry: parsers.step_in(stem(entry.name)) or 0)
-
-
-def _source(place: Location, name: str, split: str | None) -> Source:
-    step = parsers.step_in(stem(Path(place.path).name))
-    return Source(path=place.path, name=name, root=place.root, split=split, step=step, depends=split or "")
+    listed = [
+        entry for entry in files.files(folder, link_root, Verl.suffixes) if _STEP.fullmatch(files.stem(entry.name))
+    ]
+    return sorted(listed, key=lambda entry: parsers.step_in(files.stem(entry.name)) or 0)
 
 
 def _eval_word(folder: Path) -> str:
     """Return the word for an evaluation in the name of a folder, or of that above one without a telling name."""
     for place in (folder, folder.parent):
-        words = words_in(place.name)
-        if word := next((word for word in words if word in EVAL_WORDS), ""):
+        words = files.words_in(place.name)
+        if word := next((word for word in words if word in files.EVAL_WORDS), ""):
             return word
-        if not NEUTRAL_WORDS.issuperset(words):
+        if not files.NEUTRAL_WORDS.issuperset(words):
             return ""
     return ""
 
@@ -184,15 +169,15 @@ def _eval_word(folder: Path) -> str:
 def _subject(folder: str) -> tuple[str, ...]:
     """Return the words that a train folder and its validation folder share."""
     path = Path(folder)
-    return (str(path.parent), *(w for w in words_in(path.name) if w not in SILENT_WORDS))
+    return (str(path.parent), *(w for w in files.words_in(path.name) if w not in files.SILENT_WORDS))
 
 
-def _overwritten(listed: list[FolderEntry]) -> set[str]:
+def _overwritten(listed: list[files.FolderEntry]) -> set[str]:
     """Return the paths of evaluations in a folder of rollouts.
 
     verl writes step 0 only of an evaluation, whose files have the same prompts, each as often, at every step.
     """
-    first = next((entry for entry in listed if parsers.step_in(stem(entry.name)) == 0), None)
+    first = next((entry for entry in listed if parsers.step_in(files.stem(entry.name)) == 0), None)
     if first is None:
         return set()
     asked = _beginning(first)
@@ -208,7 +193,7 @@ def _first_prompts(location: Location, inode: int) -> tuple[str, int]:  # noqa: 
     return parsers.digest(prompts[0]), sum(1 for _ in takewhile(prompts[0].__eq__, prompts))
 
 
-def _beginning(entry: FolderEntry) -> tuple[str, int] | None:
+def _beginning(entry: files.FolderEntry) -> tuple[str, int] | None:
     try:
         return _first_prompts(entry.location, entry.inode)
     except LookupError:  # an empty file is looked at again

@@ -15,20 +15,7 @@ from typing import Any, BinaryIO, NamedTuple
 import msgspec
 
 from rolloupe.formats.generic.keys import candidates
-from rolloupe.formats.reading.line_reader import (
-    BOM,
-    BYTES_PER_LOOK,
-    FREE_LOOKS,
-    HOLE,
-    IS_HOLE,
-    MAX_LINE_BYTES,
-    MOST_LOOKS,
-    TOO_LONG,
-    behind_nuls,
-    parse,
-    skip_line,
-    value_of,
-)
+from rolloupe.formats.reading import line_reader
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.text import conversation
 
@@ -100,7 +87,7 @@ def header_of(beginning: bytes, ending: str) -> Header:
     if ending not in DELIMITED:
         names, _ = _columns(beginning)
         return Header(columns=None if names is None else _numbered(names)[0])
-    data = beginning.removeprefix(BOM)
+    data = beginning.removeprefix(line_reader.BOM)
     delimiter = _delimiter(data, ending)
     return Header(_Cells(next(csv.reader(io.StringIO(_text(data)), delimiter=delimiter), []), delimiter))
 
@@ -114,7 +101,7 @@ def row_in(data: bytes, header: Header) -> Record:
 
 def is_document(beginning: bytes) -> bool:
     """Return whether a file that begins so holds objects over several lines, and not one on each line."""
-    beginning = beginning.removeprefix(BOM)
+    beginning = beginning.removeprefix(line_reader.BOM)
     match = _OPENINGS.match(beginning)
     if match is None or match["next"] is None:
         return False
@@ -150,14 +137,14 @@ class _TableLines:
         """Whether the last line has no end."""
 
     def __iter__(self) -> Iterator[str]:
-        readline, most, left = self._file.readline, MAX_LINE_BYTES + 1, self._left
+        readline, most, left = self._file.readline, line_reader.MAX_LINE_BYTES + 1, self._left
         read_to = self.read_to
         while read_to < left and (line := readline(most)):
             if b"\0" not in line and line[-1] == _NEWLINE:  # nearly always
                 self.read_to = read_to = read_to + len(line)
                 yield line.decode("utf-8", "replace")
                 continue
-            hole = line.find(HOLE)
+            hole = line.find(line_reader.HOLE)
             if hole >= 0:
                 line = line[:hole]
             elif len(line) == most and line[-1] != _NEWLINE:
@@ -179,17 +166,17 @@ class _TableLines:
         """Go behind the hole or the long line that ended the lines, and return it; None at the end of the file."""
         start = self.read_to
         self.begin(start)
-        if not (behind := self._file.read(len(HOLE))):
+        if not (behind := self._file.read(len(line_reader.HOLE))):
             return None
-        if behind == HOLE:
-            self.begin(behind_nuls(self._file, start))
+        if behind == line_reader.HOLE:
+            self.begin(line_reader.behind_nuls(self._file, start))
             self._left += self.read_to - start
-            return PlacedRow(start, self.read_to, None, IS_HOLE.format(self.read_to - start))
+            return PlacedRow(start, self.read_to, None, line_reader.IS_HOLE.format(self.read_to - start))
         if start >= self._left:
             return PlacedRow(start, start, None, TOO_LARGE.format(self._limit // 2**20), may_grow=True)
         self.begin(start)
-        self.begin(start + skip_line(self._file, self._left - start)[0])
-        return PlacedRow(start, self.read_to, None, TOO_LONG)
+        self.begin(start + line_reader.skip_line(self._file, self._left - start)[0])
+        return PlacedRow(start, self.read_to, None, line_reader.TOO_LONG)
 
 
 class _TableReader:
@@ -198,7 +185,7 @@ class _TableReader:
     def __init__(self, file: BinaryIO, ending: str, limit: int) -> None:
         csv.field_size_limit(MAX_CELL_CHARS)
         beginning = file.read(HEAD_BYTES)
-        self._start = len(beginning) - len(beginning.removeprefix(BOM))
+        self._start = len(beginning) - len(beginning.removeprefix(line_reader.BOM))
         """Where the next row begins."""
         self._delimiter = _delimiter(beginning[self._start :], ending)
         self._lines = _TableLines(file, limit)
@@ -365,7 +352,7 @@ class _Cells:
     def _value(self, name: str, cell: str) -> Any:
         """A number, a truth value, JSON or what Python prints of a list, if the cell is one; a prompt is no number."""
         if cell[0] in "[{":
-            return value_of(cell)
+            return line_reader.value_of(cell)
         if name in self._texts:
             return cell
         if self._has_commas and _DECIMAL_COMMA.fullmatch(cell):
@@ -399,7 +386,7 @@ def _too_many(cells: int, columns: int) -> str:
 
 def _columns(data: bytes) -> tuple[list[str] | None, int]:
     """The names of the columns in a table, and where its rows begin; no names, and 0, in another document."""
-    head = data[:HEAD_BYTES].removeprefix(BOM)
+    head = data[:HEAD_BYTES].removeprefix(line_reader.BOM)
     text = head.decode("latin-1")  # a character for each byte
     if (found := _COLUMNS.match(text)) is None:
         return None, 0
@@ -418,8 +405,8 @@ def _columns(data: bytes) -> tuple[list[str] | None, int]:
 def _object(data: bytes, columns: list[str] | None) -> Record:
     """Return a row of a document. Raises `Unusable`."""
     if columns is None:
-        return parse(data)
-    cells = parse(b'{"": ' + data + b"}").get("")
+        return line_reader.parse(data)
+    cells = line_reader.parse(b'{"": ' + data + b"}").get("")
     if isinstance(cells, list):
         if len(cells) > len(columns):
             raise Unusable(_too_many(len(cells), len(columns)))
@@ -429,7 +416,7 @@ def _object(data: bytes, columns: list[str] | None) -> Record:
 
 def _sizes(data: bytes, *, is_table: bool) -> Iterator[int]:
     try:
-        whole = data.removeprefix(BOM)
+        whole = data.removeprefix(line_reader.BOM)
         return iter([len(bytes(element)) for element in _elements(_members(whole)["data"] if is_table else whole)])
     except (msgspec.DecodeError, ValueError, RecursionError, KeyError):
         return iter(())
@@ -445,9 +432,9 @@ def _of_document(data: bytes, too_large: str) -> Iterator[PlacedRow]:
     within = columns is not None
     if within and data[at : at + 1] != b"[":
         return
-    at = at + 1 if within else len(data) - len(data.removeprefix(BOM))
+    at = at + 1 if within else len(data) - len(data.removeprefix(line_reader.BOM))
     characters, line_end, content_end, before = "", -1, -1, at
-    budget = MOST_LOOKS * len(data) + FREE_LOOKS
+    budget = line_reader.MOST_LOOKS * len(data) + line_reader.FREE_LOOKS
     while True:
         at = match.end() if (match := _between.match(data, at)) else at
         first = data[at : at + 1]
@@ -509,7 +496,7 @@ def _looked(error: Exception, size: int) -> int:
     """The cost of a failed parse: the place that it reached, and a share for counting the lines before it."""
     is_placed = isinstance(error, json.JSONDecodeError) and not error.msg.startswith("Unterminated")
     reached = error.pos if is_placed and isinstance(error, json.JSONDecodeError) else size
-    return reached + reached // BYTES_PER_LOOK
+    return reached + reached // line_reader.BYTES_PER_LOOK
 
 
 def _size_in_line(data: bytes, at: int, end: int) -> int:

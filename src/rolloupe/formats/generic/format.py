@@ -24,22 +24,10 @@ from rolloupe.formats.generic.rows import (
     rows_at_start,
 )
 from rolloupe.formats.generic.shapes import LOOKED, samples_in
+from rolloupe.formats.reading import files
 from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.documents import ByEnding
 from rolloupe.formats.reading.field_map import Fields
-from rolloupe.formats.reading.files import (
-    EVAL_WORDS,
-    JSONL,
-    FolderEntry,
-    alone,
-    files,
-    folders,
-    is_one_file,
-    links_of,
-    plain_name,
-    stem,
-    words_in,
-)
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import MAX_FILES, first_looks, look, look_at
 from rolloupe.formats.reading.records import Record, RecordFormat, Unusable
@@ -69,62 +57,59 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
     endings = (".parquet",)
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
-        if is_one_file(path):
-            return self._runs_of(path, [alone(path)], "one file", "", forced=forced)
+        if files.is_one_file(path):
+            return self._runs_of(path, [files.alone(path)], "one file", "", forced=forced)
         root = link_root or str(path.resolve())
-        listed = [
-            entry.location for entry in files(str(path), root) if forced or _may_hold_samples(entry, (), forced=False)
-        ]
-        places = "" if listed else "in folders named by a step"
-        listed += [entry.location for folder in _step_folders(str(path), root) for entry in files(folder.path, root)]
-        number = f"{len(listed)} file{'s' if len(listed) != 1 else ''} of JSON lines {places}".rstrip()
-        if found := self._runs_of(path, listed, number, root, forced=forced):
+        steps = _step_folders(str(path), root)
+
+        def fitting(entries: Iterable[files.FolderEntry]) -> list[Location]:
+            return [entry.location for entry in entries if forced or _may_hold_samples(entry, (), forced=False)]
+
+        lines = fitting(files.files(str(path), root))
+        kind = "JSON lines" if lines else "JSON lines in folders named by a step"
+        lines += [entry.location for folder in steps for entry in files.files(folder, root)]
+        what = f"{len(lines)} file{'s' if len(lines) != 1 else ''} of {kind}"
+        if found := self._runs_of(path, lines, what, root, forced=forced):
             return found
-        tables = [table for place in _places(str(path), root) for table in files(place, root, TABLES)]
-        listed = [table.location for table in tables if forced or _may_hold_samples(table, (), forced=False)]
-        kinds = " and ".join(sorted({_KINDS[ending_of(place.path)] for place in listed}))
-        number = f"{len(listed)} {kinds} file{'s' if len(listed) != 1 else ''}"
-        return self._runs_of(path, listed, number, root, forced=forced)
+        tables = fitting(table for place in (str(path), *steps) for table in files.files(place, root, TABLES))
+        kind = " and ".join(sorted({_KINDS[ending_of(place.path)] for place in tables}))
+        what = f"{len(tables)} {kind} file{'s' if len(tables) != 1 else ''}"
+        return self._runs_of(path, tables, what, root, forced=forced)
 
     def _runs_of(self, path: Path, listed: list[Location], what: str, links: str, *, forced: bool) -> list[RunInfo]:
         fitting = next((roles_of(record) for record in _beginnings(listed)), None)
         if not listed or not (fitting or forced):
             return []
         reason = f"{what}, {fitting.described() if fitting else 'read as --map or --format says'}"
-        return [self._run_at(path, reason, links, "" if links else stem(path.name))]
+        return [self._run_at(path, reason, links, "" if links else files.stem(path.name))]
 
     def sources(self, run: RunInfo) -> list[Source]:
-        found = []
+        links, found = files.links_of(run), []
+        named, choice = run.reading.fields, bool(run.reading.format or run.reading.fields)
         for part in run.parts:
             if is_file(part.path):
-                found.append(_source(run, Location(part.path, links_of(run))))
+                found.append(_source(run, Location(part.path, links)))
                 continue
-            places = _places(part.path, links_of(run))
-            listed = [entry for place in places for entry in files(place, links_of(run))]
-            named, choice = run.reading.fields, bool(run.reading.format or run.reading.fields)
+            places = [part.path, *_step_folders(part.path, links)]
+            listed = [entry for place in places for entry in files.files(place, links)]
             certain = [entry for entry in listed if _may_hold_samples(entry, named, forced=choice)]
             if all(look(entry.location).empty for entry in certain):
-                tables = [entry for place in places for entry in files(place, links_of(run), TABLES)]
+                tables = [entry for place in places for entry in files.files(place, links, TABLES)]
                 read = [entry for entry in tables if _may_hold_samples(entry, named, forced=False)]
                 listed, certain = (tables if read else listed or tables), (read or certain)
             if certain or not choice:
                 listed = _with_unscored(certain, listed, named, forced=choice)
             else:
-                with_ids = []
-                for entry in listed:
-                    whole = is_read_whole(entry.location)
-                    if any(map(holds_ids, first_rows(entry.location) if whole else look(entry.location).objects)):
-                        with_ids.append(entry)
-                listed = with_ids or listed
+                listed = [entry for entry in listed if any(map(holds_ids, _records_at(entry.location)))] or listed
             numbered = parsers.numbered_names(_bare(entry.name) for entry in listed)
             found += [_source(run, entry.location, numbered) for entry in listed]
         return found
 
     def losses(self, run: RunInfo) -> list[Problem]:
         """See `Format`: steps of several epochs, whose samples stand together."""
-        links, reading = links_of(run), run.reading
-        places = [place for part in run.parts for place in _places(part.path, links)]
-        listed = [entry for place in places for entry in files(place, links, (*JSONL, *TABLES))]
+        links, reading = files.links_of(run), run.reading
+        places = [place for part in run.parts for place in (part.path, *_step_folders(part.path, links))]
+        listed = [entry for place in places for entry in files.files(place, links, (*files.JSONL, *TABLES))]
         named = [(entry, match["epoch"]) for entry in listed if (match := _EPOCH.search(entry.path, len(run.root)))]
         numbered = parsers.numbered_names(_bare(entry.name) for entry, _ in named)
         by_step: dict[tuple[str | None, int | None], dict[str, str]] = {}
@@ -163,6 +148,10 @@ def _beginnings(listed: list[Location]) -> Iterator[Record]:
                 yield from _samples(record, seen.whole)
 
 
+def _records_at(location: Location) -> tuple[Record, ...]:
+    return first_rows(location) if is_read_whole(location) else look(location).objects
+
+
 def _samples(
     record: Record,
     is_whole: bool = True,
@@ -173,29 +162,27 @@ def _samples(
 ) -> list[Record]:
     """The first samples of a record; of one that is too long to be seen whole, the score may follow its text."""
     try:
-        found = samples_in(record, named)[:LOOKED]  # of which the first may be of a try that failed
+        found = samples_in(record, named)[:LOOKED]  # the first may be of a try that failed
     except Unusable:
         return []
     fits = fits if is_whole else has_text
     return [sample for sample in found if fits(sample, roles_of(sample)) and (forced or not is_foreign(record))]
 
 
-def _step_folders(folder: str, link_root: str) -> list[FolderEntry]:
-    """The folders of steps, and those of ranks, whose files are of one run."""
-    listed = folders(folder, link_root)
-    named = (below for below in listed if _RANK.fullmatch(below.name) or parsers.step_of_folder(below.name) is not None)
-    return [*islice(named, MAX_STEP_FOLDERS)]
+def _step_folders(folder: str, link_root: str) -> list[str]:
+    """The folders of steps and of ranks: their files belong to one run."""
+    below = (entry.path for entry in files.folders(folder, link_root) if _is_part(entry.name))
+    return [*islice(below, MAX_STEP_FOLDERS)]
 
 
-def _places(folder: str, link_root: str) -> list[str]:
-    """The folder of a run, and those below it whose files are of the run as well."""
-    return [folder, *(below.path for below in _step_folders(folder, link_root))]
+def _is_part(name: str) -> bool:
+    return _RANK.fullmatch(name) is not None or parsers.step_of_folder(name) is not None
 
 
 def _bare(name: str) -> str:
     """The name of a file without what says what kind it is."""
-    name = plain_name(name)
-    return next((name.removesuffix(ending) for ending in (*JSONL, *TABLES) if name.endswith(ending)), name)
+    name = files.plain_name(name)
+    return next((name.removesuffix(ending) for ending in (*files.JSONL, *TABLES) if name.endswith(ending)), name)
 
 
 def _source(run: RunInfo, location: Location, numbered: Collection[str] = ()) -> Source:
@@ -213,13 +200,13 @@ def _source(run: RunInfo, location: Location, numbered: Collection[str] = ()) ->
 
 def _split(run: RunInfo, name: str) -> str:
     """`eval/NAME` if the file, a folder between it and the run, or the run's own folder names an evaluation."""
-    *above, file = stem(name).removesuffix(ending_of(name)).split("/")
-    words = [word for word in words_in(file) if not _NO_NAME.fullmatch(word)]
-    if words and words[0] in EVAL_WORDS:
+    *above, file = files.stem(name).removesuffix(ending_of(name)).split("/")
+    words = [word for word in files.words_in(file) if not _NO_NAME.fullmatch(word)]
+    if words and words[0] in files.EVAL_WORDS:
         return f"eval/{'_'.join(words[1:]) or words[0]}"
     top = Path(run.root).name
-    evaluations = (part for part in above if not EVAL_WORDS.isdisjoint(words_in(part)))
-    folder = next(evaluations, top if top.lower() in EVAL_WORDS else "")
+    evaluations = (part for part in above if not files.EVAL_WORDS.isdisjoint(files.words_in(part)))
+    folder = next(evaluations, top if top.lower() in files.EVAL_WORDS else "")
     return f"eval/{'_'.join(words) or folder}" if folder else "train"
 
 
@@ -241,7 +228,7 @@ class _Verdict(NamedTuple):
 _verdicts: Lru[tuple[Location, Fields, bool], _Verdict] = Lru(KEPT_VERDICTS, KEPT_CHARS)
 
 
-def _may_hold_samples(entry: FolderEntry, named: Fields, *, forced: bool) -> bool:
+def _may_hold_samples(entry: files.FolderEntry, named: Fields, *, forced: bool) -> bool:
     """Return whether rows of a file may be samples. A yes holds for as long as it is the same file."""
     known = _verdicts.get((entry.location, named, forced))
     if known is not None and known.has_samples and known.inode == entry.inode:
@@ -249,7 +236,7 @@ def _may_hold_samples(entry: FolderEntry, named: Fields, *, forced: bool) -> boo
     return _verdict(entry, named, forced=forced).may_hold_samples
 
 
-def _verdict(entry: FolderEntry, named: Fields, *, forced: bool, with_answers: bool = False) -> _Verdict:
+def _verdict(entry: files.FolderEntry, named: Fields, *, forced: bool, with_answers: bool = False) -> _Verdict:
     """Look into a file, once for all who ask until it changes."""
     try:
         state = stamp_of_state(path_state(entry.path))
@@ -282,8 +269,8 @@ def _answers_in(records: Iterable[Record], named: Fields, *, forced: bool) -> It
 
 
 def _with_unscored(
-    certain: list[FolderEntry], listed: list[FolderEntry], named: Fields, *, forced: bool
-) -> list[FolderEntry]:
+    certain: list[files.FolderEntry], listed: list[files.FolderEntry], named: Fields, *, forced: bool
+) -> list[files.FolderEntry]:
     """Files with samples, and those beside them that hold more of them, such as tries that failed.
 
     Rows of these have the same answers, and a score that is no number; or their names differ from the others in
@@ -293,13 +280,13 @@ def _with_unscored(
     if not certain or len(known) == len(listed):
         return certain
 
-    def answers_of(entry: FolderEntry) -> Answers:
+    def answers_of(entry: files.FolderEntry) -> Answers:
         return _verdict(entry, named, forced=forced, with_answers=True).answers or ()
 
     answers = {key for entry in certain[:MAX_FILES] for key, _ in answers_of(entry) if key}
     names = {_digits.sub("0", entry.name) for entry in certain}
 
-    def is_like(entry: FolderEntry) -> bool:
+    def is_like(entry: files.FolderEntry) -> bool:
         is_named = _digits.sub("0", entry.name) in names
         return any(
             (is_scored and is_named) if key is None else (key in answers and (is_scored or is_named or forced))

@@ -7,7 +7,7 @@ import math
 import re
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ from rolloupe.formats.generic.row_tokens import holds_ids
 from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.field_map import as_pairs, choice, label_of
+from rolloupe.formats.reading.field_map import member as member_at
 from rolloupe.formats.reading.files import plain_name
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.model import SampleRow
@@ -69,28 +70,34 @@ def why_unread(records: Sequence[Record]) -> str:
     if roles.score and not has_text(first, roles) and holds_ids(first):
         return "its rows hold ids of tokens and no text. Next: --format generic shows the ids"
     rows = _rows_of(records)
-    proposed, roles = proposed_map(records), roles_of(rows[0])
+    roles = roles_of(rows[0])
     missing = "no score" if has_text(rows[0], roles) else "no text" if roles.score else "neither text nor score"
-    keys = _shown(Counter(key for record in rows for key in record))
-    odd = _of_other_types(rows[0])
-    what = f"its rows hold {missing}{odd or ' under a usual name'} (keys: {keys})"
-    pairs = f"--map {as_pairs(proposed)}" if as_pairs(proposed) else ""
-    if proposed and not pairs and _reads(records, proposed, scored=False):
+    where = _of_other_types(rows[0]) or " under a usual name"
+    keys = _shown(dict.fromkeys(key for record in rows for key in record))
+    return f"its rows hold {missing}{where} (keys: {keys}). Next: {_next_step(records, rows)}"
+
+
+def _next_step(records: Sequence[Record], rows: Sequence[Record]) -> str:
+    """Say which options would read some rows, which lie in these records."""
+    proposed = proposed_map(records)
+    named = as_pairs(proposed)
+    shows_text = _reads(records, proposed, scored=False)
+    numbers = _by_path([dict(_leaves(row)) for row in rows], int | float)
+    if proposed and not named and shows_text:
         roles_shown = " and ".join(f"{role}, which may be {text.quoted(key)}" for role, key in proposed.items())
         return (
-            f'{what}. Next: --map FILE, a TOML file with lines such as reward = "grade.total", for {roles_shown}; '
-            "no command line takes these names"
+            f'--map FILE, a TOML file with lines such as reward = "grade.total", for {roles_shown}; no command line '
+            "takes these names"
         )
-    if pairs and _reads(records, proposed, scored=True):
-        return f"{what}. Next: {pairs}, if these are the right keys{_alternatives(rows[0], proposed)}"
-    numbers = _by_path([dict(_leaves(row)) for row in rows], int | float)
-    if _reads(records, proposed, scored=False):
-        shown = f"--format generic {pairs}".rstrip()
-        named = f"{pairs},reward=KEY" if pairs else "--map reward=KEY"
-        chosen = f"; {named} names a score, if one of its numbers is one ({_shown(numbers)})" if numbers else ""
-        return f"{what}. Next: {shown} shows the texts{chosen}"
+    if named and _reads(records, proposed, scored=True):
+        return f"--map {named}, if these are the right keys{_alternatives(rows[0], proposed)}"
+    if shows_text:
+        shown = f"--format generic --map {named}" if named else "--format generic"
+        reward = f"--map {named},reward=KEY" if named else "--map reward=KEY"
+        chosen = f"; {reward} names a score, if one of its numbers is one ({_shown(numbers)})" if numbers else ""
+        return f"{shown} shows the texts{chosen}"
     among = f"; its numbers are {_shown(numbers)}" if numbers else ""
-    return f"{what}. Next: --map response=KEY,reward=KEY with the keys of a text and of its score{among}"
+    return f"--map response=KEY,reward=KEY with the keys of a text and of its score{among}"
 
 
 def _shown(keys: Mapping[str, object]) -> str:
@@ -213,19 +220,24 @@ def _as_score(rows: Sequence[dict[str, Any]], taken: set[str], response: str) ->
     return verdicts[-1] if verdicts else ""  # of several, the later ones test more
 
 
-def _chat_within(value: object, path: str, depth: int = _DEPTH, *, is_answered: bool = False) -> str:
+def _chat_within(value: object, path: str, *, is_answered: bool = False) -> str:
     """The path of a conversation that lies within a value, with an answer if that is asked; empty without one."""
-    if isinstance(value, str) or not depth or text.conversation(value) is not None:
+    if text.conversation(value) is not None:
         return ""
-    members = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
-    for key, member in members:
-        below = f"{path}.{key}" if path else f"{key}"
+    for below, _, member in _members_below(value, path, _DEPTH):
         messages = text.conversation(member) if isinstance(member, list | dict) else None
         if messages is not None and (text.answers_in(messages) or not is_answered):
             return below
-        if found := _chat_within(member, below, depth - 1, is_answered=is_answered):
-            return found
     return ""
+
+
+def _members_below(value: object, path: str, depth: int) -> Iterator[tuple[str, str, Any]]:
+    """The members of objects, and the first ones of lists, with their paths and keys, each before those in it."""
+    members = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
+    for key, member in members if depth else ():
+        below = f"{path}.{key}" if path else f"{key}"
+        yield below, str(key), member
+        yield from _members_below(member, below, depth - 1)
 
 
 def _leaves(record: Record, before: str = "", depth: int = _DEPTH) -> Iterator[tuple[str, Any]]:
@@ -293,8 +305,8 @@ _PAIR = _BETTER | {"rejected", "dispreferred", "worse", "losing"}
 _OF_CHOICE = frozenset("preference preferred prefer winner better best choice chosen".split())
 _OF_RESPONSE = frozenset("response completion output generation answer reply text content messages".split())
 _OF_SCORES = frozenset("score scores reward rewards rating ratings".split())
-_SCORE_DEPTH = 4
-"""Objects and lists within one another, below which the scores of responses may lie."""
+_SCORE_DEPTH = 5
+"""Objects and lists within one another in which the scores of responses may lie."""
 _OF_PROMPT = frozenset("prompt question query problem instruction input task".split())
 
 
@@ -352,19 +364,14 @@ def _reward_of_pair(records: Sequence[Record], keys: Sequence[str]) -> str:
         named = (score for record in records for score in choice(record.get(key), labels))
         if key not in keys and _OF_CHOICE.intersection(words_of(key)) and any(score is not None for score in named):
             return key
-    return _path_of_scores(first, len(keys))
-
-
-def _path_of_scores(value: object, count: int, path: str = "", depth: int = _SCORE_DEPTH) -> str:
-    """The path of the first list with a score for each of `count` responses; empty without one."""
-    members = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
-    for key, member in members:
-        below = f"{path}.{key}" if path else str(key)
-        if _are_scores(member, count) and _OF_SCORES.intersection(words_of(str(key))):
-            return below
-        if depth and (found := _path_of_scores(member, count, below, depth - 1)):
-            return found
-    return ""
+    return next(
+        (
+            path
+            for path, key, member in _members_below(first, "", _SCORE_DEPTH)
+            if _are_scores(member, len(keys)) and _OF_SCORES.intersection(words_of(key))
+        ),
+        "",
+    )
 
 
 def _are_scores(value: object, count: int) -> bool:
@@ -425,11 +432,16 @@ def group_doubts(rows: Sequence[GroupedRow], *, is_guessed: bool) -> list[str]:
     if len(rows) < 2:
         return []
     of_prompts: Groups = [(row.split, row.step, row.prompt) for _, row, _ in rows]
-    doubts = [_merged(rows)] if is_guessed else []
+    members: dict[Hashable, list[GroupedRow]] = defaultdict(list)
+    for grouped in rows:
+        members[grouped.row.split, grouped.row.step, grouped.row.group].append(grouped)
+    doubts = []
     if all(goes_by_prompt(row) for _, row, _ in rows):
-        doubts.insert(0, _unnamed(rows, of_prompts))
+        doubts.append(_unnamed(rows, of_prompts))
     elif is_guessed:
-        doubts.insert(0, _mixed(rows, of_prompts))
+        doubts.append(_mixed(rows, [*members.values()], of_prompts))
+    if is_guessed:
+        doubts.append(_merged([*members.values()]))
     return [doubt for doubt in doubts if doubt]
 
 
@@ -438,55 +450,47 @@ def goes_by_prompt(row: SampleRow) -> bool:
     return row.group.startswith(parsers.digest(row.prompt))
 
 
-def _mixed(rows: Sequence[GroupedRow], of_prompts: Groups) -> str:
+def _mixed(rows: Sequence[GroupedRow], groups: Sequence[list[GroupedRow]], of_prompts: Groups) -> str:
     """A doubt about groups with different prompts; empty without any, and for the turns of conversations."""
-    members: dict[Hashable, list[GroupedRow]] = defaultdict(list)
-    for grouped in rows:
-        members[grouped.row.split, grouped.row.step, grouped.row.group].append(grouped)
-    several = [some for some in members.values() if len(some) > 1]
+    several = [some for some in groups if len(some) > 1]
     mixed = []
     for some in several:
-        prompts = [row.prompt for _, row, _ in some]
+        prompts = {row.prompt for _, row, _ in some}
         shortest = min(prompts, key=len).strip()
-        if len({*prompts}) > 1 and not (shortest and all(prompt.startswith(shortest) for prompt in prompts)):
+        if len(prompts) > 1 and not (shortest and all(prompt.startswith(shortest) for prompt in prompts)):
             mixed.append(some)  # prompts that do not all continue the shortest, as those of later turns do
     if not mixed:
         return ""
     named = roles_of(mixed[0][0].record).group or "uid"
-    key = next((key for key, groups in _candidates(rows) if _same(groups, of_prompts)), "prompt")
+    key = next((key for key, names in _candidates(rows) if _same(names, of_prompts)), "prompt")
     return (
         f"{len(mixed)} of {len(several)} groups that were looked at, by {text.quoted(named)}, hold different prompts. "
         f"Next: open the run with --group-by {shlex.quote(key)}, if a group is the samples of one prompt"
     )
 
 
-def _merged(rows: Sequence[GroupedRow]) -> str:
+def _merged(groups: Sequence[list[GroupedRow]]) -> str:
     """A doubt about groups with samples of several models, or of files that seem no parts of one log; else empty."""
-    models: dict[Hashable, dict[str, None]] = defaultdict(dict)
-    places: dict[Hashable, dict[str, None]] = defaultdict(dict)
-    model = next((key for key in rows[0].record if fold(key[:MAX_NAME_CHARS]) in _MODELS), "")
-    for record, row, file in rows:
-        group = row.split, row.step, row.group
-        places[group].setdefault(file)
-        if model and (name := parsers.name(record.get(model))) is not None:
-            models[group].setdefault(name)
-    of = roles_of(rows[0].record).group or "prompt"
-    if several := [[*names] for names in models.values() if len(names) > 1]:
+    first = groups[0][0].record
+    of = roles_of(first).group or "prompt"
+    model = next((key for key in first if fold(key[:MAX_NAME_CHARS]) in _MODELS), "")
+    names = [[parsers.name(record.get(model)) for record, _, _ in some] for some in groups] if model else []
+    models = [some for all_of in names if (some := [*dict.fromkeys(name for name in all_of if name is not None)])]
+    if several := [some for some in models if len(some) > 1]:
         return (
             f"{len(several)} of {len(models)} groups that were looked at hold samples of several models "
-            f"({_first(several[0])}). Next: open the run with --group-by {_pair(of, model)}, which keeps them apart"
+            f"({_first(several[0])}). Next: open the run with --group-by {shlex.quote(f'{of},{model}')}, which keeps "
+            "them apart"
         )
-    several = [[*names] for names in places.values() if len({_without_parts(name) for name in names}) > 1]
+    places = [[*dict.fromkeys(file for _, _, file in some)] for some in groups]
+    several = [files for files in places if len(set(map(_without_parts, files))) > 1]
     if not several:
         return ""
     return (
         f"{_first(several[0])} share {len(several)} of {len(places)} groups that were looked at: their samples are "
-        f"shown together. Next: open the run with --group-by {_pair(of, 'file')}, if they are no parts of one log"
+        f"shown together. Next: open the run with --group-by {shlex.quote(f'{of},file')}, if they are no parts of one "
+        "log"
     )
-
-
-def _pair(*keys: str) -> str:
-    return shlex.quote(",".join(keys))
 
 
 def _first(names: Sequence[str]) -> str:
@@ -522,11 +526,11 @@ def _candidates(rows: Sequence[GroupedRow]) -> Iterator[tuple[str, Groups]]:
         words = {*words_of(key)}
         if words & _NO_GROUP or not key.isprintable():
             continue
-        values = [_name_at(record, key) for record, _, _ in rows]
-        if None in values:
+        values = [member_at(record, key) for record, _, _ in rows]
+        if not all(map(_is_name, values)):
             continue
-        groups: Groups = [(row.split, row.step, value) for value, (_, row, _) in zip(values, rows, strict=True)]
-        distinct, is_named = len({*values}), bool(words & _SUBJECTS)
+        groups: Groups = [(row.split, row.step, str(value)) for value, (_, row, _) in zip(values, rows, strict=True)]
+        distinct, is_named = len({*map(str, values)}), bool(words & _SUBJECTS)
         if distinct > 1 and _is_regular(groups, rows):
             # rows of a group follow each other, or under the name of a number more groups are than rows in each
             runs = sum(1 for _ in groupby(zip(groups, (file for _, _, file in rows), strict=True)))
@@ -551,15 +555,6 @@ def _is_name(value: object) -> bool:
     return type(value) is int or (type(value) is str and 0 < len(value) <= parsers.MAX_TAG_CHARS)
 
 
-def _name_at(record: Mapping[str, Any], key: str) -> str | None:
-    value = record.get(key)
-    if value is None and "." in key:
-        outer, _, inner = key.partition(".")
-        member = record.get(outer)
-        value = member.get(inner) if isinstance(member, dict) else None
-    return str(value) if _is_name(value) else None
-
-
 def _is_regular(groups: Groups, rows: Sequence[GroupedRow]) -> bool:
     """Whether most values occur equally often, and more than once; the last one of a file may be cut off."""
     counts = Counter(groups)
@@ -570,13 +565,12 @@ def _is_regular(groups: Groups, rows: Sequence[GroupedRow]) -> bool:
     return usual > 1 and often >= _REGULAR * len(counts)
 
 
-def _same(some: Iterable[Hashable], others: Iterable[Hashable]) -> bool:
+def _same(some: Groups, others: Groups) -> bool:
     """Whether rows are divided alike."""
-    pairs = {*zip(some, others, strict=True)}
-    return len(pairs) == len({left for left, _ in pairs}) == len({right for _, right in pairs})
+    return _follows(some, others) and _follows(others, some)
 
 
-def _follows(some: Iterable[Hashable], others: Iterable[Hashable]) -> bool:
+def _follows(some: Groups, others: Groups) -> bool:
     """Whether each value of `others` comes with a single value of `some`."""
     pairs = {*zip(some, others, strict=True)}
     return len(pairs) == len({right for _, right in pairs})

@@ -4,14 +4,14 @@ The kinds are JSON lines, Parquet, CSV, TSV and JSON documents.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, islice
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import numpy as np
 
 from rolloupe import text, tokens
-from rolloupe.formats.base import NO_ANNOTATIONS, Annotations, changed, no_sample, no_tokens
+from rolloupe.formats.base import NO_ANNOTATIONS, Annotations, changed, no_sample
 from rolloupe.formats.generic import row_tokens
 from rolloupe.formats.generic.documents import DELIMITED, Header, PlacedRow, header_of, is_document, row_in, rows_in
 from rolloupe.formats.generic.hints import goes_by_prompt
@@ -68,7 +68,7 @@ class NamedRows(RecordFormat):
         if not (roles.prompt or roles.response or roles.score or may_be_sample(record)):
             raise Unusable("an object without a text or a score under a usual name is no sample")
         reward = self._reward(roles, record)
-        status, status_raw = roles.status(record)
+        status = roles.status(record)
         prompt_value, response_value = roles.texts(record)
         prompt, messages = parsers.joined(prompt_value), parsers.chat(response_value)
         turns = text.bare_answers(response_value, prompt) if isinstance(response_value, str) else 1
@@ -79,21 +79,21 @@ class NamedRows(RecordFormat):
         if step is None and roles.weak_step:
             step = parsers.integer(record[roles.weak_step])
         found = _tokens(roles, record)
-        if roles.score is None and status == "unknown" and not found.keys and is_prompt_alone(record):
+        if roles.score is None and status[0] == "unknown" and not found.keys and is_prompt_alone(record):
             raise Unusable("a prompt without a response, a score or a status is no sample")
         prompt_tokens, response_tokens = self._counts(roles, record, found)
-        return SampleRow(
+        return parsers.row_of(
+            start,
+            length,
+            prompt_value,
+            response_value,
             split=source.split or "train",
             step=step if step is not None else (source.step or 0),
             group=_group(roles, record) or (not prompt and weak_group(record)) or parsers.digest(prompt),
             index=f"{stem(source.name)}:{start}",
-            ordinal=start,
-            start=start,
-            length=length,
             reward=reward.value,
             advantage=parsers.number(record.get(roles.advantage)) if roles.advantage else None,
             status=status,
-            status_raw=status_raw,
             turns=turns,
             prompt_tokens=prompt_tokens,
             response_tokens=response_tokens,
@@ -104,9 +104,6 @@ class NamedRows(RecordFormat):
             metrics=metrics | reward.metrics,
             tags=tags | reward.tags,
             has_series=found.has_series,
-            prompt=prompt,
-            response=parsers.joined(response_value, thoughts=True),
-            messages=messages,
         )
 
     def _reward(self, roles: Roles, record: Record) -> parsers.Reward:
@@ -213,8 +210,6 @@ class OwnNames(NamedRows):
             own["messages"] = None
         return Roles(**own, counts={what: key for what, key in self.counts.items() if key in record})
 
-
-T = TypeVar("T")
 
 PARQUET = ".parquet"
 TABLES = (PARQUET, ".json", *DELIMITED)
@@ -345,36 +340,23 @@ class DocumentRows(AnyRows):
         return self._record_and_row(run, source, locator)
 
     def token_arrays(
-        self,
-        run: RunInfo,
-        source: Source,
-        places: Sequence[Locator],
-        annotations: Annotations = NO_ANNOTATIONS,  # noqa: ARG002
+        self, run: RunInfo, source: Source, places: Sequence[Locator], annotations: Annotations = NO_ANNOTATIONS
     ) -> Iterator[SampleTokens | Problem]:
-        """See `Format`. Nothing annotates such files."""
-        return self._in_order(run, source, places, tokens.tokens_of, no_tokens)
+        del annotations  # nothing annotates such files
+        samples = self.samples_at(run, source, places)
+        return (sample if isinstance(sample, Problem) else tokens.tokens_of(sample) for sample in samples)
 
     def samples_at(self, run: RunInfo, source: Source, places: Sequence[Locator]) -> Iterator[Sample | Problem]:
-        return self._in_order(run, source, places, lambda sample: sample, no_sample)
-
-    def _in_order(
-        self,
-        run: RunInfo,
-        source: Source,
-        places: Sequence[Locator],
-        of: Callable[[Sample], T],
-        failed: Callable[[Source, Locator, Exception], Problem],
-    ) -> Iterator[T | Problem]:
-        """Read each record once, however large it is and however many samples it holds."""
+        """See `Format`: reads each record once, however large it is and however many samples it holds."""
         for _, several in groupby(places, lambda place: (place.start, place.length)):
             whole: Record | None = None
             for place in several:
                 try:
                     whole = self._whole(run, source, place) if whole is None else whole
                     record, row = self.part_of(run, source, place, whole)
-                    yield of(self.sample(record, row, place))
+                    yield self.sample(record, row, place)
                 except Exception as error:  # must not cost the samples after it
-                    yield failed(source, place, error)
+                    yield no_sample(source, place, error)
 
     def _record_and_row(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
         try:

@@ -302,14 +302,18 @@ def telling_name(folder: Path, silent: Collection[str]) -> str:
 
 
 def source_at(run: RunInfo, place: Location, **facts: Any) -> Source:
-    """Return a file of a run as a source, named relative to the run's folder."""
-    name = os.path.basename(place.path) if place.path == run.root else os.path.relpath(place.path, run.root)
+    """Return a file of a run as a source, named relative to the run's folder; one beside it, with its own folder."""
+    folder, name = os.path.split(place.path)
+    if place.path != run.root and is_below(place.path, run.root):
+        name = place.path.removeprefix(os.path.join(run.root, "")).replace(os.sep, "/")
+    elif place.path != run.root:
+        name = f"{os.path.basename(folder)}/{name}"
     return Source(path=place.path, name=name, root=place.root, **facts)
 
 
 def file_count(files: Sized) -> str:
     """Return how many files there are, as the reason for a run has it."""
-    return "one file" if len(files) == 1 else f"{len(files)} files"
+    return "one file" if len(files) == 1 else f"{len(files):,} files"
 
 
 def stem(name: str) -> str:

@@ -12,7 +12,7 @@ from io import BufferedReader
 from typing import BinaryIO, ClassVar, NamedTuple, TypeVar
 
 from rolloupe import tokens
-from rolloupe.formats.base import NO_ANNOTATIONS, Annotations, changed, no_sample, no_tokens
+from rolloupe.formats.base import NO_ANNOTATIONS, Annotations, changed, no_sample
 from rolloupe.formats.reading.arrays import Cutter
 from rolloupe.formats.reading.files import JSONL
 from rolloupe.formats.reading.line_reader import (
@@ -155,7 +155,7 @@ class JsonlFormat(RecordFormat):
     ) -> Iterator[SampleTokens | Problem]:
         """See `Format`: reads the file once, from the first place to the last."""
         if places:
-            yield from _read_in_order(source, places, self.reading_tokens(run, source, annotations), no_tokens)
+            yield from _read_in_order(source, places, self.reading_tokens(run, source, annotations))
 
     def samples_in_order(
         self, run: RunInfo, source: Source, places: Sequence[Locator], annotate: Annotate
@@ -165,7 +165,7 @@ class JsonlFormat(RecordFormat):
         def read(data: bytes, place: Locator) -> Sample:
             return self._sample(run, source, data, place, annotate)
 
-        yield from _read_in_order(source, places, read, no_sample)
+        yield from _read_in_order(source, places, read)
 
     def reading_tokens(
         self, run: RunInfo, source: Source, annotations: Annotations,  # noqa: ARG002
@@ -247,10 +247,7 @@ def _is_object(data: bytes) -> bool:
 
 
 def _read_in_order(
-    source: Source,
-    places: Sequence[Locator],
-    read: Callable[[bytes, Locator], T],
-    failed: Callable[[Source, Locator, Exception], Problem],
+    source: Source, places: Sequence[Locator], read: Callable[[bytes, Locator], T]
 ) -> Iterator[T | Problem]:
     """Read a file once, from the first place to the last; yield the result of `read` for each, or its problem."""
     if not places:
@@ -262,7 +259,7 @@ def _read_in_order(
             try:
                 yield read(_data_at(source, data, place), place)
             except Exception as error:  # must not cost the lines after it
-                yield failed(source, place, error)
+                yield no_sample(source, place, error)
 
 
 def _data_at(source: Source, data: bytes | None, place: Locator) -> bytes:

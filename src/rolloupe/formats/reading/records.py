@@ -14,8 +14,8 @@ from rolloupe.formats.base import Format, changed
 from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.field_map import MISSING, member
 from rolloupe.formats.reading.files import alone, file_count, files, is_one_file, links_of, plain_name, source_at, stem
-from rolloupe.model import Location, Locator, RunInfo, Sample, SampleRow, Scanned, Source, Texts, Turn
-from rolloupe.storage import is_file
+from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Scanned, Source, Texts, Turn
+from rolloupe.storage import is_below, is_file
 
 TOO_LARGE = "is beyond 2^53: a browser cannot tell such a number from its neighbours"
 Record = dict[str, Any]
@@ -132,23 +132,52 @@ class RecordFormat(Format):
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`: a file, or a folder in which at least one file holds a record that fits."""
         links = link_root or str(path.resolve())
-        one_file = is_one_file(path)
-        listed = [alone(path)] if one_file else [entry.location for entry in files(str(path), links, self.suffixes)]
-        if not listed or not (forced or any(map(self.fits, self.first_records(listed)))):
+        parts = self.parts(path, links)
+        if is_one_file(path):
+            places, links = [alone(path)], ""
+        else:
+            places = [place for part in parts for place in self.locations(part.path, links)]
+        if not places or not (forced or self.fits_any(places)):
             return []
-        name, links = (self._stem(path.name), "") if one_file else (path.name, links)
-        return [self._run_at(path, f"{file_count(listed)} of {self.title}", links, name)]
+        return [self._run_at(path, self.reason(places), links, self.run_name(path), tuple(parts))]
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`: all files with the suffixes. A number in a file's name is the step of its records."""
+        """See `Format`: the files of each part."""
         links = links_of(run)
-        places: list[Location] = []
+        found = []
         for part in run.parts:
             if is_file(part.path):
-                places.append(Location(part.path, links))
+                places = [Location(part.path, links)]
             else:
-                places += [entry.location for entry in files(part.path, links, self.suffixes)]
-        return [source_at(run, place, step=parsers.step_in(self._stem(place.path))) for place in places]
+                places = self.locations(part.path, links if is_below(part.path, links) else part.path)
+            found += [self.source(run, part, place) for place in places]
+        return found
+
+    # What `detect` and `sources` ask: a layout of folders overrides some of these.
+
+    def parts(self, folder: Path, links: str) -> list[RunPart]:  # noqa: ARG002
+        """Return the parts of a run at a folder or a file: by default that itself."""
+        return [RunPart(str(folder))]
+
+    def locations(self, folder: str, links: str) -> list[Location]:
+        """Return the files of samples in a part: by default those in it that have one of the suffixes."""
+        return [entry.location for entry in files(folder, links, self.suffixes)]
+
+    def fits_any(self, locations: Sequence[Location]) -> bool:
+        """Return whether a record at the beginning of some files fits."""
+        return any(map(self.fits, self.first_records(locations)))
+
+    def reason(self, locations: Sequence[Location]) -> str:
+        """Return why these files are a run, for a person."""
+        return f"{file_count(locations)} of {self.title}"
+
+    def run_name(self, path: Path) -> str:
+        """Return the name of a run at a path: by default that of the folder, or of the file without its suffix."""
+        return self._stem(path.name) if is_one_file(path) else path.name
+
+    def source(self, run: RunInfo, part: RunPart, location: Location) -> Source:
+        """Return the source of a file: by default a number in its name is the step of its records."""
+        return source_at(run, location, split=part.split, step=parsers.step_in(self._stem(location.path)))
 
     def _stem(self, path: str) -> str:
         name = plain_name(os.path.basename(path))

@@ -392,6 +392,25 @@ def response_turns(value: object, prompt: object = None) -> list[Turn]:
     return [turn]
 
 
+def row_of(start: int, length: int, prompt: object, response: object, **facts: Any) -> SampleRow:
+    """Return the row of the sample at a place, with texts and messages of either kind; `facts` are its other fields.
+
+    Among them, `status` is a pair as the function `status` returns it.
+    """
+    status, status_raw = facts.pop("status", ("unknown", ""))
+    return SampleRow(
+        ordinal=facts.pop("ordinal", start),
+        start=start,
+        length=length,
+        status=status,
+        status_raw=status_raw,
+        prompt=joined(prompt),
+        response=joined(response, thoughts=True),
+        messages=chat(response),
+        **facts,
+    )
+
+
 def sample_of(row: SampleRow, locator: Locator, prompt: object, response: object) -> Sample:
     """Return the sample of a row with its turns, texts and messages, from a prompt and a response of either kind."""
     return Sample(

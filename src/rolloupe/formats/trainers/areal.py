@@ -4,18 +4,17 @@ Source: `WorkflowExecutor._dump_trajectory`. There may be thousands of files of 
 folder is named by the newest weights of its batch, a trajectory may be of older ones, and several turns are `segments`.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 from rolloupe import text
 from rolloupe.formats.generic.rows import OwnNames
 from rolloupe.formats.reading import value_parsers as parsers
-from rolloupe.formats.reading.files import alone, files, folders, is_one_file, links_of, source_at, stem
+from rolloupe.formats.reading.files import file_count, files, folders, source_at
 from rolloupe.formats.reading.jsonl import JsonlFormat
-from rolloupe.formats.reading.peek import first_records
 from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source, Turn
-from rolloupe.storage import is_file
 
 SPLITS = {"rollout": None, "eval-rollout": "eval/rollout"}
 """The folders of a trial, and the splits of their samples."""
@@ -36,28 +35,29 @@ class AReaL(OwnNames, JsonlFormat):
     }  # fmt: skip
     counts: ClassVar[dict[str, str]] = {"prompt": "prompt_len", "total": "seqlen"}
 
-    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
-        links = link_root or str(path.resolve())
-        parts, places = [path], [alone(path)]
-        if not is_one_file(path):
-            below = [Path(entry.path) for entry in folders(str(path), links) if entry.name in SPLITS]
-            parts = [folder for folder in below if _versions(folder, links)] or [path]
-            places = [place for part in parts for place in _listed(part, links)]
-        if not places or not (forced or any(record.keys() >= _OWN for record in first_records(places))):
-            return []
-        number = "one file" if len(places) == 1 else f"{len(places):,} files"
-        reason = f"{number} of AReaL: steps are weight versions, groups are tasks"
-        is_split = path.name in SPLITS and bool(path.parent.name)
-        name, links = (stem(path.name), "") if is_one_file(path) else ((path.parent if is_split else path).name, links)
-        split_parts = tuple(RunPart(str(part), SPLITS.get(part.name)) for part in parts)
-        return [self._run_at(path, reason, links, name, split_parts)]
+    def fits(self, record: Record) -> bool:
+        return record.keys() >= _OWN
 
-    def sources(self, run: RunInfo) -> list[Source]:
-        if is_file(run.root):
-            return [_source(Location(run.root, links_of(run)), run, None)]
-        return [
-            _source(place, run, part.split) for part in run.parts for place in _listed(Path(part.path), links_of(run))
-        ]
+    def parts(self, folder: Path, links: str) -> list[RunPart]:
+        named = [Path(entry.path) for entry in folders(str(folder), links) if entry.name in SPLITS]
+        own = [place for place in named if _versions(place, links)] or [folder]
+        return [RunPart(str(place), SPLITS.get(place.name)) for place in own]
+
+    def locations(self, folder: str, links: str) -> list[Location]:
+        places = _versions(Path(folder), links) or [Path(folder)]
+        return [entry.location for place in places for entry in files(str(place), links)]
+
+    def reason(self, locations: Sequence[Location]) -> str:
+        return f"{file_count(locations)} of AReaL: steps are weight versions, groups are tasks"
+
+    def run_name(self, path: Path) -> str:
+        return super().run_name(path.parent if path.name in SPLITS and path.parent.name else path)
+
+    def source(self, run: RunInfo, part: RunPart, location: Location) -> Source:
+        folder = Path(location.path).parent
+        has_versions = folder.parent.name in SPLITS or str(folder.parent) in (part.path for part in run.parts)
+        step = parsers.integer(folder.name) if has_versions else None
+        return source_at(run, location, split=part.split, step=step)
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         if "completion" not in record:
@@ -117,14 +117,3 @@ def _response_turns(completion: str, segments: list[dict[str, Any]]) -> list[Tur
 def _versions(folder: Path, links: str) -> list[Path]:
     found = [Path(entry.path) for entry in folders(str(folder), links) if entry.name.isdecimal()]
     return sorted(found, key=lambda place: parsers.integer(place.name) or 0)
-
-
-def _listed(folder: Path, links: str) -> list[Location]:
-    return [entry.location for place in _versions(folder, links) or [folder] for entry in files(str(place), links)]
-
-
-def _source(place: Location, run: RunInfo, split: str | None) -> Source:
-    folder = Path(place.path).parent
-    has_versions = folder.parent.name in SPLITS or str(folder.parent) in (part.path for part in run.parts)
-    step = parsers.integer(folder.name) if has_versions else None
-    return source_at(run, place, split=split, step=step)

@@ -11,23 +11,9 @@ from typing import Any, ClassVar
 
 from rolloupe.formats.generic.keys import Roles
 from rolloupe.formats.generic.rows import NamedRows, number_row
+from rolloupe.formats.reading import files
 from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.documents import ByEnding, NumberedFormat, unpacked
-from rolloupe.formats.reading.files import (
-    EVAL_WORDS,
-    FolderEntry,
-    alone,
-    file_count,
-    file_of,
-    files,
-    folders,
-    is_one_file,
-    links_of,
-    plain_name,
-    source_at,
-    stem,
-    while_unchanged,
-)
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import MAX_BYTES, look
 from rolloupe.formats.reading.records import Record, RecordFormat, Unusable
@@ -142,11 +128,11 @@ class Art(ByEnding, _Trajectories, JsonlFormat):
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         links = link_root or str(path.resolve())
-        if is_one_file(path):
-            part, places, name, links = path, [alone(path)], stem(path.name), ""
+        if files.is_one_file(path):
+            part, places, name, links = path, [files.alone(path)], files.stem(path.name), ""
         else:
             names = [place.name for place in (path, *path.parents)]
-            below = [] if path.name == TRAJECTORIES else folders(str(path), links)
+            below = [] if path.name == TRAJECTORIES else files.folders(str(path), links)
             inner = [Path(entry.path) for entry in below if entry.name == TRAJECTORIES]
             part = next((folder for folder in inner if _listed(folder, links)), path)
             places = [entry.location for entry, _ in _listed(part, links)]
@@ -154,29 +140,31 @@ class Art(ByEnding, _Trajectories, JsonlFormat):
             name = names[names.index(TRAJECTORIES) + 1] if is_below_model else path.name
         if not places or not (forced or any(map(_fits, (places[0], places[-1])))):
             return []
-        return [self._run_at(path, f"{file_count(places)} of trajectories of ART", links, name, (RunPart(str(part)),))]
+        return [
+            self._run_at(path, f"{files.file_count(places)} of trajectories of ART", links, name, (RunPart(str(part)),))
+        ]
 
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`: a document of YAML that changed is read again as a whole."""
         listed: list[tuple[Location, str]] = []
         for part in (Path(part.path) for part in run.parts):
             if is_file(part):
-                listed.append((Location(str(part), links_of(run)), _split(part.parent)))
+                listed.append((Location(str(part), files.links_of(run)), _split(part.parent)))
             else:
-                listed += [(entry.location, split) for entry, split in _listed(part, links_of(run))]
+                listed += [(entry.location, split) for entry, split in _listed(part, files.links_of(run))]
         found = []
         for place, split in listed:
-            number = plain_name(Path(place.path).name).partition(".")[0]
+            number = files.plain_name(Path(place.path).name).partition(".")[0]
             step = int(number) if _STEP.fullmatch(number) else None
             state = path_state(place.path) if _ending(place.path) == YAML else None
             depends = f"{state.st_size}-{state.st_mtime_ns}" if state else ""
-            found.append(source_at(run, place, split=split, step=step, depends=depends))
+            found.append(files.source_at(run, place, split=split, step=step, depends=depends))
         return found
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
         folder = Path(run.root)
         around = folder.parent if folder.name == TRAJECTORIES else folder
-        return [] if is_file(folder) else metrics_of(file_of(str(around), HISTORY, str(around)))
+        return [] if is_file(folder) else metrics_of(files.file_of(str(around), HISTORY, str(around)))
 
 
 def _unpacked_calls(message: Any) -> Any:
@@ -225,7 +213,7 @@ def _message(entry: Any) -> Any:
     return inner if isinstance(inner, dict) else entry
 
 
-@while_unchanged(4)
+@files.while_unchanged(4)
 def _yaml_trajectories(location: Location) -> tuple[Record | Unusable, ...]:
     from rolloupe.formats.reading.yaml_values import yaml_value
 
@@ -243,7 +231,7 @@ def _yaml_trajectories(location: Location) -> tuple[Record | Unusable, ...]:
 
 
 def _ending(path: str) -> str:
-    name = plain_name(path)
+    name = files.plain_name(path)
     return next((ending for ending in _READERS if name.endswith(ending)), LINES)
 
 
@@ -263,31 +251,31 @@ def _fits(place: Location) -> bool:
     return is_too_long and _MESSAGES in read_bytes(place, MAX_BYTES)
 
 
-def _listed(folder: Path, links: str) -> list[tuple[FolderEntry, str]]:
+def _listed(folder: Path, links: str) -> list[tuple[files.FolderEntry, str]]:
     """The files of steps with their splits: of each folder of `trajectories/`, else of this one."""
     places = [folder]
     if folder.name == TRAJECTORIES:
-        places = [Path(entry.path) for entry in folders(str(folder), links)]
+        places = [Path(entry.path) for entry in files.folders(str(folder), links)]
     return [(entry, _split(place)) for place in places for entry in _of_steps(str(place), links)]
 
 
-def _of_steps(folder: str, links: str) -> list[FolderEntry]:
+def _of_steps(folder: str, links: str) -> list[files.FolderEntry]:
     """The files of steps in their order, of one that was migrated the newest kind; else files of other names.
 
     These are looked for only if one of the first few holds trajectories.
     """
-    found: dict[int, FolderEntry] = {}
+    found: dict[int, files.FolderEntry] = {}
     for ending in reversed(_READERS):
-        for entry in files(folder, links, (ending,)):
-            name = plain_name(entry.name).removesuffix(ending)
+        for entry in files.files(folder, links, (ending,)):
+            name = files.plain_name(entry.name).removesuffix(ending)
             if _STEP.fullmatch(name):
                 found[int(name)] = entry
-    listed = [] if found else files(folder, links, tuple(_READERS))
+    listed = [] if found else files.files(folder, links, tuple(_READERS))
     if any(_fits(entry.location) for entry in listed[:2]):
         return [entry for entry in listed if _fits(entry.location)]
     return [found[step] for step in sorted(found)]
 
 
 def _split(folder: Path) -> str:
-    is_eval = folder.parent.name == TRAJECTORIES or folder.name.lower() in EVAL_WORDS
+    is_eval = folder.parent.name == TRAJECTORIES or folder.name.lower() in files.EVAL_WORDS
     return f"eval/{folder.name}" if is_eval and folder.name != "train" else "train"

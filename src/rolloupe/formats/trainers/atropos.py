@@ -58,14 +58,16 @@ class Atropos(JsonlFormat):
         prompt, response = _texts(record, number)
         ids, first = _tokens(record, number)
         advantages = tokens.read_floats(_at(record, "advantages", number))
-        row = SampleRow(
+        row = parsers.row_of(
+            start,
+            length,
+            prompt,
+            response,
             split="train",
             step=0,
             group=f"{stem(source.name)}:{start}",
             index=str(number),
             ordinal=start + number,
-            start=start,
-            length=length,
             part=str(number),
             reward=parsers.number(_at(record, SCORES, number)),
             prompt_tokens=first if ids else None,
@@ -73,9 +75,6 @@ class Atropos(JsonlFormat):
             total_tokens=len(ids) or None,
             turns=max(1, text.answers_in(parsers.chat(response) or ())),
             has_series=bool(tokens.length(_at(record, MASKS, number))),
-            prompt=parsers.joined(prompt),
-            response=parsers.joined(response, thoughts=True),
-            messages=parsers.chat(response),
         )
         if advantages is not None and len(advantages):
             mask = _mask(record, number)

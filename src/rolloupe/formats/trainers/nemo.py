@@ -21,14 +21,14 @@ from rolloupe.formats.generic.keys import Roles
 from rolloupe.formats.generic.rows import NamedRows
 from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.documents import ByEnding
-from rolloupe.formats.reading.files import alone, file_of, files, is_one_file, links_of, plain_name, stem
+from rolloupe.formats.reading.files import alone, file_of, is_one_file, plain_name, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat, PromptRuns
 from rolloupe.formats.reading.line_reader import parse
 from rolloupe.formats.reading.peek import first_looks, look
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.reading.value_parsers import as_dict
 from rolloupe.formats.token_texts import add_tokens, ids_of, own_tokenizer, series_of, texts_of
-from rolloupe.model import Location, Locator, RunInfo, Sample, SampleRow, Source
+from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source
 from rolloupe.storage import is_file
 
 PARAMS, RESPONSE, TRAJECTORY = "responses_create_params", "response", "ng_trajectory"
@@ -73,20 +73,23 @@ class NemoGym(NamedRows, JsonlFormat):
         has_answer = not keys.isdisjoint((RESPONSE, TRAJECTORY))
         return FAILURE in keys or (PARAMS in keys and has_answer) or keys >= _WITHOUT_RESPONSE
 
-    def first_records(self, some: Sequence[Location]) -> list[Record]:
+    def fits_any(self, locations: Sequence[Location]) -> bool:
         """See `RecordFormat`: a first line that is too long to be seen whole begins with its input."""
-        return [
-            record if seen.whole or stem(place.path).endswith(INPUTS) or PARAMS not in record else {FAILURE: ""}
-            for place, seen in first_looks(some).items()
+        return any(
+            self.fits(record) or (not seen.whole and PARAMS in record and not stem(place.path).endswith(INPUTS))
+            for place, seen in first_looks(locations).items()
             for record in seen.objects
-        ]
+        )
 
     def sources(self, run: RunInfo) -> list[Source]:
-        listed = [] if is_file(run.root) else files(run.root, links_of(run))
-        fitting = {entry.path for entry in listed if any(map(self.fits, self.first_records([entry.location])))}
-        is_chosen = is_file(run.root) or bool(run.reading.format and not fitting)
-        found = [(source, stem(source.name)) for source in super().sources(run) if is_chosen or source.path in fitting]
-        return [replace(source, step=None, split=f"eval/{name.removesuffix(FAILED) or name}") for source, name in found]
+        found = super().sources(run)
+        fitting = found if is_file(run.root) else [source for source in found if self.fits_any([source.location])]
+        return fitting or (found if run.reading.format else [])
+
+    def source(self, run: RunInfo, part: RunPart, location: Location) -> Source:
+        source = super().source(run, part, location)
+        name = stem(source.name)
+        return replace(source, step=None, split=f"eval/{name.removesuffix(FAILED) or name}")
 
     def prepared(self, run: RunInfo, record: Record) -> Record:  # noqa: ARG002
         """See `RecordFormat`: with its items as messages."""
@@ -258,14 +261,15 @@ class LoggedBatches(PromptRuns):
         filtered, agent = parsers.number(record.get("filtered_rewards")), record.get("agent_ref")
         has_ids = IDS in record
         is_train = has_ids or os.path.basename(source.name).startswith(TRAIN)
-        return SampleRow(
+        return parsers.row_of(
+            start,
+            length,
+            prompt,
+            response,
             split="train" if is_train else "eval/validation",
             step=source.step or 0,
             group=_group(ids[:first], prompt),
             index=f"{stem(source.name)}:{start}",
-            ordinal=start,
-            start=start,
-            length=length,
             reward=parsers.number(record.get("rewards")),
             advantage=_first_advantage(record.get("advantages"), first),
             prompt_tokens=first if has_ids else None,
@@ -275,9 +279,6 @@ class LoggedBatches(PromptRuns):
             discarded=SAMPLE_MASK if parsers.number(record.get(SAMPLE_MASK)) == 0 else "",
             metrics={} if filtered is None else {"filtered_rewards": filtered},
             has_series=bool(tokens.length(record.get(MASK))),
-            prompt=parsers.joined(prompt),
-            response=parsers.joined(response, thoughts=True),
-            messages=parsers.chat(response),
         )
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
@@ -310,9 +311,8 @@ class NemoRL(ByEnding, LoggedBatches):
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         links = link_root or str(path.resolve())
         place = alone(path) if is_one_file(path) else file_of(str(path), COLLECTION, links)
-        if place is not None and _is_collection(place.path):
-            forced = forced or any(map(_ROLLOUTS.fits, _ROLLOUTS.first_records([place])))
-        return super().detect(path, forced=forced, link_root=link_root)
+        is_collected = place is not None and _is_collection(place.path) and _ROLLOUTS.fits_any([place])
+        return super().detect(path, forced=forced or is_collected, link_root=link_root)
 
     def sources(self, run: RunInfo) -> list[Source]:
         found = super().sources(run)
@@ -324,10 +324,11 @@ class NemoRL(ByEnding, LoggedBatches):
             or not (seen := look(source.location).objects)
             or any(map(_BATCHES.fits, seen))
         ]
-        return [
-            replace(source, step=None, split=f"eval/{stem(COLLECTION)}") if _is_collection(source.path) else source
-            for source in (listed or found)
-        ]
+        return listed or found
+
+    def source(self, run: RunInfo, part: RunPart, location: Location) -> Source:
+        source = super().source(run, part, location)
+        return replace(source, step=None, split=f"eval/{stem(COLLECTION)}") if _is_collection(source.path) else source
 
 
 _BATCHES, _ROLLOUTS = LoggedBatches(), NemoGym()

@@ -62,30 +62,27 @@ class OpenInstruct(JsonlFormat):
         if RESPONSE not in record:
             raise Unusable("a line without response_tokens is no trace")
         prompt, response = (tokens.length(record.get(key)) or 0 for key in (PROMPT, RESPONSE))
-        status, status_raw = parsers.status(record.get("finish_reason"))
         dataset, names = record.get("dataset"), parsers.MetricNames()
         dataset = dataset[0] if isinstance(dataset, list) and len(dataset) == 1 else dataset
         numbers = parsers.numbers(record.get("request_info"))
-        return SampleRow(
+        return parsers.row_of(
+            start,
+            length,
+            record["prompt"],
+            record["response"],
             split="train",
             step=step_of(record.get("step")) or 0,
             group=parsers.name(record.get("prompt_idx")) or parsers.digest(record["prompt"]),
             index=f"{stem(source.name)}:{start}",
-            ordinal=start,
-            start=start,
-            length=length,
             reward=parsers.number(record.get("reward")),
             advantage=parsers.number(record.get("advantage")),
-            status=status,
-            status_raw=status_raw,
+            status=parsers.status(record.get("finish_reason")),
             prompt_tokens=prompt,
             response_tokens=response,
             total_tokens=prompt + response,
             env=parsers.name(dataset) or "",
             metrics={names[key]: number for key, number in numbers.items()},
             has_series=bool(tokens.length(record.get("logprobs"))),
-            prompt=record["prompt"],
-            response=record["response"],
         )
 
     def references(self, record: Record) -> References:

@@ -4,29 +4,18 @@ Source: `dump_per_dataset_eval_results`. Beside them lies `aggregated_results.js
 """
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
 from rolloupe.formats.generic.keys import Roles
 from rolloupe.formats.generic.rows import OwnNames
 from rolloupe.formats.reading import value_parsers as parsers
-from rolloupe.formats.reading.files import (
-    alone,
-    file_count,
-    file_of,
-    files,
-    folders,
-    is_one_file,
-    links_of,
-    plain_name,
-    source_at,
-    stem,
-)
+from rolloupe.formats.reading.files import file_count, file_of, files, folders, links_of, plain_name, source_at, stem
 from rolloupe.formats.reading.jsonl import PromptRuns
-from rolloupe.formats.reading.peek import first_records
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.trainer_files import kept_records, merged_metrics
-from rolloupe.model import Location, MetricRow, RunInfo, SampleRow, Source
+from rolloupe.model import Location, MetricRow, RunInfo, RunPart, SampleRow, Source
 from rolloupe.storage import is_file
 
 EVALS = "dumped_evals"
@@ -47,25 +36,24 @@ class SkyRL(OwnNames, PromptRuns):
         "status_key": "stop_reason",
     }  # fmt: skip
 
-    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
-        links = link_root or str(path.resolve())
-        places = [alone(path)] if is_one_file(path) else _listed(path, links)
-        if not places or not (forced or any(record.keys() >= _OWN for record in first_records(places))):
-            return []
-        what = "evaluations of SkyRL; equal prompts that follow each other are inferred to be a group"
-        reason = f"{file_count(places)} of {what}"
-        if is_one_file(path):
-            return [self._run_at(path, reason, "", stem(path.name))]
-        return [self._run_at(path, reason, links, path.parent.name if path.name == EVALS else "")]
+    def fits(self, record: Record) -> bool:
+        return record.keys() >= _OWN
 
-    def sources(self, run: RunInfo) -> list[Source]:
-        links = links_of(run)
-        places = [Location(run.root, links)] if is_file(run.root) else _listed(Path(run.root), links)
-        found = []
-        for place in places:
-            path = Path(place.path)
-            found.append(source_at(run, place, split=f"eval/{stem(path.name)}", step=_step_of(path.parent)))
-        return found
+    def locations(self, folder: str, links: str) -> list[Location]:
+        places = _step_folders(Path(folder), links) or [Path(folder)]
+        listed = (entry for place in places for entry in files(str(place), links))
+        return [entry.location for entry in listed if plain_name(entry.name) != METRICS]
+
+    def reason(self, locations: Sequence[Location]) -> str:
+        what = "evaluations of SkyRL; equal prompts that follow each other are inferred to be a group"
+        return f"{file_count(locations)} of {what}"
+
+    def run_name(self, path: Path) -> str:
+        return super().run_name(path.parent if path.name == EVALS else path)
+
+    def source(self, run: RunInfo, part: RunPart, location: Location) -> Source:  # noqa: ARG002
+        path = Path(location.path)
+        return source_at(run, location, split=f"eval/{stem(path.name)}", step=_step_of(path.parent))
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `RecordFormat`: the step is that of the folder."""
@@ -102,11 +90,6 @@ def _step_folders(folder: Path, links: str) -> list[Path]:
         return [folder]
     found = [Path(entry.path) for entry in folders(str(folder), links) if _STEP.fullmatch(entry.name)]
     return sorted(found, key=lambda folder: (_step_of(folder) or 0, str(folder)))
-
-
-def _listed(folder: Path, links: str) -> list[Location]:
-    entries = (entry for place in _step_folders(folder, links) or [folder] for entry in files(str(place), links))
-    return [entry.location for entry in entries if plain_name(entry.name) != METRICS]
 
 
 def _step_of(folder: Path) -> int | None:

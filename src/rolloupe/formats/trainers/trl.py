@@ -23,21 +23,9 @@ from msgspec.structs import replace
 
 from rolloupe.formats.generic.keys import Roles
 from rolloupe.formats.generic.rows import NamedRows, number_row
+from rolloupe.formats.reading import files
 from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.documents import columns_at, sample_count
-from rolloupe.formats.reading.files import (
-    FolderEntry,
-    alone,
-    file_of,
-    files,
-    folder_of,
-    folders,
-    is_one_file,
-    links_of,
-    plain_name,
-    source_at,
-    while_unchanged,
-)
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.formats.reading.tables.parquet import ParquetFormat, column_types, leading_texts, repeats
@@ -139,8 +127,8 @@ class TRL(RewardParts, ParquetFormat):
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         links = link_root or str(path.resolve())
-        if is_one_file(path):
-            fits = forced or _hold_completions([alone(path)])
+        if files.is_one_file(path):
+            fits = forced or _hold_completions([files.alone(path)])
             return [self._run(path, path.stem, path, "", "one file of TRL")] if fits else []
         for folder in (path, path / FOLDER):
             listed = _completions(str(folder), links)
@@ -174,16 +162,18 @@ class TRL(RewardParts, ParquetFormat):
         for part in run.parts:
             if is_file(part.path):
                 step = parsers.step_in(Path(part.path).stem)
-                found.append(source_at(run, Location(part.path, links_of(run)), step=step, depends=functions))
+                found.append(
+                    files.source_at(run, Location(part.path, files.links_of(run)), step=step, depends=functions)
+                )
                 continue
-            listed = _completions(part.path, links_of(run))
+            listed = _completions(part.path, files.links_of(run))
             history = {step: is_eval for state in _states(run) for step, is_eval in state.steps.items()}
             odd = _of_other_size(listed) if len(listed) <= MAX_COMPARED else set()
             for entry in listed:
                 step = parsers.step_in(Path(entry.name).stem)
                 split = EVAL if history.get(step or 0, entry.path in odd) else None
                 depends = f"{split or ''}{functions}"
-                found.append(source_at(run, entry.location, split=split, step=step, depends=depends))
+                found.append(files.source_at(run, entry.location, split=split, step=step, depends=depends))
         return found
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
@@ -206,7 +196,9 @@ class TRL(RewardParts, ParquetFormat):
         return sample
 
     def config(self, run: RunInfo) -> dict[str, Any]:
-        places = (file_of(folder, name, folder) for folder in _folders(run) for name in (*SETTINGS, "config.yaml"))
+        places = (
+            files.file_of(folder, name, folder) for folder in _folders(run) for name in (*SETTINGS, "config.yaml")
+        )
         state = tuple((place, path_state(place.path).st_mtime_ns) for place in places if place is not None)
         return _settings(state) or next((tracker.config for tracker in _tracked(run)), {})
 
@@ -252,9 +244,9 @@ def _hold_completions(places: Sequence[Location]) -> bool:
     return any({"step", "prompt", "completion", "advantage"} <= row.keys() for row in TRL().first_records(places))
 
 
-def _completions(folder: str, link_root: str) -> list[FolderEntry]:
+def _completions(folder: str, link_root: str) -> list[files.FolderEntry]:
     """The files of completions; under other names only if one of the first few holds some."""
-    every = files(folder, link_root, (".parquet",))
+    every = files.files(folder, link_root, (".parquet",))
     listed = [entry for entry in every if _NAMED.fullmatch(entry.name)]
     if not listed and _hold_completions([entry.location for entry in every[:2]]):
         listed = [entry for entry in every if _hold_completions([entry.location])]
@@ -275,7 +267,7 @@ def _float_columns(location: Location) -> list[str]:
 
 def _folders(run: RunInfo) -> list[str]:
     """The folder of the run, and the output folder where `completions/` itself was opened."""
-    folder = folder_of(run)
+    folder = files.folder_of(run)
     return [folder, *([os.path.dirname(folder)] if os.path.basename(folder) == FOLDER else [])]
 
 
@@ -292,14 +284,14 @@ def _states(run: RunInfo) -> list[_State]:
     """The states in the folder and in its newest checkpoint: a trainer that runs keeps its state there alone."""
     found = []
     for folder in _folders(run):
-        named = ((_CHECKPOINT.fullmatch(entry.name), entry.path) for entry in folders(folder, folder))
+        named = ((_CHECKPOINT.fullmatch(entry.name), entry.path) for entry in files.folders(folder, folder))
         checkpoints = {int(match["step"]): path for match, path in named if match}
         newest = [checkpoints[max(checkpoints)]] if checkpoints else []
-        found += [_state_in(state) for place in (folder, *newest) if (state := file_of(place, STATE, folder))]
+        found += [_state_in(state) for place in (folder, *newest) if (state := files.file_of(place, STATE, folder))]
     return found
 
 
-@while_unchanged(64)
+@files.while_unchanged(64)
 def _state_in(state: Location) -> _State:
     found: dict[int, bool] = {}
     names: dict[str, None] = {}
@@ -310,7 +302,7 @@ def _state_in(state: Location) -> _State:
     return _State(found, tuple(names))
 
 
-def _of_other_size(listed: list[FolderEntry]) -> set[str]:
+def _of_other_size(listed: list[files.FolderEntry]) -> set[str]:
     """The files whose groups are no multiple of those of most files: neighbours may have the same prompt."""
     sizes = {}
     for entry in listed:
@@ -336,14 +328,13 @@ class MsSwift(RewardParts, JsonlFormat):
     suffixes: ClassVar[tuple[str, ...]] = (NAME_OF_SWIFT,)
     cuts_arrays = False
 
-    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
-        is_named = plain_name(path.name) == NAME_OF_SWIFT and is_one_file(path)
+    def reason(self, locations: Sequence[Location]) -> str:  # noqa: ARG002
         what = "lines with columns as lists; equal prompts of a step are inferred to be a group"
-        reason = f"{what}, rewards are sums without weights"
-        return [
-            replace(run, name=(is_named and path.parent.name) or run.name, reason=reason)
-            for run in super().detect(path, forced=forced, link_root=link_root)
-        ]
+        return f"{what}, rewards are sums without weights"
+
+    def run_name(self, path: Path) -> str:
+        is_named = files.plain_name(path.name) == NAME_OF_SWIFT and files.is_one_file(path)
+        return (is_named and path.parent.name) or super().run_name(path)
 
     def fits(self, record: Record) -> bool:
         has_lists = all(isinstance(record.get(key), list) for key in TEXTS)
@@ -379,8 +370,8 @@ class MsSwift(RewardParts, JsonlFormat):
         return sample
 
     def config(self, run: RunInfo) -> dict[str, Any]:
-        folder = folder_of(run)
-        return parsers.as_dict(read_json(file_of(folder, "args.json", folder)))
+        folder = files.folder_of(run)
+        return parsers.as_dict(read_json(files.file_of(folder, "args.json", folder)))
 
 
 def _is_row(record: Record) -> bool:

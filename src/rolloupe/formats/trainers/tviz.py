@@ -105,14 +105,15 @@ class Tviz(NumberedFormat):
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:  # noqa: ARG002
         prompt_ids, output_ids = ids_of(record["prompt_tokens"]), ids_of(record["output_tokens"])
-        return SampleRow(
+        return parsers.row_of(
+            start,
+            length,
+            parsers.as_text(record["prompt_text"]) or shown(prompt_ids),
+            parsers.as_text(record["output_text"]) or shown(output_ids),
             split="train",
             step=parsers.integer(record["step"]) or 0,
             group=parsers.name(record["group_idx"]) or "",
             index=parsers.name(record["trajectory_idx"]) or str(start),
-            ordinal=start,
-            start=start,
-            length=length,
             reward=parsers.number(record["reward"]),
             prompt_tokens=len(prompt_ids) or None,
             response_tokens=len(output_ids) or None,
@@ -120,8 +121,6 @@ class Tviz(NumberedFormat):
             metrics=parsers.numbers({name: record[name] for name in _METRICS}),
             tags=parsers.tags({name: record[name] for name in _TAGS}),
             has_series=bool(record["logprobs"]) and isinstance(record["logprobs"], list),
-            prompt=parsers.as_text(record["prompt_text"]) or shown(prompt_ids),
-            response=parsers.as_text(record["output_text"]) or shown(output_ids),
         )
 
     def references(self, record: Record) -> References:  # noqa: ARG002
