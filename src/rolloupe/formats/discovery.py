@@ -20,8 +20,7 @@ from rolloupe import storage
 from rolloupe.errors import NotRecognised, UnreadablePath, words_of
 from rolloupe.formats import unreadable
 from rolloupe.formats.base import Format
-from rolloupe.formats.curve_files import ALONE, OF_TRACKERS, usual_tables
-from rolloupe.formats.curves import UNSEEN, has_more_splits, hosts_of
+from rolloupe.formats.curve_files import ALONE, OF_TRACKERS, UNSEEN, has_more_splits, hosts_of, usual_tables
 from rolloupe.formats.reading.files import FolderEntry, alone, entries, forget, is_utf8, listing_once, stem, why_shut
 from rolloupe.formats.registry import BUILT_IN, all_formats, by_name, other_formats
 from rolloupe.formats.token_texts import TokenizerChoice

@@ -60,9 +60,8 @@ class Harbor(NumberedFormat):
         name, links = (path.stem, "") if is_one_file(path) else (path.name, links)
         lost = sum(map(_is_result, places))
         count = "one trajectory" if len(places) - lost == 1 else f"{len(places) - lost} trajectories"
-        reason = f"{count} in ATIF, the format of Harbor"
-        if lost:
-            reason += f"; {lost} trial{'s have' if lost > 1 else ' has'} results without one"
+        without = f"; {lost} trial{'s have' if lost > 1 else ' has'} results without one" if lost else ""
+        reason = f"{count} in ATIF, the format of Harbor{without}"
         # the folders of trials and steps are no runs of their own
         inner = {folder: None for place in places for folder in Path(place.path).parents if path in folder.parents}
         parts = tuple(RunPart(str(folder)) for folder in (path, *inner))
@@ -231,7 +230,7 @@ def _document(place: Location) -> Record:
 
 
 def _parted(record: Record) -> tuple[list[Record], list[Record]]:
-    messages = [*_messages(record, "", 0)]
+    messages = [*_messages(record)]
     first = next((n for n, message in enumerate(messages) if message["role"] == "assistant"), len(messages))
     return messages[:first], messages[first:]
 
@@ -256,7 +255,6 @@ def _step_of(step: str, result: Record) -> Record:
 
 
 def _step_results(result: Record) -> list[Record]:
-    """Return the results of the named steps of a trial."""
     return [of_step for of_step in dicts(result.get("step_results")) if isinstance(of_step.get("step_name"), str)]
 
 
@@ -273,38 +271,30 @@ def _items(record: Record) -> list[Record]:
     return [{name: metrics.get(key) for key, name in _TOKENS} for metrics in found]
 
 
-def _messages(trajectory: Record, name: str, depth: int) -> Iterator[Record]:
+def _messages(trajectory: Record, depth: int = 0) -> Iterator[Record]:
     """The messages of a trajectory and of all agents in it, without steps that were copied for context."""
+    agent = as_dict(trajectory.get("agent")).get("name") if depth else None
     subagents = dicts(trajectory.get("subagent_trajectories")) if depth < MAX_DEPTH else []
-    inner = {_id(subagent): subagent for subagent in subagents}
+    inner = {str(subagent.get("trajectory_id", id(subagent))): subagent for subagent in subagents}
     for step in dicts(trajectory.get("steps")):
         if step.get("is_copied_context") is True:
             continue
-        yield _message(step, name)
+        yield _message(step, agent if isinstance(agent, str) else "")
         for result in dicts(as_dict(step.get("observation")).get("results")):
             yield {"role": "tool", "content": result.get("content"), "tool_call_id": result.get("source_call_id")}
             for reference in dicts(result.get("subagent_trajectory_ref")):
                 if (found := inner.pop(str(reference.get("trajectory_id")), None)) is not None:
-                    yield from _messages(found, _agent(found), depth + 1)
+                    yield from _messages(found, depth + 1)
     for subagent in inner.values():
-        yield from _messages(subagent, _agent(subagent), depth + 1)
-
-
-def _id(trajectory: Record) -> str:
-    return str(trajectory.get("trajectory_id", id(trajectory)))
-
-
-def _agent(trajectory: Record) -> str:
-    name = as_dict(trajectory.get("agent")).get("name")
-    return name if isinstance(name, str) else ""
+        yield from _messages(subagent, depth + 1)
 
 
 def _message(step: Record, name: str) -> Record:
-    source = step.get("source")
+    source = str(step.get("source"))
     calls = []
     for call in dicts(step.get("tool_calls")):
         function = {"name": call.get("function_name"), "arguments": call.get("arguments")}
         calls.append({"id": call.get("tool_call_id"), "type": "function", "function": function})
-    message = {"role": ROLES.get(str(source), str(source)), "content": step.get("message")}
     others = {"reasoning_content": step.get("reasoning_content"), "tool_calls": calls, "name": name}
+    message = {"role": ROLES.get(source, source), "content": step.get("message")}
     return message | {key: value for key, value in others.items() if value}

@@ -161,7 +161,7 @@ def _readers(location: Location) -> Iterator[list[Callable[[], Record]]]:
         return
     with Members(location) as members:
         yield [
-            partial(sample_in_chunks if _IN_CHUNKS.fullmatch(name) else sample_in_member, members, name)
+            partial(_sample_at, members, name)
             for name in members.names()
             if _SAMPLE.fullmatch(name) or _IN_CHUNKS.fullmatch(name)
         ]
@@ -175,21 +175,13 @@ def _spec(location: Location) -> Record | None:
     """The `eval` of a log; None for another file."""
     if not location.path.endswith(ARCHIVE) and not beginning(location).keys() >= _TOP:
         return None
-    header = _header(location)
-    spec = header.get("eval")
+    spec = _header(location).get("eval")
     return spec if isinstance(spec, dict) else None
 
 
+@while_unchanged(256, errors=(OSError,), otherwise={})
 def _header(location: Location) -> Record:
     """A log without its samples; of an archive in the making its beginning, of an unreadable file nothing."""
-    try:
-        return _header_of(location)
-    except OSError:
-        return {}
-
-
-@while_unchanged(256)
-def _header_of(location: Location) -> Record:
     try:
         if not location.path.endswith(ARCHIVE):
             return members_before(location, SAMPLES) or list_document(location, SAMPLES).rest
@@ -212,10 +204,9 @@ def _status(record: Record) -> tuple[Status, str]:
 
 
 def _reward(scores: object) -> float | None:
-    for score in as_dict(scores).values():
-        value = score.get("value") if isinstance(score, dict) else score
-        return parsers.reward(value).value if isinstance(value, dict) else _number(value)
-    return None
+    score = next(iter(as_dict(scores).values()), None)
+    value = score.get("value") if isinstance(score, dict) else score
+    return parsers.reward(value).value if isinstance(value, dict) else _number(value)
 
 
 def _number(value: object) -> float | None:
@@ -231,7 +222,6 @@ def _number(value: object) -> float | None:
 
 
 def _facts(record: Record) -> tuple[dict[str, float], dict[str, str]]:
-    """The sample metrics and tags of a sample."""
     found: dict[str, Any] = {key: record.get(key) for key in ("total_time", "working_time", "turn_count")}
     for counts in as_dict(record.get("model_usage")).values():
         for key in ("input_tokens", "output_tokens"):
@@ -312,13 +302,12 @@ class _Attachments:
         return attached
 
 
-def sample_in_member(members: Members, name: str) -> Record:
-    """Return the record of a sample that is one member. Raises `Unusable` and OSError."""
-    return parse(members.read(name))
+def _sample_at(members: Members, name: str) -> Record:
+    """The record of a sample that is one member, or a folder with `sample.json`. Raises `Unusable` and OSError."""
+    return parse(members.read(name)) if _SAMPLE.fullmatch(name) else _sample_in_chunks(members, name)
 
 
-def sample_in_chunks(members: Members, shell: str) -> Record:
-    """Return the record of a sample whose `sample.json` is the member of that name. Raises `Unusable` and OSError."""
+def _sample_in_chunks(members: Members, shell: str) -> Record:
     folder = os.path.dirname(shell)
     record = parse(members.read(shell))
     if data := members.read(f"{folder}/metadata.json"):

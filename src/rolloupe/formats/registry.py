@@ -47,7 +47,7 @@ BUILT_IN: Final = {
     "swanlab": "trackers.table_files:SwanLab",
     "mlflow": "trackers.mlflow:MLflow",
     "generic": "generic.format:Generic",
-    "curves": "curves:Curves",
+    "curves": "curve_files:Curves",
 }
 """One line for each format: its name, and the module and class below `rolloupe.formats`."""
 

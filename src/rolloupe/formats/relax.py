@@ -17,7 +17,16 @@ from rolloupe.formats.base import Format
 from rolloupe.formats.generic.keys import Roles, candidates, keep_by_keys, roles_of
 from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.documents import ByEnding
-from rolloupe.formats.reading.files import alone, files, is_one_file, links_of, plain_name, stem, telling_name
+from rolloupe.formats.reading.files import (
+    alone,
+    files,
+    is_one_file,
+    links_of,
+    plain_name,
+    source_at,
+    stem,
+    telling_name,
+)
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import Peek, first_looks, look
 from rolloupe.formats.reading.pickles.values import UnreadablePickle
@@ -71,6 +80,13 @@ class RelaxLines(JsonlFormat):
 
     name = "relax"
     title = "Relax"
+
+    def locations(self, folder: str, links: str) -> list[Location]:
+        return _numbered(folder, links)
+
+    def source(self, run: RunInfo, part: RunPart, location: Location) -> Source:
+        step = parsers.integer(stem(os.path.basename(location.path)))
+        return source_at(run, location, split=part.split, step=step)
 
     def rows_of(self, run: RunInfo, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
         """See `RecordFormat`: a sample has token series if a dump of its step lies beside the lines."""
@@ -146,6 +162,7 @@ class Relax(ByEnding, RelaxLines):
     endings = (SUFFIX,)
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
+        links = link_root or str(path.resolve())
         if path.name.endswith(SUFFIX):
             return _DUMPS.detect(path, forced=forced, link_root=link_root)
         if is_one_file(path):
@@ -153,11 +170,29 @@ class Relax(ByEnding, RelaxLines):
                 return []
             part = RunPart(str(path), path.parent.name if path.parent.name in SPLITS else None)
             return [self._run_at(path, "one file, rows have rollout_id and sample_index", "", stem(path.name), (part,))]
-        links = link_root or str(path.resolve())
         for folder in (path, path / RESULT):
-            if run := self._result_folder(folder, links, forced=forced):
-                return [run]
-        return self._flat_folder(path, links, forced=forced) or _DUMPS.detect(path, forced=forced, link_root=links)
+            parts = [RunPart(str(folder / split), split) for split in SPLITS]
+            if runs := self._of_parts(folder, parts, links, forced=forced):
+                return runs
+        split = path.name if path.name in SPLITS else None
+        if runs := self._of_parts(path, [RunPart(str(path), split)], links, forced=forced):
+            return runs
+        parts = [RunPart(entry.path, split) for entry in files(str(path), links, (".jsonl",))] if forced else []
+        if not parts:
+            return _DUMPS.detect(path, forced=forced, link_root=links)
+        return [self._run_at(path, f"{len(parts)} files, read as --format says", links, _name_of(path), tuple(parts))]
+
+    def _of_parts(self, folder: Path, parts: list[RunPart], links: str, *, forced: bool) -> list[RunInfo]:
+        """The run of a folder with numbered files in these parts, which may be the folder itself."""
+        listed = [(part, _numbered(part.path, links)) for part in parts]
+        looks = [seen for _, places in listed for seen in first_looks(places).values()]
+        number, is_placed = sum(len(places) for _, places in listed), parts[0].path != str(folder)
+        fits = forced or _fits(looks, placed=is_placed) or (is_placed and not looks and folder.name == RESULT)
+        if not number or not fits:
+            return []
+        below = " and ".join(f"{part.split}/" for part, places in listed if places)
+        named = f"{number} file{'s' if number > 1 else ''} named {{step}}.jsonl{f' below {below}' if is_placed else ''}"
+        return [self._run_at(folder, f"{named}, {_keys_seen(looks)}", links, _name_of(folder), tuple(parts))]
 
     def joined(self, runs: list[RunInfo]) -> list[RunInfo]:
         """See `Format`: dumps become a part of the run with lines that lies beside their folder."""
@@ -171,32 +206,6 @@ class Relax(ByEnding, RelaxLines):
             joined.append(replace(run, parts=run.parts + tuple(part for dump in beside for part in dump.parts)))
         return joined + dumps
 
-    def _result_folder(self, folder: Path, links: str, *, forced: bool) -> RunInfo | None:
-        listed = {split: _numbered(str(folder / split), links) for split in SPLITS}
-        number = sum(map(len, listed.values()))
-        looks = [seen for split in SPLITS for seen in first_looks(listed[split]).values()]
-        fits = forced or _fits(looks, placed=True) or (not looks and folder.name == RESULT)
-        if not number or not fits:
-            return None
-        places = " and ".join(f"{split}/" for split in SPLITS if listed[split])
-        named = f"{number} file{'s' if number > 1 else ''} named {{step}}.jsonl below {places}, {_keys_seen(looks)}"
-        parts = tuple(RunPart(str(folder / split), split) for split in SPLITS)
-        return self._run_at(folder, named, links, telling_name(folder, (RESULT, *SPLITS)), parts)
-
-    def _flat_folder(self, folder: Path, links: str, *, forced: bool) -> list[RunInfo]:
-        split = folder.name if folder.name in SPLITS else None
-        listed = _numbered(str(folder), links)
-        looks = [*first_looks(listed).values()]
-        parts = [RunPart(str(folder), split)]
-        named = f"{len(listed)} file{'s' if len(listed) > 1 else ''} named {{step}}.jsonl, {_keys_seen(looks)}"
-        if forced and not listed:
-            parts = [RunPart(entry.path, split) for entry in files(str(folder), links, (".jsonl",))]
-            named = f"{len(parts)} files, read as --format says"
-        elif not forced and not _fits(looks, placed=False):
-            return []
-        name = telling_name(folder, (RESULT, *SPLITS))
-        return [self._run_at(folder, named, links, name, tuple(parts))] if parts else []
-
     def reader_of(self, source: Source) -> Format:
         return _DUMPS if source.path.endswith(SUFFIX) else _LINES
 
@@ -205,13 +214,13 @@ class Relax(ByEnding, RelaxLines):
         if _is_of_dumps(run):
             return _DUMPS.sources(run)
         dumps = _dump_parts(run)
-        sources = self._lines(run, [part for part in run.parts if part not in dumps])
+        sources = super().sources(replace(run, parts=tuple(part for part in run.parts if part not in dumps)))
         if not dumps:
             return sources
         beside: dict[Place, DumpFile] = {}
         for dump in _listed(run, dumps):
-            if (dump.step, dump.is_eval) not in beside and kind_of(dump.location) == RELAX:
-                beside[dump.step, dump.is_eval] = dump
+            if kind_of(dump.location) == RELAX:
+                beside.setdefault((dump.step, dump.is_eval), dump)
         states = {_place_of(source): state_of(source.location) for source in sources}
         with_dumps = []
         for source in sources:
@@ -224,19 +233,6 @@ class Relax(ByEnding, RelaxLines):
             )
             for place, dump in beside.items()
         ]  # fmt: skip
-
-    def _lines(self, run: RunInfo, parts: list[RunPart]) -> list[Source]:
-        sources = []
-        for part in parts:
-            named = plain_name(part.path).endswith(".jsonl") and is_file(part.path)
-            listed = [Location(part.path, links_of(run))] if named else _numbered(part.path, links_of(run))
-            below = os.path.join(run.root, "")
-            for path, root in listed:  # thousands: strings take a tenth of the time of paths
-                file = os.path.basename(path)
-                name = file if path == run.root else path.removeprefix(below).replace(os.sep, "/")
-                step = parsers.integer(stem(file))
-                sources.append(Source(path=path, name=name, root=root, split=part.split, step=step))
-        return sources
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
         """Scan lines or dumps. A dump beside lines yields counts alone, of what cannot be joined with the lines."""
@@ -277,6 +273,10 @@ def _is_of_dumps(run: RunInfo) -> bool:
         return len(_dump_parts(run)) == len(run.parts)
     is_folder = first.split is None and len(run.parts) == 1 and not is_file(first.path)
     return is_folder and bool(files(first.path, links, (SUFFIX,))) and not _numbered(first.path, links)
+
+
+def _name_of(folder: Path) -> str:
+    return telling_name(folder, (RESULT, *SPLITS))
 
 
 def _place_of(source: Source) -> Place:

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar
@@ -30,19 +30,14 @@ from rolloupe.model import Annotation, Locator, Problem, Reading, RunInfo, Sampl
 
 MAX_LOADED = 60
 """Number of samples of an example to load, spread over all of them."""
-
 MAX_CUTS = 60
 """Number of cuts through a file: at the places where records begin, and next to them."""
-
 MAX_VALUES = 200
 """Number of values of records to replace by one of a wrong type."""
-
 MAX_DAMAGES = 10
 """Number of places at which a file is cut off, and at which it is overwritten."""
-
 WRONG: tuple[Any, ...] = (None, True, -1, 2**70, 1.5e308, float("nan"), "", "\ud800", "x" * 2000, [], [[1]], {"a": {}})
 """Values of which each has a wrong type somewhere."""
-
 ASKED = (
     "metrics", "config", "checkpoints", "code_diff", "files", "trainer_files", "losses", "step_states", "times_s",
     "ending", "logtrees", "reports",
@@ -72,9 +67,6 @@ class FormatContract:
         (shutil.copytree if self.example.is_dir() else shutil.copyfile)(self.example, goal)
         return goal
 
-    def _names(self, run: RunInfo) -> list[str]:
-        return [source.name for source in self.reader.sources(run)]
-
     @property
     def reader(self) -> Format:
         """The format."""
@@ -91,8 +83,9 @@ class FormatContract:
         (run,) = discover([tmp_path]).runs
         assert (run.format, Path(run.root).is_relative_to(tmp_path)) == (self.format, True)
         assert run.reason and run.name and run.parts
+        names = [source.name for source in self.reader.sources(run)]
         runs = discover([place], Reading(format=self.format)).runs
-        assert self._names(run) in [self._names(other) for other in runs]
+        assert names in [[source.name for source in self.reader.sources(other)] for other in runs]
 
     def test_nothing_else_is_found(self, tmp_path: Path) -> None:
         """Neither files of no format nor runs of other formats become runs of this one."""
@@ -138,7 +131,7 @@ class FormatContract:
         every = self.reader.sources(run) if self.reader.sources_by_name else []
         for source in every:
             others = {other.path for other in every if other != source}
-            with listing_once(is_hidden=partial(_is_among, others)):
+            with listing_once(is_hidden=lambda folder, name, others=others: os.path.join(folder, name) in others):
                 assert source.depends or source in self.reader.sources(run)
 
     def test_scans_are_pure(self, tmp_path: Path) -> None:
@@ -148,10 +141,10 @@ class FormatContract:
             assert repr(_scan(self.reader, run, source)) == repr(_scan(self.reader, run, source))
             for item in _scan(self.reader, run, source):
                 assert isinstance(item, SampleRow | Annotation) and isinstance(item, Annotation) == source.annotates
-        rows = [(source.name, row) for source, row in _all_rows(self.reader, run)]
+        rows = _rows(self.reader, run, 2**31)
         assert rows, "the example holds no sample"
         assert len({str(row.key) for _, row in rows}) == len(rows)
-        assert len({(name, row.start, row.part) for name, row in rows}) == len(rows)
+        assert len({(source.name, row.start, row.part) for source, row in rows}) == len(rows)
 
     def test_scans_of_parts_are_the_scan_of_the_whole(self, tmp_path: Path) -> None:
         """Wherever a file is cut, each record belongs to the part in which it begins."""
@@ -196,10 +189,7 @@ class FormatContract:
             path = Path(source.path)
             original = path.read_bytes()
             for data in (b"", b"\n" * len(original), b"x" * len(original), None):
-                if data is None:
-                    path.unlink()
-                else:
-                    path.write_bytes(data)
+                path.unlink() if data is None else path.write_bytes(data)
                 load = partial(self.reader.load, run, source, _locator(source, row))
                 assert source.path in _raised(SourceChanged, load)
             path.write_bytes(original)
@@ -244,26 +234,14 @@ class FormatContract:
         return [source for source in self.reader.sources(run) if source.path.endswith(JSONL)]
 
 
-def _is_among(paths: set[str], folder: str, name: str) -> bool:
-    return os.path.join(folder, name) in paths
-
-
 def _scan(reader: Format, run: RunInfo, source: Source) -> list[Scanned]:
     return list(reader.scan(run, source, 0, 2**62))
 
 
-def _all_rows(reader: Format, run: RunInfo) -> list[tuple[Source, SampleRow]]:
-    return [
-        (source, item)
-        for source in reader.sources(run)
-        for item in _scan(reader, run, source)
-        if isinstance(item, SampleRow)
-    ]
-
-
 def _rows(reader: Format, run: RunInfo, count: int = MAX_LOADED) -> list[tuple[Source, SampleRow]]:
-    """Some rows of a run, spread over all of it."""
-    rows = _all_rows(reader, run)
+    """Some rows of a run with their sources, spread over all of it."""
+    found = [(source, item) for source in reader.sources(run) for item in _scan(reader, run, source)]
+    rows = [(source, item) for source, item in found if isinstance(item, SampleRow)]
     return rows[:: max(1, len(rows) // count)]
 
 
@@ -287,7 +265,7 @@ def _check_items(reader: Format, run: RunInfo, source: Source) -> list[Scanned]:
 
 
 def _check_sendable(sample: Sample) -> None:
-    """Check that a sample can be shown: all its texts are UTF-8, and its turns have parts with text."""
+    """Check that all texts of a sample are UTF-8, and that its turns have parts with text."""
     repr(sample).encode("utf-8")
     json.dumps(sample.extra, ensure_ascii=False).encode("utf-8")
     for turn in sample.turns:
@@ -297,7 +275,6 @@ def _check_sendable(sample: Sample) -> None:
 
 
 def _raised(kind: type[Exception], call: Callable[[], object]) -> str:
-    """Return the text of the error that a call raises."""
     try:
         call()
     except kind as error:
@@ -306,16 +283,10 @@ def _raised(kind: type[Exception], call: Callable[[], object]) -> str:
 
 
 def _damaged(data: bytes) -> Iterator[bytes]:
-    size = len(data)
-    yield b""
-    places = [size * part // MAX_DAMAGES for part in range(MAX_DAMAGES)]
-    for at in places[1:]:
-        yield data[:at]
-    yield data[:-1]
-    for at in places:
-        yield data[:at] + b"\xff\x00\xfe" + data[at + 3 :]
-    yield data + b"\n\x00garbage"
-    yield b"\n" * 9 + data
+    places = [len(data) * part // MAX_DAMAGES for part in range(MAX_DAMAGES)]
+    yield from (data[:at] for at in (*places, len(data) - 1))
+    yield from (data[:at] + b"\xff\x00\xfe" + data[at + 3 :] for at in places)
+    yield from (data + b"\n\x00garbage", b"\n" * 9 + data)
 
 
 def _mutants(path: Path) -> list[dict[str, Any]]:
@@ -324,12 +295,11 @@ def _mutants(path: Path) -> list[dict[str, Any]]:
         records = [json.loads(line) for _, line in zip(range(4), file, strict=False)]
     found: list[dict[str, Any]] = []
     for record in records:
-        for key, value in record.items():
-            found += [record | {key: wrong} for wrong in WRONG]
+        for (key, value), wrong in product(record.items(), WRONG):
             inner = value if isinstance(value, dict) else {}
-            found += [record | {key: inner | {name: wrong}} for name in inner for wrong in WRONG]
-            if isinstance(value, list):
-                found += [record | {key: [*value, wrong]} for wrong in WRONG]
+            changed = [wrong, *(inner | {name: wrong} for name in inner)]
+            changed += [[*value, wrong]] if isinstance(value, list) else []
+            found += [record | {key: other} for other in changed]
     return found[:: max(1, len(found) // MAX_VALUES)]
 
 

@@ -5,28 +5,26 @@ from collections.abc import Collection, Iterable
 
 from rolloupe import text
 from rolloupe.formats.base import Format
-from rolloupe.formats.generic.hints import maps_to_text
-from rolloupe.formats.generic.hints import why_unread as why_no_sample
+from rolloupe.formats.generic import hints
 from rolloupe.formats.generic.keys import has_sample, has_text, roles_of
 from rolloupe.formats.generic.rows import TABLES, first_rows
 from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.formats.reading.documents import beginning
-from rolloupe.formats.reading.files import JSONL, FolderEntry, is_passed_over, plain_name, why_shut
+from rolloupe.formats.reading.files import JSONL, FolderEntry, is_passed_over, plain_name, while_unchanged, why_shut
 from rolloupe.formats.reading.line_reader import MAX_LFS_POINTER_BYTES, why_no_text
-from rolloupe.formats.reading.peek import look
+from rolloupe.formats.reading.peek import look, look_at
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.reading.stream import is_decoded, open_binary
 from rolloupe.formats.reading.tables.parquet_files import why_no_table, why_no_torch
 from rolloupe.formats.reading.trackers.sqlite import why_no_rows, why_unread
 from rolloupe.formats.reading.trainer_files import read_text
 from rolloupe.formats.slime.format import TRAIN, kind_of
-from rolloupe.lru import Lru
 from rolloupe.model import Location
-from rolloupe.storage import open_file, path_state, stamp_of_state
+from rolloupe.storage import open_file
 
 HEAD_BYTES = 2**12
-KEPT_REASONS, KEPT_CHARS = 200_000, 2**26
-"""For so many files of lines the reason is kept, with their paths of so many characters in all."""
+KEPT_REASONS = 100_000
+"""Number of files of lines whose reason is kept until they change."""
 
 _NO_FORMAT = "no format of this version reads them. Next: write their samples as JSON lines, as docs/recording.md shows"
 _NEVER = (
@@ -34,24 +32,20 @@ _NEVER = (
 )
 _KINDS: dict[str, str] = {
     ending: reason
-    for endings, reason in (
-        (".pt", f"PyTorch pickles, and no dumps of samples that Rolloupe reads as data: {_NEVER}"),
-        (".pth .ckpt", f"PyTorch pickles: {_NEVER}"),
-        (".pkl .pickle .joblib .npy .npz", f"pickles, or files that may hold them: {_NEVER}"),
-        (".parquet .arrow .feather", f"columnar files: {_NO_FORMAT}"),
-        (".eval", "logs of Inspect without a readable header: damaged, or still being written"),
-        (
-            ".zip .tar .tgz .gz .zst .bz2 .xz .7z",
-            "archives or compressed files. Next: unpack them, and open the folder",
+    for endings, reason in {
+        ".pt": f"PyTorch pickles, and no dumps of samples that Rolloupe reads as data: {_NEVER}",
+        ".pth .ckpt": f"PyTorch pickles: {_NEVER}",
+        ".pkl .pickle .joblib .npy .npz": f"pickles, or files that may hold them: {_NEVER}",
+        ".parquet .arrow .feather": f"columnar files: {_NO_FORMAT}",
+        ".eval": "logs of Inspect without a readable header: damaged, or still being written",
+        ".zip .tar .tgz .gz .zst .bz2 .xz .7z": "archives or compressed files. Next: unpack them, and open the folder",
+        ".db .sqlite .sqlite3 .duckdb": f"databases: {_NO_FORMAT}",
+        ".db-wal .db-shm .db-journal": "files of SQLite: what they hold is read with the database beside them",
+        ".html .htm": f"pages: {_NO_FORMAT}",
+        ".json .yaml .yml .toml": (
+            "documents in which no samples were found. Next: name one of them: of JSON, doctor then lists its keys"
         ),
-        (".db .sqlite .sqlite3 .duckdb", f"databases: {_NO_FORMAT}"),
-        (".db-wal .db-shm .db-journal", "files of SQLite: what they hold is read with the database beside them"),
-        (".html .htm", f"pages: {_NO_FORMAT}"),
-        (
-            ".json .yaml .yml .toml",
-            "documents in which no samples were found. Next: name one of them: of JSON, doctor then lists its keys",
-        ),
-    )
+    }.items()
     for ending in endings.split()
 }
 
@@ -127,26 +121,19 @@ _TWICE = "a file of the same name, plain or as `.zst`, lies beside it: that one 
 _TRAIN_DUMP = re.compile(r"[/\\]train_data[/\\][0-9_]+\.pt$")
 _TRAIN_DATA = "train data of slime or miles, which holds no texts. Next: open it with rollout_data/ beside its folder"
 
-_NAMES: tuple[tuple[str, str], ...] = (
-    (
-        "_training_input.pkl",
-        (
-            "a train batch of SkyRL, a pickle that can run any code when it is loaded: Rolloupe never does. Next: open "
-            "its evaluations, dumped_evals/, or record rollouts as docs/frameworks/skyrl.md shows"
-        ),
+_NAMES = {
+    "_training_input.pkl": (
+        "a train batch of SkyRL, a pickle that can run any code when it is loaded: Rolloupe never does. Next: open its "
+        "evaluations, dumped_evals/, or record rollouts as docs/frameworks/skyrl.md shows"
     ),
-    (
-        "_trajectories.jsonl.zip",
-        "trajectories that Agent Lightning uploads to Weights & Biases. Next: unzip FILE, and open the lines in it",
+    "_trajectories.jsonl.zip": (
+        "trajectories that Agent Lightning uploads to Weights & Biases. Next: unzip FILE, and open the lines in it"
     ),
-    (
-        "generations.log",
-        (
-            "validations of EasyR1 as plain text, without steps. Next: let trainer.logger have wandb, with "
-            "WANDB_MODE=offline, and open the table that it keeps; trainer.val_generations_to_log says how many"
-        ),
+    "generations.log": (
+        "validations of EasyR1 as plain text, without steps. Next: let trainer.logger have wandb, with "
+        "WANDB_MODE=offline, and open the table that it keeps; trainer.val_generations_to_log says how many"
     ),
-)
+}
 """Files known by the ends of their names."""
 
 _FILE_OF_MLFLOW = "meta.yaml"
@@ -190,12 +177,15 @@ def reasons(entries: Iterable[FolderEntry], names: Collection[str]) -> list[str]
 def reason_for(name: str, location: Location, *, is_named: bool = False) -> str | None:
     """Say why one file is not read, with its keys if a person has named it; None for an unknown kind."""
     if plain_name(name).endswith(JSONL):
-        return _of_unchanged_lines(location)
+        try:
+            return _of_lines(location)
+        except OSError as error:
+            return why_shut(error)
     if plain_name(name).endswith(_TEXTS) and (reason := _why_no_text(location)):
         return reason
     if _TRAIN_DUMP.search(location.path) and kind_of(location) == TRAIN:
         return _TRAIN_DATA
-    if known := next((what for end, what in _NAMES if plain_name(name).endswith(end)), None):
+    if known := next((what for end, what in _NAMES.items() if plain_name(name).endswith(end)), None):
         return known
     if name == _FILE_OF_MLFLOW and read_text(location, HEAD_BYTES).startswith("artifact_"):
         return _OF_MLFLOW
@@ -243,26 +233,11 @@ def _ending(name: str) -> str:
     return inner if inner in (*_KINDS, *JSONL) else name[name.rfind(".") :].lower() if "." in name else ""
 
 
-_known: Lru[Location, tuple[tuple[int, int, int], str]] = Lru(KEPT_REASONS, KEPT_CHARS)
-
-
-def _of_unchanged_lines(location: Location) -> str:
-    """Why lines are not read: unless the file has changed, it is opened once for all walks."""
-    try:
-        state = stamp_of_state(path_state(location.path))
-    except OSError as error:
-        return why_shut(error)
-    known = _known.get(location)
-    if known is not None and known[0] == state:
-        return known[1]
-    reason = _why_no_text(location) or _of_lines(location)
-    if not _shut(location):
-        _known.put(location, (state, reason), len(location.path) + len(reason))
-    return reason
-
-
+@while_unchanged(KEPT_REASONS)
 def _of_lines(location: Location) -> str:
-    seen = look(location)
+    if reason := _why_no_text(location):
+        return reason
+    seen = look_at(location)
     if seen.empty:
         return "empty so far"
     if not seen.objects:
@@ -270,7 +245,7 @@ def _of_lines(location: Location) -> str:
     keys = {key for record in seen.objects for key in record}
     if framework := _named_by(keys, _FRAMEWORKS):
         return f"looks like {framework}: {_NO_FORMAT}"
-    return _named_by(keys, _BESIDE) or why_no_sample(seen.objects)
+    return _named_by(keys, _BESIDE) or hints.why_unread(seen.objects)
 
 
 def _named_by(keys: Collection[str], kinds: dict[str, str]) -> str | None:
@@ -287,7 +262,7 @@ def _of_rows(location: Location, *, is_named: bool) -> str | None:
     except Unusable as error:
         return f"its rows cannot be read: {error}"
     has_texts = any(has_text(record, roles_of(record)) or _has_prose(record) for record in records)
-    return why_no_sample(records) if is_named or has_texts or maps_to_text(records) else None
+    return hints.why_unread(records) if is_named or has_texts or hints.maps_to_text(records) else None
 
 
 def _has_prose(record: Record) -> bool:

@@ -17,8 +17,7 @@ import msgspec
 
 from rolloupe.errors import NotFound, RolloupeError, words_of
 from rolloupe.formats import Discovery, Note, by_name, discover, discover_begun, distinct, listing_once, may_begin
-from rolloupe.formats.curve_files import check_named
-from rolloupe.formats.curves import hosts_of
+from rolloupe.formats.curve_files import check_named, hosts_of
 from rolloupe.index.execution import SMALL_RUNS, Executor, OwnWork, ProcessExecutor, core_count
 from rolloupe.index.fingerprint import size_of
 from rolloupe.index.index_folders import (

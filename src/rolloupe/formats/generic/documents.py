@@ -121,27 +121,47 @@ def _delimiter(data: bytes, ending: str) -> str:
     return max(DELIMITED[ending], key=first.count)
 
 
-class _TableLines:
-    """The lines of a table from a place on, up to its end, a hole, or a line that is too long."""
+class _TableReader:
+    """Reads a table row by row. Behind what is no CSV, it goes on where a row has a cell for each column."""
 
-    def __init__(self, file: BinaryIO, limit: int) -> None:
-        self._file = file
-        self._limit = self._left = limit
-        self.begin(0)
-
-    def begin(self, at: int) -> None:
-        """Go to a place."""
-        self._file.seek(at)
-        self.read_to = at
-        self.is_cut = False
+    def __init__(self, file: BinaryIO, ending: str, limit: int) -> None:
+        csv.field_size_limit(MAX_CELL_CHARS)
+        beginning = file.read(HEAD_BYTES)
+        self._file, self._limit, self._left = file, limit, limit
+        self._start = self._read_to = len(beginning) - len(beginning.removeprefix(line_reader.BOM))
+        """Where the next row begins, and where the next line does."""
+        self._is_cut = False
         """Whether the last line has no end."""
+        self._delimiter = _delimiter(beginning[self._start :], ending)
+        self._columns: _Cells | None = None
+        """None before the header was read."""
+        self._torn: PlacedRow | None = None
+        """Torn rows that are not yielded yet, up to where the next row begins."""
 
-    def __iter__(self) -> Iterator[str]:
+    def rows(self) -> Iterator[PlacedRow]:
+        """Yield the rows, and a problem for each place that is not read."""
+        is_readable = True
+        while is_readable:
+            self._go_to(self._start)
+            try:
+                for cells in csv.reader(self._lines(), delimiter=self._delimiter, strict=True):
+                    yield from self._take(cells)
+            except csv.Error as error:
+                is_readable = yield from self._recover(str(error))
+            else:
+                is_readable = yield from self._skip()
+
+    def _go_to(self, at: int) -> None:
+        self._file.seek(at)
+        self._read_to, self._is_cut = at, False
+
+    def _lines(self) -> Iterator[str]:
+        """Yield lines up to the end of the file, a hole, or a line that is too long."""
         readline, most, left = self._file.readline, line_reader.MAX_LINE_BYTES + 1, self._left
-        read_to = self.read_to
+        read_to = self._read_to
         while read_to < left and (line := readline(most)):
             if b"\0" not in line and line[-1] == _NEWLINE:  # nearly always
-                self.read_to = read_to = read_to + len(line)
+                self._read_to = read_to = read_to + len(line)
                 yield line.decode("utf-8", "replace")
                 continue
             hole = line.find(line_reader.HOLE)
@@ -150,82 +170,37 @@ class _TableLines:
             elif len(line) == most and line[-1] != _NEWLINE:
                 return
             else:
-                self.is_cut = line[-1] != _NEWLINE
-            self.read_to = read_to = read_to + len(line)
+                self._is_cut = line[-1] != _NEWLINE
+            self._read_to = read_to = read_to + len(line)
             if line:
                 yield _text(line)
             if hole >= 0:
                 return
 
-    def bytes_from(self, start: int) -> bytes:
-        """Return the bytes from a place up to the last line, at most the first `HEAD_BYTES` of them."""
-        self._file.seek(start)
-        return self._file.read(min(self.read_to - start, HEAD_BYTES))
-
-    def skip(self) -> PlacedRow | None:
-        """Go behind the hole or the long line that ended the lines, and return it; None at the end of the file."""
-        start = self.read_to
-        self.begin(start)
-        if not (behind := self._file.read(len(line_reader.HOLE))):
-            return None
-        if behind == line_reader.HOLE:
-            self.begin(line_reader.behind_nuls(self._file, start))
-            self._left += self.read_to - start
-            return PlacedRow(start, self.read_to, None, line_reader.IS_HOLE.format(self.read_to - start))
-        if start >= self._left:
-            return PlacedRow(start, start, None, TOO_LARGE.format(self._limit // 2**20), may_grow=True)
-        self.begin(start)
-        self.begin(start + line_reader.skip_line(self._file, self._left - start)[0])
-        return PlacedRow(start, self.read_to, None, line_reader.TOO_LONG)
-
-
-class _TableReader:
-    """Reads a table row by row. Behind what is no CSV, it goes on where a row has a cell for each column."""
-
-    def __init__(self, file: BinaryIO, ending: str, limit: int) -> None:
-        csv.field_size_limit(MAX_CELL_CHARS)
-        beginning = file.read(HEAD_BYTES)
-        self._start = len(beginning) - len(beginning.removeprefix(line_reader.BOM))
-        """Where the next row begins."""
-        self._delimiter = _delimiter(beginning[self._start :], ending)
-        self._lines = _TableLines(file, limit)
-        self._columns: _Cells | None = None
-        """None before the header was read."""
-        self._torn: PlacedRow | None = None
-        """Torn rows that are not yielded yet, up to where the next row begins."""
-
-    def rows(self) -> Iterator[PlacedRow]:
-        """Yield the rows, and a problem for each place that is not read."""
-        lines, is_readable = self._lines, True
-        while is_readable:
-            lines.begin(self._start)
-            try:
-                for cells in csv.reader(lines, delimiter=self._delimiter, strict=True):
-                    yield from self._take(cells)
-            except csv.Error as error:
-                is_readable = yield from self._recover(str(error))
-            else:
-                is_readable = yield from self._skip()
-
     def _take(self, cells: list[str]) -> Iterator[PlacedRow]:
         """Yield the row that ends where the lines are."""
-        start, self._start = self._start, self._lines.read_to
-        if self._columns is None:
-            self._columns = _Cells(cells, self._delimiter)
-            if self._columns.repeated:
-                yield PlacedRow(start, self._start, None, self._columns.repeated)
-        elif cells and (self._torn is None or len(cells) == self._columns.width):
+        start, self._start = self._start, self._read_to
+        columns, torn = self._columns, self._torn
+        if columns is None:
+            self._columns = columns = _Cells(cells, self._delimiter)
+            if columns.repeated:
+                yield PlacedRow(start, self._start, None, columns.repeated)
+        elif cells and (torn is None or len(cells) == columns.width):
             yield from self._end_torn(start)
-            yield self._columns.placed(cells, start, self._lines)
-        elif self._torn is not None and not cells and self._torn.start == start:
-            self._torn = self._torn._replace(start=self._start)
+            try:
+                yield PlacedRow(start, self._read_to, columns.record(cells), "", self._is_cut)
+            except Unusable as error:
+                yield PlacedRow(start, self._read_to, None, str(error), self._is_cut)
+        elif torn is not None and not cells and torn.start == start:
+            self._torn = torn._replace(start=self._start)
 
     def _recover(self, error: str) -> Generator[PlacedRow, None, bool]:
         """Go on behind the first line of what is no CSV, which may be a row all the same; return False at the end."""
-        lines, start, reached = self._lines, self._start, self._lines.read_to
-        beginning = lines.bytes_from(start)
-        lines.begin(start)
-        cells, is_open = _leniently(next(iter(lines)), self._delimiter)
+        start, reached = self._start, self._read_to
+        self._file.seek(start)
+        beginning = self._file.read(min(reached - start, HEAD_BYTES))
+        self._go_to(start)
+        cells, is_open = _leniently(next(self._lines()), self._delimiter)
         reason = "" if self._torn else _why(error, start, beginning, self._delimiter, is_open=is_open)
         is_row = bool(cells) and not is_open
         if self._columns is None and not is_row:
@@ -235,23 +210,52 @@ class _TableReader:
             yield from self._take(cells)
         else:
             self._torn = self._torn or PlacedRow(start, reached, None, reason)
-            self._start = lines.read_to
-        columns = self._columns
-        if columns is None or _UNENDED not in error or _goes_on(lines, self._delimiter, columns.width):
+            self._start = self._read_to
+        if self._columns is None or _UNENDED not in error or self._goes_on(self._columns.width):
             return True
-        lines.begin(reached)
+        self._go_to(reached)
         self._start = reached
         return (yield from self._skip())
 
+    def _goes_on(self, width: int) -> bool:
+        """Whether most of the next rows have a cell for each column: the lines of a text have not."""
+        fits = looked = 0
+        while looked < LOOKED_ROWS:
+            at = self._read_to
+            self._go_to(at)
+            try:
+                cells = next(csv.reader(self._lines(), delimiter=self._delimiter, strict=True), None)
+            except csv.Error:
+                self._go_to(at)
+                next(self._lines())
+                cells = []
+            if cells is None:
+                break
+            looked += 1
+            fits += len(cells) == width
+        return 2 * fits > looked
+
     def _skip(self) -> Generator[PlacedRow, None, bool]:
         """Go on behind a hole or a line that is too long; return False at the end of the file."""
-        between = self._lines.skip()
+        start, between = self._read_to, None
+        self._go_to(start)
+        behind = self._file.read(len(line_reader.HOLE))
+        if behind == line_reader.HOLE:
+            self._go_to(line_reader.behind_nuls(self._file, start))
+            self._left += self._read_to - start
+            between = PlacedRow(start, self._read_to, None, line_reader.IS_HOLE.format(self._read_to - start))
+        elif behind and start >= self._left:
+            between = PlacedRow(start, start, None, TOO_LARGE.format(self._limit // 2**20), may_grow=True)
+        elif behind:
+            self._go_to(start)
+            self._go_to(start + line_reader.skip_line(self._file, self._left - start)[0])
+            between = PlacedRow(start, self._read_to, None, line_reader.TOO_LONG)
         yield from self._end_torn(self._start, may_grow=between is None)
         if between is not None:
             yield between
-        if self._lines.read_to == self._start:
+        if self._read_to == self._start:
             return False
-        self._start = self._lines.read_to
+        self._start = self._read_to
         self._torn = PlacedRow(self._start, self._start, None, "the rest of a row") if self._columns else None
         return True
 
@@ -274,25 +278,6 @@ def _leniently(line: str, delimiter: str) -> tuple[list[str], bool]:
 
     cells = next(csv.reader(alone(), delimiter=delimiter), [])
     return [cell.replace("\0", "\r") for cell in cells], is_open
-
-
-def _goes_on(lines: _TableLines, delimiter: str, width: int) -> bool:
-    """Whether most of the rows in these lines have a cell for each column: the lines of a text have not."""
-    fits = looked = 0
-    while looked < LOOKED_ROWS:
-        at = lines.read_to
-        lines.begin(at)
-        try:
-            cells = next(csv.reader(lines, delimiter=delimiter, strict=True), None)
-        except csv.Error:
-            lines.begin(at)
-            next(iter(lines))
-            cells = []
-        if cells is None:
-            break
-        looked += 1
-        fits += len(cells) == width
-    return 2 * fits > looked
 
 
 def _why(error: str, start: int, row: bytes, delimiter: str, *, is_open: bool) -> str:
@@ -321,13 +306,6 @@ class _Cells:
         self._texts = {name for role in ("prompt", "response", "label") for name in by_role.get(role, ())}
         self._scores = by_role.get("score", ())
         self._has_commas = delimiter == ";"
-
-    def placed(self, cells: list[str], start: int, lines: _TableLines) -> PlacedRow:
-        """Return a row that ends where the lines are."""
-        try:
-            return PlacedRow(start, lines.read_to, self.record(cells), "", lines.is_cut)
-        except Unusable as error:
-            return PlacedRow(start, lines.read_to, None, str(error), lines.is_cut)
 
     def record(self, cells: list[str]) -> Record:
         """Return the cells by the names of their columns, without empty ones but for a score that is missing.

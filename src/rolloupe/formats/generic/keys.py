@@ -5,7 +5,7 @@ its response, its score or its step may have a name that ends in one of the usua
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
@@ -107,16 +107,16 @@ class NamedKeys(NamedTuple):
 class Roles(NamedTuple):
     """The key in each role, None for a role without one."""
 
-    prompt: str | None
-    response: str | None
-    messages: str | None
-    score: str | None
-    step: str | None
-    group: str | None
-    label: str | None
-    env: str | None
-    status_key: str | None
-    counts: dict[str, str]
+    prompt: str | None = None
+    response: str | None = None
+    messages: str | None = None
+    score: str | None = None
+    step: str | None = None
+    group: str | None = None
+    label: str | None = None
+    env: str | None = None
+    status_key: str | None = None
+    counts: Mapping[str, str] = {}
     advantage: str | None = "advantage"
     weak_step: str | None = None
 
@@ -128,7 +128,7 @@ class Roles(NamedTuple):
             for role in ("group", "label", "env", "status_key")
             if getattr(self, role) is None and (key := getattr(usual, role)) not in own
         }
-        counts = {what: key for what, key in usual.counts.items() if key not in own} | self.counts
+        counts = {**{what: key for what, key in usual.counts.items() if key not in own}, **self.counts}
         return self._replace(**more, counts=counts)
 
     def described(self) -> str:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 
@@ -110,8 +110,7 @@ class RowTokens(NamedTuple):
     @property
     def pieces(self) -> Sequence[object]:
         """The tokens one by one, with their padding; empty if only arrays tell of them."""
-        pieces: Sequence[object] = self.ids if self.is_whole or not len(self.strings) else self.strings
-        return pieces
+        return cast("Sequence[object]", self.ids if self.is_whole or not len(self.strings) else self.strings)
 
     @property
     def has_series(self) -> bool:
@@ -250,9 +249,8 @@ def extent_of(found: RowTokens, prompt: int | None, pad: str) -> RowExtent:
     pieces = found.pieces
     span = tokens.unpadded(pieces, found.masks() if found.may_be_padded else {})
     if pad and len(found.strings):
-        span = tokens.UnpaddedSpan(
-            span.start, max(span.start, min(span.stop, tokens.unpadded_length(found.strings, pad)))
-        )
+        stop = min(span.stop, tokens.unpadded_length(found.strings, pad))
+        span = span._replace(stop=max(span.start, stop))
     prompt = len(found.prompt_ids) or prompt
     count = span.stop - span.start
     if not len(pieces) or not found.is_whole:
@@ -353,7 +351,6 @@ def add_row_tokens(sample: Sample, found: RowTokens, placed: AlignedRow) -> set[
 
 
 def _alternatives(found: RowTokens, placed: AlignedRow) -> Alternatives:
-    """The alternatives of the last tokens."""
     read = alternatives_of(found.top)
     if len(read) in (0, placed.total) or not placed.total:
         return read
@@ -428,7 +425,6 @@ def _of_object(value: Record) -> SampledTokens | None:
 
 
 def _of_objects(entries: Sequence[Any]) -> SampledTokens | None:
-    """Objects of a token each."""
     objects = [entry if isinstance(entry, dict) else {} for entry in entries]
     logprobs = [_member(entry, _LOGPROBS) for entry in objects]
     texts = (next((entry[key] for key in _TEXTS if isinstance(entry.get(key), str)), None) for entry in objects)
@@ -457,25 +453,15 @@ def _of_members(entries: Sequence[Any]) -> SampledTokens | None:
 def _of_tuples(entries: Sequence[Any]) -> SampledTokens | None:
     """Pairs of a token or id with its logprob in any order, and triples of SGLang."""
     listed = [entry if isinstance(entry, list | tuple) and len(entry) in (2, 3) else (None, None) for entry in entries]
-    places = _order(listed)
-    if places is None:
-        return None
-    logprob, token = places
+    columns = [[entry[place] for entry in listed if entry[place] is not None] for place in (0, 1)]
+    are_tokens = [any(isinstance(item, str) for item in column) for column in columns]
+    if not any(are_tokens):
+        are_tokens = [bool(column) and all(_id(item) is not None for item in column) for column in columns]
+        if are_tokens[0] == are_tokens[1]:
+            return None  # their types do not say which is the logprob
+    token, logprob = (0, 1) if are_tokens[0] else (1, 0)
     names = [(_text(entry[2]) if len(entry) == 3 else _text(entry[token]), _id(entry[token])) for entry in listed]
     return _tokens([entry[logprob] for entry in listed], names, None)
-
-
-def _order(entries: Sequence[Any]) -> tuple[int, int] | None:
-    """Which element of pairs or triples is the logprob, and which the token; None if their types do not say so."""
-    firsts, seconds = ([entry[place] for entry in entries if entry[place] is not None] for place in (0, 1))
-    if any(isinstance(item, str) for item in firsts):
-        return (1, 0)
-    if any(isinstance(item, str) for item in seconds):
-        return (0, 1)
-    first_is, second_is = (bool(some) and all(_id(item) is not None for item in some) for some in (firsts, seconds))
-    if first_is == second_is:
-        return None
-    return (1, 0) if first_is else (0, 1)
 
 
 def _of_flat(starts: list[Any], ids: list[Any], values: list[Any], texts: object) -> SampledTokens | None:

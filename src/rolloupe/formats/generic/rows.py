@@ -33,8 +33,6 @@ from rolloupe.tokens import SampleTokens
 SHOWN_TEXTS = 12
 _UID = re.compile(r"(?P<group>.+)_[0-9]+_[0-9]+", re.DOTALL)
 
-_ROLES = ("prompt", "response", "messages", "score", "step", "group", "label", "env", "status_key")
-
 
 class NamedRows(RecordFormat):
     """A format whose rows hold the parts of a sample under usual names; `roles` says under which."""
@@ -81,7 +79,9 @@ class NamedRows(RecordFormat):
         found = _tokens(roles, record)
         if roles.score is None and status[0] == "unknown" and not found.keys and is_prompt_alone(record):
             raise Unusable("a prompt without a response, a score or a status is no sample")
-        prompt_tokens, response_tokens = self._counts(roles, record, found)
+        prompt_tokens, response_tokens = roles.tokens(record, "prompt"), roles.tokens(record, "response")
+        if response_tokens is None and len(found.pieces):
+            _, prompt_tokens, response_tokens = row_tokens.extent_of(found, prompt_tokens, self.pad)
         return parsers.row_of(
             start,
             length,
@@ -132,14 +132,6 @@ class NamedRows(RecordFormat):
         key = "KEY" if roles.score == "reward" else roles.score  # a person may have named a list of another name
         pairs = as_pairs({"reward": f"{key}.0"}) or "FILE, a file of TOML"
         raise Unusable(f"{what}, which has not so many tokens. Next: name the one that counts, as with --map {pairs}")
-
-    def _counts(self, roles: Roles, record: Record, found: row_tokens.RowTokens) -> tuple[int | None, int | None]:
-        """The tokens of prompt and response: as the row says, else as many as it holds without padding."""
-        prompt, response = roles.tokens(record, "prompt"), roles.tokens(record, "response")
-        if response is not None or not len(found.pieces):
-            return prompt, response
-        extent = row_tokens.extent_of(found, prompt, self.pad)
-        return extent.prompt, extent.response
 
     def references(self, record: Record) -> References:
         record = row_tokens.with_choice(record)
@@ -205,9 +197,9 @@ class OwnNames(NamedRows):
 
     def roles(self, record: Record) -> Roles:
         """See `NamedRows`."""
-        own = {role: key if (key := self.names.get(role)) in record else None for role in _ROLES}
-        if own["messages"] and not parsers.is_messages(record[own["messages"]]):
-            own["messages"] = None
+        own = {role: key for role, key in self.names.items() if key in record}
+        if "messages" in own and not parsers.is_messages(record[own["messages"]]):
+            del own["messages"]
         return Roles(**own, counts={what: key for what, key in self.counts.items() if key in record})
 
 
@@ -386,12 +378,7 @@ def _header(location: Location) -> Header:
 
 def is_read_whole(location: Location) -> bool:
     """Return whether a file is a table or a document, which is read as a whole; JSON lines are not."""
-    if ending_of(location.path):
-        return True
-    try:
-        return _begins_document(location)
-    except OSError:
-        return False
+    return bool(ending_of(location.path)) or _begins_document(location)
 
 
 def _state_of_beginning(location: Location) -> tuple[int, int, int]:
@@ -400,7 +387,7 @@ def _state_of_beginning(location: Location) -> tuple[int, int, int]:
     return (inode, size, changed) if size < HEAD_BYTES else (inode, HEAD_BYTES, 0)
 
 
-@while_unchanged(4096, _state_of_beginning)
+@while_unchanged(4096, _state_of_beginning, errors=(OSError,), otherwise=False)
 def _begins_document(location: Location) -> bool:
     """Whether a file named like JSON lines holds a document over several lines."""
     with open_binary(location) as file:

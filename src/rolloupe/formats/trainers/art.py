@@ -36,10 +36,6 @@ _STEP = re.compile(r"[0-9]{1,9}")
 _COLUMNS = {_GROUP, "reward", "metrics", "metadata", "messages"}
 _BEGINNING = re.compile(rb"(?:---\s+)?- (?:metadata|trajectories|exceptions|logs|metrics):")
 _PACKED = ("group_metadata", "group_metrics", "metrics", "metadata", "tools", "additional_histories")
-_ROLES = Roles(
-    prompt=None, response=None, messages="messages", score="reward", step=None, group=_GROUP, label=None, env=None,
-    status_key=None, counts={},
-)  # fmt: skip
 
 
 class _Trajectories(NamedRows):
@@ -52,7 +48,8 @@ class _Trajectories(NamedRows):
     def roles(self, record: Record) -> Roles:
         messages = "messages" if parsers.is_messages(record.get("messages")) else None
         status = "finish_reason" if isinstance(record.get("finish_reason"), str) else None
-        return _ROLES._replace(messages=messages, status_key=status, score="reward" if "reward" in record else None)
+        score = "reward" if "reward" in record else None
+        return Roles(messages=messages, score=score, group=_GROUP, status_key=status)
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `RecordFormat`: numbers and short texts of the metadata are sample metrics and tags."""

@@ -109,12 +109,11 @@ class NemoGym(NamedRows, JsonlFormat):
 
     def roles(self, record: Record) -> Roles:
         group = next((key for key in GROUPS if parsers.name(record.get(key)) is not None), None)
-        return Roles(
-            prompt=_INPUT, response=_OUTPUT, messages=None, score="reward" if "reward" in record else None, step=None,
-            group=group, label=next((key for key in LABELS if key in record), None),
-            env=_AGENT if record.get(_AGENT) else None,
-            status_key=_STATUS if isinstance(record.get(_STATUS), str) else None, counts={},
-        )  # fmt: skip
+        label = next((key for key in LABELS if key in record), None)
+        env = _AGENT if record.get(_AGENT) else None
+        status = _STATUS if isinstance(record.get(_STATUS), str) else None
+        score = "reward" if "reward" in record else None
+        return Roles(_INPUT, _OUTPUT, score=score, group=group, label=label, env=env, status_key=status)
 
     def known_roles(self, record: Record) -> Roles:
         """See `NamedRows`: what an environment calls like a count of the usage is its own."""

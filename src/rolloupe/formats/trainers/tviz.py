@@ -3,17 +3,17 @@
 Source: `TvizLogger` of tviz 0.2.2. Lists are texts of JSON; columns of images and places on earth may be empty.
 """
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import apsw
+from msgspec.structs import replace
 
 from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.documents import NumberedFormat, unpacked
+from rolloupe.formats.reading.files import alone, is_one_file, links_of, source_at, while_unchanged
 from rolloupe.formats.reading.files import files as files_in
-from rolloupe.formats.reading.files import is_one_file, links_of, source_at, while_unchanged
 from rolloupe.formats.reading.records import Record, References, Unusable
 from rolloupe.formats.reading.trackers.sqlite import (
     TOO_LARGE,
@@ -26,7 +26,7 @@ from rolloupe.formats.reading.trackers.sqlite import (
 )
 from rolloupe.formats.reading.trainer_files import merged_metrics
 from rolloupe.formats.token_texts import add_tokens, ids_of, series_of, shown
-from rolloupe.model import Location, Locator, MetricRow, RunInfo, RunPart, Sample, SampleRow, Source
+from rolloupe.model import Location, Locator, MetricRow, RunInfo, Sample, SampleRow, Source
 
 ENDINGS = (".db", ".sqlite", ".sqlite3")
 BATCH_ROWS, BATCH_BYTES = 2000, 8 * 2**20
@@ -70,17 +70,14 @@ class Tviz(NumberedFormat):
         """See `Format`: each run of a database is one."""
         links = link_root or str(path.resolve())
         if is_one_file(path):
-            listed = [Location(str(path), str(path))] if path.suffix in ENDINGS else []
+            listed, links = [alone(path)] if path.suffix in ENDINGS else [], ""
         else:
             listed = [entry.location for entry in files_in(str(path), links, ENDINGS)]
-        return [
-            RunInfo(
-                name=stored.name or os.path.basename(place.path), root=place.path, format=self.name, within=stored.id,
-                reason="a run in a database of tviz", parts=(RunPart(place.path),),
-                link_root="" if place.root == place.path else place.root,
-            )
-            for place in listed if is_database(place) for stored in stored_runs(place)
-        ]  # fmt: skip
+        found = []
+        for place in filter(is_database, listed):
+            run = self._run_at(Path(place.path), "a run in a database of tviz", links)
+            found += [replace(run, name=stored.name or run.name, within=stored.id) for stored in stored_runs(place)]
+        return found
 
     def sources(self, run: RunInfo) -> list[Source]:
         """Return the database, whose newest rows may still lie in its `-wal`."""
@@ -157,16 +154,9 @@ class Tviz(NumberedFormat):
         return merged_metrics(rows)
 
 
+@while_unchanged(64, states_of, errors=(BadDatabase, OSError), otherwise=())
 def stored_runs(location: Location) -> tuple[StoredRun, ...]:
     """Return the runs of a database that have trajectories; none of a file that cannot be read."""
-    try:
-        return _stored_runs(location)
-    except (BadDatabase, OSError):
-        return ()
-
-
-@while_unchanged(64, states_of)
-def _stored_runs(location: Location) -> tuple[StoredRun, ...]:
     return read_database(location, _runs, LISTING_S)
 
 
@@ -179,9 +169,8 @@ def _runs(database: apsw.Connection) -> tuple[StoredRun, ...]:
         about = {
             parsers.as_text(row["id"]): row for row in table_rows(database, columns, f"FROM runs LIMIT {MOST_RUNS}")
         }
-    with_rows = table_rows(database, ("run_id",), f"FROM rollouts GROUP BY run_id ORDER BY MIN(id) LIMIT {MOST_RUNS}")
     found = []
-    for group in with_rows:
+    for group in table_rows(database, ("run_id",), f"FROM rollouts GROUP BY run_id ORDER BY MIN(id) LIMIT {MOST_RUNS}"):
         own_id = parsers.as_text(group["run_id"])
         row = about.get(own_id, {})
         config = parsers.showable(unpacked(row.get("config")))
@@ -219,7 +208,6 @@ def _trajectories(database: apsw.Connection, after: int, run_id: str | None, cou
 
 
 def _steps(database: apsw.Connection, run_id: str) -> list[Record]:
-    """The metrics of a run's steps, those in `extras` among them."""
     left_out = {"id", "run_id", "created_at"}
     columns = sorted(name for name in stored_columns(database, "steps") - left_out if name.isidentifier())
     if "step" not in columns:
