@@ -9,20 +9,9 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from rolloupe.formats.generic import rows
 from rolloupe.formats.generic.keys import Roles, candidates, has_answer, has_sample, has_text, roles_of
 from rolloupe.formats.generic.row_tokens import holds_ids
-from rolloupe.formats.generic.rows import (
-    PARQUET,
-    TABLES,
-    AnyRows,
-    DocumentRows,
-    LineRows,
-    ParquetRows,
-    ending_of,
-    first_rows,
-    is_read_whole,
-    rows_at_start,
-)
 from rolloupe.formats.generic.shapes import LOOKED, samples_in
 from rolloupe.formats.reading import files
 from rolloupe.formats.reading import value_parsers as parsers
@@ -48,7 +37,7 @@ _digits = re.compile(r"[0-9]+")
 _NO_NAME = re.compile(r"data|(?:global|steps?|iter|iteration|rollout)?[0-9]*")
 
 
-class Generic(ByEnding, AnyRows, JsonlFormat):
+class Generic(ByEnding, rows.AnyRows, JsonlFormat):
     """JSON lines with text and a score."""
 
     name = "generic"
@@ -71,8 +60,8 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
         what = f"{len(lines)} file{'s' if len(lines) != 1 else ''} of {kind}"
         if found := self._runs_of(path, lines, what, root, forced=forced):
             return found
-        tables = fitting(table for place in (str(path), *steps) for table in files.files(place, root, TABLES))
-        kind = " and ".join(sorted({_KINDS[ending_of(place.path)] for place in tables}))
+        tables = fitting(table for place in (str(path), *steps) for table in files.files(place, root, rows.TABLES))
+        kind = " and ".join(sorted({_KINDS[rows.ending_of(place.path)] for place in tables}))
         what = f"{len(tables)} {kind} file{'s' if len(tables) != 1 else ''}"
         return self._runs_of(path, tables, what, root, forced=forced)
 
@@ -94,7 +83,7 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
             listed = [entry for place in places for entry in files.files(place, links)]
             certain = [entry for entry in listed if _may_hold_samples(entry, named, forced=choice)]
             if all(look(entry.location).empty for entry in certain):
-                tables = [entry for place in places for entry in files.files(place, links, TABLES)]
+                tables = [entry for place in places for entry in files.files(place, links, rows.TABLES)]
                 read = [entry for entry in tables if _may_hold_samples(entry, named, forced=False)]
                 listed, certain = (tables if read else listed or tables), (read or certain)
             if certain or not choice:
@@ -109,7 +98,7 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
         """See `Format`: steps of several epochs, whose samples stand together."""
         links, reading = files.links_of(run), run.reading
         places = [place for part in run.parts for place in (part.path, *_step_folders(part.path, links))]
-        listed = [entry for place in places for entry in files.files(place, links, (*files.JSONL, *TABLES))]
+        listed = [entry for place in places for entry in files.files(place, links, (*files.JSONL, *rows.TABLES))]
         named = [(entry, match["epoch"]) for entry in listed if (match := _EPOCH.search(entry.path, len(run.root)))]
         numbered = parsers.numbered_names(_bare(entry.name) for entry, _ in named)
         by_step: dict[tuple[str | None, int | None], dict[str, str]] = {}
@@ -128,19 +117,19 @@ class Generic(ByEnding, AnyRows, JsonlFormat):
         ]
 
     def reader_of(self, source: Source) -> RecordFormat:
-        if ending_of(source.path) == PARQUET:
+        if rows.ending_of(source.path) == rows.PARQUET:
             return _PARQUET
-        return _DOCUMENTS if is_read_whole(source.location) else _LINES
+        return _DOCUMENTS if rows.is_read_whole(source.location) else _LINES
 
 
-_LINES, _PARQUET, _DOCUMENTS = LineRows(), ParquetRows(), DocumentRows()
+_LINES, _PARQUET, _DOCUMENTS = rows.LineRows(), rows.ParquetRows(), rows.DocumentRows()
 
 
 def _beginnings(listed: list[Location]) -> Iterator[Record]:
     """The samples among the first records of a few of many files."""
-    whole = [place for place in listed if is_read_whole(place)]
+    whole = [place for place in listed if rows.is_read_whole(place)]
     for place in whole[:MAX_FILES]:
-        for record in first_rows(place):
+        for record in rows.first_rows(place):
             yield from _samples(record)
     if len(whole) < len(listed):
         for seen in first_looks([place for place in listed if place not in whole] if whole else listed).values():
@@ -149,7 +138,7 @@ def _beginnings(listed: list[Location]) -> Iterator[Record]:
 
 
 def _records_at(location: Location) -> tuple[Record, ...]:
-    return first_rows(location) if is_read_whole(location) else look(location).objects
+    return rows.first_rows(location) if rows.is_read_whole(location) else look(location).objects
 
 
 def _samples(
@@ -182,7 +171,7 @@ def _is_part(name: str) -> bool:
 def _bare(name: str) -> str:
     """The name of a file without what says what kind it is."""
     name = files.plain_name(name)
-    return next((name.removesuffix(ending) for ending in (*files.JSONL, *TABLES) if name.endswith(ending)), name)
+    return next((name.removesuffix(ending) for ending in (*files.JSONL, *rows.TABLES) if name.endswith(ending)), name)
 
 
 def _source(run: RunInfo, location: Location, numbered: Collection[str] = ()) -> Source:
@@ -200,7 +189,7 @@ def _source(run: RunInfo, location: Location, numbered: Collection[str] = ()) ->
 
 def _split(run: RunInfo, name: str) -> str:
     """`eval/NAME` if the file, a folder between it and the run, or the run's own folder names an evaluation."""
-    *above, file = files.stem(name).removesuffix(ending_of(name)).split("/")
+    *above, file = files.stem(name).removesuffix(rows.ending_of(name)).split("/")
     words = [word for word in files.words_in(file) if not _NO_NAME.fullmatch(word)]
     if words and words[0] in files.EVAL_WORDS:
         return f"eval/{'_'.join(words[1:]) or words[0]}"
@@ -244,11 +233,11 @@ def _verdict(entry: files.FolderEntry, named: Fields, *, forced: bool, with_answ
         known = _verdicts.get(key)
         if known is not None and known.state == state and not (with_answers and known.answers is None):
             return known
-        is_table = is_read_whole(entry.location)
+        is_table = rows.is_read_whole(entry.location)
         seen = None if is_table else look_at(entry.location)
-        records = rows_at_start(entry.location) if seen is None else seen.objects
+        records = rows.rows_at_start(entry.location) if seen is None else seen.objects
     except OSError:
-        return _Verdict((0, 0, 0), entry.inode, False, not is_read_whole(entry.location), ())
+        return _Verdict((0, 0, 0), entry.inode, False, not rows.is_read_whole(entry.location), ())
     is_whole = seen is None or seen.whole
     has_samples = any(_samples(record, is_whole, named=named, forced=forced) for record in records)
     answers = None if has_samples and not with_answers else (*_answers_in(records, named, forced=forced),)

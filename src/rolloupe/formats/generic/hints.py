@@ -7,8 +7,8 @@ import math
 import re
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from itertools import groupby, islice
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, groupby, islice
 from typing import Any, NamedTuple
 
 from rolloupe import text
@@ -73,7 +73,7 @@ def why_unread(records: Sequence[Record]) -> str:
     roles = roles_of(rows[0])
     missing = "no score" if has_text(rows[0], roles) else "no text" if roles.score else "neither text nor score"
     where = _of_other_types(rows[0]) or " under a usual name"
-    keys = _shown(dict.fromkeys(key for record in rows for key in record))
+    keys = _shown(dict.fromkeys(chain.from_iterable(rows)))
     return f"its rows hold {missing}{where} (keys: {keys}). Next: {_next_step(records, rows)}"
 
 
@@ -100,10 +100,10 @@ def _next_step(records: Sequence[Record], rows: Sequence[Record]) -> str:
     return f"--map response=KEY,reward=KEY with the keys of a text and of its score{among}"
 
 
-def _shown(keys: Mapping[str, object]) -> str:
-    """Some of many keys, cut short."""
-    some = ", ".join(text.named(key) for key in [*keys][:SHOWN_KEYS])
-    return f"{some}, ..." if len(keys) > SHOWN_KEYS else some
+def _shown(keys: Iterable[str]) -> str:
+    """The first of some keys."""
+    names = [*keys]
+    return ", ".join(map(text.named, names[:SHOWN_KEYS])) + (", ..." if len(names) > SHOWN_KEYS else "")
 
 
 def _of_other_types(row: Record) -> str:
@@ -115,39 +115,38 @@ def _of_other_types(row: Record) -> str:
 
 
 def _alternatives(row: Record, proposed: Mapping[str, str]) -> str:
-    """A remark on other objects of a row with the keys of the one that has the proposed response; empty without any."""
+    """A remark on objects of a row that have the same keys as the one with the proposed response; empty without any."""
     before, _, key = (proposed.get("response") or proposed.get("reward", "")).partition(".")
-    keys = {path.partition(".")[2].partition(".")[0] for path in proposed.values() if path.startswith(f"{before}.")}
-    others = {
-        name: 0 for name, member in row.items() if name != before and type(member) is dict and keys <= member.keys()
-    }
+    keys = {path.split(".")[1] for path in proposed.values() if path.startswith(f"{before}.")}
+    others = [name for name, value in row.items() if name != before and type(value) is dict and keys <= value.keys()]
     return f"; the same keys lie in {_shown(others)}, which this line does not read" if key and others else ""
 
 
 def _reads(records: Sequence[Record], proposed: Mapping[str, str], *, scored: bool) -> bool:
-    """Whether a field map makes a sample of one of some records, with a response and, if `scored`, a finite reward."""
+    """Whether a field map makes a sample with a response of some record; if `scored`, with a finite reward too."""
     for record in records:
         try:
-            found = samples_in(record, tuple(sorted(proposed.items())))[:SHOWN_KEYS]
+            samples = samples_in(record, tuple(sorted(proposed.items())))[:SHOWN_KEYS]
         except Unusable:
             continue
-        for own in found:
-            roles = roles_of(own)
-            reward = parsers.reward(own[roles.score]).value if roles.score else None
-            if parsers.joined(roles.texts(own)[1]).strip() and not (scored and (reward is None or math.isnan(reward))):
+        for sample in samples:
+            roles = roles_of(sample)
+            reward = parsers.reward(sample[roles.score]).value if roles.score else None
+            is_scored = reward is not None and not math.isnan(reward)
+            if (is_scored or not scored) and parsers.joined(roles.texts(sample)[1]).strip():
                 return True
     return False
 
 
 def maps_to_text(records: Sequence[Record]) -> bool:
-    """Whether a field map may make samples of the first rows of a file, or of several rows texts without a score."""
+    """Whether a field map may make scored samples of the first rows of a file; of several rows, texts are enough."""
     proposed = proposed_map(records)
     is_list = bool(proposed) and len(_rows_of(records)) > 1
-    return _reads(records, proposed, scored=True) or (is_list and _reads(records, proposed, scored=False))
+    return _reads(records, proposed, scored=not is_list)
 
 
 def proposed_map(records: Sequence[Record]) -> dict[str, str]:
-    """Return the keys that may be the roles which rows lack, by role: those whose names and values fit best."""
+    """Return the keys that fit best, by their names and values, for the roles that rows lack."""
     records = _rows_of(records)
     rows = [dict(_leaves(record)) for record in records]
     roles = roles_of(records[0])
@@ -155,8 +154,8 @@ def proposed_map(records: Sequence[Record]) -> dict[str, str]:
         return of_pair
     is_open = not roles.messages and (not roles.response or isinstance(records[0][roles.response], list))
     if is_open and (path := _chat_within(records[0], "", is_answered=True)):
-        score = {} if roles.score else {"reward": _as_score(rows, {path}, path)}
-        return {"messages": path} | {role: key for role, key in score.items() if key}
+        score = "" if roles.score else _as_score(rows, {path}, path)
+        return {"messages": path, "reward": score} if score else {"messages": path}
     if is_open and (of_lists := _map_of_lists(rows[0])):
         return {role: key for role, key in of_lists.items() if key not in (roles.response, roles.score)}
     taken = {key for key in roles[:9] if key} | {*roles.counts.values()}
@@ -165,9 +164,10 @@ def proposed_map(records: Sequence[Record]) -> dict[str, str]:
     has_prompt = roles.prompt and any(record.get(roles.prompt) for record in records)
     has_response = (roles.response and not isinstance(records[0][roles.response], dict)) or roles.messages
     for role, known in (("response", has_response), ("prompt", has_prompt)):
-        ranks = {path: _as_text(role, path, texts) for path in texts if not known and path not in taken}
-        best = max(ranks, key=lambda path: ranks[path] or (-1, 0, 0, 0), default=None)
-        if best and (rank := ranks[best]) and (role == "response" or rank[0]):
+        open_paths = () if known else texts.keys() - taken
+        ranks = {path: rank for path in texts if path in open_paths and (rank := _as_text(role, path, texts))}
+        best = max(ranks, key=ranks.__getitem__, default="")
+        if best and (role == "response" or ranks[best][0]):
             found[role] = best
             taken.add(best)
     if not (roles.response or roles.messages or found.get("response")):
@@ -182,7 +182,7 @@ def proposed_map(records: Sequence[Record]) -> dict[str, str]:
 
 
 def _map_of_lists(row: Mapping[str, Any]) -> dict[str, str]:
-    """The map of a list of texts and of a score for each of these, a number or a member of an object; else empty."""
+    """The map of parallel lists of texts and of scores, which are numbers or members of objects; else empty."""
     lists = {path: value for path, value in row.items() if isinstance(value, list) and len(value) > 1}
     texts = [path for path, value in lists.items() if all(isinstance(item, str) for item in value)]
     scores = {path: value for path, value in lists.items() if all(isinstance(item, int | float) for item in value)}
@@ -193,19 +193,16 @@ def _map_of_lists(row: Mapping[str, Any]) -> dict[str, str]:
                     scores[f"{path}.{key}"] = value
     for path in texts:
         for score, value in scores.items():
-            if len(value) == len(lists[path]) and _OF_SCORE.intersection(words_of(score.rpartition(".")[2])):
+            if len(value) == len(lists[path]) and _words(score) & _OF_SCORE:
                 return {"response": path, "reward": score}
     return {}
 
 
 def _as_score(rows: Sequence[dict[str, Any]], taken: set[str], response: str) -> str:
     """The member that fits best as a score: a number whose name says so, else a verdict; empty without one."""
-    words = {path: {*words_of(path.rpartition(".")[2])} for row in rows for path in row if path not in taken}
-    numbers = [
-        path
-        for path in _by_path(rows, int | float)
-        if path in words and words[path] & _OF_SCORE and _NO_SCORE.isdisjoint(words[path])
-    ]
+    words = {path: _words(path) for row in rows for path in row if path not in taken}
+    words = {path: own for path, own in words.items() if _NO_SCORE.isdisjoint(own)}
+    numbers = [path for path in _by_path(rows, int | float) if path in words and words[path] & _OF_SCORE]
     beside = [path for path in numbers if path.rpartition(".")[0] == response.rpartition(".")[0]]
     if numbers := beside or numbers:
         return max(numbers, key=lambda path: (len(_OF_SCORE & words[path]), -len(path)))
@@ -213,7 +210,6 @@ def _as_score(rows: Sequence[dict[str, Any]], taken: set[str], response: str) ->
         path
         for path, values in _by_path(rows, str).items()
         if path in words
-        and _NO_SCORE.isdisjoint(words[path])
         and all(map(parsers.is_verdict, values))
         and (words[path] & _OF_VERDICT or not any(value.strip().lower() in _NO_VERDICTS for value in values))
     ]
@@ -221,7 +217,7 @@ def _as_score(rows: Sequence[dict[str, Any]], taken: set[str], response: str) ->
 
 
 def _chat_within(value: object, path: str, *, is_answered: bool = False) -> str:
-    """The path of a conversation that lies within a value, with an answer if that is asked; empty without one."""
+    """The path of the first conversation within a value, if `is_answered` of one with an answer; empty without one."""
     if text.conversation(value) is not None:
         return ""
     for below, _, member in _members_below(value, path, _DEPTH):
@@ -232,7 +228,7 @@ def _chat_within(value: object, path: str, *, is_answered: bool = False) -> str:
 
 
 def _members_below(value: object, path: str, depth: int) -> Iterator[tuple[str, str, Any]]:
-    """The members of objects, and the first ones of lists, with their paths and keys, each before those in it."""
+    """The members of objects, and the first members of lists, with paths and keys; outer ones first."""
     members = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
     for key, member in members if depth else ():
         below = f"{path}.{key}" if path else f"{key}"
@@ -250,7 +246,7 @@ def _leaves(record: Record, before: str = "", depth: int = _DEPTH) -> Iterator[t
 
 
 def _rows_of(records: Sequence[Record]) -> Sequence[Record]:
-    """The records that may be samples: those that lie within a document, else those like the first of most records."""
+    """The records that may be samples: those in a document, else those with the keys that most records have."""
     kinds = Counter(frozenset(record) for record in records)
     first = max(records, key=lambda record: (kinds[frozenset(record)], len(record)))
     is_document = not any(isinstance(value, str) and len(value) > MAX_PROSE for value in first.values())
@@ -259,7 +255,7 @@ def _rows_of(records: Sequence[Record]) -> Sequence[Record]:
 
 
 def _rows_within(record: Record, depth: int) -> Sequence[Record]:
-    """The first of the objects in a list, or by ids, that lie in a document; none if it has no such."""
+    """The first scored objects in a list, or by ids, within a document; empty without any."""
     members = [value for value in (record, *record.values()) if isinstance(value, list | dict) and value]
     for value in members:
         listed = value if isinstance(value, list) else [*value.values()] if len(value) > 1 else []
@@ -271,6 +267,11 @@ def _rows_within(record: Record, depth: int) -> Sequence[Record]:
                 return inner or listed[:SHOWN_KEYS]
     deeper = (_rows_within(value, depth - 1) for value in members[1:] if depth and isinstance(value, dict))
     return next((rows for rows in deeper if rows), ())
+
+
+def _words(path: str) -> set[str]:
+    """The words in the last name of a path."""
+    return {*words_of(path.rpartition(".")[2])}
 
 
 def _by_path(rows: Sequence[dict[str, Any]], kind: Any) -> dict[str, list[Any]]:
@@ -295,8 +296,7 @@ def _as_text(role: str, path: str, texts: Mapping[str, list[str]]) -> tuple[int,
     other = _OF_TEXT["prompt" if role == "response" else "response"]
     if not _NO_TEXT.isdisjoint(words) or not (named or (is_prose and other.isdisjoint(words))):
         return None
-    others = (words_of(key.rpartition(".")[2]) for key in texts)
-    is_made = any(other[-1:] == words[-1:] and {*other} < {*words} for other in others)
+    is_made = any(words[-1:] == words_of(key)[-1:] and _words(key) < {*words} for key in texts)
     return named, int(is_made and role == "response"), int(is_prose), length
 
 
@@ -311,7 +311,7 @@ _OF_PROMPT = frozenset("prompt question query problem instruction input task".sp
 
 
 def preference_map(records: Sequence[Record], roles: Roles) -> dict[str, str]:
-    """Return the field map of rows with several responses and what says which is the better; empty for other rows."""
+    """Return the field map of rows whose responses are compared; empty for other rows."""
     first = records[0]
     keys = _responses(first)
     has_score = roles.score is not None and not _are_scores(first[roles.score], len(keys))

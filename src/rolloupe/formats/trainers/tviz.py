@@ -15,15 +15,7 @@ from rolloupe.formats.reading.documents import NumberedFormat, unpacked
 from rolloupe.formats.reading.files import alone, is_one_file, links_of, source_at, while_unchanged
 from rolloupe.formats.reading.files import files as files_in
 from rolloupe.formats.reading.records import Record, References, Unusable
-from rolloupe.formats.reading.trackers.sqlite import (
-    TOO_LARGE,
-    BadDatabase,
-    is_database,
-    read_database,
-    states_of,
-    stored_columns,
-    table_rows,
-)
+from rolloupe.formats.reading.trackers import sqlite
 from rolloupe.formats.reading.trainer_files import merged_metrics
 from rolloupe.formats.token_texts import add_tokens, ids_of, series_of, shown
 from rolloupe.model import Location, Locator, MetricRow, RunInfo, Sample, SampleRow, Source
@@ -74,7 +66,7 @@ class Tviz(NumberedFormat):
         else:
             listed = [entry.location for entry in files_in(str(path), links, ENDINGS)]
         found = []
-        for place in filter(is_database, listed):
+        for place in filter(sqlite.is_database, listed):
             run = self._run_at(Path(place.path), "a run in a database of tviz", links)
             found += [replace(run, name=stored.name or run.name, within=stored.id) for stored in stored_runs(place)]
         return found
@@ -82,22 +74,22 @@ class Tviz(NumberedFormat):
     def sources(self, run: RunInfo) -> list[Source]:
         """Return the database, whose newest rows may still lie in its `-wal`."""
         place = Location(run.root, links_of(run))
-        return [source_at(run, place, depends=repr(states_of(place)))]
+        return [source_at(run, place, depends=repr(sqlite.states_of(place)))]
 
     def numbered(self, location: Location, within: str) -> Iterator[tuple[int, Record | Unusable]]:
         """See `NumberedFormat`: the number is the trajectory's id."""
         last = -(2**62)
         while found := _read(location, last, within, BATCH_ROWS):
             for record in found:
-                yield record["id"], Unusable(record[TOO_LARGE]) if TOO_LARGE in record else record
+                yield record["id"], Unusable(record[sqlite.TOO_LARGE]) if sqlite.TOO_LARGE in record else record
             last = found[-1]["id"]
 
     def numbered_record(self, location: Location, number: int) -> Record:
         found = _read(location, number - 1, None, 1)
         if not found or found[0]["id"] != number:
             raise Unusable("it has no such trajectory")
-        if TOO_LARGE in found[0]:
-            raise Unusable(found[0][TOO_LARGE])
+        if sqlite.TOO_LARGE in found[0]:
+            raise Unusable(found[0][sqlite.TOO_LARGE])
         return found[0]
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:  # noqa: ARG002
@@ -147,30 +139,30 @@ class Tviz(NumberedFormat):
         return next((stored for stored in runs if stored.id == run.within), None)
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
+        place = Location(run.root, links_of(run))
         try:
-            rows = read_database(Location(run.root, links_of(run)), lambda database: _steps(database, run.within))
-        except BadDatabase:
+            rows = sqlite.read_database(place, lambda database: _steps(database, run.within))
+        except sqlite.BadDatabase:
             return []
         return merged_metrics(rows)
 
 
-@while_unchanged(64, states_of, errors=(BadDatabase, OSError), otherwise=())
+@while_unchanged(64, sqlite.states_of, errors=(sqlite.BadDatabase, OSError), otherwise=())
 def stored_runs(location: Location) -> tuple[StoredRun, ...]:
     """Return the runs of a database that have trajectories; none of a file that cannot be read."""
-    return read_database(location, _runs, LISTING_S)
+    return sqlite.read_database(location, _runs, LISTING_S)
 
 
 def _runs(database: apsw.Connection) -> tuple[StoredRun, ...]:
-    if any(not columns <= stored_columns(database, table) for table, columns in _NEEDED.items()):
+    if any(not columns <= sqlite.stored_columns(database, table) for table, columns in _NEEDED.items()):
         return ()
     columns = ("id", "name", "config", "ended_at")
-    about = {}
-    if {*columns} <= stored_columns(database, "runs"):
-        about = {
-            parsers.as_text(row["id"]): row for row in table_rows(database, columns, f"FROM runs LIMIT {MOST_RUNS}")
-        }
+    has_runs = {*columns} <= sqlite.stored_columns(database, "runs")
+    stored = sqlite.table_rows(database, columns, f"FROM runs LIMIT {MOST_RUNS}") if has_runs else ()
+    about = {parsers.as_text(row["id"]): row for row in stored}
+    rest = f"FROM rollouts GROUP BY run_id ORDER BY MIN(id) LIMIT {MOST_RUNS}"
     found = []
-    for group in table_rows(database, ("run_id",), f"FROM rollouts GROUP BY run_id ORDER BY MIN(id) LIMIT {MOST_RUNS}"):
+    for group in sqlite.table_rows(database, ("run_id",), rest):
         own_id = parsers.as_text(group["run_id"])
         row = about.get(own_id, {})
         config = parsers.showable(unpacked(row.get("config")))
@@ -181,13 +173,13 @@ def _runs(database: apsw.Connection) -> tuple[StoredRun, ...]:
 def _read(location: Location, after: int, run_id: str | None, count: int) -> list[Record]:
     """Read the trajectories of a run, or of any, behind an id. Raises `Unusable`."""
     try:
-        return read_database(location, lambda database: _trajectories(database, after, run_id, count))
-    except BadDatabase as error:
+        return sqlite.read_database(location, lambda database: _trajectories(database, after, run_id, count))
+    except sqlite.BadDatabase as error:
         raise Unusable(str(error)) from None
 
 
 def _trajectories(database: apsw.Connection, after: int, run_id: str | None, count: int) -> list[Record]:
-    of_group, of_one = stored_columns(database, "rollouts"), stored_columns(database, "trajectories")
+    of_group, of_one = sqlite.stored_columns(database, "rollouts"), sqlite.stored_columns(database, "trajectories")
     columns = [f"r.{name}" for name in _OF_ROLLOUT if name in of_group]
     columns += [f"t.{name}" for name in _OF_TRAJECTORY if name in of_one]
     if not {"t.id", "r.run_id"} <= {*columns}:
@@ -198,7 +190,7 @@ def _trajectories(database: apsw.Connection, after: int, run_id: str | None, cou
     empty = dict.fromkeys((*_OF_ROLLOUT, *_OF_TRAJECTORY))
     packed = ("prompt_tokens", "output_tokens", "logprobs", "step_rewards")
     found, left = [], BATCH_BYTES
-    for stored in table_rows(database, columns, rest, values):
+    for stored in sqlite.table_rows(database, columns, rest, values):
         row = empty | stored
         found.append(row | {name: unpacked(row[name]) for name in packed})
         left -= sum(len(value) for value in stored.values() if isinstance(value, str))
@@ -209,8 +201,8 @@ def _trajectories(database: apsw.Connection, after: int, run_id: str | None, cou
 
 def _steps(database: apsw.Connection, run_id: str) -> list[Record]:
     left_out = {"id", "run_id", "created_at"}
-    columns = sorted(name for name in stored_columns(database, "steps") - left_out if name.isidentifier())
+    columns = sorted(name for name in sqlite.stored_columns(database, "steps") - left_out if name.isidentifier())
     if "step" not in columns:
         return []
-    rows = table_rows(database, columns, "FROM steps WHERE run_id = ? ORDER BY id", (run_id,))
+    rows = sqlite.table_rows(database, columns, "FROM steps WHERE run_id = ? ORDER BY id", (run_id,))
     return [parsers.as_dict(unpacked(row.pop("extras", None))) | row for row in rows]
