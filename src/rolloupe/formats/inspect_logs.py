@@ -103,6 +103,8 @@ class InspectLogs(NumberedFormat):
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         asked, answered = conversation(record)
         metrics, tags = _facts(record)
+        score = next(iter(as_dict(record.get("scores")).values()), None)
+        value = score.get("value") if isinstance(score, dict) else score
         group = parsers.name(record.get("id"))
         return parsers.row_of(
             start,
@@ -113,7 +115,7 @@ class InspectLogs(NumberedFormat):
             step=0,
             group=parsers.digest(parsers.joined(asked)) if group is None else group,
             index=f"{source.name}:{parsers.name(record.get('epoch')) or start}",
-            reward=_reward(record.get("scores")),
+            reward=parsers.reward(value).value if isinstance(value, dict) else _number(value),
             status=_status(record),
             turns=text.answers_in(answered),
             uid=parsers.name(record.get("uuid")) or "",
@@ -201,12 +203,6 @@ def _status(record: Record) -> tuple[Status, str]:
     output = as_dict(record.get("output"))
     choice, *_ = parsers.as_list(output.get("choices")) or [output]
     return parsers.status(as_dict(choice).get("stop_reason"))
-
-
-def _reward(scores: object) -> float | None:
-    score = next(iter(as_dict(scores).values()), None)
-    value = score.get("value") if isinstance(score, dict) else score
-    return parsers.reward(value).value if isinstance(value, dict) else _number(value)
 
 
 def _number(value: object) -> float | None:

@@ -327,8 +327,7 @@ def _metrics(record: Record) -> dict[str, float]:
 @keep_by_keys
 def _has_more(keys: tuple[str, ...]) -> bool:
     """Return whether a row has facts under usual names that are not Relax's."""
-    by_role = candidates(keys).by_role
-    named = (key for role in ("group", "label", "env", "status_key") for key in by_role.get(role, ()))
+    named = candidates(keys).of("group", "label", "env", "status_key")
     return any(key not in _PLACED and key != "dataset" for key in named)
 
 

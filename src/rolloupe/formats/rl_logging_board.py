@@ -18,7 +18,7 @@ from rolloupe.formats.generic import row_tokens
 from rolloupe.formats.generic.rows import LineRows
 from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import stem
-from rolloupe.formats.reading.peek import Peek, first_looks
+from rolloupe.formats.reading.peek import first_looks
 from rolloupe.formats.reading.records import Record, References
 from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source, TokenSeries
 
@@ -45,7 +45,8 @@ class RLLoggingBoard(LineRows):
     series_keys = frozenset(ARRAYS)
 
     def fits_any(self, locations: Sequence[Location]) -> bool:
-        return any(map(_fits, first_looks(locations).values()))
+        looks = first_looks(locations).values()
+        return any(_fits(record, is_whole=seen.whole) for seen in looks for record in seen.objects)
 
     def reason(self, locations: Sequence[Location]) -> str:
         number = f"{len(locations)} file{'s' if len(locations) > 1 else ''}"
@@ -115,15 +116,11 @@ def _file_stem(path: str) -> str:
     return stem(os.path.basename(path))
 
 
-def _fits(seen: Peek) -> bool:
-    required = _REQUIRED if seen.whole else {"prompt", "response"}  # reward and step may follow long arrays
-    return any(
-        record.keys() >= required
-        and not _TELLING.isdisjoint(record)
-        and not (seen.whole and record.keys() >= {"rollout_id", "sample_index"})
-        and not isinstance(record.get("response"), dict)
-        for record in seen.objects
-    )
+def _fits(record: Record, *, is_whole: bool) -> bool:
+    required = _REQUIRED if is_whole else {"prompt", "response"}  # reward and step may follow long arrays
+    is_of_relax = is_whole and record.keys() >= {"rollout_id", "sample_index"}
+    is_text = not isinstance(record.get("response"), dict)
+    return record.keys() >= required and not _TELLING.isdisjoint(record) and is_text and not is_of_relax
 
 
 def _unpadded(record: Record) -> Record:

@@ -151,18 +151,14 @@ class FormatContract:
         run = self.run_at(tmp_path)
         for source in self.reader.sources(run):
             whole = repr(_scan(self.reader, run, source))
-            for cuts in self._cuts(run, source):
+            begins = {item.start for item in _scan(self.reader, run, source) if not isinstance(item, Problem)}
+            places = sorted({place + near for place in begins for near in (-1, 0, 1) if place + near > 0})
+            chosen = places[:: max(1, len(places) // MAX_CUTS)]
+            few = ([place] for place in chosen[:: max(1, len(chosen) // 4)])
+            for cuts in [chosen, *few] if self.reader.splittable else [[1]]:
                 edges = [0, *cuts, 2**62]
                 parts = [item for a, b in pairwise(edges) for item in self.reader.scan(run, source, a, b)]
                 assert repr(parts) == whole, f"{source.name}, cut at {cuts}"
-
-    def _cuts(self, run: RunInfo, source: Source) -> list[list[int]]:
-        if not self.reader.splittable:
-            return [[1]]
-        begins = sorted({item.start for item in _scan(self.reader, run, source) if not isinstance(item, Problem)})
-        places = sorted({place + near for place in begins for near in (-1, 0, 1) if place + near > 0})
-        chosen = places[:: max(1, len(places) // MAX_CUTS)]
-        return [chosen, *([place] for place in chosen[:: max(1, len(chosen) // 4)])]
 
     def test_loading_agrees_with_scanning(self, tmp_path: Path) -> None:
         """A loaded sample has the id, the place, the numbers and the texts of its row."""
@@ -189,7 +185,10 @@ class FormatContract:
             path = Path(source.path)
             original = path.read_bytes()
             for data in (b"", b"\n" * len(original), b"x" * len(original), None):
-                path.unlink() if data is None else path.write_bytes(data)
+                if data is None:
+                    path.unlink()
+                else:
+                    path.write_bytes(data)
                 load = partial(self.reader.load, run, source, _locator(source, row))
                 assert source.path in _raised(SourceChanged, load)
             path.write_bytes(original)

@@ -302,9 +302,9 @@ class _Cells:
         self.delimiter = delimiter
         self.width = len(names)
         self._names, self.repeated = _numbered(names)
-        by_role = candidates(tuple(self._names)).by_role
-        self._texts = {name for role in ("prompt", "response", "label") for name in by_role.get(role, ())}
-        self._scores = by_role.get("score", ())
+        usual = candidates(tuple(self._names))
+        self._texts = {*usual.of("prompt", "response", "label")}
+        self._scores = usual.of("score")
         self._has_commas = delimiter == ";"
 
     def record(self, cells: list[str]) -> Record:

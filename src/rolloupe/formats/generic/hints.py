@@ -108,9 +108,9 @@ def _shown(keys: Iterable[str]) -> str:
 
 def _of_other_types(row: Record) -> str:
     """A remark on usual names whose values have an unusual type; empty without any."""
-    by_role = candidates(tuple(row)).by_role
-    odd = [f"{text.quoted(key)} is an object" for key in by_role.get("response", ())[:1] if isinstance(row[key], dict)]
-    odd += [f"{text.quoted(key)} is a text" for key in by_role.get("score", ())[:1] if isinstance(row[key], str)]
+    usual = candidates(tuple(row))
+    odd = [f"{text.quoted(key)} is an object" for key in usual.of("response")[:1] if isinstance(row[key], dict)]
+    odd += [f"{text.quoted(key)} is a text" for key in usual.of("score")[:1] if isinstance(row[key], str)]
     return f", as {' and '.join(odd)}" if odd else ""
 
 
@@ -531,7 +531,12 @@ def _candidates(rows: Sequence[GroupedRow]) -> Iterator[tuple[str, Groups]]:
             continue
         groups: Groups = [(row.split, row.step, str(value)) for value, (_, row, _) in zip(values, rows, strict=True)]
         distinct, is_named = len({*map(str, values)}), bool(words & _SUBJECTS)
-        if distinct > 1 and _is_regular(groups, rows):
+        counts = Counter(groups)
+        last = {file: group for group, (_, _, file) in zip(groups, rows, strict=True)}
+        if len(counts) > len(last) + 1:  # the last group of a file may be cut off
+            counts = Counter({group: count for group, count in counts.items() if group not in last.values()})
+        usual, often = Counter(counts.values()).most_common(1)[0]
+        if distinct > 1 and usual > 1 and often >= _REGULAR * len(counts):
             # rows of a group follow each other, or under the name of a number more groups are than rows in each
             runs = sum(1 for _ in groupby(zip(groups, (file for _, _, file in rows), strict=True)))
             count = len({*groups})
@@ -553,16 +558,6 @@ def _names(record: Record) -> Iterator[str]:
 
 def _is_name(value: object) -> bool:
     return type(value) is int or (type(value) is str and 0 < len(value) <= parsers.MAX_TAG_CHARS)
-
-
-def _is_regular(groups: Groups, rows: Sequence[GroupedRow]) -> bool:
-    """Whether most values occur equally often, and more than once; the last one of a file may be cut off."""
-    counts = Counter(groups)
-    last = {file: group for group, (_, _, file) in zip(groups, rows, strict=True)}
-    if len(counts) > len(last) + 1:
-        counts = Counter({group: count for group, count in counts.items() if group not in last.values()})
-    usual, often = Counter(counts.values()).most_common(1)[0]
-    return usual > 1 and often >= _REGULAR * len(counts)
 
 
 def _same(some: Groups, others: Groups) -> bool:

@@ -7,6 +7,7 @@ its response, its score or its step may have a name that ends in one of the usua
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 from rolloupe import text
@@ -102,6 +103,10 @@ class NamedKeys(NamedTuple):
     counts: dict[str, Names]
     may_be_sample: bool
     """Whether one of them has a usual name of a text or a score."""
+
+    def of(self, *roles: str) -> Names:
+        """Return the keys with a usual name of these roles, role by role."""
+        return sum((self.by_role.get(role, ()) for role in roles), ())
 
 
 class Roles(NamedTuple):
@@ -303,7 +308,7 @@ def candidates(keys: Names) -> NamedKeys:
                 plain.setdefault(folded[:-1], []).append(key)
                 plain.setdefault(folded.removesuffix("es"), []).append(key)
     by_role = {role: _keys_called(role, plain) for role in _ROLES}
-    placed = {key for names in by_role.values() for key in names}
+    placed = {*chain.from_iterable(by_role.values())}
     for role, endings in _ENDINGS.items():
         if not by_role[role]:
             by_role[role] = _ending_in(endings, [key for key in keys if key not in placed])

@@ -4,7 +4,7 @@ The kinds are JSON lines, Parquet, CSV, TSV and JSON documents.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby, islice
 from typing import ClassVar
 
@@ -311,22 +311,18 @@ class DocumentRows(AnyRows):
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
         with open_binary(source.location) as file:
-            for placed in rows_in(file, ending_of(source.path)):
-                if placed.start >= stop:
+            for begin, end, record, reason, may_grow in rows_in(file, ending_of(source.path)):
+                if begin >= stop:
                     return
-                if placed.start >= start:
-                    yield from self._scanned(run, source, placed)
-
-    def _scanned(self, run: RunInfo, source: Source, placed: PlacedRow) -> Iterable[Scanned]:
-        start, stop, record, reason, may_grow = placed
-        if record is not None:
-            try:
-                return self.rows_of(run, source, self.prepared(run, record), start, stop - start)
-            except Unusable as error:
-                reason = str(error)
-            except Exception as error:  # a defect of ours must not cost the rows after it
-                reason = self.failure(error)
-        return [Problem(source=source.name, reason=reason, start=start, stop=stop, transient=may_grow)]
+                if begin < start:
+                    continue
+                try:
+                    if record is not None:
+                        yield from self.rows_of(run, source, self.prepared(run, record), begin, end - begin)
+                        continue
+                except Exception as error:  # a defect of ours must not cost the rows after it
+                    reason = self._why_not(error)  # noqa: PLW2901
+                yield Problem(source=source.name, reason=reason, start=begin, stop=end, transient=may_grow)
 
     def record_at(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow] | None:
         return self._record_and_row(run, source, locator)

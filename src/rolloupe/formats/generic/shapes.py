@@ -92,11 +92,11 @@ def _by_number(record: Record) -> list[Record] | None:
     members = _members_by_number(tuple(record))
     if not members:
         return None
-    by_role = candidates(tuple(members)).by_role
-    base = next((name for role in ("response", "messages") for name in by_role.get(role, ())), None)
+    named = candidates(tuple(members))
+    base = next(iter(named.of("response", "messages")), None)
     if base is None or not are_responses([record[key] for key in members[base].values()]):
         return None
-    scores = [members[name] for name in by_role.get("score", ())]
+    scores = [members[name] for name in named.of("score")]
     if len(members[base]) == 1 and not any(keys.keys() == members[base].keys() for keys in scores):
         return None
     numbers = sorted(members[base].keys() | (scores[0].keys() if scores else set()))
@@ -151,8 +151,7 @@ def _beside_list(record: Record, key: str, listed: list[Any], depth: int) -> tup
     left_out = {roles_of(others).score, *lists}
     if is_answered:
         above = candidates(tuple(others))
-        texts = {*above.by_role.get("response", ()), *above.by_role.get("messages", ())}
-        left_out |= texts - {*above.weak_responses}
+        left_out |= {*above.of("response", "messages")} - {*above.weak_responses}
     for name, other in others.items():
         if parsers.is_messages(other) and text.conversation(other) is None:  # other samples, or sums of them
             left_out.add(name)
@@ -160,7 +159,6 @@ def _beside_list(record: Record, key: str, listed: list[Any], depth: int) -> tup
 
 
 def _lists_of_samples(record: Record, depth: int) -> Iterator[tuple[str, list[Any]]]:
-    """The lists of a record whose elements are samples."""
     lists = [(key, value) for key, value in record.items() if type(value) is list and holds_objects(value)]
     score = roles_of(record).score if lists else None
     scores = record[score] if score else None
@@ -214,8 +212,8 @@ def _by_id(record: Record, depth: int) -> list[Record] | None:
     _check_size(0, len(by_id))
     listed = [*by_id.values()]
     about = candidates(tuple(record))
-    texts = {*about.by_role.get("response", ()), *about.by_role.get("messages", ())} - {*about.weak_responses}
-    if texts or (not others and about.by_role.keys() & {"response", "messages"}):  # columns, as pandas writes them
+    texts = {*about.of("response", "messages")}
+    if texts - {*about.weak_responses} or (not others and texts):  # columns, as pandas writes them
         rows = (listed[0] or {}).keys()
         columns = {
             key: [[column[row]] if text.is_message(column[row]) else column[row] for row in rows]
@@ -274,7 +272,7 @@ def _within(record: Record, depth: int) -> list[Record] | None:
     } if depth > 1 else {}  # fmt: skip
     if not parts or has_text(record, roles_of(record)):
         return None
-    shared = check_shared(_facts_of(record), sum(map(len, parts.values())))
+    shared = check_shared(facts_beside(record), sum(map(len, parts.values())))
     return [
         shared | (own if len(parts) == 1 or "group" not in own else own | {"group": f"{key}/{own['group']}"})
         for key, samples in parts.items()
@@ -288,21 +286,14 @@ def _in_lists(record: Record, depth: int) -> list[Record] | None:
     if not 1 < len(lists) < len(record) or has_text(record, roles_of(record)):
         return None
     samples = _by_group({key: some for key, some in lists.items() if _are_samples(None, key, some, depth)}, depth)
-    shared = check_shared(_facts_of(record), len(samples)) if samples else {}
+    shared = check_shared(facts_beside(record), len(samples)) if samples else {}
     return [shared | own for own in samples] if samples else None
 
 
-def _facts_of(record: Record) -> Record:
-    """The texts and numbers of a record but for its score: samples below it share them."""
-    facts = {key: value for key, value in record.items() if not isinstance(value, dict | list)}
-    facts.pop(roles_of(facts).score or "", None)
-    return facts
-
-
-def facts_beside(record: Record, below: Sequence[Record], asked: Collection[str] = ()) -> Record:
-    """The texts and numbers of a record that objects below it lack, but for its scores; and the members asked for."""
+def facts_beside(record: Record, below: Sequence[Record] = (), asked: Collection[str] = ()) -> Record:
+    """The texts and numbers of a record that objects below it lack, without its scores; and the members asked for."""
     named = candidates(tuple(record))
-    scores = {*named.by_role.get("score", ()), *named.outcomes}
+    scores = {*named.of("score"), *named.outcomes}
     theirs = {key for own in below[:LOOKED] for key in own}
     return {
         key: value
@@ -313,7 +304,7 @@ def facts_beside(record: Record, below: Sequence[Record], asked: Collection[str]
 
 
 def check_shared(shared: Record, count: int) -> Record:
-    """Return what so many samples share. Raises `Unusable` for too many samples, or if they share too much."""
+    """Return what `count` samples share. Raises `Unusable` for too many samples, or if they share too much."""
     _check_size(_size_of(shared), count)
     return shared
 
@@ -321,20 +312,18 @@ def check_shared(shared: Record, count: int) -> Record:
 def in_columns(record: Record) -> list[Record] | None:
     """The samples of lists that run in parallel."""
     named = candidates(tuple(record))
-    by_role = named.by_role
-    names = (*by_role.get("response", ()), *by_role.get("messages", ()))
+    names = named.of("response", "messages")
     response = next((key for key in names if are_responses(record[key])), None)
     if response is None:
-        scores = {_length(record[key]) for key in by_role.get("score", ())} - {None}
+        scores = {_length(record[key]) for key in named.of("score")} - {None}
         weak = (key for key in named.weak_responses if _length(record[key]) in scores)
         response = next((key for key in weak if are_responses(record[key])), None)
     if response is None:
         nested = next((key for key in names if _length(record[key]) == 1 and are_responses(record[key][0])), None)
         return None if nested is None else in_columns(record | {nested: record[nested][0]})
     count = len(record[response])
-    is_batch = response in by_role.get("messages", ()) or any(
-        are_responses(record[key]) and len(record[key]) == count for key in by_role.get("prompt", ())
-    )
+    prompts = (record[key] for key in named.of("prompt"))
+    is_batch = response in named.of("messages") or any(are_responses(each) and len(each) == count for each in prompts)
     if not is_batch:
         score = roles_of(record).score
         logprobs = [value[0] for key, value in record.items() if "logprob" in key.lower() and _length(value) == count]
@@ -359,8 +348,8 @@ def _inner_columns(value: object, count: int) -> dict[str, list[Any]]:
     if not columns or len(columns) == len(value):
         return columns
     named = candidates(tuple(value))
-    facts = {key for role in ("score", "advantage", "status_key") for key in named.by_role.get(role, ())}
-    facts.update(named.outcomes, named.truncated, *named.counts.values())
+    facts = {*named.of("score", "advantage", "status_key"), *named.outcomes, *named.truncated}
+    facts.update(*named.counts.values())
     return {name: column for name, column in columns.items() if name in facts}
 
 
@@ -368,7 +357,7 @@ def _divide(shared: Record, lists: dict[str, list[Any]], inner: dict[str, dict[s
     """A sample for each place in parallel lists. Raises `Unusable` if they have no reward each."""
     count = len(next(iter(lists.values())))
     _check_size(_size_of(shared), count)
-    score = candidates((*shared, *lists, *inner)).by_role.get("score", ())[:1]
+    score = candidates((*shared, *lists, *inner)).of("score")[:1]
     if count > 1 and score and shared.get(score[0]) is not None:
         listed = _length(shared[score[0]])
         what = "one reward" if listed is None else f"{listed} rewards"
@@ -443,8 +432,7 @@ def lift(record: Record, depth: int = MAX_DEPTH) -> Record:
     if not depth or not any(type(value) is dict and fold(key) in _OBJECTS for key, value in record.items()):
         return record
     lifted = dict(record)
-    by_role = candidates(tuple(record)).by_role
-    texts = [key for role in ("prompt", "response", "messages") for key in by_role.get(role, ())]
+    texts = candidates(tuple(record)).of("prompt", "response", "messages")
     for key, value in record.items():
         if type(value) is not dict or fold(key) not in _OBJECTS:
             continue
