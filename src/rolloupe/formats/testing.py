@@ -131,7 +131,7 @@ class FormatContract:
         every = self.reader.sources(run) if self.reader.sources_by_name else []
         for source in every:
             others = {other.path for other in every if other != source}
-            with listing_once(is_hidden=lambda folder, name, others=others: os.path.join(folder, name) in others):
+            with listing_once(is_hidden=partial(_is_among, others)):
                 assert source.depends or source in self.reader.sources(run)
 
     def test_scans_are_pure(self, tmp_path: Path) -> None:
@@ -231,6 +231,10 @@ class FormatContract:
 
     def _lines(self, run: RunInfo) -> list[Source]:
         return [source for source in self.reader.sources(run) if source.path.endswith(JSONL)]
+
+
+def _is_among(paths: set[str], folder: str, name: str) -> bool:
+    return os.path.join(folder, name) in paths
 
 
 def _scan(reader: Format, run: RunInfo, source: Source) -> list[Scanned]:

@@ -193,14 +193,14 @@ def _map_of_lists(row: Mapping[str, Any]) -> dict[str, str]:
                     scores[f"{path}.{key}"] = value
     for path in texts:
         for score, value in scores.items():
-            if len(value) == len(lists[path]) and _words(score) & _OF_SCORE:
+            if len(value) == len(lists[path]) and _last_words(score) & _OF_SCORE:
                 return {"response": path, "reward": score}
     return {}
 
 
 def _as_score(rows: Sequence[dict[str, Any]], taken: set[str], response: str) -> str:
     """The member that fits best as a score: a number whose name says so, else a verdict; empty without one."""
-    words = {path: _words(path) for row in rows for path in row if path not in taken}
+    words = {path: _last_words(path) for row in rows for path in row if path not in taken}
     words = {path: own for path, own in words.items() if _NO_SCORE.isdisjoint(own)}
     numbers = [path for path in _by_path(rows, int | float) if path in words and words[path] & _OF_SCORE]
     beside = [path for path in numbers if path.rpartition(".")[0] == response.rpartition(".")[0]]
@@ -269,7 +269,7 @@ def _rows_within(record: Record, depth: int) -> Sequence[Record]:
     return next((rows for rows in deeper if rows), ())
 
 
-def _words(path: str) -> set[str]:
+def _last_words(path: str) -> set[str]:
     """The words in the last name of a path."""
     return {*words_of(path.rpartition(".")[2])}
 
@@ -296,7 +296,8 @@ def _as_text(role: str, path: str, texts: Mapping[str, list[str]]) -> tuple[int,
     other = _OF_TEXT["prompt" if role == "response" else "response"]
     if not _NO_TEXT.isdisjoint(words) or not (named or (is_prose and other.isdisjoint(words))):
         return None
-    is_made = any(words[-1:] == words_of(key)[-1:] and _words(key) < {*words} for key in texts)
+    others = (words_of(key.rpartition(".")[2]) for key in texts)
+    is_made = any(other[-1:] == words[-1:] and {*other} < {*words} for other in others)
     return named, int(is_made and role == "response"), int(is_prose), length
 
 
