@@ -48,7 +48,6 @@ ASIDE = frozenset(("media", "latest-run"))
 """Folders of trackers without curves of their own."""
 MAX_DEPTH = 4
 MAX_FOLDERS = 500
-"""Number of folders to look into for one run."""
 KEPT_VALUES = 5_000_000
 """Numbers of such files that stay in memory."""
 KINDS: dict[str, Callable[[str], bool]] = {
@@ -297,7 +296,6 @@ def _size(location: Location) -> int:
 
 
 def _named(path: str) -> Iterator[CurveFile]:
-    """The curves at a path that a person named."""
     if is_file(path):
         yield file_named(path)
     elif is_folder(path):
@@ -325,7 +323,6 @@ def _alone(path: str, link_root: str) -> Iterator[CurveFile]:
 
 
 def _of_trackers(listed: list[files.FolderEntry], link_root: str) -> list[CurveFile]:
-    """The curves in folders of trackers among those of a run's folder."""
     left = [MAX_FOLDERS]
     folders = [entry.path for entry in listed if entry.is_folder and entry.name.lower() in FOLDERS]
     return [file for folder in folders for file in _below(folder, link_root, 1, left)]

@@ -267,7 +267,6 @@ def _dump_parts(run: RunInfo) -> tuple[RunPart, ...]:
 
 
 def _is_of_dumps(run: RunInfo) -> bool:
-    """Return whether a run is debug dumps alone."""
     first, links = run.parts[0], links_of(run)
     if first.path.endswith(SUFFIX):
         return len(_dump_parts(run)) == len(run.parts)
@@ -337,7 +336,6 @@ def _named(usual: Roles | None, role: str, record: Record) -> str:
 
 
 def _extra(record: Record, row: SampleRow) -> dict[str, Any]:
-    """Return every member that neither the row nor the sample shows."""
     extra = {}
     for key, member in record.items():
         if key == "reward":

@@ -124,7 +124,6 @@ def _fits(record: Record, *, is_whole: bool) -> bool:
 
 
 def _unpadded(record: Record) -> Record:
-    """Return a record whose prompt and response, if they are texts, have no padding."""
     padded = {key: value for key in ("prompt", "response") if isinstance(value := record.get(key), str)}
     return record | {key: value.replace(PAD_TOKEN, "") for key, value in padded.items() if PAD_TOKEN in value}
 

@@ -148,7 +148,6 @@ class Verl(NamedRows, PromptRuns):
 
 
 def _of_steps(folder: str, link_root: str) -> list[files.FolderEntry]:
-    """List the files named by a step, in the order of steps."""
     listed = [
         entry for entry in files.files(folder, link_root, Verl.suffixes) if _STEP.fullmatch(files.stem(entry.name))
     ]

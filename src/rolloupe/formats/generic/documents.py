@@ -20,16 +20,16 @@ from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.text import conversation
 
 MAX_BYTES = 256 * 2**20
-"""Of a longer file, the rows behind are not read; holes of a table do not count."""
+"""Rows beyond this limit are not read; holes in a table do not count."""
 MAX_CELL_CHARS = 64 * 2**20
 MAX_DIGITS = 400
-"""Of an integer; Python converts no more than some thousands, and a float holds no such number."""
+"""The most digits of an integer: no float holds a longer one, and Python converts some thousands at most."""
 HEAD_BYTES = 2**20
-"""The columns of a table are in the first of them."""
+"""The columns of a table are within the first bytes."""
 LOOKED_ROWS = 16
-"""So many rows say whether a table goes on behind a line with an open quote."""
+"""Number of rows that decide whether a table goes on behind a line with an open quote."""
 DELIMITED = {".csv": ",;\t|", ".tsv": "\t"}
-"""The delimiters that a table may have, by the ending of its name; the most frequent one in its header is it."""
+"""The possible delimiters of a table, by its suffix: the most frequent one in the header counts."""
 
 TOO_LARGE = "more than {} MiB: the rows from here on are not read"
 TOO_BROKEN = "too much of the file is no JSON: the rows from here on are not read. Next: write one object on each line"
@@ -58,7 +58,7 @@ _decoder = json.JSONDecoder()
 
 
 class PlacedRow(NamedTuple):
-    """A row, and where it lies; without a record, `reason` says why. With one that `may_grow`, the file ends."""
+    """A row and its place; without a record, `reason` says why. The last row of a file may grow."""
 
     start: int
     stop: int
@@ -116,7 +116,7 @@ def _text(data: bytes) -> str:
 
 
 def _delimiter(data: bytes, ending: str) -> str:
-    """The delimiter that stands most often in the first line of a table, outside of quotes."""
+    """The most frequent delimiter in the first line of a table, outside of quotes."""
     first = _QUOTED.sub("", _text(data[:HEAD_BYTES].partition(b"\n")[0]))
     return max(DELIMITED[ending], key=first.count)
 
@@ -195,7 +195,7 @@ class _TableReader:
             self._torn = torn._replace(start=self._start)
 
     def _recover(self, error: str) -> Generator[PlacedRow, None, bool]:
-        """Go on behind the first line of what is no CSV, which may be a row all the same; return False at the end."""
+        """Go on behind the first line that is no CSV, which may be a row all the same; return False at the end."""
         start, reached = self._start, self._read_to
         self._file.seek(start)
         beginning = self._file.read(min(reached - start, HEAD_BYTES))
@@ -267,7 +267,7 @@ class _TableReader:
 
 
 def _leniently(line: str, delimiter: str) -> tuple[list[str], bool]:
-    """The cells of a row with single quotes in quoted cells, or carriage returns in others; whether one has no end."""
+    """The cells of a row with stray quotes or carriage returns, and whether a quoted cell has no end."""
     is_open = False
     line = _RETURN.sub("\0", line)  # which no text holds: see `_text`
 
@@ -381,7 +381,6 @@ def _columns(data: bytes) -> tuple[list[str] | None, int]:
 
 
 def _object(data: bytes, columns: list[str] | None) -> Record:
-    """Return a row of a document. Raises `Unusable`."""
     if columns is None:
         return line_reader.parse(data)
     cells = line_reader.parse(b'{"": ' + data + b"}").get("")
@@ -471,14 +470,14 @@ def _resumed(characters: str, at: int, before: int, columns: list[str] | None, b
 
 
 def _looked(error: Exception, size: int) -> int:
-    """The cost of a failed parse: the place that it reached, and a share for counting the lines before it."""
+    """The cost of a failed parse: the bytes that it read, and a share for counting the lines before."""
     is_placed = isinstance(error, json.JSONDecodeError) and not error.msg.startswith("Unterminated")
     reached = error.pos if is_placed and isinstance(error, json.JSONDecodeError) else size
     return reached + reached // line_reader.BYTES_PER_LOOK
 
 
 def _size_in_line(data: bytes, at: int, end: int) -> int:
-    """The size of an object that alone fills the rest of its line, which ends here; 0 for another."""
+    """The size of an object that fills the rest of its line alone; 0 for any other."""
     try:
         _check(memoryview(data)[at:end])
     except (msgspec.DecodeError, ValueError, RecursionError):

@@ -26,7 +26,6 @@ from rolloupe.model import Location, Problem, RunInfo, Source
 from rolloupe.storage import is_file, path_state, stamp_of_state
 
 MAX_STEP_FOLDERS = 100_000
-"""Number of step folders to look at below one run."""
 KEPT_VERDICTS, KEPT_CHARS = 200_000, 2**26
 """For so many files it is known whether they hold samples, by paths and names of so many characters."""
 

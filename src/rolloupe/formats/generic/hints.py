@@ -101,7 +101,6 @@ def _next_step(records: Sequence[Record], rows: Sequence[Record]) -> str:
 
 
 def _shown(keys: Iterable[str]) -> str:
-    """The first of some keys."""
     names = [*keys]
     return ", ".join(map(text.named, names[:SHOWN_KEYS])) + (", ..." if len(names) > SHOWN_KEYS else "")
 
@@ -237,7 +236,6 @@ def _members_below(value: object, path: str, depth: int) -> Iterator[tuple[str, 
 
 
 def _leaves(record: Record, before: str = "", depth: int = _DEPTH) -> Iterator[tuple[str, Any]]:
-    """The texts and numbers of a record by their paths."""
     for key, value in [*record.items()][:MAX_LEAVES]:
         if isinstance(value, dict) and depth:
             yield from _leaves(value, f"{before}{key}.", depth - 1)
@@ -562,7 +560,6 @@ def _is_name(value: object) -> bool:
 
 
 def _same(some: Groups, others: Groups) -> bool:
-    """Whether rows are divided alike."""
     return _follows(some, others) and _follows(others, some)
 
 

@@ -69,12 +69,12 @@ _ENDINGS = {
     "score": ("reward", "score"),
     "step": ("step", "iteration", "iter"),
 }
-"""The last words of names that say what a member is, where no usual name does, the surest first."""
+"""The last words of names that tell a role where no usual name does, the surest first."""
 _OF_ANOTHER = frozenset(
     """num n max min total env mean avg std system reference ref parsed extracted expected gold golden target correct
     true gt label canonical best worst chosen rejected first last""".split()
 )
-"""Words of names that have such a word, too, and mean something else."""
+"""Words in names that end in such a word and mean something else."""
 _OF_MESSAGES = frozenset(("messages", "conversation", "chat"))
 _VERDICTS = frozenset(name.replace("_", "") for name in USUAL["outcome"])
 _OF_OUTCOMES = frozenset(("correct", "correctness", "passed", "success", "solved", "resolved"))
@@ -83,9 +83,9 @@ _words = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _no_letter = re.compile(r"[^a-z0-9]")
 MAX_NAME_CHARS = 64
 KEPT_ROWS, KEPT_KEYS, KEPT_CHARS = 512, 1000, 20_000
-"""For so many kinds of rows what follows from their keys is kept."""
+"""Number of kinds of rows for which results are kept, and the most keys and characters that such a row may have."""
 KEPT_LARGE, KEPT_BYTES, KEY_BYTES = 4, 2**24, 64
-"""Of rows with more or longer keys for so few, as the samples of one record have the same."""
+"""Of rows with more or longer keys, results are kept for so few: the samples of one record have the same keys."""
 
 Test = Callable[[object], bool]
 T = TypeVar("T")
@@ -126,7 +126,7 @@ class Roles(NamedTuple):
     weak_step: str | None = None
 
     def with_usual(self, usual: "Roles") -> "Roles":
-        """Return these roles; an open role of a fact gets the key that usually has it."""
+        """Return these roles; an open one of group, label, environment or status gets the usual key."""
         own = {*self[:9], *self.counts.values()}
         more = {
             role: key
@@ -162,7 +162,7 @@ class Roles(NamedTuple):
         return parsers.count(record[key]) if key else None
 
     def status(self, record: Record) -> tuple[Status, str]:
-        """The status, from a word or from other keys that imply it."""
+        """The status, from a word or from keys that imply it."""
         value = record[self.status_key] if self.status_key else None
         error = record.get("error")
         is_verdict = isinstance(value, bool) and isinstance(error, str)  # what a grader says of an answer that ended
@@ -277,7 +277,7 @@ def _first_read(record: Record, keys: Iterable[str], read: Callable[[object], ob
 
 
 def keep_by_keys(of_keys: Callable[[Names], T]) -> Callable[[Names], T]:
-    """Keep what follows from the keys of a row for the rows after it; if the keys are many or long, for a few rows."""
+    """Cache a function of the keys of a row; if the keys are many or long, for a few rows only."""
     known: dict[Names, T] = {}
     large: Lru[Names, T] = Lru(KEPT_LARGE, KEPT_BYTES)
 
@@ -298,7 +298,7 @@ def keep_by_keys(of_keys: Callable[[Names], T]) -> Callable[[Names], T]:
 
 @keep_by_keys
 def candidates(keys: Names) -> NamedKeys:
-    """Sort the keys of a row by the roles that their names tell."""
+    """Sort the keys of a row by the roles that their names say."""
     plain: dict[str, list[str]] = {}
     for key in keys:
         if len(key) <= MAX_NAME_CHARS:
@@ -353,7 +353,7 @@ def _ending_in(endings: Sequence[str], keys: Iterable[str]) -> Names:
 
 
 def fold(key: str) -> str:
-    """Return the letters and digits of a name, in lower case: however it is written, it is the same."""
+    """Return the letters and digits of a name in lower case: the same for all ways to write it."""
     return _no_letter.sub("", key.lower())
 
 
@@ -363,7 +363,7 @@ _WEAK_RESPONSES = frozenset(map(fold, USUAL["weak_response"]))
 
 
 def is_weak_response(key: str) -> bool:
-    """Whether a name is the response only of a row without a more usual one."""
+    """Whether a name means the response only in a row without a more usual one."""
     return fold(key) in _WEAK_RESPONSES
 
 
@@ -397,11 +397,11 @@ def has_sample(record: Record, roles: Roles) -> bool:
 
 _LISTS = {fold(name) for role in ("prompt", "response", "weak_response", "messages", "score") for name in USUAL[role]}
 _LISTS.add("error")
-"""The names whose value may be a meaningful list, without a last s."""
+"""The names whose value may be a list with a meaning of its own, without a last s."""
 
 
 def is_aside(key: str) -> bool:
-    """Whether a list under this key is only ever a token series or an extra field."""
+    """Whether a list under this key is never more than a token series or an extra field."""
     folded = _folded(key[:MAX_NAME_CHARS])
     return folded not in _LISTS and folded.removesuffix("s") not in _LISTS
 
@@ -412,13 +412,13 @@ def may_be_sample(record: Record) -> bool:
 
 
 def is_prompt_alone(record: Record) -> bool:
-    """Whether a row has a text of which every usual name is that of a prompt."""
+    """Whether a row has a prompt and no usual name of a response."""
     found = candidates(tuple(record))
     return found.by_role.keys().isdisjoint(("response", "messages")) and "prompt" in found.by_role
 
 
 def _unpack(value: object) -> Any:
-    """The messages of a value that is a conversation, however it is stored; any other value unchanged."""
+    """The messages of a conversation, in whatever form it is stored; any other value unchanged."""
     return value if (messages := text.conversation(value)) is None else messages
 
 
@@ -442,7 +442,7 @@ def _is_score(value: object) -> bool:
 
 
 def _is_verdict(key: str, value: object) -> bool:
-    """True or false, or under a usual name a share; of a group that of each."""
+    """Whether a value is true or false, or a share under a usual name; in a list, each member."""
     if isinstance(value, list):
         return bool(value) and all(_is_verdict(key, verdict) for verdict in value)
     is_usual = fold(key).removesuffix("s") in _VERDICTS or fold(key) in _VERDICTS

@@ -43,14 +43,14 @@ class NamedRows(RecordFormat):
     scores_tokens: ClassVar[bool] = False
     """True if a list of rewards is always one of the tokens, whether the record tells their number or not."""
     cuts_arrays: ClassVar[bool] = True
-    """False if a list of numbers may be something else than a token series or an extra field: see `may_cut`."""
+    """False if a list of numbers may be more than a token series or an extra field: see `may_cut`."""
 
     def roles(self, record: Record) -> Roles:
-        """Return the key in each role. What a format leaves open, `known_roles` adds."""
+        """Return the keys that the format knows; `known_roles` fills the other roles."""
         return roles_of(record)
 
     def known_roles(self, record: Record) -> Roles:
-        """Return the key in each role: no format knows less of a row than its usual names say."""
+        """Return the key in each role: the usual names fill those that the format leaves open."""
         own = self.roles(record)
         return own if type(self).roles is NamedRows.roles else own.with_usual(roles_of(record))
 
@@ -107,7 +107,7 @@ class NamedRows(RecordFormat):
         )
 
     def _reward(self, roles: Roles, record: Record) -> parsers.Reward:
-        """The reward; of a list that has a number for each token the sum. Raises `Unusable` for any other list."""
+        """The reward: the sum of a list with a number for each token. Raises `Unusable` for any other list."""
         value = record.get(roles.score) if roles.score else None
         if isinstance(value, str) and parsers.tag(value) and not parsers.is_shown_reward(value):
             return parsers.reward(value)._replace(tags={str(roles.score): value})
@@ -191,7 +191,6 @@ class OwnNames(NamedRows):
     """A format that names the key of each role; roles that it does not name have none."""
 
     names: ClassVar[dict[str, str]] = {}
-    """Keys by role."""
     counts: ClassVar[dict[str, str]] = {}
     """Keys of token counts: `prompt`, `response`, `total`."""
 
@@ -207,11 +206,10 @@ PARQUET = ".parquet"
 TABLES = (PARQUET, ".json", *DELIMITED)
 FIRST_BYTES = 2**20
 LOOKED_BYTES = 2**25
-"""How much of a document is looked at that is one object."""
 FIRST_ROWS = 8
 HEAD_BYTES = 2**12
 KEPT_BYTES = 2**26
-"""A line may have as many."""
+"""As many as a line may have."""
 
 _prepared: Lru[tuple[object, ...], Record] = Lru(entries=2, total=KEPT_BYTES)
 """Prepared records by their bytes, or by their places: samples of one are loaded one after another."""
@@ -257,7 +255,7 @@ class AnyRows(NamedRows):
         return record.samples[int(row.part.rpartition(".")[2])] if isinstance(record, DividedRecord) else record
 
     def part_of(self, run: RunInfo, source: Source, locator: Locator, record: Record) -> tuple[Record, SampleRow]:
-        """One of the samples that a prepared record holds: its own record, and its row. Raises `Unusable`."""
+        """The record and the row of one sample in a prepared record. Raises `Unusable`."""
         samples = record.samples if isinstance(record, DividedRecord) else [record]
         number = int(locator.part or 0)
         if len(samples) <= number or (len(samples) > 1) != bool(locator.part):
@@ -378,7 +376,7 @@ def is_read_whole(location: Location) -> bool:
 
 
 def _state_of_beginning(location: Location) -> tuple[int, int, int]:
-    """What changes with the beginning of a file: of one that is longer than that, not the time, for it grows."""
+    """The state of a file's beginning, without the time if the file is longer: it may grow."""
     inode, size, changed = stamp_of(location)
     return (inode, size, changed) if size < HEAD_BYTES else (inode, HEAD_BYTES, 0)
 

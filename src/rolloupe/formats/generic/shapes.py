@@ -35,16 +35,16 @@ from rolloupe.formats.reading.records import Record, Uncut, Unusable
 MAX_SAMPLES = 100_000
 """Of one record."""
 MAX_SHARED = 2**28
-"""Characters that the samples of one record may share, counted as often as there are samples."""
+"""Characters that the samples of one record may share, counted once for each sample."""
 AS_LINES = "write a line for each sample, to a file that ends in .jsonl"
 MEMBER_CHARS = 128
-"""A shared member, also one of a shared object or list, takes as much memory in each sample as so many characters."""
+"""Memory that a shared member takes in each sample, in characters; so does each member of a shared object or list."""
 COPIED_CHARS = 4
-"""A character in a shared list of messages takes so much more: each sample makes a text of its own of it."""
+"""Copies of each character in a shared list of messages: each sample makes a text of its own."""
 MAX_DEPTH = 4
 """Objects within one another."""
 LOOKED = 8
-"""So many objects of a list say whether it has the keys of a field map."""
+"""Number of objects of a list that are searched for the keys of a field map."""
 _NUMBERED = re.compile(r"(?P<base>.*[^0-9_\-. ])[_\-. ]?(?P<number>[0-9]{1,5})")
 _OBJECTS = frozenset(
     """meta metadata info extra extra_info extra_fields data sample example input inputs output outputs result results
@@ -75,7 +75,7 @@ def samples_of(record: Record, depth: int = MAX_DEPTH) -> list[Record]:
 
 
 def _may_hold_several(record: Record) -> bool:
-    """Whether a member may be divided: not texts, numbers and their lists, or a conversation."""
+    """Whether a member may be divided: an object or a list, but no list of numbers and no conversation."""
     for value in record.values():
         if type(value) is dict:
             return True
@@ -119,7 +119,7 @@ def _members_by_number(keys: Names) -> dict[str, dict[int, str]]:
 
 
 def _in_list(record: Record, depth: int) -> list[Record] | None:
-    """The samples of a list of objects, each with what they share."""
+    """The samples in a list of objects, each with the members that all share."""
     key, listed = next(_lists_of_samples(record, depth), ("", []))
     if not listed:
         return None
@@ -136,7 +136,7 @@ def _in_list(record: Record, depth: int) -> list[Record] | None:
 
 
 def _beside_list(record: Record, key: str, listed: list[Any], depth: int) -> tuple[Record, dict[str, list[Any]]]:
-    """The members of a record that samples in a list share, and the lists that have an element for each of them."""
+    """The members of a record that the samples in a list share, and its lists with an element for each sample."""
     others = {name: other for name, other in record.items() if name != key}
     first = _with_response(lift(_fullest(listed), depth - 1))
     is_answered = has_answer(first, roles_of(first))
@@ -172,7 +172,7 @@ def holds_objects(listed: list[Any]) -> bool:
 
 
 def _fullest(listed: Sequence[Any]) -> Record:
-    """The object with most members among the first of a list: others may be of samples that failed."""
+    """The largest of the first objects of a list: smaller ones may be samples that failed."""
     return max((own for own in listed[: 2 * LOOKED] if isinstance(own, dict)), key=len, default={})
 
 
@@ -235,7 +235,7 @@ def _by_id(record: Record, depth: int) -> list[Record] | None:
 
 
 def _by_group(record: Record, depth: int) -> list[Record] | None:
-    """The samples of an object whose members are lists of samples, such as those of a task each."""
+    """The samples of an object whose members are lists of samples, such as one for each task."""
     listed = [*record.values()]
     if len(listed) < 2 or not all(type(some) is list and (not some or holds_objects(some)) for some in listed):
         return None
@@ -254,7 +254,7 @@ def _by_group(record: Record, depth: int) -> list[Record] | None:
 
 
 def with_group(key: str, record: Record) -> Record:
-    """A record in a group with this name, or with this name before that of its group; unless it has a prompt alone."""
+    """A record with a group of this name, or with the name before that of its own group. A prompt needs no group."""
     roles = roles_of(record)
     if roles.group:
         name = str(record[roles.group])
@@ -263,7 +263,7 @@ def with_group(key: str, record: Record) -> Record:
 
 
 def _within(record: Record, depth: int) -> list[Record] | None:
-    """The samples of the objects in a record without a text, which share what is neither an object nor a list."""
+    """The samples in the objects of a record without a text; they share its texts and numbers."""
     parts = {
         key: samples
         for key, value in record.items()
@@ -281,7 +281,7 @@ def _within(record: Record, depth: int) -> list[Record] | None:
 
 
 def _in_lists(record: Record, depth: int) -> list[Record] | None:
-    """The samples of several lists in a record without a text, which share what is neither an object nor a list."""
+    """The samples in several lists of a record without a text; they share its texts and numbers."""
     lists = {key: value for key, value in record.items() if type(value) is list and holds_objects(value)}
     if not 1 < len(lists) < len(record) or has_text(record, roles_of(record)):
         return None
@@ -341,7 +341,7 @@ def in_columns(record: Record) -> list[Record] | None:
 
 
 def _inner_columns(value: object, count: int) -> dict[str, list[Any]]:
-    """The lists in an object that have an element for each sample: all of them, or those of facts about samples."""
+    """The lists in an object with an element for each sample: all, or those with facts about samples."""
     if type(value) is not dict:
         return {}
     columns = {name: column for name, column in value.items() if _length(column) == count}
@@ -354,7 +354,7 @@ def _inner_columns(value: object, count: int) -> dict[str, list[Any]]:
 
 
 def _divide(shared: Record, lists: dict[str, list[Any]], inner: dict[str, dict[str, list[Any]]]) -> list[Record]:
-    """A sample for each place in parallel lists. Raises `Unusable` if they have no reward each."""
+    """A sample for each place in parallel lists. Raises `Unusable` if rewards cannot be assigned to samples."""
     count = len(next(iter(lists.values())))
     _check_size(_size_of(shared), count)
     score = candidates((*shared, *lists, *inner)).of("score")[:1]
@@ -412,7 +412,7 @@ def is_text(value: object) -> bool:
 
 
 def _is_column(key: str, value: object, count: int) -> bool:
-    """Whether a list has an element for each of some samples; not those of a shared prompt."""
+    """Whether a list has an element for each sample, and is not of a shared prompt."""
     if _length(value) != count or key in _NO_COLUMNS:
         return False
     return text.conversation(value) is None
@@ -428,7 +428,7 @@ def _length(value: object) -> int | None:
 
 
 def lift(record: Record, depth: int = MAX_DEPTH) -> Record:
-    """A record with the members of its objects that it lacks in a role."""
+    """A record with those members of its objects that fill its open roles."""
     if not depth or not any(type(value) is dict and fold(key) in _OBJECTS for key, value in record.items()):
         return record
     lifted = dict(record)
@@ -453,7 +453,7 @@ def lift(record: Record, depth: int = MAX_DEPTH) -> Record:
 
 
 def _lacking(record: Record, inner: Record, first: int = 0) -> Record:
-    """The members of an object that have a role which its record lacks, from the `first` of the roles."""
+    """The members of an object that fill open roles of its record, from the role number `first` on."""
     named = candidates(tuple(inner))
     members = token_members(tuple(inner))
     if not (members or named.by_role or named.outcomes or named.truncated or named.counts):
@@ -482,7 +482,7 @@ def _answer_names(record: Record | None) -> Sequence[str]:
 
 
 def _with_response(record: Record, names: Sequence[str] = _TEXTS) -> Record:
-    """An object of an answer, with its text as the response."""
+    """The object of an answer, with its text under the name of the response."""
     roles = roles_of(record)
     if roles.messages or (roles.response and not is_weak_response(roles.response)):
         return record
@@ -516,7 +516,7 @@ def samples_in(record: Record, named: Fields = ()) -> list[Record]:
 
 
 def _samples_under(record: Record, named: Fields) -> list[Record]:
-    """The samples of a record with the members that a person named, which is not divided by any others."""
+    """The samples of a record with the members that a person named: only these divide it."""
     names = {ROLES[role] for role, _ in named}
     key = next((name for name in ("response", "messages") if name in names and name in record), None)
     value = record[key] if key else None
@@ -533,7 +533,7 @@ def _samples_under(record: Record, named: Fields) -> list[Record]:
 def _objects_with(
     value: Any, keys: Collection[str], named: Fields, depth: int, *, in_list: bool = False
 ) -> list[tuple[str, Record]]:
-    """The objects with one of some keys in a list, by their ids, or below, with the texts and numbers above them.
+    """The objects with one of the keys, in a list, by ids or deeper, with the texts and numbers above them.
 
     If they come from several lists, each has the name of its own.
     """

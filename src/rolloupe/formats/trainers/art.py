@@ -27,7 +27,6 @@ HISTORY = "history.jsonl"
 PARQUET, LINES, YAML = ".parquet", ".jsonl", ".yaml"
 MAX_YAML_BYTES = 32 * 2**20
 MAX_EACH = 100_000
-"""Trajectories of a group."""
 
 _GROUP = "group_index"
 _METADATA = "metadata."
@@ -188,7 +187,6 @@ def _members(group: Record) -> list[Any]:
 
 
 def _facts(group: Record, name: str) -> Record:
-    """Return the members of a group that describe each of its trajectories."""
     return {f"group_{key}": value for key, value in group.items() if key != TRAJECTORIES} | {_GROUP: name}
 
 

@@ -20,7 +20,6 @@ from rolloupe.model import Location, Locator, RunInfo, Sample, SampleRow, Scanne
 
 SCORES, TOKENS, MASKS, MESSAGES = "scores", "tokens", "masks", "messages"
 TEXTS = "rolloupe.texts"
-"""The key for the texts of ids in a prepared record."""
 UNTRAINED = -100
 SERIES = {"inference_logprobs": "logprobs", "ref_logprobs": "ref_logprobs", "advantages": "advantages"}
 OF_SAMPLE = ("overrides", "images", "distill_token_ids", "distill_logprobs")

@@ -235,7 +235,6 @@ def _functions_of(run: RunInfo) -> RewardFunctions:
 
 @lru_cache(maxsize=256)
 def _listed_with(depends: str) -> RewardFunctions:
-    """Return the reward functions with which a source was listed."""
     return msgspec.json.decode(depends[depends.index("[") :], type=RewardFunctions)
 
 
