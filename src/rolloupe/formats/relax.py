@@ -105,37 +105,41 @@ class RelaxLines(JsonlFormat):
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         reward = parsers.reward(record.get("reward"))
-        status = parsers.status(record.get("status"))
+        status, status_raw = parsers.status(record.get("status"))
+        prompt = parsers.joined(record.get("prompt"))
         index = parsers.name(record.get("sample_index"))
         ordinal = parsers.integer(record.get("sample_index"))
         dataset = parsers.name(record.get("dataset"))
         is_eval = source.split == "eval" or (source.split is None and dataset)
+        counts = _counts(record)
         usual = roles_of(record) if _has_more(tuple(record)) else None
-        if usual and status[0] == "unknown":
-            status = usual.status(record)
-        return parsers.row_of(
-            start,
-            length,
-            record.get("prompt"),
-            record.get("response"),
+        if usual and status == "unknown":
+            status, status_raw = usual.status(record)
+        return SampleRow(
             split=f"eval/{dataset or NO_DATASET}" if is_eval else "train",
             step=step if (step := step_of(record.get("rollout_id"))) is not None else (source.step or 0),
-            group=parsers.name(record.get("group_index"))
-            or _named(usual, "group", record)
-            or parsers.digest(parsers.joined(record.get("prompt"))),
+            group=parsers.name(record.get("group_index")) or _named(usual, "group", record) or parsers.digest(prompt),
             index=index if index is not None else str(start),
             ordinal=ordinal if ordinal is not None else start,
+            start=start,
+            length=length,
             reward=reward.value,
             advantage=parsers.number(record.get("advantage")),
             status=status,
+            status_raw=status_raw,
             turns=parsers.count(record.get("agent_turns")) or 1,
+            prompt_tokens=counts["prompt_tokens"],
+            response_tokens=counts["response_tokens"],
+            total_tokens=counts["total_tokens"],
             env=dataset or _named(usual, "env", record),
             uid=parsers.name(record.get("uid")) or "",
             trace_id=parsers.name(record.get("trace_id")) or "",
             discarded=parsers.reason(record.get("discarded")) or "",
             metrics=_metrics(record) | reward.metrics,
             tags=reward.tags,
-            **_counts(record),
+            prompt=prompt,
+            response=parsers.joined(record.get("response"), thoughts=True),
+            messages=parsers.chat(record.get("response")),
         )
 
     def references(self, record: Record) -> References:

@@ -66,7 +66,7 @@ class NamedRows(RecordFormat):
         if not (roles.prompt or roles.response or roles.score or may_be_sample(record)):
             raise Unusable("an object without a text or a score under a usual name is no sample")
         reward = self._reward(roles, record)
-        status = roles.status(record)
+        status, status_raw = roles.status(record)
         prompt_value, response_value = roles.texts(record)
         prompt, messages = parsers.joined(prompt_value), parsers.chat(response_value)
         turns = text.bare_answers(response_value, prompt) if isinstance(response_value, str) else 1
@@ -77,23 +77,23 @@ class NamedRows(RecordFormat):
         if step is None and roles.weak_step:
             step = parsers.integer(record[roles.weak_step])
         found = _tokens(roles, record)
-        if roles.score is None and status[0] == "unknown" and not found.keys and is_prompt_alone(record):
+        if roles.score is None and status == "unknown" and not found.keys and is_prompt_alone(record):
             raise Unusable("a prompt without a response, a score or a status is no sample")
         prompt_tokens, response_tokens = roles.tokens(record, "prompt"), roles.tokens(record, "response")
         if response_tokens is None and len(found.pieces):
             _, prompt_tokens, response_tokens = row_tokens.extent_of(found, prompt_tokens, self.pad)
-        return parsers.row_of(
-            start,
-            length,
-            prompt_value,
-            response_value,
+        return SampleRow(
             split=source.split or "train",
             step=step if step is not None else (source.step or 0),
             group=_group(roles, record) or (not prompt and weak_group(record)) or parsers.digest(prompt),
             index=f"{stem(source.name)}:{start}",
+            ordinal=start,
+            start=start,
+            length=length,
             reward=reward.value,
             advantage=parsers.number(record.get(roles.advantage)) if roles.advantage else None,
             status=status,
+            status_raw=status_raw,
             turns=turns,
             prompt_tokens=prompt_tokens,
             response_tokens=response_tokens,
@@ -104,6 +104,9 @@ class NamedRows(RecordFormat):
             metrics=metrics | reward.metrics,
             tags=tags | reward.tags,
             has_series=found.has_series,
+            prompt=prompt,
+            response=parsers.joined(response_value, thoughts=True),
+            messages=messages,
         )
 
     def _reward(self, roles: Roles, record: Record) -> parsers.Reward:
