@@ -93,7 +93,7 @@ class Format(ABC):
         """
 
     def _run_at(self, path: Path, reason: str, links: str, name: str = "", parts: tuple[RunPart, ...] = ()) -> RunInfo:
-        """Return the run at a path: by default under the name of its folder or file, which is its only part."""
+        """Return the run at a path. By default, it has the name of its folder or file, which is its only part."""
         parts = parts or (RunPart(str(path)),)
         return RunInfo(
             name=name or path.name, root=str(path), format=self.name, reason=reason, parts=parts, link_root=links
@@ -124,12 +124,12 @@ class Format(ABC):
     splittable: ClassVar[bool] = False
     """True if `scan` may begin at any byte (JSON lines); False if it must scan the whole file."""
     sources_by_name: ClassVar[bool] = False
-    """True if each source without `depends` follows from the name of its own file: of a large folder that changed, the
-    index has new files listed alone."""
+    """True if each source without `depends` follows from the name of its own file: the index then lists only the new
+    files of a large folder."""
     endings: ClassVar[tuple[str, ...]] = ()
     """Suffixes of binary files of this format, such as `.parquet`; discovery asks no other format about them."""
     takes_single_files: ClassVar[bool] = False
-    """True if it takes files of a folder that are whole runs: other formats may take others."""
+    """True if single files of a folder are whole runs of this format: other formats may take the other files."""
     has_samples: ClassVar[bool] = True
     """False if its runs hold metrics alone."""
     takes_field_map: ClassVar[bool] = False
@@ -139,7 +139,7 @@ class Format(ABC):
     """True if its records hold token ids and no text, so that rows depend on `RunInfo.tokenizer`."""
 
     def tokenizers(self, run: RunInfo) -> list[Location | str]:
-        """Return what may be the run's tokenizer, best first: files of the run, and names of models that it gives."""
+        """Return what may be the run's tokenizer, best first: files of the run, and names of models in its files."""
         return []
 
     def raw(self, source: Source, locator: Locator) -> bytes:
@@ -194,7 +194,7 @@ class Format(ABC):
     ) -> Iterator[SampleTokens | Problem]:
         """Yield the tokens of each sample at `places`, which are in file order, or the problem that prevents it.
 
-        As `load_annotated` gives them. Override it if there is a quicker way than to load every sample.
+        These are the tokens that `load_annotated` returns. Override it if there is a quicker way to read them.
         """
         for place in places:
             try:
@@ -216,7 +216,7 @@ class Format(ABC):
     def record_at(self, run: RunInfo, source: Source, locator: Locator) -> tuple[dict[str, Any], SampleRow] | None:
         """Return the record of a sample, whose keys `--group-by` takes, and its row. Raises as `load`.
 
-        None of a format whose files store groups, or leave nothing to choose from.
+        None if the format stores groups, or has no keys to choose from.
         """
         return None
 

@@ -60,9 +60,9 @@ KINDS: dict[str, Callable[[str], bool]] = {
     "trainer state": lambda name: name == "trainer_state.json",
 }
 BY_THEMSELVES = frozenset(("TensorBoard", "Weights & Biases", "SwanLab", "trackio", "MLflow"))
-"""Kinds that nobody need name, as their files hold nothing else."""
+"""Kinds whose files hold nothing but curves, so that nobody has to name them."""
 DATABASES = ("trackio", "MLflow")
-"""Kinds that are databases, which tables tell from each other."""
+"""Kinds that are databases: their tables tell them from each other."""
 OFFLINE = ("Weights & Biases", "SwanLab")
 """Kinds that keep a run in each file, with its name."""
 USUAL_NAMES = frozenset(("metrics.csv", "progress.csv", "trainer_state.json"))
@@ -70,7 +70,7 @@ PLAIN_NAMES = USUAL_NAMES | {"metrics.jsonl"}
 """Names of tables with curves; some formats read a `metrics.jsonl` of their own."""
 _BESIDE_SAMPLES = files.SILENT_WORDS | {"debug", "details"}
 EMPTY = "it is empty so far"
-"""Why a file is not read whose writer has not begun."""
+"""Why a file without content is not read."""
 ALONE = "curves"
 """The format of runs that hold nothing but curves."""
 OF_TRACKERS = frozenset((ALONE, "trackio", "wandb", "tensorboard", "swanlab", "mlflow"))
@@ -159,9 +159,9 @@ def config_of(run: RunInfo) -> dict[str, Any]:
 
 
 def first_looks(run: RunInfo) -> list[curves.LoggedRun]:
-    """Return what the beginnings of a run's curves show, the newest of each tracker first: the configuration above all.
+    """Return what the beginnings of a run's curves show, above all configurations: the newest of each tracker first.
 
-    Of a database with several runs, only one with the name of this run counts.
+    In a database with several runs, only the run with the name of this one counts.
     """
     looks: list[tuple[str, str, curves.LoggedRun]] = []
     for file in curve_files(run):
@@ -310,7 +310,7 @@ def file_named(path: str) -> CurveFile:
 
 
 def _alone(path: str, link_root: str) -> Iterator[CurveFile]:
-    """The curves of a run that has no samples: of each kind in folders of trackers, only one run."""
+    """The curves of a run without samples. In folders of trackers, a kind counts only if it has one run there."""
     if is_file(path):
         yield file_named(path)
         return
@@ -383,7 +383,7 @@ _NOTHING = Beginning("", [])
 
 @files.while_unchanged(1024, errors=(OSError,), otherwise=_NOTHING)
 def begins_as(location: Location, kind: str) -> Beginning:
-    """Look at the beginning of a file of some kind; a file that cannot be read fits nothing."""
+    """Look at the beginning of a file of some kind; an unreadable file does not fit."""
     if kind == "JSON lines":
         return _of_rows(curves.rows_of(look(location).objects))
     with open_binary(location) as file:
@@ -409,7 +409,7 @@ def begins_as(location: Location, kind: str) -> Beginning:
 
 
 def _of_rows(rows: Iterable[curves.LoggedRow]) -> Beginning:
-    """Rows of a table are curves if each of the first has a step that is a whole number, and another number."""
+    """Rows of a table are curves if each of the first has a whole number as its step, and another number."""
     first = [*islice(rows, LOOKED_ROWS)]
     fits = bool(first)
     for row in first:
@@ -471,7 +471,7 @@ class Curves(Format):
         return runs
 
     def _of_file(self, kind: str, path: Path, *, forced: bool = False, links: str = "") -> list[RunInfo]:
-        """The runs in a file: that of a link only if it lies below `links`."""
+        """The runs in a file; a link counts only if it leads below `links`."""
         location = Location(str(path), links or str(path))
         if kind in DATABASES:
             if sqlite.why_unread(location):  # by the format of its samples

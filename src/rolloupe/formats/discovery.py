@@ -28,12 +28,12 @@ from rolloupe.model import AS_FOUND, Location, Reading, RunInfo, TokenizerFile
 
 MAX_DEPTH = 6
 MAX_FOLDERS, MAX_FOLDERS_OF_RUNS = 20_000, 200_000
-"""Folders with the files of runs that were found count apart: many runs have several each."""
+"""Folders of runs are counted apart: many runs have several each."""
 MAX_NOTES = 500
 STORE_S = 20.0
-"""A walk in a store ends so long after it found a run: folders of a store may have folders without end."""
+"""A walk in a store ends so long after it found the last run: stores may hold folders without end."""
 OF_PROGRAMS = (".log",)
-"""What programs say of themselves: Weights & Biases links such files from each run to a folder of its own."""
+"""Logs of programs: each run of Weights & Biases has links to such files elsewhere, which need no note."""
 
 SHOWN_HIDDEN = {".art"}
 """ART writes its runs into a hidden folder."""
@@ -66,11 +66,11 @@ def discover(
     *,
     names_repeat: bool = False,
 ) -> Discovery:
-    """Find the runs at and below some paths: folders or files. After `within_s` seconds, a note says what remains.
+    """Find the runs at and below some paths: folders or files.
 
-    So it does once `is_over` returns True: nobody waits any more. With `names_repeat`, several may have one name.
-
-    Calls `on_find` with runs as they are found, for those who do not wait: names may repeat, and parts be joined later.
+    After `within_s` seconds, or once `is_over` returns True, the search ends and a note says what remains. With
+    `names_repeat`, several runs may have one name. Calls `on_find` with each run as soon as it is found: its name may
+    repeat, and it may become a part of another run later.
 
     Raises `UnreadablePath` for a path that is missing or may not be read, or such a tokenizer, and `NotRecognised` if
     the requested format does not exist or reads nothing there. A field map applies to the generic format.
@@ -336,10 +336,7 @@ class _Walk:
         return [os.path.realpath(entry.path) if entry.is_link else entry.path for entry in shown]
 
     def _ask(self, path: Path, formats: Sequence[Format]) -> list[RunInfo]:
-        """The runs of the first format that finds any, and of others if each of these takes some files of a folder.
-
-        Beside a run of the whole folder, a run is a file.
-        """
+        """The runs of the first format that finds any, and of later ones whose runs are single files of a folder."""
         found: list[RunInfo] = []
         for reader in formats:
             if found and not reader.takes_single_files:
@@ -430,7 +427,7 @@ class _Walk:
 
 
 def _checked(reader: Format, runs: object) -> list[RunInfo]:
-    """The runs that a format returned. Raises `TypeError` if they are anything else."""
+    """The runs that a format returned. Raises `TypeError` for anything else."""
     if not isinstance(runs, list):
         raise TypeError(f"detect returned {type(runs).__name__}, not a list")
     for run in runs:

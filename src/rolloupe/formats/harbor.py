@@ -191,7 +191,7 @@ def _of_trial(folder: Path, links: str) -> list[FolderEntry]:
 
 
 def _lost_steps(place: Location, result: Record) -> list[str]:
-    """The steps in a trial's result that left no trajectory; of a trial without steps and trajectories `""`."""
+    """The steps in a trial's result that left no trajectory; `""` for a trial without steps and trajectories."""
     folder = os.path.dirname(place.path)
     below = {entry.name for entry in folders(folder, place.root)}
     steps = [entry.path for entry in folders(os.path.join(folder, STEPS), place.root)] if STEPS in below else []
@@ -201,7 +201,7 @@ def _lost_steps(place: Location, result: Record) -> list[str]:
 
 
 def _result_file(place: Location) -> Location | None:
-    """The result of the trial of a document, if the run reaches that far."""
+    """The result of a document's trial, if it lies within the run."""
     agent = os.path.dirname(place.path)
     trial = os.path.dirname(agent)
     if os.path.basename(os.path.dirname(trial)) == STEPS:
@@ -236,7 +236,7 @@ def _parted(record: Record) -> tuple[list[Record], list[Record]]:
 
 
 def _index(source: Source, step: str) -> str:
-    """The trial and its step; of a document that lies elsewhere its name."""
+    """The trial and its step; the name of a document that lies elsewhere."""
     places = source.name.split("/")
     if len(places) == 1:
         return (step if places == [RESULT] else "") or places[0]

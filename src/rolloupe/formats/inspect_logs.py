@@ -183,7 +183,7 @@ def _spec(location: Location) -> Record | None:
 
 @while_unchanged(256, errors=(OSError,), otherwise={})
 def _header(location: Location) -> Record:
-    """A log without its samples; of an archive in the making its beginning, of an unreadable file nothing."""
+    """A log without its samples; the beginning of an unfinished archive; nothing of an unreadable file."""
     try:
         if not location.path.endswith(ARCHIVE):
             return members_before(location, SAMPLES) or list_document(location, SAMPLES).rest
@@ -235,7 +235,7 @@ def _facts(record: Record) -> tuple[dict[str, float], dict[str, str]]:
 
 
 def conversation(sample: Record) -> tuple[Any, list[Any]]:
-    """Return what the model was asked, examples of answers included, and all messages from its first answer on."""
+    """Return the prompt, with examples of answers in it, and all messages from the model's first answer on."""
     put = _Attachments(sample.get("attachments")).put
     listed = parsers.as_list(sample.get("messages")) or [*_of_events(sample.get("events"))]
     answers = (
@@ -349,7 +349,7 @@ class _ChunkedList:
                 yield from found
 
     def at(self, number: int) -> list[Any]:
-        """Return the item of a number in a list, which is empty without it. Raises `Unusable`."""
+        """Return the item with a number in a list; an empty list without it. Raises `Unusable`."""
         place = bisect_right(self._starts, number) - 1
         if place < 0:
             return []

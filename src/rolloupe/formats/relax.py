@@ -64,7 +64,7 @@ _LEAST = {"sample_index", "response", "reward"}
 SUFFIX: Final = ".pt"
 
 Place = tuple[int | None, bool]
-"""A step, and whether its samples are of an evaluation: what lines and their debug dump have in common."""
+"""A step, and whether it is of an evaluation: lines and their debug dump have both in common."""
 
 
 class RelaxDumps(Slime):
@@ -261,7 +261,7 @@ class Relax(ByEnding, RelaxLines):
 
 
 def _dump_parts(run: RunInfo) -> tuple[RunPart, ...]:
-    """Return the parts of a run with lines that are debug dumps: `joined` put them behind the others."""
+    """Return the parts of a run with lines that are debug dumps: `joined` adds them behind the others."""
     return tuple(
         part
         for number, part in enumerate(run.parts)

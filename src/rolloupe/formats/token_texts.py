@@ -52,7 +52,7 @@ def add_strings(run: RunInfo, sample: Sample) -> None:
 
 
 def strings_of_prompt(sample: Sample) -> int:
-    """Return how many of a sample's token strings are those of its prompt: a framework stores the response's alone."""
+    """Return how many token strings of a sample are the prompt's: a framework stores those of the response alone."""
     is_response = len(sample.token_strings) == sample.row.response_tokens
     return (sample.row.prompt_tokens or 0) if sample.is_decoded and not is_response else 0
 
@@ -88,7 +88,7 @@ def note_without_tokenizer(ids: Sequence[int]) -> str:
 
 
 def note_of(run: RunInfo, ids: Sequence[int], strings: Sequence[str] | None) -> str:
-    """Say where the text of a sequence comes from, and where it is not what the tokens say."""
+    """Say where the text of a sequence comes from, and how it differs from the tokens."""
     count = f"{len(ids):,} token id{'' if len(ids) == 1 else 's'}"
     decoder = tokenizer_of(run)
     if decoder is None:

@@ -114,7 +114,7 @@ _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
 _TEXTS = (*JSONL, ".json", ".csv", ".tsv", ".yaml", ".yml")
 
 _UNTOLD = ("", ".txt", ".log", ".out", ".jl", ".jsonlines", ".data", ".ldjson")
-"""Endings under which JSON lines are found."""
+"""Suffixes of files that may hold JSON lines all the same."""
 
 _TWICE = "a file of the same name, plain or as `.zst`, lies beside it: that one counts"
 
@@ -254,7 +254,7 @@ def _named_by(keys: Collection[str], kinds: dict[str, str]) -> str | None:
 
 
 def _of_rows(location: Location, *, is_named: bool) -> str | None:
-    """Why no run has a table or a document of rows; None for one without texts and numbers that nobody has named."""
+    """Why a table or a document is in no run; None if it has no texts and numbers and nobody named it."""
     if not (records := first_rows(location)):
         return None
     try:

@@ -255,9 +255,9 @@ def _listed(folder: Path, links: str) -> list[tuple[files.FolderEntry, str]]:
 
 
 def _of_steps(folder: str, links: str) -> list[files.FolderEntry]:
-    """The files of steps in their order, of one that was migrated the newest kind; else files of other names.
+    """The files of steps in their order, only the newest kind of a migrated one; else files of other names.
 
-    These are looked for only if one of the first few holds trajectories.
+    Files of other names count only if one of the first few holds trajectories.
     """
     found: dict[int, files.FolderEntry] = {}
     for ending in reversed(_READERS):

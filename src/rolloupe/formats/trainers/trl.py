@@ -218,7 +218,7 @@ def _settings(state: tuple[tuple[Location, int], ...]) -> dict[str, Any]:
 
 
 def _tracked(run: RunInfo) -> list[LoggedRun]:
-    """Return the logs of trackers in the folder of a run that hold settings of TRL, the newest of each first."""
+    """Return the logs with settings of TRL that trackers keep in the folder of a run, the newest of each first."""
     from rolloupe.formats.curve_files import first_looks
 
     folder = _folders(run)[-1]
@@ -244,7 +244,7 @@ def _hold_completions(places: Sequence[Location]) -> bool:
 
 
 def _completions(folder: str, link_root: str) -> list[files.FolderEntry]:
-    """The files of completions; under other names only if one of the first few holds some."""
+    """The files of completions; files of other names only if one of the first few holds completions."""
     every = files.files(folder, link_root, (".parquet",))
     listed = [entry for entry in every if _NAMED.fullmatch(entry.name)]
     if not listed and _hold_completions([entry.location for entry in every[:2]]):
@@ -274,13 +274,13 @@ class _State(NamedTuple):
     """The history in a trainer's state."""
 
     steps: dict[int, bool]
-    """Each with whether an evaluation came at it."""
+    """True for a step with an evaluation."""
     names: tuple[str, ...]
     """The names of its metrics."""
 
 
 def _states(run: RunInfo) -> list[_State]:
-    """The states in the folder and in its newest checkpoint: a trainer that runs keeps its state there alone."""
+    """The states in the folder and in its newest checkpoint, where a running trainer keeps its only state."""
     found = []
     for folder in _folders(run):
         named = ((_CHECKPOINT.fullmatch(entry.name), entry.path) for entry in files.folders(folder, folder))
@@ -302,7 +302,7 @@ def _state_in(state: Location) -> _State:
 
 
 def _of_other_size(listed: list[files.FolderEntry]) -> set[str]:
-    """The files whose groups are no multiple of those of most files: neighbours may have the same prompt."""
+    """The files whose group size is no multiple of the usual size: neighbouring groups may have the same prompt."""
     sizes = {}
     for entry in listed:
         repeated = Counter(Counter(leading_texts(entry.location, "prompt")).values())
