@@ -4,8 +4,9 @@ Source: `trajectory_logging.py` of openpipe-art 0.5.18 (Parquet), `trajectory_mi
 of YAML until mid-2025. A choice of the model is a message within an object with its reason to stop.
 """
 
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -122,40 +123,38 @@ class Art(ByEnding, _Trajectories, JsonlFormat):
     def reader_of(self, source: Source) -> RecordFormat:
         return _READERS[_ending(source.path)]
 
-    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
-        links = link_root or str(path.resolve())
-        if files.is_one_file(path):
-            part, places, name, links = path, [files.alone(path)], files.stem(path.name), ""
-        else:
-            names = [place.name for place in (path, *path.parents)]
-            below = [] if path.name == TRAJECTORIES else files.folders(str(path), links)
-            inner = [Path(entry.path) for entry in below if entry.name == TRAJECTORIES]
-            part = next((folder for folder in inner if _listed(folder, links)), path)
-            places = [entry.location for entry, _ in _listed(part, links)]
-            is_below_model = TRAJECTORIES in names[:2] and len(names) > 2
-            name = names[names.index(TRAJECTORIES) + 1] if is_below_model else path.name
-        if not places or not (forced or any(map(_fits, (places[0], places[-1])))):
-            return []
-        return [
-            self._run_at(path, f"{files.file_count(places)} of trajectories of ART", links, name, (RunPart(str(part)),))
-        ]
+    def parts(self, folder: Path, links: str) -> list[RunPart]:
+        below = [] if folder.name == TRAJECTORIES else files.folders(str(folder), links)
+        inner = (entry.path for entry in below if entry.name == TRAJECTORIES and self.locations(entry.path, links))
+        return [RunPart(next(inner, str(folder)))]
 
-    def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`: a document of YAML that changed is read again as a whole."""
-        listed: list[tuple[Location, str]] = []
-        for part in (Path(part.path) for part in run.parts):
-            if is_file(part):
-                listed.append((Location(str(part), files.links_of(run)), _split(part.parent)))
-            else:
-                listed += [(entry.location, split) for entry, split in _listed(part, files.links_of(run))]
-        found = []
-        for place, split in listed:
-            number = files.plain_name(Path(place.path).name).partition(".")[0]
-            step = int(number) if _STEP.fullmatch(number) else None
-            state = path_state(place.path) if _ending(place.path) == YAML else None
-            depends = f"{state.st_size}-{state.st_mtime_ns}" if state else ""
-            found.append(files.source_at(run, place, split=split, step=step, depends=depends))
-        return found
+    def locations(self, folder: str, links: str) -> list[Location]:
+        """See `RecordFormat`: the files of steps in the folders of splits, or in this one."""
+        is_whole = os.path.basename(folder) == TRAJECTORIES
+        places = [entry.path for entry in files.folders(folder, links)] if is_whole else [folder]
+        return [entry.location for place in places for entry in _of_steps(place, links)]
+
+    def fits_any(self, locations: Sequence[Location]) -> bool:
+        return any(map(_fits, (locations[0], locations[-1])))
+
+    def reason(self, locations: Sequence[Location]) -> str:
+        return f"{files.file_count(locations)} of trajectories of ART"
+
+    def run_name(self, path: Path) -> str:
+        """See `RecordFormat`: the name of the model, whose folder holds the trajectories."""
+        names = [place.name for place in (path, *path.parents)]
+        if TRAJECTORIES not in names[:2] or len(names) < 3 or files.is_one_file(path):
+            return files.stem(path.name)
+        return names[names.index(TRAJECTORIES) + 1]
+
+    def source(self, run: RunInfo, part: RunPart, location: Location) -> Source:  # noqa: ARG002
+        """See `RecordFormat`: a document of YAML that changed is read again as a whole."""
+        path = Path(location.path)
+        number = files.plain_name(path.name).partition(".")[0]
+        step = int(number) if _STEP.fullmatch(number) else None
+        state = path_state(path) if _ending(path.name) == YAML else None
+        depends = f"{state.st_size}-{state.st_mtime_ns}" if state else ""
+        return files.source_at(run, location, split=_split(path.parent), step=step, depends=depends)
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
         folder = Path(run.root)
@@ -244,14 +243,6 @@ def _fits(place: Location) -> bool:
         return True
     is_too_long = not seen.whole and any(TRAJECTORIES in record for record in seen.objects)
     return is_too_long and _MESSAGES in read_bytes(place, MAX_BYTES)
-
-
-def _listed(folder: Path, links: str) -> list[tuple[files.FolderEntry, str]]:
-    """The files of steps with their splits: of each folder of `trajectories/`, else of this one."""
-    places = [folder]
-    if folder.name == TRAJECTORIES:
-        places = [Path(entry.path) for entry in files.folders(str(folder), links)]
-    return [(entry, _split(place)) for place in places for entry in _of_steps(str(place), links)]
 
 
 def _of_steps(folder: str, links: str) -> list[files.FolderEntry]:

@@ -32,7 +32,7 @@ from rolloupe.formats.reading.tables.parquet import ParquetFormat, column_types,
 from rolloupe.formats.reading.trackers.curves import LoggedRun
 from rolloupe.formats.reading.trainer_files import read_json, read_text
 from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Scanned, Source
-from rolloupe.storage import is_file, path_state
+from rolloupe.storage import path_state
 
 FOLDER = "completions"
 EVAL = "eval/eval"
@@ -126,24 +126,11 @@ class TRL(RewardParts, ParquetFormat):
     title = "TRL"
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
-        links = link_root or str(path.resolve())
-        if files.is_one_file(path):
-            fits = forced or _hold_completions([files.alone(path)])
-            return [self._run(path, path.stem, path, "", "one file of TRL")] if fits else []
-        for folder in (path, path / FOLDER):
-            listed = _completions(str(folder), links)
-            if listed and (forced or any(map(self.fits, self.first_records([entry.location for entry in listed])))):
-                name = (path.parent if path.name == FOLDER else path).name
-                count = "one file" if len(listed) == 1 else f"{len(listed)} files"
-                return [self._run(path, name, folder, links, f"{count} named completions_{{step}}.parquet")]
-        return []
+        found = super().detect(path, forced=forced, link_root=link_root)
+        return [replace(run, reason=self._described(run)) for run in found]
 
-    def _run(self, root: Path, name: str, part: Path, links: str, what: str) -> RunInfo:
-        reason = (
-            f"{what}; equal prompts that follow each other are inferred to be a group, rewards are sums without weights"
-        )
-        run = self._run_at(root, reason, links, name, (RunPart(str(part)),))
-        sources = self.sources(run)
+    def _described(self, run: RunInfo) -> str:
+        reason, sources = run.reason, self.sources(run)
         if (known := _functions_of(run)).weights:
             if any(known.fit(known.among(_float_columns(source.location))) for source in sources[:1]):
                 reason = reason.replace("sums without weights", "sums by reward_weights")
@@ -151,30 +138,43 @@ class TRL(RewardParts, ParquetFormat):
                 reason += ": the configuration has more reward_weights than there are parts"
         if evals := sum(source.split == EVAL for source in sources):
             reason += f"; {evals} of the files hold an evaluation, which overwrote the rollouts of its step"
-        return replace(run, reason=reason)
+        return reason
+
+    def parts(self, folder: Path, links: str) -> list[RunPart]:
+        is_inner = not _completions(str(folder), links) and _completions(str(folder / FOLDER), links)
+        return [RunPart(str(folder / FOLDER if is_inner else folder))]
+
+    def locations(self, folder: str, links: str) -> list[Location]:
+        return [entry.location for entry in _completions(folder, links)]
 
     def fits(self, record: Record) -> bool:
         return {"step", "prompt", "completion"} <= record.keys()
 
+    def fits_any(self, locations: Sequence[Location]) -> bool:
+        """See `RecordFormat`: a file alone, whatever its name is, needs the column of advantages."""
+        return _hold_completions(locations) if _is_alone(locations) else super().fits_any(locations)
+
+    def reason(self, locations: Sequence[Location]) -> str:
+        named = f"{files.file_count(locations)} named completions_{{step}}.parquet"
+        groups = "equal prompts that follow each other are inferred to be a group"
+        what = "one file of TRL" if _is_alone(locations) else named
+        return f"{what}; {groups}, rewards are sums without weights"
+
+    def run_name(self, path: Path) -> str:
+        return super().run_name(path.parent if path.name == FOLDER else path)
+
     def sources(self, run: RunInfo) -> list[Source]:
-        found = []
         functions = msgspec.json.encode(_functions_of(run)).decode()
-        for part in run.parts:
-            if is_file(part.path):
-                step = parsers.step_in(Path(part.path).stem)
-                found.append(
-                    files.source_at(run, Location(part.path, files.links_of(run)), step=step, depends=functions)
-                )
-                continue
-            listed = _completions(part.path, files.links_of(run))
-            history = {step: is_eval for state in _states(run) for step, is_eval in state.steps.items()}
-            odd = _of_other_size(listed) if len(listed) <= MAX_COMPARED else set()
-            for entry in listed:
-                step = parsers.step_in(Path(entry.name).stem)
-                split = EVAL if history.get(step or 0, entry.path in odd) else None
-                depends = f"{split or ''}{functions}"
-                found.append(files.source_at(run, entry.location, split=split, step=step, depends=depends))
-        return found
+        sources, named = super().sources(run), {part.path for part in run.parts}
+        listed = [source for source in sources if source.path not in named]
+        history = {step: is_eval for state in _states(run) for step, is_eval in state.steps.items()} if listed else {}
+        odd = _of_other_size(listed) if len(listed) <= MAX_COMPARED else set()
+        evals = {source.path for source in listed if history.get(source.step or 0, source.path in odd)}
+        splits = [EVAL if source.path in evals else None for source in sources]
+        return [
+            replace(source, split=split, depends=f"{split or ''}{functions}")
+            for source, split in zip(sources, splits, strict=True)
+        ]
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         known = _listed_with(source.depends)
@@ -236,6 +236,10 @@ def _functions_of(run: RunInfo) -> RewardFunctions:
 @lru_cache(maxsize=256)
 def _listed_with(depends: str) -> RewardFunctions:
     return msgspec.json.decode(depends[depends.index("[") :], type=RewardFunctions)
+
+
+def _is_alone(locations: Sequence[Location]) -> bool:
+    return locations[0].path == locations[0].root
 
 
 def _hold_completions(places: Sequence[Location]) -> bool:
@@ -301,13 +305,13 @@ def _state_in(state: Location) -> _State:
     return _State(found, tuple(names))
 
 
-def _of_other_size(listed: list[files.FolderEntry]) -> set[str]:
+def _of_other_size(listed: Sequence[Source]) -> set[str]:
     """The files whose group size is no multiple of the usual size: neighbouring groups may have the same prompt."""
     sizes = {}
-    for entry in listed:
-        repeated = Counter(Counter(leading_texts(entry.location, "prompt")).values())
+    for source in listed:
+        repeated = Counter(Counter(leading_texts(source.location, "prompt")).values())
         if repeated:
-            sizes[entry.path] = repeated.most_common(1)[0][0]
+            sizes[source.path] = repeated.most_common(1)[0][0]
     usual = Counter(sizes.values()).most_common(1)
     others = {path for path, size in sizes.items() if size % usual[0][0]}
     return others if len(others) * 2 < len(sizes) else set()
