@@ -12,13 +12,13 @@ from typing import Any
 
 from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.documents import NumberedFormat, beginning, list_document
-from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, folders, is_one_file, links_of, source_at
+from rolloupe.formats.reading.files import alone, file_of, files, folders, is_one_file, links_of, source_at
 from rolloupe.formats.reading.records import Record, References, Unusable
 from rolloupe.formats.reading.trainer_files import read_json
 from rolloupe.formats.reading.value_parsers import as_dict, dicts
 from rolloupe.formats.trainers.nemo import add_item_tokens, tokens_of
 from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source, Status
-from rolloupe.storage import is_file, path_state
+from rolloupe.storage import is_below, is_file, path_state
 
 SCHEMA = "ATIF-"
 _OF_TRIAL = {"task_name", "trial_name"}
@@ -53,7 +53,7 @@ class Harbor(NumberedFormat):
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
         links = link_root or str(path.resolve())
-        places = [alone(path)] if is_one_file(path) else [entry.location for entry in _listed(path, links)]
+        places = [alone(path)] if is_one_file(path) else _listed(str(path), links)
         fitting = [place for place in places[:1] if _fits(place)] or [place for place in places if _fits(place)]
         if not fitting:
             return []
@@ -71,7 +71,7 @@ class Harbor(NumberedFormat):
         """See `Format`: what a trial's result and the documents that follow say counts for its rows."""
         if is_file(run.root):
             return [source_at(run, Location(run.root, links_of(run)), split="eval/harbor")]
-        listed = [entry.location for entry in _listed(Path(run.root), links_of(run)) if _fits(entry.location)]
+        listed = [place for place in _listed(run.root, links_of(run)) if _fits(place)]
         beside = {
             folder: [
                 entry.location
@@ -168,34 +168,30 @@ def _is_result(place: Location) -> bool:
     return os.path.basename(place.path) == RESULT and beginning(place).keys() >= _OF_TRIAL
 
 
-def _listed(folder: Path, links: str) -> list[FolderEntry]:
+def _listed(folder: str, links: str) -> list[Location]:
     """The documents of a job, of a trial, or of this folder itself."""
-    own = files(str(folder), links, (".json",))
+    own = {entry.name: entry.location for entry in files(folder, links, (".json",))}
     found = _of_trial(folder, links)
-    if not found and any(entry.name in (CONFIG, RESULT) for entry in own):
-        found = [entry for trial in folders(str(folder), links) for entry in _of_trial(Path(trial.path), links)]
-    return found or [entry for entry in own if entry.name not in (RESULT, CONFIG) and _CONTINUED not in entry.name]
+    if not found and not own.keys().isdisjoint((CONFIG, RESULT)):
+        found = [place for trial in folders(folder, links) for place in _of_trial(trial.path, links)]
+    return found or [own[name] for name in own if name not in (RESULT, CONFIG) and _CONTINUED not in name]
 
 
-def _of_trial(folder: Path, links: str) -> list[FolderEntry]:
+def _of_trial(folder: str, links: str) -> list[Location]:
     """The trajectories of a trial, and its result if the trial or one of its steps failed before it wrote any."""
-    below = {entry.name for entry in folders(str(folder), links)}
-    agents = [folder / AGENT] if AGENT in below else []
-    if STEPS in below:
-        agents += [Path(entry.path) / AGENT for entry in folders(str(folder / STEPS), links)]
-    found = [entry for agent in agents for entry in files(str(agent), links, (FIRST,)) if entry.name == FIRST]
-    results = [entry for entry in files(str(folder), links, (RESULT,)) if _is_result(entry.location)]
-    if found and STEPS in below:
-        results = [result for result in results if _lost_steps(result.location, as_dict(read_json(result.location)))]
-    return found + results if not found or STEPS in below else found
+    steps = [entry.path for entry in folders(os.path.join(folder, STEPS), links)]
+    written = (file_of(os.path.join(place, AGENT), FIRST, links) for place in (folder, *steps))
+    found = [place for place in written if place is not None]
+    result = file_of(folder, RESULT, links)
+    if result is None or not _is_result(result) or (found and not steps):
+        return found
+    return [*found, result] if not found or _lost_steps(result, as_dict(read_json(result))) else found
 
 
 def _lost_steps(place: Location, result: Record) -> list[str]:
     """The steps in a trial's result that left no trajectory; `""` for a trial without steps and trajectories."""
-    folder = os.path.dirname(place.path)
-    below = {entry.name for entry in folders(folder, place.root)}
-    steps = [entry.path for entry in folders(os.path.join(folder, STEPS), place.root)] if STEPS in below else []
-    written = {os.path.basename(step) for step in steps if file_of(os.path.join(step, AGENT), FIRST, place.root)}
+    steps = folders(os.path.join(os.path.dirname(place.path), STEPS), place.root)
+    written = {step.name for step in steps if file_of(os.path.join(step.path, AGENT), FIRST, place.root)}
     named = [step["step_name"] for step in _step_results(result)]
     return [step for step in named if step not in written] if named or written else [""]
 
@@ -206,8 +202,8 @@ def _result_file(place: Location) -> Location | None:
     trial = os.path.dirname(agent)
     if os.path.basename(os.path.dirname(trial)) == STEPS:
         trial = os.path.dirname(os.path.dirname(trial))
-    is_inside = trial == place.root or trial.startswith(place.root.rstrip(os.sep) + os.sep)
-    return file_of(trial, RESULT, place.root) if os.path.basename(agent) == AGENT and is_inside else None
+    is_in_run = os.path.basename(agent) == AGENT and is_below(trial, place.root)
+    return file_of(trial, RESULT, place.root) if is_in_run else None
 
 
 def _depends(place: Location, beside: dict[str, list[Location]]) -> str:

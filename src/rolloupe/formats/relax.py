@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -149,7 +149,8 @@ class RelaxLines(JsonlFormat):
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         sample = parsers.sample_of(row, locator, record.get("prompt"), record.get("response"))
         sample.label = self.references(record).label
-        sample.extra = _extra(record, row)
+        rest = {key: member for key, member in record.items() if not _is_shown(key, member, row)}
+        sample.extra = {key: parsers.showable(member) for key, member in rest.items()}
         names = {key: parsers.name(record.get(key)) for key in ("rollout_id", "sample_index", "group_index")}
         sums = {key: parsers.count(record.get(key)) for key in ("total_length", "total_token_count")}
         sample.facts = {key: fact for key, fact in {**names, **sums}.items() if fact is not None}
@@ -339,20 +340,13 @@ def _named(usual: Roles | None, role: str, record: Record) -> str:
     return (parsers.name(record.get(key)) or "") if key else ""
 
 
-def _extra(record: Record, row: SampleRow) -> dict[str, Any]:
-    extra = {}
-    for key, member in record.items():
-        if key == "reward":
-            shown = parsers.is_shown_reward(member)
-        elif key == "dataset":
-            shown = parsers.name(member) is not None
-        elif key in _PLACED:
-            shown = member is None or _PLACED[key](member) is not None
-        else:
-            shown = key in row.metrics
-        if not shown:
-            extra[key] = parsers.showable(member)
-    return extra
+def _is_shown(key: str, member: object, row: SampleRow) -> bool:
+    """Whether the row or the sample shows a member of its record."""
+    if key == "reward":
+        return parsers.is_shown_reward(member)
+    if key in _PLACED:
+        return member is None or _PLACED[key](member) is not None
+    return parsers.name(member) is not None if key == "dataset" else key in row.metrics
 
 
 def _listed(run: RunInfo, parts: Sequence[RunPart]) -> Iterator[DumpFile]:
