@@ -272,7 +272,7 @@ def _within(record: Record, depth: int) -> list[Record] | None:
     } if depth > 1 else {}  # fmt: skip
     if not parts or has_text(record, roles_of(record)):
         return None
-    shared = check_shared(facts_beside(record), sum(map(len, parts.values())))
+    shared = check_shared(_facts_of(record), sum(map(len, parts.values())))
     return [
         shared | (own if len(parts) == 1 or "group" not in own else own | {"group": f"{key}/{own['group']}"})
         for key, samples in parts.items()
@@ -286,11 +286,18 @@ def _in_lists(record: Record, depth: int) -> list[Record] | None:
     if not 1 < len(lists) < len(record) or has_text(record, roles_of(record)):
         return None
     samples = _by_group({key: some for key, some in lists.items() if _are_samples(None, key, some, depth)}, depth)
-    shared = check_shared(facts_beside(record), len(samples)) if samples else {}
+    shared = check_shared(_facts_of(record), len(samples)) if samples else {}
     return [shared | own for own in samples] if samples else None
 
 
-def facts_beside(record: Record, below: Sequence[Record] = (), asked: Collection[str] = ()) -> Record:
+def _facts_of(record: Record) -> Record:
+    """The texts and numbers of a record without its score."""
+    facts = {key: value for key, value in record.items() if not isinstance(value, dict | list)}
+    facts.pop(roles_of(facts).score or "", None)
+    return facts
+
+
+def facts_beside(record: Record, below: Sequence[Record], asked: Collection[str] = ()) -> Record:
     """The texts and numbers of a record that objects below it lack, without its scores; and the members asked for."""
     named = candidates(tuple(record))
     scores = {*named.of("score"), *named.outcomes}
