@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from rolloupe.insight import History
+from rolloupe.insight import History, RunCurves
 from rolloupe.query.curves.records import STATS
 
 Key = tuple[str, str, str, str]
 
 
-class Curves:
+class Curves(RunCurves):
     """Curves by kind, name and statistic (`token entropy`, `sample reward std`, `eval math`), as values or histories.
 
     The share of a reason is `share discarded/stale`. A name without a statistic has the usual one of its kind. Values

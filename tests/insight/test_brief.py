@@ -89,7 +89,6 @@ def test_windows_have_means_by_samples_and_the_noise_of_their_steps() -> None:
     windows = windows_of(range(20), values, weights, np.zeros(20))
     assert windows.width == 2 and windows.means == pytest.approx([0.25] * 19)
     assert windows.error == pytest.approx(1 / 0.6745 / math.sqrt(2))
-    assert windows.span(3) == (3, 4)
     assert windows_of([0], np.ones(1), np.full(1, 64.0), np.full(1, 0.5)).error == pytest.approx(0.5 / 8 * math.sqrt(2))
 
 

@@ -1,9 +1,10 @@
-"""What a careful colleague would say of a run in three sentences, each with the place that shows it.
+"""What a careful colleague would say of a run in three sentences, the most important first, each with its evidence.
 
-A change is reported only if it stands out of the noise; what a person should know first comes first.
+A change is reported only if it stands out of the noise.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from msgspec import Struct
 from rolloupe import query
 from rolloupe.index import OpenRun
 from rolloupe.insight.check import check
-from rolloupe.insight.curves import Alarm, RunCurves, counted
+from rolloupe.insight.curves import RunCurves, counted
 from rolloupe.insight.findings import Finding, findings
 from rolloupe.insight.lint import lint
 from rolloupe.query.evals.scores import EvalSummary, evals_answer
@@ -25,15 +26,15 @@ SentenceKind = Literal["reward", "held_out", "paid_for", "data", "curves"]
 MOST = 3
 """Sentences of a brief."""
 CHANGE = 3.5
-"""A change is one if it is so many standard errors of the difference between two windows of steps."""
+"""The least change, in standard errors of the difference between two windows of steps."""
 BEST = 4.0
 """The same for the best of many windows, which is high by chance too."""
 FALL = 0.15
-"""A fall from the best window is reported if it is at least this share of it, or of the deviation of the samples."""
+"""The least fall from the best window, as a share of it or of the deviation of the samples."""
 WINDOWS = 10
 """A window has a tenth of the steps."""
 VERDICTS = {"suspect": "correctness does not follow", "unverified": "the run does not say which answers are correct"}
-"""What is known of the correctness of answers with a finding."""
+"""The classes of findings that a brief mentions, the worse one first, and what each says of correctness."""
 OWN = {"reward_collapse", "eval_down"}
 """Rules about curves that the sentences about the reward and about evaluations replace."""
 
@@ -94,14 +95,11 @@ def brief(run: OpenRun, asked: BriefQuery) -> Brief:
     steps = query.steps(run, split) if query.splits(run, quick=True) else []
     paid_for = list(_paid_for(split, found.findings))
     ranked = [*_reward(split, steps), *_held_out(run), *_data(run), *_curves(run, is_first=not paid_for), *paid_for]
-    ranked.sort(key=lambda one: one.rank)
+    ranked.sort(key=attrgetter("rank"))
     return Brief(
         sentences=[one.sentence for one in ranked[:MOST]], split=split, samples=sum(step.samples for step in steps),
         pending=found.pending,
     )  # fmt: skip
-
-
-# The reward
 
 
 class Windows(NamedTuple):
@@ -110,19 +108,30 @@ class Windows(NamedTuple):
     steps: list[int]
     width: int
     means: Floats
-    """Of the steps from each place on."""
+    """One for each step at which a window begins."""
     error: float
     """The standard error of the difference of two windows."""
 
-    def span(self, place: int) -> tuple[int, int]:
-        """The first and the last step of a window."""
-        return self.steps[place], self.steps[place + self.width - 1]
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The means of the first and the last window."""
+        return float(self.means[0]), float(self.means[-1])
+
+    @property
+    def best(self) -> float:
+        """The highest mean."""
+        return float(self.means.max())
+
+    @property
+    def best_step(self) -> int:
+        """The last step of the best window."""
+        return self.steps[int(self.means.argmax()) + self.width - 1]
 
 
 def windows_of(steps: Sequence[int], values: Floats, weights: Floats, deviations: Floats) -> Windows:
     """Return the windows of a curve: a value, a number of samples and a standard deviation for each step.
 
-    The noise of a step is what its samples leave, or what neighbouring steps differ by, whichever is more.
+    The noise of a step is that of a mean of its samples, or that between neighbouring steps, whichever is more.
     """
     width = max(1, len(steps) // WINDOWS)
     sums, counts = (np.concatenate([[0.0], np.cumsum(part)]) for part in (values * weights, weights))
@@ -136,113 +145,93 @@ def _reward(split: str, steps: Sequence[StepSummary]) -> Iterator[Ranked]:
     known = [step for step in steps if step.reward.mean is not None and np.isfinite(step.reward.mean)]
     if not known:
         return
+    numbers = [step.step for step in known]
+    means, counts = (np.array([getattr(step.reward, name) for step in known], float) for name in ("mean", "count"))
     spreads = np.array([step.reward.std or 0.0 for step in known])
-    windows = windows_of(
-        [step.step for step in known],
-        np.array([step.reward.mean for step in known], float),
-        np.array([step.reward.count for step in known], float),
-        spreads,
-    )
-    early, late = float(windows.means[0]), float(windows.means[-1])
-    place = int(windows.means.argmax())
-    best, peak = float(windows.means[place]), max(known, key=lambda step: step.reward.mean or 0.0)
+    windows = windows_of(numbers, means, counts, spreads)
+    (early, late), best = windows.ends, windows.best
+    peak, first, last = numbers[int(means.argmax())], numbers[0], numbers[-1]
     evidence = Evidence(page="metrics", split=split, curve="reward")
-    first, last = known[0].step, known[-1].step
-    rank, steps_of = 6, (first, last)
+    rank = 6
     if len(known) == 1:
         text = f"The mean reward of the {counted(known[0].samples)} of step {first} is {_figure(early)}."
     elif best - late > BEST * windows.error and best - late > FALL * max(abs(best), float(np.median(spreads))):
         share = f", {(late - best) / best:+.0%}".replace("-", "−") if best > 0 and late >= 0 else ""
-        text = f"The reward was best at step {peak.step} and has fallen since: {_change(best, late)}{share}."
+        text = f"The reward was best at step {peak} and has fallen since: {_change(best, late)}{share}."
         evidence = Evidence(page="rollouts", split=split, sort="reward")
-        rank, steps_of = 0, (windows.span(place)[1], last)
+        rank, first = 0, windows.best_step
     elif abs(late - early) > CHANGE * windows.error:
-        word = "rose" if late > early else "fell"
-        means = f" (means of {windows.width} steps)" if windows.width > 1 else ""
-        text = f"The reward {word} from {_figure(early)} to {_figure(late)}{means}; it is best at step {peak.step}."
-        rank = 6 if late > early else 1
+        word, rank = ("rose", 6) if late > early else ("fell", 1)
+        over = f" (means of {windows.width} steps)" if windows.width > 1 else ""
+        text = f"The reward {word} from {_figure(early)} to {_figure(late)}{over}; it is best at step {peak}."
     else:
         text = f"The reward shows no clear change over {len(known)} steps: {_change(early, late)}."
-    yield Ranked(rank, BriefSentence(text=text, kind="reward", steps=steps_of, evidence=evidence))
-
-
-# Evaluations
+    yield Ranked(rank, BriefSentence(text=text, kind="reward", steps=(first, last), evidence=evidence))
 
 
 def _held_out(run: OpenRun) -> Iterator[Ranked]:
-    """What went wrong in an evaluation, or what the first one did."""
+    """Yield what went wrong in an evaluation, or else what the first one did."""
     evaluations = [_evaluation(summary) for summary in evals_answer(run, EvalQuery()).evals]
-    ranked = sorted((sentence for sentence in evaluations if sentence is not None), key=lambda one: one.rank)
+    ranked = sorted((sentence for sentence in evaluations if sentence is not None), key=attrgetter("rank"))
     yield from ranked[:1]
 
 
 def _evaluation(summary: EvalSummary) -> Ranked | None:
-    """What an evaluation did, by the share of correct answers."""
+    """Return what an evaluation did, by the share of correct answers."""
     known = [step for step in summary.steps if step.correct is not None and step.samples > step.without]
     if len(known) < 2:
         return None
     shares = np.array([step.correct for step in known], float)
     counts = np.array([step.samples - step.without for step in known], float)
     pooled = float((shares * counts).sum() / counts.sum())
-    windows = windows_of(
-        [step.step for step in known], shares, counts, np.full(len(known), np.sqrt(max(pooled * (1 - pooled), 0.0)))
-    )
-    name = summary.split.removeprefix("eval/")
-    early, late = float(windows.means[0]), float(windows.means[-1])
-    place = int(windows.means.argmax())
-    best = float(windows.means[place])
-    first, last = known[0].step, known[-1].step
-    rank, begin = 7, first
-    if best - late > BEST * windows.error:
-        begin = windows.span(place)[1]
-        text = f"{name} was best at step {begin} and has fallen since: {_change(best, late, _share)} correct."
-        rank = 1
+    deviation = np.sqrt(max(pooled * (1 - pooled), 0.0))
+    windows = windows_of([step.step for step in known], shares, counts, np.full(len(known), deviation))
+    (early, late), name = windows.ends, summary.split.removeprefix("eval/")
+    rank, begin = 7, known[0].step
+    if windows.best - late > BEST * windows.error:
+        rank, begin = 1, windows.best_step
+        text = f"{name} was best at step {begin} and has fallen since: {_change(windows.best, late, _share)} correct."
     elif late - early > CHANGE * windows.error:
         text = f"{name} rose from {_share(early)} to {_share(late)} correct."
     else:
         text = f"{name} shows no clear change over {len(known)} evaluations: {_change(early, late, _share)}."
     evidence = Evidence(page="evals", split=summary.split)
-    return Ranked(rank, BriefSentence(text=text, kind="held_out", steps=(begin, last), evidence=evidence))
-
-
-# What the reward pays for, the data, the curves
+    return Ranked(rank, BriefSentence(text=text, kind="held_out", steps=(begin, known[-1].step), evidence=evidence))
 
 
 def _paid_for(split: str, found: Sequence[Finding]) -> Iterator[Ranked]:
-    """The first finding that is suspect, or that nobody can verify."""
-    ranks = {"suspect": 2, "unverified": 3}
-    suspects = sorted((finding for finding in found if finding.kind in ranks), key=lambda one: ranks[one.kind])
+    """Yield the first finding that is suspect, or else the first that nobody can verify."""
+    kinds = [*VERDICTS]
+    suspects = sorted((finding for finding in found if finding.kind in kinds), key=lambda one: kinds.index(one.kind))
     for finding in suspects[:1]:
         evidence = Evidence(page="findings", split=split, finding=finding.name, samples=finding.samples.ids())
         title = finding.title[:1].upper() + finding.title[1:]
         shares = f"{100 * finding.first:.0f} → {100 * finding.last:.0f} % of answers"
         paid = "paid" if finding.effect >= 0 else "punished by"
         text = f"{title} in {shares}, {paid} {abs(finding.effect):.2g} over siblings; {VERDICTS[finding.kind]}."
-        yield Ranked(ranks[finding.kind], BriefSentence(text=text, kind="paid_for", evidence=evidence))
+        rank = 2 + kinds.index(finding.kind)
+        yield Ranked(rank, BriefSentence(text=text, kind="paid_for", evidence=evidence))
 
 
 def _data(run: OpenRun) -> Iterator[Ranked]:
-    """The first of the certain rules that samples break."""
-    for broken in [one for one in lint(run, LintQuery()).broken if one.is_certain][:1]:
-        evidence = Evidence(page="rollouts", samples=broken.samples)
-        yield Ranked(1, BriefSentence(text=broken.text, kind="data", evidence=evidence))
+    """Yield the first of the certain rules that samples break."""
+    for broken in lint(run, LintQuery()).broken[:1]:
+        if broken.is_certain:
+            evidence = Evidence(page="rollouts", samples=broken.samples)
+            yield Ranked(1, BriefSentence(text=broken.text, kind="data", evidence=evidence))
 
 
 def _curves(run: OpenRun, *, is_first: bool) -> Iterator[Ranked]:
-    """The first error in the curves, or the first hint, which comes before what is as expected if it is the first."""
-    for raised in check(RunCurves(run), OWN).raised[:1]:
-        alarm, is_error = raised.alarm, raised.rule.severity == "error"
-        yield Ranked(1 if is_error else 4 if is_first else 8, _of_alarm(alarm))
-
-
-def _of_alarm(alarm: Alarm) -> BriefSentence:
-    evidence = Evidence(
-        page="rollouts" if alarm.where or not alarm.curves else "metrics", split=alarm.split, where=alarm.where,
-        sort=alarm.sort, descending=alarm.descending, discarded=alarm.discarded,
-        curve=alarm.curves[0].name if alarm.curves else "",
-    )  # fmt: skip
-    text = f"{alarm.title}: {alarm.text}."
-    return BriefSentence(text=text, kind="curves", steps=(alarm.first_step, alarm.last_step), evidence=evidence)
+    """Yield the first error in the curves, or else the first hint; `is_first` if nothing else comes before a hint."""
+    for rule, alarm in check(RunCurves(run), OWN).raised[:1]:
+        evidence = Evidence(
+            page="rollouts" if alarm.where or not alarm.curves else "metrics", split=alarm.split, where=alarm.where,
+            sort=alarm.sort, descending=alarm.descending, discarded=alarm.discarded,
+            curve=alarm.curves[0].name if alarm.curves else "",
+        )  # fmt: skip
+        text, steps = f"{alarm.title}: {alarm.text}.", (alarm.first_step, alarm.last_step)
+        rank = 1 if rule.severity == "error" else 4 if is_first else 8
+        yield Ranked(rank, BriefSentence(text=text, kind="curves", steps=steps, evidence=evidence))
 
 
 def _figure(value: float) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import NamedTuple
 
-from rolloupe.insight.curves import Alarm, HasCurves, NotChecked, Rule, UncheckedRule
+from rolloupe.insight.curves import Alarm, NotChecked, Rule, RunCurves, UncheckedRule
 from rolloupe.insight.rules import shares, spikes, trends
 from rolloupe.query import listing_once
 
@@ -35,7 +35,7 @@ class CheckedCurves(NamedTuple):
     """The others, by name."""
 
 
-def check(source: HasCurves, without: Collection[str] = ()) -> CheckedCurves:
+def check(source: RunCurves, without: Collection[str] = ()) -> CheckedCurves:
     """Have all rules but some look at the curves of a run."""
     raised: list[Raised] = []
     unchecked: dict[str, str] = {}

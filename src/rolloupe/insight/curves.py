@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -60,19 +60,6 @@ class History(NamedTuple):
         return int(steps[0]), int(steps[-1])
 
 
-class HasCurves(Protocol):
-    """A source of curves."""
-
-    def curve(self, kind: str, name: str, stat: str = "", source: str = "", reason: str = "") -> History | None:
-        """Return a curve as `CurveQuery` names it; None where the run lacks it."""
-
-    def names(self, kind: str) -> list[str]:
-        """Return the names of metrics (`trainer`), of evaluations (`eval`), or why samples are discarded (`reason`)."""
-
-    def wrong(self, split: str) -> str:
-        """Return the filter of the wrong answers of a split; of the first one if it is empty."""
-
-
 class RunCurves:
     """The curves of an open run, each read once."""
 
@@ -81,21 +68,19 @@ class RunCurves:
         self._known: dict[tuple[str, ...], History | None] = {}
 
     def curve(self, kind: str, name: str, stat: str = "", source: str = "", reason: str = "") -> History | None:
-        """See `HasCurves`."""
+        """See `RunCurves`."""
         key = (kind, name, stat, source, reason)
         if key not in self._known:
-            options = CurveOptions(reason=reason)
+            asked = CurveQuery(kind=kind, name=name, stat=stat, source=source, options=CurveOptions(reason=reason))
             try:
-                curve = query.curve(
-                    self._run, CurveQuery(kind=kind, name=name, stat=stat, source=source, options=options)
-                )
+                curve = query.curve(self._run, asked)
                 self._known[key] = History(curve.steps, curve.values) if len(curve.steps) else None
             except (BadQuery, NotFound):
                 self._known[key] = None
         return self._known[key]
 
     def names(self, kind: str) -> list[str]:
-        """See `HasCurves`."""
+        """Return the names of metrics (`trainer`), of evaluations (`eval`), or why samples are discarded (`reason`)."""
         if kind == "trainer":
             return query.metric_names(self._run)
         if kind == "eval":
@@ -104,7 +89,7 @@ class RunCurves:
         return list(dict.fromkeys(discard.reason for discard in query.discards(self._run, first)))
 
     def wrong(self, split: str) -> str:
-        """See `HasCurves`."""
+        """Return the filter of the wrong answers of a split; of the first split by default."""
         return query.wrong_answers(self._run, split)
 
 
@@ -113,7 +98,7 @@ Candidate = tuple[str, str, str]
 
 
 def all_curves(
-    source: HasCurves, candidates: list[Candidate], pattern: str = ""
+    source: RunCurves, candidates: list[Candidate], pattern: str = ""
 ) -> Iterator[tuple[CurveName, History]]:
     """Yield the names and the finite values of the candidates that a run has.
 
@@ -134,7 +119,7 @@ class UncheckedRule(Struct, frozen=True, kw_only=True):
 
 
 class NotChecked(Exception):
-    """Raised by a rule that a run has too little for; its text is the reason."""
+    """Raised by a rule that the run has too little data for; its text is the reason."""
 
 
 def counted(count: int, noun: str = "sample") -> str:
@@ -177,7 +162,7 @@ class Alarm(NamedTuple):
     """True if the samples that show it were discarded."""
 
 
-Look = Callable[[HasCurves], Iterator[Alarm]]
+Look = Callable[[RunCurves], Iterator[Alarm]]
 
 
 class Rule(NamedTuple):
@@ -192,6 +177,12 @@ class Rule(NamedTuple):
     severity: Severity = "hint"
 
 
-def rule(title: str, words: str, severity: Severity = "hint") -> Callable[[Look], Rule]:
+def rule(title: str, severity: Severity = "hint") -> Callable[[Look], Rule]:
     """Make a function the rule of the same name."""
-    return lambda look: Rule(look.__name__, title, words, look, severity)
+    return lambda look: Rule(look.__name__, title, words_of(look), look, severity)
+
+
+def words_of(look: Callable[..., Any]) -> str:
+    """Return when a rule is broken: the docstring of its function, with the thresholds of its module."""
+    words = " ".join((look.__doc__ or "").split()).removesuffix(".").format_map(look.__globals__)
+    return words[:1].lower() + words[1:]

@@ -47,7 +47,7 @@ class StepGroups(Struct, frozen=True):
 
 
 def in_bins(steps: Sequence[StepGroups], most: int) -> list[StepGroups]:
-    """The sums of at most so many ranges of steps; `step` is the first of each."""
+    """Return the sums over at most so many ranges of steps; `step` is the first of each range."""
     bins = min(most, len(steps))
     parts = [steps[len(steps) * n // bins : len(steps) * (n + 1) // bins] for n in range(bins)]
     return [StepGroups(part[0].step, sum(of.groups for of in part), sum(of.dead for of in part)) for part in parts]
@@ -78,36 +78,36 @@ class RunGradient(Struct, frozen=True, kw_only=True):
     step_min: int | None
     step_max: int | None
     env: str | None
-    samples: int
+    samples: int = 0
     """Trained samples with a reward."""
-    discarded: int
+    discarded: int = 0
     """Samples with a reward that were not trained on: nothing but `groups`, `dead` and `single` counts them."""
-    groups: int
+    groups: int = 0
     """Groups with a reward, those that were discarded too."""
-    dead: int
+    dead: int = 0
     """How many of them have equal rewards, and no gradient."""
-    single: int
+    single: int = 0
     """How many of the groups have one sample, and no siblings."""
-    effective: float
+    effective: float = 0.0
     """(Σw)²/Σw² of w = Σa² on rewards: so many groups of equal weight would be as many."""
-    by_step: list[StepGroups]
+    by_step: list[StepGroups] = []
     """A step each, or as many ranges of steps as were asked for."""
-    correct: str
+    correct: str = ""
     """The metric that counts as correctness; empty without one."""
-    all_right: int
+    all_right: int = 0
     """Groups of which every trained sample is right; 0 without a metric of correctness."""
-    all_wrong: int
+    all_wrong: int = 0
     """Groups of which every one is wrong; a group where a sample lacks the metric is neither."""
-    shaping: GradientShare | None
+    shaping: GradientShare | None = None
     """Groups all right or all wrong, whose rewards differ by other parts only; None without correctness."""
-    shaping_samples: list[str]
+    shaping_samples: list[str] = []
     """A sample each of those of these groups that pull most after the division."""
-    dead_samples: list[str]
+    dead_samples: list[str] = []
     """A sample each of the latest dead groups."""
-    by_env: list[GradientShare]
-    by_length: list[GradientShare]
-    by_outcome: list[GradientShare]
-    prompts: PromptCounts | None
+    by_env: list[GradientShare] = []
+    by_length: list[GradientShare] = []
+    by_outcome: list[GradientShare] = []
+    prompts: PromptCounts | None = None
     """None for one environment alone."""
     note: str = ""
     """Why nothing has a gradient; empty if something has one."""
@@ -120,10 +120,7 @@ COLUMNS = ("step", "reward", "advantage", "env", "status", "discarded", "respons
 
 
 class Pulls:
-    """Samples with a reward, group by group: arrays of shape (N,), or (G,) by group.
-
-    A trained sample pulls by the square of its advantage, one that was discarded not at all.
-    """
+    """Samples with a reward, group by group: arrays of shape (N,), or (G,) by group. Only trained samples pull."""
 
     def __init__(self, run: OpenRun, scope: SampleQuery, env: str | None, correct: str) -> None:
         self._run = run
@@ -151,37 +148,36 @@ class Pulls:
         self.recorded = advantages**2 if (np.abs(advantages) < LARGEST).all() and advantages.any() else None
 
     def _extreme(self, which: np.ufunc, values: Floats) -> Floats:
-        """The largest or the least value of each group."""
         extremes: Floats = which.reduceat(values, self.grouping.starts) if len(values) else values
         return extremes
 
     def sums(self, values: Floats | Mask) -> Floats:
-        """The sums over each group."""
+        """Return the sums over each group."""
         return self.grouping.sums(values.astype(np.float64))
 
     def spread(self, of_groups: NDArray[_Value]) -> NDArray[_Value]:
-        """To each sample the value of its group."""
+        """Return for each sample the value of its group."""
         return of_groups[self.grouping.numbers]
 
     def numbers(self, name: str) -> Floats:
-        """A column of numbers; NaN for none."""
+        """Return a column of numbers; NaN for none."""
         return self._arrays.numbers(name)[self._own]
 
     def words(self, name: str) -> NDArray[np.object_]:
-        """A column of words; empty for none."""
+        """Return a column of words; empty for none."""
         return self._arrays.words(name)[self._own]
 
     def ids(self, groups: Places) -> list[str]:
-        """The id of a sample of each of some groups."""
+        """Return the id of one sample of each of these groups."""
         return self._arrays.ids(self._run, self._own[self.grouping.starts[groups]].tolist())
 
     def share(self, name: str, some: Mask, where: str = "") -> GradientShare:
-        """The share of those of some samples that were trained on."""
+        """Return the share of some samples, of which those that were not trained on do not count."""
         some = some & self.trained
+        recorded = None if self.recorded is None else _part(self.recorded, some)
         return GradientShare(
             name=name, where=where, samples=int(some.sum()), groups=int((self.sums(some) > 0).sum()),
-            on_rewards=_part(self.on_rewards, some), on_std=_part(self.on_std, some),
-            recorded=None if self.recorded is None else _part(self.recorded, some),
+            on_rewards=_part(self.on_rewards, some), on_std=_part(self.on_std, some), recorded=recorded,
         )  # fmt: skip
 
 
@@ -191,11 +187,11 @@ def _part(pulls: Floats, some: Mask) -> float:
 
 
 MOST_ENVS = 40
-"""Of more environments, the largest are listed."""
+"""How many environments are listed: the largest."""
 
 
 def by_env(pulls: Pulls) -> list[GradientShare]:
-    """The environments, the largest first."""
+    """Return the shares of the environments, the largest first."""
     envs = pulls.words("env")
     names, counts = np.unique(envs[pulls.trained].astype(str), return_counts=True)
     largest = names[np.argsort(-counts, kind="stable")][:MOST_ENVS].tolist()
@@ -205,12 +201,11 @@ def by_env(pulls: Pulls) -> list[GradientShare]:
 
 
 def by_length(pulls: Pulls) -> list[GradientShare]:
-    """Quarters of the responses, the shortest first: by tokens, or by characters where no tokens are counted."""
+    """Return the shares of quarters of the responses, the shortest first: by tokens, or without them by characters."""
     column, unit = "response_tokens", "tokens"
-    lengths = pulls.numbers(column)
-    if not np.isfinite(lengths[pulls.trained]).any():
+    if not np.isfinite(pulls.numbers(column)[pulls.trained]).any():
         column, unit = "response_chars", "characters"
-        lengths = pulls.numbers(column)
+    lengths = pulls.numbers(column)
     known = lengths[np.isfinite(lengths) & pulls.trained]
     if not len(known):
         return []
@@ -228,7 +223,7 @@ def by_length(pulls: Pulls) -> list[GradientShare]:
 
 
 class Correctness(NamedTuple):
-    """Which samples a metric rates, and which of these are right: masks of shape (N,)."""
+    """The samples that a metric rates, and those of them that are right: masks of shape (N,)."""
 
     is_known: Mask
     is_right: Mask
@@ -238,18 +233,18 @@ class Correctness(NamedTuple):
 
 
 def by_outcome(pulls: Pulls, correct: Correctness | None) -> list[GradientShare]:
-    """Truncated samples; then the right and the wrong ones of the others, if the run says which are right."""
+    """Return the shares of truncated samples, and of the others: right and wrong ones, if the run tells them apart."""
     is_cut = pulls.words("status") == "truncated"
     parts = [("truncated", is_cut, "status = truncated")]
     rest = "status != truncated"
     if correct is None:
         parts.append(("not truncated", ~is_cut, rest))
     else:
-        is_wrong, where, wrong = correct.is_known & ~correct.is_right, correct.where, correct.where_wrong
+        is_known, is_right, where, wrong = correct
         parts += [
-            ("right", ~is_cut & correct.is_right, f"{rest} and {where}"),
-            ("not right", ~is_cut & is_wrong, f"{rest} and {wrong}"),
-            ("unknown", ~is_cut & ~correct.is_known, f"{rest} and not ({where} or {wrong})"),
+            ("right", ~is_cut & is_right, f"{rest} and {where}"),
+            ("not right", ~is_cut & is_known & ~is_right, f"{rest} and {wrong}"),
+            ("unknown", ~is_cut & ~is_known, f"{rest} and not ({where} or {wrong})"),
         ]
     shares = [share for part in parts if (share := pulls.share(*part)).samples]
     return shares if len(shares) > 1 else []
@@ -264,7 +259,7 @@ TRAIN = "train"
 
 
 def gradient(run: OpenRun, asked: GradientQuery = WHOLE_RUN) -> RunGradient:
-    """Add up what the trained samples of a window pull. Raises `BadQuery` for an unknown metric."""
+    """Add up the pulls of the trained samples of a window. Raises `BadQuery` for an unknown metric."""
     splits = [split.name for split in query.splits(run, quick=True)]
     if splits and TRAIN not in splits:
         return _nothing(asked, f"the run has evaluations only ({', '.join(splits[:5])}), so that it has no gradient")
@@ -305,12 +300,7 @@ def gradient(run: OpenRun, asked: GradientQuery = WHOLE_RUN) -> RunGradient:
 
 
 def _nothing(asked: GradientQuery, note: str) -> RunGradient:
-    """The gradient of no samples."""
-    return RunGradient(
-        step_min=asked.step_min, step_max=asked.step_max, env=asked.env, samples=0, discarded=0, groups=0, dead=0,
-        single=0, effective=0.0, by_step=[], correct="", all_right=0, all_wrong=0, shaping=None, shaping_samples=[],
-        dead_samples=[], by_env=[], by_length=[], by_outcome=[], prompts=None, note=note,
-    )  # fmt: skip
+    return RunGradient(step_min=asked.step_min, step_max=asked.step_max, env=asked.env, note=note)
 
 
 def _correctness(run: OpenRun, pulls: Pulls, metric: str) -> Correctness:
@@ -324,7 +314,7 @@ def _correctness(run: OpenRun, pulls: Pulls, metric: str) -> Correctness:
 
 
 def _all_alike(pulls: Pulls, correct: Correctness | None) -> tuple[Mask, Mask]:
-    """The groups of which every trained sample is right, and those of which every one is wrong."""
+    """Return the groups whose trained samples are all right, and those whose samples are all wrong."""
     if correct is None:
         return np.zeros(len(pulls.sizes), np.bool_), np.zeros(len(pulls.sizes), np.bool_)
     right, known = (pulls.sums(mask & pulls.trained) for mask in (correct.is_right, correct.is_known))
@@ -333,6 +323,6 @@ def _all_alike(pulls: Pulls, correct: Correctness | None) -> tuple[Mask, Mask]:
 
 
 def largest_pushes(weights: Floats) -> Places:
-    """The groups of the largest weights, if these are more than 0."""
+    """Return the groups with the largest weights above 0."""
     largest = np.argsort(-weights, kind="stable")[:MOST_SAMPLES]
     return largest[weights[largest] > 0]

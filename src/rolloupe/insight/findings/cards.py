@@ -1,4 +1,4 @@
-"""What a person sees of findings: cards, the samples that show each of them, and sentences."""
+"""Presents findings to a person: on cards, with samples to read and in sentences."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -16,13 +16,13 @@ from rolloupe.insight.findings.trend import NEARLY_ALL, Trend
 from rolloupe.query import LEAST_GROUPS
 
 COINCIDE = 0.8
-"""Two features whose presence is so correlated among siblings count as one, however often each occurs."""
+"""Two features whose presence is so correlated among siblings are one, however often each occurs."""
 
 LEAST_WORDS = 2
 
 
 class SeenFinding(NamedTuple):
-    """A finding as a person sees it."""
+    """The properties of a finding that decide on which card it is."""
 
     kind: FindingClass
     sign: float
@@ -31,10 +31,10 @@ class SeenFinding(NamedTuple):
 
 
 def merge_similar(seen: Sequence[SeenFinding], has: Floats, grouping: Grouping) -> list[list[int]]:
-    """The numbers of the findings on each card, the one to show first; `seen` has those that matter most first.
+    """Return the numbers of the findings on each card; `seen` has those that matter most first, as cards have.
 
-    `has` is 1 where a sample has a finding, else 0, of shape (N, K). A card says whether correctness follows: of two
-    findings on it both are earned, or neither.
+    `has`, of shape (N, K), is 1 if a sample has a finding, else 0. Of two findings on a card, which says whether
+    correctness follows, both are earned or neither.
     """
     gaps = grouping.centred(has)
     together = gaps.T @ gaps
@@ -55,7 +55,7 @@ def merge_similar(seen: Sequence[SeenFinding], has: Floats, grouping: Grouping) 
 
 
 def say_the_same(first: str, other: str) -> bool:
-    """True if one phrase has all the words of the other, and these are half of its own; none counts twice."""
+    """Return whether one phrase has all different words of the other, and at most twice as many."""
     less, more = sorted(({*words_to_read(phrase)} for phrase in (first, other)), key=len)
     return len(less) >= LEAST_WORDS and 2 * len(less) >= len(more) and less <= more
 
@@ -71,19 +71,19 @@ class SamplesToRead(NamedTuple):
     counterexample: int | None
 
     def numbers(self) -> list[int]:
-        """All of them, each once."""
+        """Return all of them, each once."""
         every = [*(number for pair in self.pairs for number in pair), self.earliest, self.counterexample]
         return list(dict.fromkeys(number for number in every if number is not None))
 
     def named(self, name: Callable[[int], str]) -> ReadingList:
-        """The same, by id."""
+        """Return the same by id."""
         pairs = [(name(a), name(b)) for a, b in self.pairs]
         others = ("" if number is None else name(number) for number in (self.earliest, self.counterexample))
         return ReadingList(pairs, *others)
 
 
 def to_read(matrix: FeatureMatrix, number: int, sign: float, correct: Floats | None) -> SamplesToRead:
-    """The samples to read for a feature; `correct` is centred within groups."""
+    """Return the samples to read for a feature; `correct` is centred within groups."""
     of = matrix.of
     x = sign * matrix.centred[:, number]
     has = np.flatnonzero(matrix.x[:, number] > 0)
@@ -94,9 +94,10 @@ def to_read(matrix: FeatureMatrix, number: int, sign: float, correct: Floats | N
 
 
 def _pairs(matrix: FeatureMatrix, x: Floats, correct: Floats | None) -> list[tuple[int, int]]:
-    """Pairs of siblings, the widest apart and the latest first: of one group one pair.
+    """Return a pair of siblings for each group, the widest apart and the latest first.
 
-    The second is the sibling with the least of the feature that the best one beat, and is no more correct than.
+    The first has the best reward with the feature. The second has the least of the feature among those with a worse
+    reward that are no less correct.
     """
     of, rewards = matrix.of, matrix.of.rewards
     pairs = []
@@ -126,14 +127,14 @@ ENDINGS: dict[FindingClass, str] = {
 }
 
 FEW = 0.001
-"""Nobody needs more digits of a smaller number of false findings."""
+"""A smaller number of false findings is not written out."""
 
 TITLE_WORDS = 8
-"""Of the title of what is also on a card, so many are shown."""
+"""How many words of another title on the card are shown."""
 
 
 def also_of(titles: Sequence[str]) -> str:
-    """A sentence about what else is on a card; empty without any."""
+    """Return a sentence about the other findings on a card; empty without any."""
     short = []
     for title in titles:
         words = title.split(" ")
@@ -143,7 +144,7 @@ def also_of(titles: Sequence[str]) -> str:
 
 
 def sentence_of(kind: FindingClass, title: str, behaviour: str, effect: float, trend: Trend) -> str:
-    """One sentence about a finding."""
+    """Return a sentence about a finding."""
     begin, common = title[:1].upper() + title[1:], _common(trend, METRICS[behaviour].unit if behaviour else "uses")
     if kind == "drift":
         return f"{begin} is on the rise, {common}; {ENDINGS[kind]}."
@@ -153,7 +154,7 @@ def sentence_of(kind: FindingClass, title: str, behaviour: str, effect: float, t
 
 
 def _common(trend: Trend, unit: str) -> str:
-    """How common a feature is, early and late: in which share of the responses, or how much of it is in all of them."""
+    """Return how common a feature is, early and late: in a share of the responses, or by its amount if all have it."""
     if unit and trend.is_common:
         early, late = (f"{value:,.0f}" if value >= 10 else f"{value:.2g}" for value in (trend.early, trend.late))
         return f"typically {early} {unit} early, {late} late"
@@ -168,7 +169,7 @@ def _share(share: float) -> str:
 
 
 def note_of(run: RunFindings, *, is_alone: bool, is_text: bool) -> str:
-    """What was looked at, in sentences; `is_alone` for groups of one, `is_text` if some rewards are stored as text."""
+    """Return the note of `RunFindings`; `is_alone` for groups of one, `is_text` if some rewards are stored as text."""
     if not run.samples:
         return "Nothing to compare: there is no sample in these steps."
     if not run.scanned:
@@ -185,13 +186,13 @@ def note_of(run: RunFindings, *, is_alone: bool, is_text: bool) -> str:
         return f"Nothing to compare: the rewards differ in {groups} only, and a phrase must vary in {LEAST_GROUPS}."
     scanned = f"{run.scanned:,} of {run.samples:,}" if run.scanned < run.samples else f"{run.scanned:,}"
     expected = f"fewer than {FEW}" if run.expected < FEW else f"{run.expected:.2g}"
-    looked = (
+    searched = (
         f"Scanned {scanned} samples; in {run.groups:,} groups the rewards differ. Tested {run.tested:,} features; "
         f"false ones to expect: {expected}."
     )
     if run.smallest is None or any(finding.kind != "drift" for finding in run.findings):
-        return looked
+        return searched
     return (
-        f"{looked} Nothing above threshold: the smallest effect that this run could have shown is {run.smallest:.2g} "
+        f"{searched} Nothing above threshold: the smallest effect that this run could have shown is {run.smallest:.2g} "
         f"reward for each use of a phrase that {TYPICAL_SHARE:.0%} of the samples have."
     )

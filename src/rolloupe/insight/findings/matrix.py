@@ -12,16 +12,16 @@ from rolloupe.insight.findings.selection import Candidates, Evidence
 from rolloupe.query import FeatureSums, Hashes, SampleWords
 
 ONE_LOOK = threading.Lock()
-"""Held while a whole run is looked at: some looks take hundreds of megabytes, so a process has one at a time."""
+"""Held while a whole run is searched: that may take hundreds of megabytes, so a process does one search at a time."""
 
 PART = 2**18
-"""How many words to look at together."""
+"""How many words are counted together."""
 
 PREFIX_BITS = 16
 
 
 def phrase_matrix(of: SampleWords, hashes: Hashes) -> Floats:
-    """log2(1 + count) of each phrase in each sample, shape (N, C)."""
+    """Return log2(1 + count) of each phrase in each sample, shape (N, C)."""
     order = np.argsort(hashes)
     ordered = hashes[order]
     known = np.zeros(1 << PREFIX_BITS, np.bool_)
@@ -44,7 +44,7 @@ def phrase_matrix(of: SampleWords, hashes: Hashes) -> Floats:
 
 
 class FeatureMatrix(NamedTuple):
-    """Features of N samples: C phrases, and behind them the behaviours."""
+    """Features of N samples: C phrases, then B behaviours."""
 
     of: SampleWords
     hashes: Hashes
@@ -53,15 +53,15 @@ class FeatureMatrix(NamedTuple):
     x: Floats
     """log2(1 + count), shape (N, C + B)."""
     centred: Floats
-    """The same, less the mean of each group."""
+    """`x` less the mean of each group."""
 
     def name(self, number: int) -> str:
-        """The behaviour at a column; empty for a phrase."""
+        """Return the behaviour of a column; empty for a phrase."""
         return "" if number < len(self.hashes) else self.behaviours[number - len(self.hashes)]
 
 
 def feature_matrix(of: SampleWords, chosen: Candidates) -> FeatureMatrix:
-    """The candidates and the behaviours of some samples."""
+    """Return the candidates and the behaviours of some samples."""
     phrases, every = phrase_matrix(of, chosen.hashes), of.behaviours.values()
     x = np.concatenate([phrases, *(np.nan_to_num(values)[:, None] for values in every)], axis=1)
     centred = [of.grouping.centred(phrases), *(np.nan_to_num(of.grouping.centred(v))[:, None] for v in every)]
@@ -69,9 +69,9 @@ def feature_matrix(of: SampleWords, chosen: Candidates) -> FeatureMatrix:
 
 
 def evidence_of(matrix: FeatureMatrix, features: FeatureSums, squares: float, *, is_whole: bool) -> Evidence:
-    """The sums that features are chosen by.
+    """Return the sums that features are chosen by.
 
-    If not all samples were read again, S and V come from the index, and G from those that were, made as large.
+    If only some samples were read again, S and V come from the index, and G from these samples, scaled to all.
     """
     of = matrix.of
     own = sums_within(matrix.centred, of.advantages, of.rewards, of.grouping)
@@ -81,12 +81,9 @@ def evidence_of(matrix: FeatureMatrix, features: FeatureSums, squares: float, *,
         return Evidence(own.s, gram, own.v, float(of.advantages @ of.advantages), named)
     names = [hash_of_behaviour(name) for name in matrix.behaviours]
     wanted = np.concatenate([matrix.hashes, np.array(names, np.uint64)])
-    if len(features.hashes):
-        order = np.argsort(features.hashes)
-        at = order[np.minimum(np.searchsorted(features.hashes[order], wanted), len(order) - 1)]
-        is_known = features.hashes[at] == wanted
-        indexed = WithinSums(*(np.where(is_known, sums[at], 0) for sums in features.sums))
-    else:
-        indexed = WithinSums(*(np.zeros(len(wanted)) for _ in features.sums))
+    _, at_wanted, at_known = np.intersect1d(wanted, features.hashes, return_indices=True)
+    indexed = WithinSums(*(np.zeros(len(wanted)) for _ in features.sums))
+    for sums, of_features in zip(indexed, features.sums, strict=True):
+        sums[at_wanted] = of_features[at_known]
     scale = np.sqrt(np.divide(indexed.d, own.d, out=np.zeros(len(own.d)), where=own.d > 0))
     return Evidence(indexed.s, gram * np.outer(scale, scale), indexed.v, squares, named)

@@ -1,4 +1,4 @@
-"""Makes a readable phrase of the many overlapping n-grams that a wording leaves, and an expression that finds it."""
+"""Turns the many overlapping n-grams of a wording into a readable phrase, and an expression that finds it."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -16,33 +16,33 @@ ALIKE = 0.6
 """N-grams so correlated among siblings belong to one wording."""
 
 MAX_RUN = 40
-"""The most words to show."""
+"""How many words of a wording are shown."""
 
 MAX_GAP = 3
-"""So many words between two parts of a wording may vary, such as a name."""
+"""How many words between two parts of a wording may vary, such as a name."""
 
 VARIES = "…"
-"""Stands for words that vary."""
+"""Stands for words that vary, in a phrase."""
 
 NUMBER = "#"
 """Stands for any number."""
 
 
 STOPS = frozenset(".,;:!?。，")
-"""Marks that a phrase needs at neither end."""
+"""Marks that a phrase does not begin or end with."""
 
 
 class Wording(NamedTuple):
-    """How a text words some phrases."""
+    """The passage of a text that contains a counted phrase."""
 
     phrase: str = ""
-    """The longest passage with the counted phrase that they cover but for a few words here and there, in lower case."""
+    """The longest passage with the counted phrase that related phrases cover, except for a few words, in lower case."""
     pattern: str = ""
-    """Finds the texts that have the counted phrase, with as much of the passage around it as they have."""
+    """Finds the counted phrase in texts, with as much of the passage around it as they have."""
 
 
 def phrases_in(text: str, hashes: Hashes) -> dict[int, str]:
-    """The words of each of some phrases that a text has, in lower case."""
+    """Return the words of those phrases that a text has, in lower case."""
     shown, own = _cut(text)
     phrases: dict[int, str] = {}
     for length, some, first in phrases_of(own, np.zeros(len(own), np.int64)):
@@ -53,12 +53,12 @@ def phrases_in(text: str, hashes: Hashes) -> dict[int, str]:
 
 
 def words_to_read(phrase: str) -> list[str]:
-    """Its words in letters, and pictures: people read them, and pass over marks, tags and commands."""
+    """Return the words in letters, and pictures: people read them, and skip marks, tags and commands."""
     return [word for word in phrase.split() if word[0].isalpha() or unicodedata.category(word[0]) == "So"]
 
 
 def wording_of(text: str, hashes: Hashes, counted: int) -> Wording:
-    """The wording in a text of a phrase that is counted, and of those that go with it; empty if the text lacks it."""
+    """Return the wording of a counted phrase, and of those that go with it; empty if the text lacks the phrase."""
     shown, own = _cut(text)
     covered = np.zeros(len(shown), np.bool_)
     places: list[_Run] = []
@@ -82,7 +82,7 @@ def wording_of(text: str, hashes: Hashes, counted: int) -> Wording:
 
 
 def _cut(text: str) -> tuple[list[str], Hashes]:
-    """The words of a text as a phrase shows them, and their hashes."""
+    """Return the words of a text as a phrase shows them, and their hashes."""
     data = np.frombuffer(text.encode("utf-8", "replace"), np.uint8)
     words = words_of(data, np.array([0, len(data)]))
     pairs = zip(words.starts.tolist(), words.stops.tolist(), strict=True)
@@ -92,13 +92,13 @@ def _cut(text: str) -> tuple[list[str], Hashes]:
 
 
 _Run = tuple[int, int]
-"""The first of some words in a row, and the one behind the last."""
+"""The first word of a row, and the one behind the last."""
 
 
 def _passages(shown: Sequence[str], covered: NDArray[np.bool_]) -> list[list[_Run]]:
-    """Runs of covered words; those of at least two words join where only a few words lie between them.
+    """Return runs of covered words, joined if they have at least two words and only a few lie between them.
 
-    A run that says the same as the one before begins a passage of its own.
+    A run that repeats the one before begins a passage of its own.
     """
     bounds = np.flatnonzero(np.diff(np.concatenate([[False], covered, [False]]).astype(np.int8)))
     passages: list[list[_Run]] = []
@@ -113,7 +113,7 @@ def _passages(shown: Sequence[str], covered: NDArray[np.bool_]) -> list[list[_Ru
 
 
 def _words(shown: Sequence[str], passage: Sequence[_Run], place: _Run) -> tuple[list[str], slice]:
-    """At most `MAX_RUN` words of a passage, without stops at its ends, and where in them a place is."""
+    """Return at most `MAX_RUN` words of a passage, without stops at its ends, and where in them a place is."""
     words: list[str] = []
     for run in passage:
         words += [VARIES] if words else []
@@ -131,11 +131,10 @@ def _words(shown: Sequence[str], passage: Sequence[_Run], place: _Run) -> tuple[
 
 
 def pattern_of(words: Sequence[str], counted: slice) -> str:
-    """An expression of RE2 that finds the counted words, with those of the others that stand around them.
+    """Return an expression of RE2 that finds the counted words, and those of the others that stand around them.
 
-    Beyond words that vary, it takes what follows whole or not at all.
-
-    If case does not count, it matches whole words of ASCII, as `words_of` cuts them; RE2 has no look-behind.
+    It takes the words beyond a gap all together or not at all. It matches whole words of ASCII, as `words_of` cuts
+    them, if case does not count; RE2 has no look-behind.
     """
     before = after = ""
     for at in range(counted.start):
@@ -155,17 +154,17 @@ def pattern_of(words: Sequence[str], counted: slice) -> str:
 
 
 def _between(one: str, other: str) -> str:
-    """What may stand between two words."""
+    """Return what may stand between two words."""
     if VARIES in (one, other):
         return SOME_WORDS
     return r"\s+" if _are_letters(one[-1], other[0]) or one == other == NUMBER else r"\s*"
 
 
 SOME_WORDS = r"[\s\S]{1,40}?"
-"""Stands for words that vary."""
+"""Stands for words that vary, in an expression."""
 
 EDGE = r"(?:\b|[0-9])"
-"""Where a run of letters ends: digits are a word of their own."""
+"""The end of a run of letters: digits are a word of their own."""
 
 
 def _edge(character: str) -> str:
@@ -173,7 +172,7 @@ def _edge(character: str) -> str:
 
 
 def pattern_of_phrase(phrase: str) -> str:
-    """An expression that finds a phrase, and nothing around it."""
+    """Return an expression that finds a phrase, and nothing around it."""
     words = phrase.split()
     return pattern_of(words, slice(0, len(words)))
 

@@ -27,24 +27,24 @@ class Prevalence(Struct, frozen=True):
     shares: list[float]
     """The share of the samples that have the feature."""
     means: list[float]
-    """Its mean: uses a sample, or the value of the behaviour."""
+    """Its mean: uses for each sample, or the value of the behaviour."""
     effects: list[float | None]
-    """The reward over siblings by a unit; None where the feature does not vary among siblings."""
+    """The reward over siblings for each unit; None if the feature does not vary among siblings."""
 
 
 class ReadingList(Struct, frozen=True):
     """The samples that show a finding, by id; empty for none."""
 
     pairs: list[tuple[str, str]] = []
-    """Two siblings: the first has more of the feature, or less where it is punished, and the better reward, though it
-    is no more correct, if the run says what is correct."""
+    """Two siblings. The first has more of the feature, or less if it is punished, and the better reward, but it is no
+    more correct, if the run says what is correct."""
     earliest: str = ""
     """The first sample that has the feature."""
     counterexample: str = ""
-    """One that has the feature, or less of it where it is punished, and a worse reward than its siblings."""
+    """A sample that has the feature, or less of it if it is punished, and a worse reward than its siblings."""
 
     def ids(self) -> list[str]:
-        """All samples, each once."""
+        """Return all samples, each once."""
         every = [name for pair in self.pairs for name in pair]
         return list(dict.fromkeys(filter(None, [*every, self.earliest, self.counterexample])))
 
@@ -66,10 +66,10 @@ class Finding(Struct, frozen=True, kw_only=True):
     where: str = ""
     """A filter that lists the samples with much of a behaviour; empty for a phrase, which a search finds."""
     effect: float
-    """The reward over siblings, by a unit of log2(1 + uses)."""
+    """The reward over siblings for each unit of log2(1 + uses)."""
     z: float
     correctness: float | None = None
-    """The same effect on correctness; None where the run has no such metric."""
+    """The same effect on correctness; None if the run has no such metric."""
     first: float
     """The share of the samples that have it in the first third of the steps."""
     last: float
@@ -79,7 +79,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     prevalence: Prevalence
     samples: ReadingList
     also: list[str] = []
-    """The titles of findings that are on the same card: nearly the same samples have them, or they say the same."""
+    """The titles of findings on the same card: nearly the same samples have them, or they say the same."""
 
     @property
     def name(self) -> str:
@@ -88,7 +88,7 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 
 class RunFindings(Struct, frozen=True, kw_only=True):
-    """The findings of a window of a run, and what was looked at."""
+    """The findings of a window of a run, and what was searched."""
 
     findings: list[Finding]
     """Those that matter most first."""
@@ -105,7 +105,7 @@ class RunFindings(Struct, frozen=True, kw_only=True):
     pending: int
     """How many samples the index has not reached."""
     read: int
-    """Of how many the words were read again, to tell features apart."""
+    """How many samples were read again, to tell features apart."""
     groups: int
     """The number of groups whose rewards differ: only they can show anything."""
     tested: int
@@ -119,6 +119,6 @@ class RunFindings(Struct, frozen=True, kw_only=True):
     metrics: list[str]
     """The sample metrics that a person may name as correctness."""
     smallest: float | None
-    """The smallest effect, by a use, that a phrase in a tenth of the samples could have shown; None if too few vary."""
+    """The smallest effect for each use that a phrase in a tenth of the samples could show; None if too few vary."""
     note: str
-    """Says in a sentence what was looked at; without findings, what could have been seen."""
+    """Says in sentences what was searched, and without findings, what could have been found."""

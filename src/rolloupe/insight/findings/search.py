@@ -1,4 +1,4 @@
-"""Looks for what the reward pays for in a window of a run; the findings are kept until the run changes."""
+"""Searches a window of a run for what the reward pays for, and keeps the findings until the run changes."""
 
 import contextlib
 import hashlib
@@ -15,36 +15,14 @@ from rolloupe.derive import METRICS, PREFIX, behaviours
 from rolloupe.features import Floats
 from rolloupe.index import OpenRun, Snapshot
 from rolloupe.index.features import features_of
-from rolloupe.insight.findings.cards import (
-    SamplesToRead,
-    SeenFinding,
-    also_of,
-    merge_similar,
-    note_of,
-    sentence_of,
-    to_read,
-)
+from rolloupe.insight.findings import cards, selection
+from rolloupe.insight.findings import trend as trends
+from rolloupe.insight.findings.cards import SamplesToRead, SeenFinding
 from rolloupe.insight.findings.matrix import ONE_LOOK, FeatureMatrix, evidence_of, feature_matrix
 from rolloupe.insight.findings.phrase import ALIKE, Wording, phrases_in, wording_of, words_to_read
 from rolloupe.insight.findings.records import CLASSES, Finding, FindingClass, RunFindings
-from rolloupe.insight.findings.selection import (
-    PREFERENCE,
-    SHOWN_DIGITS,
-    Candidates,
-    Evidence,
-    candidates,
-    choose,
-    smallest_effect,
-)
-from rolloupe.insight.findings.trend import (
-    Trend,
-    class_of,
-    correctness_of,
-    follows,
-    metrics_of,
-    prevalence_of,
-    trend_of,
-)
+from rolloupe.insight.findings.selection import PREFERENCE, SHOWN_DIGITS, Candidates, Evidence
+from rolloupe.insight.findings.trend import Trend
 from rolloupe.query import FeatureWindow, text_rewards
 from rolloupe.questions import FindingQuery, PartQuery
 from rolloupe.storage import atomic
@@ -57,13 +35,13 @@ MOST_FILES = 64
 
 MAX_DRIFT = 3
 NEARLY_SAME = 0.9
-"""Phrases so correlated among siblings are one: any of them may name it."""
+"""Phrases so correlated among siblings are one, and any of them may name it."""
 
 WHOLE_RUN = FindingQuery()
 
 
 class Scope(NamedTuple):
-    """What a question is about, in a run at one moment."""
+    """The subject of a question, in a run at one moment."""
 
     snapshot: Snapshot
     window: FeatureWindow
@@ -72,7 +50,7 @@ class Scope(NamedTuple):
 
     @property
     def stamp(self) -> str:
-        """Identifies what findings depend on: the question, the samples, and the files of their features."""
+        """A hash of everything that findings depend on: the question, the samples, and the files of their features."""
         window, snapshot = self.window, self.snapshot
         digest = hashlib.blake2b(digest_size=12)
         digest.update(repr((VERSION, sorted(behaviours()), window, (self.correct, False))).encode())
@@ -89,7 +67,7 @@ class Scope(NamedTuple):
 
 
 def findings(run: OpenRun, asked: FindingQuery = WHOLE_RUN) -> RunFindings:
-    """Look for what the reward pays for.
+    """Search for what the reward pays for.
 
     Raises `NotFound` for an unknown split, `BadQuery` for an unknown metric.
     """
@@ -106,10 +84,7 @@ def findings(run: OpenRun, asked: FindingQuery = WHOLE_RUN) -> RunFindings:
 
 
 def _keep(file: Path, answer: RunFindings) -> None:
-    """Keep findings, and drop the oldest ones if there are many.
-
-    Without room nothing is kept, nor for steps that are too large to write.
-    """
+    """Keep findings if the disk has room and they can be encoded, and drop the oldest files if there are many."""
     with contextlib.suppress(OSError, OverflowError):
         atomic.write(file, msgspec.msgpack.encode(answer))
         files = sorted(file.parent.glob("*.findings"), key=lambda path: path.stat().st_mtime)
@@ -126,34 +101,34 @@ def _scope_of(run: OpenRun, asked: FindingQuery | PartQuery) -> Scope:
     snapshot = run.snapshot()
     split = asked.split or next((summary.name for summary in query.splits(run, quick=True)), "train")
     window = FeatureWindow(split, asked.step_min, asked.step_max, asked.env)
-    metrics = metrics_of(snapshot, split)
-    correct = correctness_of(run, metrics, asked.correct if isinstance(asked, FindingQuery) else "")
+    metrics = trends.metrics_of(snapshot, split)
+    correct = trends.correctness_of(run, metrics, asked.correct if isinstance(asked, FindingQuery) else "")
     return Scope(snapshot, window, metrics, correct)
 
 
 def search(run: OpenRun, scope: Scope) -> RunFindings:
-    """Look for findings, though some may be kept."""
+    """Search, whether or not findings are kept."""
     snapshot, window, metrics, correct = scope
     pieces = query.feature_pieces(snapshot, window)
     features, facts = query.feature_sums(run, window, pieces)
-    chosen = candidates(features, facts)
+    chosen = selection.candidates(features, facts)
     sample = query.annotated_advantages(run, snapshot, query.sample_words(run, window, pieces))
     matrix = feature_matrix(sample, chosen)
     evidence = evidence_of(matrix, features, facts.advantage_squares, is_whole=pieces.is_whole)
     values = query.sample_metric(run, snapshot, sample, correct) if correct and sample.size else None
     answer = RunFindings(
-        findings=_Look(run, matrix, evidence, chosen, values).findings() if facts.groups and sample.size else [],
+        findings=_Search(run, matrix, evidence, chosen, values).findings() if facts.groups and sample.size else [],
         split=window.split, env=window.env, step_min=window.step_min, step_max=window.step_max,
         samples=pieces.samples, scanned=facts.samples, pending=pieces.pending, read=sample.size, groups=facts.groups,
         tested=chosen.tested, expected=chosen.expected, least_z=chosen.z, largest_z=chosen.best,
         correct=correct, metrics=list(metrics),
-        smallest=smallest_effect(facts, chosen.z) if facts.groups >= query.LEAST_GROUPS else None, note="",
+        smallest=selection.smallest_effect(facts, chosen.z) if facts.groups >= query.LEAST_GROUPS else None, note="",
     )  # fmt: skip
-    return replace(answer, note=note_of(answer, is_alone=sample.is_alone, is_text=bool(text_rewards(run))))
+    return replace(answer, note=cards.note_of(answer, is_alone=sample.is_alone, is_text=bool(text_rewards(run))))
 
 
 class _Paid(NamedTuple):
-    """A feature that goes with the reward."""
+    """A feature that goes with the reward, or that rises unpaid."""
 
     number: int
     sign: float
@@ -161,11 +136,11 @@ class _Paid(NamedTuple):
     kind: FindingClass
     correctness: float | None
     also: Sequence[int] = ()
-    """Others on the same card."""
+    """The numbers of others on the same card."""
 
 
-class _Look:
-    """The features of a window, and what they show."""
+class _Search:
+    """Turns the features of a window into findings."""
 
     def __init__(
         self, run: OpenRun, matrix: FeatureMatrix, evidence: Evidence, chosen: Candidates, correct: Floats | None
@@ -173,47 +148,47 @@ class _Look:
         self._run, self._matrix, self._evidence, self._candidates = run, matrix, evidence, chosen
         self._correct = None if correct is None else matrix.of.grouping.centred(correct)
         self._wordings: dict[int, Wording] = {}
-        """Of the features that the reward pays for."""
+        """The wordings of the features that the reward pays for, by number."""
 
     def findings(self) -> list[Finding]:
-        """What the reward pays for, and what rises unpaid."""
+        """Return what the reward pays for, and what rises unpaid."""
         z, least = self._evidence.z, self._candidates.z
-        for number in choose(self._evidence, least):
+        for number in selection.choose(self._evidence, least):
             if z[number] >= least or (self._matrix.name(number) and -z[number] >= least):  # or a punished behaviour
                 best, wording = self._worded(number)
                 self._wordings[best] = wording
         paid = [*self._cards([self._paid(number) for number in self._wordings]), *self._drift()]
-        reads = [to_read(self._matrix, feature.number, feature.sign, self._correct) for feature in paid]
+        reads = [cards.to_read(self._matrix, feature.number, feature.sign, self._correct) for feature in paid]
         numbers = sorted({number for read in reads for number in read.numbers()})
         ids = query.ids_of(self._run, self._run.snapshot(), self._matrix.of, numbers)
         names = dict(zip(numbers, ids, strict=True))
         return [self._finding(feature, read, names) for feature, read in zip(paid, reads, strict=True)]
 
     def _cards(self, paid: Sequence[_Paid]) -> list[_Paid]:
-        """What the reward pays for, what matters most first, and what is one thing to a person once."""
+        """Return the features that the reward pays for, those that matter most first, each card once."""
         z = np.round(self._evidence.z, SHOWN_DIGITS)
         ordered = sorted(paid, key=lambda feature: (CLASSES.index(feature.kind), -abs(z[feature.number])))
         numbers = [feature.number for feature in ordered]
         has = (self._matrix.x[:, numbers] > 0).astype(np.float64)
         seen = [SeenFinding(paid.kind, paid.sign, self._wordings[paid.number].phrase) for paid in ordered]
-        cards = merge_similar(seen, has, self._matrix.of.grouping)
-        return [ordered[first]._replace(also=[numbers[other] for other in others]) for first, *others in cards]
+        merged = cards.merge_similar(seen, has, self._matrix.of.grouping)
+        return [ordered[first]._replace(also=[numbers[other] for other in others]) for first, *others in merged]
 
     def _paid(self, number: int) -> _Paid:
         sign = float(np.sign(self._evidence.s[number])) or 1.0
-        trend = trend_of(self._matrix.x[:, number], self._matrix.of.step)
+        trend = trends.trend_of(self._matrix.x[:, number], self._matrix.of.step)
         effect, does_follow = None, None
         if self._correct is not None:
-            effect, does_follow = follows(self._uses(number), self._matrix.of.rewards, self._correct)
-        return _Paid(number, sign, trend, class_of(sign, trend, does_follow), effect)
+            effect, does_follow = trends.follows(self._uses(number), self._matrix.of.rewards, self._correct)
+        return _Paid(number, sign, trend, trends.class_of(sign, trend, does_follow), effect)
 
     def _drift(self) -> list[_Paid]:
-        """Behaviours that rise though the reward does not pay for them."""
+        """Return the behaviours that rise though the reward does not pay for them."""
         z = np.abs(self._evidence.z)
         behaviours = range(len(self._matrix.hashes), len(z))
         unpaid = [number for number in behaviours if number not in self._wordings and z[number] < self._candidates.z]
-        trends = [(number, trend_of(self._matrix.x[:, number], self._matrix.of.step)) for number in unpaid]
-        rising = sorted((pair for pair in trends if pair[1].is_rising(1.0)), key=lambda pair: -pair[1].size)
+        every = [(number, trends.trend_of(self._matrix.x[:, number], self._matrix.of.step)) for number in unpaid]
+        rising = sorted((pair for pair in every if pair[1].is_rising(1.0)), key=lambda pair: -pair[1].size)
         return [_Paid(number, 1.0, trend, "drift", None) for number, trend in rising[:MAX_DRIFT]]
 
     def _finding(self, feature: _Paid, read: SamplesToRead, names: dict[int, str]) -> Finding:
@@ -226,14 +201,14 @@ class _Look:
         also = [self._title(number) for number in feature.also]
         much = 2 ** float(np.median(x)) - 1 if trend.is_common else 0.0  # if nearly all samples have it
         return Finding(
-            text=sentence_of(feature.kind, title, behaviour, effect, trend) + also_of(also), also=also,
+            text=cards.sentence_of(feature.kind, title, behaviour, effect, trend) + cards.also_of(also), also=also,
             kind=feature.kind, phrase=wording.phrase,
             pattern=METRICS[behaviour].pattern if behaviour else wording.pattern,
             behaviour=f"{PREFIX}{behaviour}" if behaviour else "", title=title,
             where=f"{PREFIX}{behaviour} > {much:.6g}" if behaviour else "", effect=effect,
             z=round(float(self._evidence.z[feature.number]), SHOWN_DIGITS), correctness=feature.correctness,
             first=trend.first, last=trend.last, rise=trend.t,
-            prevalence=prevalence_of(x, centred, of.rewards, of.step), samples=read.named(names.__getitem__),
+            prevalence=trends.prevalence_of(x, centred, of.rewards, of.step), samples=read.named(names.__getitem__),
         )  # fmt: skip
 
     def _title(self, number: int) -> str:
@@ -241,13 +216,13 @@ class _Look:
         return METRICS[behaviour].behaviour if behaviour else f"“{self._wordings[number].phrase}”"
 
     def _uses(self, number: int) -> Floats:
-        """A feature less the mean of each group, in uses: of a share, one use is what the samples that have it have."""
+        """Return a centred feature in uses; one use of a share is its mean over the samples that have it."""
         behaviour, x, centred = self._matrix.name(number), self._matrix.x[:, number], self._matrix.centred[:, number]
         is_share = bool(behaviour) and not METRICS[behaviour].unit
         return centred / float(x[x > 0].mean()) if is_share and (x > 0).any() else centred
 
     def _worded(self, number: int) -> tuple[int, Wording]:
-        """A feature with its wording; of phrases that are nearly the same, the one with most words that people read."""
+        """Return a feature and its wording; of nearly equal phrases, the one with the most words that people read."""
         if self._matrix.name(number):
             return number, Wording()
         matrix, of, count = self._matrix, self._candidates, len(self._matrix.hashes)

@@ -1,6 +1,6 @@
-"""Chooses the few features that explain the reward: those that go with it, without echoes, shared words split.
+"""Chooses the few features that explain the reward, without echoes.
 
-The second part works on sums alone, so that a run of any size takes the same time: S (how each feature goes with the
+`choose` works on sums alone, so that it takes the same time for a run of any size: S (how each feature goes with the
 advantage), G (how features go together), V (the variance of S by chance), and the sum of squares of the advantage.
 """
 
@@ -16,13 +16,13 @@ from rolloupe.query import FeatureSums, Hashes, WindowFacts
 
 MIN_Z = 5.0
 FALSE_SHARE = 0.005
-"""The probability of a false one among all features tested (Bonferroni), where that asks for more than `MIN_Z`."""
+"""The probability of any false feature among all tested (Bonferroni), if that asks for more than `MIN_Z`."""
 
 MIN_EFFECT = 0.1
 """The least effect, in standard deviations of the advantage among siblings."""
 
 MIN_SHARE = 0.003
-"""A phrase in fewer of the samples is left out."""
+"""The least share of the samples that have a phrase."""
 
 MAX_CANDIDATES = 300
 
@@ -30,20 +30,20 @@ TYPICAL_SHARE = 0.1
 """The share of the samples with a feature for which the smallest effect is given."""
 
 SHOWN_DIGITS = 9
-"""Of a z, so many digits behind the point are the same in whichever order it was added up."""
+"""How many decimals of a z do not depend on the order of its summands."""
 
 
 class Candidates(NamedTuple):
-    """The phrases to look at, and how they were chosen."""
+    """The phrases that go with the reward, and how they were chosen."""
 
     hashes: Hashes
-    """One of each kind: phrases with the same sums are in the same samples, such as the parts of one sentence."""
+    """One for each set of sums: phrases with equal sums are in the same samples, such as the parts of one sentence."""
     twins: Hashes
     """All the phrases, the surest first."""
     stands: NDArray[np.int64]
-    """The number of the candidate that stands for each of them."""
+    """The number of the candidate that stands for each twin."""
     tested: int
-    """The number of features that were looked at."""
+    """The number of features that were tested."""
     z: float
     """The least z."""
     best: float
@@ -56,7 +56,7 @@ class Candidates(NamedTuple):
 
 
 def candidates(features: FeatureSums, facts: WindowFacts) -> Candidates:
-    """The phrases that go with the reward, the surest first."""
+    """Return the phrases that go with the reward, the surest first."""
     is_phrase = features.hashes % np.uint64(2) == 0
     often = features.samples >= MIN_SHARE * facts.samples
     some = features.at(np.flatnonzero(is_phrase & often))
@@ -75,7 +75,7 @@ def candidates(features: FeatureSums, facts: WindowFacts) -> Candidates:
 
 
 def _distinct(features: FeatureSums) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The first of all features with the same sums, in order, and the number of such a first for each feature."""
+    """Return the first feature with each set of sums, in order, and for each feature the number of its first."""
     if not len(features.hashes):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     sums = _rounded(np.stack([features.samples, *features.sums], axis=1))
@@ -85,22 +85,22 @@ def _distinct(features: FeatureSums) -> tuple[NDArray[np.int64], NDArray[np.int6
 
 
 def _rounded(sums: Floats) -> NDArray[np.float32]:
-    """Sums without their last digits, which depend on the order of what was added."""
+    """Return sums without their last digits, which depend on the order of the summands."""
     return sums.astype(np.float32)
 
 
 def least_z(tested: int) -> float:
-    """The |z| that a feature must reach if so many are tested."""
+    """Return the |z| that a feature must reach if so many are tested."""
     return max(MIN_Z, NormalDist().inv_cdf(1 - FALSE_SHARE / max(1, tested) / 2))
 
 
 def spread(squares: float, freedom: float) -> float:
-    """The standard deviation among siblings."""
+    """Return the standard deviation among siblings."""
     return math.sqrt(squares / freedom) if freedom else 0.0
 
 
 def smallest_effect(facts: WindowFacts, least: float) -> float | None:
-    """The least reward over siblings, by a use, that a phrase of `TYPICAL_SHARE` shows; None if no siblings differ."""
+    """Return the least effect for each use that a phrase of `TYPICAL_SHARE` shows; None if no siblings differ."""
     varying = facts.freedom * TYPICAL_SHARE * (1 - TYPICAL_SHARE)
     if not varying:
         return None
@@ -108,22 +108,22 @@ def smallest_effect(facts: WindowFacts, least: float) -> float | None:
 
 
 MIN_GAIN = 0.002
-"""The least share of the advantage's variance that a further feature explains."""
+"""The least share of the advantage's variance that each further feature explains."""
 
 PREFERENCE = 1.1
-"""What is paid wins over its absence, which is punished as much, and a behaviour with a name over a little more."""
+"""The factor by which a paid feature ranks above its absence, punished as much, and a behaviour above a phrase."""
 
 ECHO, ECHO_LEFT = 0.4, 0.5
-"""An echo is a feature so correlated with a chosen one, of whose z less than this share is left."""
+"""A feature more correlated with a chosen one is an echo of it if less than this share of its z is left beside it."""
 
 SAME = 0.75
-"""A feature so correlated with a chosen one is an echo, whatever is left: presence and count of one thing differ."""
+"""A feature more correlated with a chosen one is an echo, whatever is left: presence and count differ."""
 
 WHOLE = 0.9
-"""Half of a feature is not so correlated with it."""
+"""A feature more correlated with another is no half of it."""
 
 COLLINEAR = 0.02
-"""Of a feature that the chosen ones make up to all but this share, nothing is left to say."""
+"""A feature of which the chosen ones leave less than this share counts no more."""
 
 MAX_CHOSEN = 20
 
@@ -141,17 +141,17 @@ class Evidence(NamedTuple):
 
     @property
     def z(self) -> Floats:
-        """Of each feature alone."""
+        """The z of each feature alone."""
         return divided(self.s, np.sqrt(self.v))
 
     def correlations(self, number: int) -> Floats:
-        """Of one feature with each."""
+        """Return the correlations of one feature with each."""
         sizes = np.sqrt(np.diag(self.gram))
         return divided(self.gram[number], sizes * sizes[number])
 
 
 class _Left(NamedTuple):
-    """What is left of each feature beside the chosen ones."""
+    """What each feature adds to the chosen ones."""
 
     z: Floats
     gain: Floats
@@ -159,7 +159,7 @@ class _Left(NamedTuple):
 
 
 def choose(evidence: Evidence, least_z: float) -> list[int]:
-    """The numbers of the features that explain the advantage, the surest first."""
+    """Return the numbers of the features that explain the advantage, the surest first."""
     chosen: list[int] = []
     while len(chosen) < MAX_CHOSEN:
         left = _left(evidence, chosen)
@@ -179,9 +179,9 @@ def choose(evidence: Evidence, least_z: float) -> list[int]:
 
 
 def _split(evidence: Evidence, chosen: list[int], number: int, least_z: float) -> list[int]:
-    """Have two features in place of one that both share, such as a word of two phrases, if they explain as much.
+    """Replace a feature that two others share, such as a word of two phrases, by these if they explain as much.
 
-    A behaviour gives way only to two that explain more: each of many wordings has a part of it.
+    Two features replace a behaviour only if they explain more: each of many wordings has a part of it.
     """
     share = np.abs(evidence.correlations(number))
     halves = [half for half in np.flatnonzero((share > ECHO) & (share < WHOLE)).tolist() if half not in chosen]
@@ -205,11 +205,11 @@ class _Pair(NamedTuple):
     first: int
     second: int
     gain: float
-    """What both explain of the sum of squares of the advantage."""
+    """How much of the sum of squares of the advantage both explain."""
 
 
 def _best_pair(evidence: Evidence, halves: list[int], s: Floats, gram: Floats, least_z: float) -> _Pair | None:
-    """The two of some features, far from each other, that together explain most, each by itself beside the other."""
+    """Return the two uncorrelated features that together explain most, each of them beside the other."""
     d = np.maximum(np.diag(gram), 0)
     raw = np.abs(np.stack([evidence.correlations(half)[halves] for half in halves]))
     own = d[:, None] - divided(gram * gram, d[None, :])  # of the row beside the column
@@ -251,7 +251,7 @@ def _echoes(evidence: Evidence, chosen: list[int], left: _Left) -> NDArray[np.bo
 
 
 def partial_z(evidence: Evidence, chosen: list[int]) -> Floats:
-    """The z of each chosen feature beside the others."""
+    """Return the z of each chosen feature beside the others."""
     inverse = np.linalg.inv(evidence.gram[np.ix_(chosen, chosen)])
     weights = inverse @ evidence.s[chosen]
     ratio = divided(evidence.v, np.diag(evidence.gram))[chosen]

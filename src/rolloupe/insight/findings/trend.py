@@ -12,11 +12,11 @@ from rolloupe.index import OpenRun, Snapshot
 from rolloupe.insight.findings.records import FindingClass, Prevalence
 
 MIN_T, MIN_RISE = 6.0, 0.2
-"""A feature rises if the means of the last third of the steps exceed those of the first by so many standard errors, and
+"""A feature rises if its mean in the last third of the steps exceeds that in the first by so many standard errors, and
 by so many standard deviations of the feature."""
 
 MIN_STEPS = 3
-"""So many steps must a third have."""
+"""How many steps a third needs."""
 
 FOLLOWS = 0.3
 """Correctness follows if it gains this share of what the reward gains, each in its standard deviations."""
@@ -25,7 +25,7 @@ NEARLY_ALL = 0.995
 
 MAX_BINS = 40
 MAX_T = 1000.0
-"""In place of infinity, where no step differs from others of its third."""
+"""Stands for infinity, if no step differs from others of its third."""
 
 
 class Trend(NamedTuple):
@@ -43,16 +43,16 @@ class Trend(NamedTuple):
 
     @property
     def is_common(self) -> bool:
-        """True if nearly all samples have it, early and late: its amount says more than their share."""
+        """True if nearly all samples have it, early and late: then its amount says more than their share."""
         return min(self.first, self.last) >= NEARLY_ALL
 
     def is_rising(self, sign: float) -> bool:
-        """True if it moves the way that the reward pays for."""
+        """Return whether it moves the way that the reward pays for."""
         return sign * self.t >= MIN_T and sign * self.size >= MIN_RISE
 
 
 def trend_of(x: Floats, steps: Places) -> Trend:
-    """The trend of a feature of samples, with steps as units: the samples of a step share its policy."""
+    """Return the trend of a feature, with steps as units: the samples of a step share its policy."""
     names, number = np.unique(steps, return_inverse=True)
     counts = np.bincount(number)
     means, shares = (np.bincount(number, values) / counts for values in (x, x > 0))
@@ -71,9 +71,9 @@ def trend_of(x: Floats, steps: Places) -> Trend:
 
 
 def class_of(sign: float, trend: Trend, follows: bool | None) -> FindingClass:
-    """The class of a feature that the reward pays for (`sign` 1) or punishes (-1).
+    """Return the class of a feature that the reward pays for (`sign` 1) or punishes (-1).
 
-    `follows` tells whether correctness goes with it, None if nothing says what is correct.
+    `follows` says whether correctness follows it; None if the run does not say what is correct.
     """
     if follows:
         return "earned"
@@ -83,7 +83,7 @@ def class_of(sign: float, trend: Trend, follows: bool | None) -> FindingClass:
 
 
 def follows(x: Floats, rewards: Floats, correct: Floats) -> tuple[float, bool]:
-    """The effect of a feature on correctness, and whether that follows the reward. All are centred within groups."""
+    """Return the effect of a feature on correctness, and whether it follows the reward; all are centred."""
     known = np.isfinite(correct)
     own = float(x[known] @ x[known])
     effect = float(x[known] @ correct[known]) / own if own else 0.0
@@ -95,7 +95,7 @@ def follows(x: Floats, rewards: Floats, correct: Floats) -> tuple[float, bool]:
 
 
 def prevalence_of(x: Floats, centred: Floats, rewards: Floats, steps: Places) -> Prevalence:
-    """How common a feature is, and what it earns, in bins of steps."""
+    """Return how common a feature is, and what it earns, in bins of steps."""
     names, number = np.unique(steps, return_inverse=True)
     bins = min(MAX_BINS, len(names))
     of_step = np.arange(len(names)) * bins // max(1, len(names))
@@ -103,21 +103,21 @@ def prevalence_of(x: Floats, centred: Floats, rewards: Floats, steps: Places) ->
     counts = np.bincount(of, minlength=bins)
     shares, means = (np.bincount(of, values, bins) / counts for values in (x > 0, 2.0**x - 1))
     d, r = np.bincount(of, centred * centred, bins), np.bincount(of, centred * rewards, bins)
-    effects: Sequence[float | None] = [float(a / b) if b > 1e-9 else None for a, b in zip(r, d, strict=True)]
+    effects = [float(a / b) if b > 1e-9 else None for a, b in zip(r, d, strict=True)]
     first = names[np.searchsorted(of_step, np.arange(bins))]
-    return Prevalence(first.tolist(), shares.tolist(), means.tolist(), list(effects))
+    return Prevalence(first.tolist(), shares.tolist(), means.tolist(), effects)
 
 
 NAMES = ("correct", "acc", "accuracy", "solved", "success", "pass")
 
 
 def metrics_of(snapshot: Snapshot, split: str) -> list[str]:
-    """The sample metrics of a split."""
+    """Return the sample metrics of a split."""
     return list(dict.fromkeys(name for piece in snapshot.holding((split,)) for name in piece.metrics))
 
 
 def correctness_of(run: OpenRun, known: Sequence[str], named: str) -> str:
-    """The metric that a person names, or else one whose name says correctness; empty without one.
+    """Return the metric that a person names, or else one whose name says correctness; empty without any.
 
     Raises `BadQuery` for a metric that no sample has.
     """
@@ -132,5 +132,5 @@ def correctness_of(run: OpenRun, known: Sequence[str], named: str) -> str:
 
 
 def bare(name: str) -> str:
-    """The name without what parts of a reward and questions begin with."""
+    """Return a name without the prefixes of metrics, of parts of a reward and of yes-or-no questions."""
     return name.lower().removeprefix("reward.").removeprefix("metric.").removeprefix("is_")

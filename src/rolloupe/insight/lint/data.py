@@ -1,4 +1,4 @@
-"""The columns that rules look at."""
+"""The columns that rules check, and what the groups of a run are like."""
 
 from functools import cached_property
 
@@ -10,7 +10,7 @@ from rolloupe.derive import token_metrics
 from rolloupe.features import Floats, Grouping
 from rolloupe.index import OpenRun, SeriesStats
 from rolloupe.index.features import LARGEST
-from rolloupe.query import GROUP, IDENTITY, TEXT, SampleQuery, text_rewards
+from rolloupe.query import GROUP, SampleQuery, text_rewards
 from rolloupe.questions import LintQuery
 
 Mask = NDArray[np.bool_]
@@ -21,12 +21,12 @@ COLUMNS = (
 )  # fmt: skip
 
 RECORDED = ("sample_id", "sample_uid", "trajectory_id")
-"""What records call an id of a sample, where the format itself goes by the place in the file."""
+"""What records call the id of a sample, in formats that number samples by their place in the file."""
 
 AFFINE = 1e-6
-"""A correlation of advantage and reward so near to 1 is one but for rounding."""
+"""A correlation of advantage and reward as near to 1 as this is 1 but for rounding."""
 MOST = 0.95
-"""A law that so many groups follow is the trainer's."""
+"""A law that this share of the groups follows is the trainer's."""
 LEAST_GROUPS = 10
 
 
@@ -49,46 +49,35 @@ class LintData:
         self.reward, self.advantage = self.arrays.numbers("reward"), self.arrays.numbers("advantage")
         self.turns, self.tokens = self.arrays.numbers("turns"), self.arrays.numbers("response_tokens")
         self.ends = self.arrays.numbers("derived.ends_with_eos")
-        self.status, self.env = self.words("status"), self.words("env")
+        self.status, self.env, self.split = (self.arrays.words(name) for name in ("status", "env", "split"))
         self.chars = self.arrays.numbers("response_chars")
         self.has_text = self.chars > 0
-        self.split = self.words("split")
         self.is_train = self.split == "train"
-        self.trained = self.is_train & (self.words("discarded") == "")
-        self.grouping = Grouping(self._hashes(GROUP))
+        self.trained = self.is_train & (self.arrays.words("discarded") == "")
+        self.grouping = Grouping(self.hashes(GROUP))
 
     def __len__(self) -> int:
         return len(self.arrays)
 
     @property
-    def identities(self) -> NDArray[np.int64]:
-        """A hash of the id of each sample."""
-        return self._hashes(IDENTITY)
-
-    @property
-    def texts(self) -> NDArray[np.int64]:
-        """A hash of the ends of each response: equal texts have equal ones."""
-        return self._hashes(TEXT)
-
-    @property
     def has_tokens(self) -> Mask:
-        """Which samples have token series: those with a derived metric of them."""
+        """True for the samples with token series: they have a derived metric of these."""
         has: Mask = np.any([self.has_value(name) for name in self._tokens], axis=0)
         return has
 
     def has_value(self, name: str) -> Mask:
-        """Which samples have a value, finite or not."""
+        """Return True for the samples with a value, finite or not."""
         values: Mask = self.arrays.table[name].is_valid().to_numpy().astype(np.bool_)
         return values
 
     def codes(self, name: str) -> NDArray[np.int64]:
-        """A number for each value of a column, from 0 on, the same for equal ones."""
+        """Return a number for each value of a column, from 0 on, the same for equal values."""
         coded = self.arrays.table[name].combine_chunks().dictionary_encode("encode")
         codes: NDArray[np.int64] = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
         return codes
 
     def series(self) -> dict[tuple[str, int, str], SeriesStats]:
-        """The token series by split, step and name, merged over the parts of each step."""
+        """Return the token series by split, step and name, merged over the parts of each step."""
         low, high = self.asked.step_min, self.asked.step_max
         return {
             (split, step, name): stats_of_series
@@ -99,15 +88,11 @@ class LintData:
 
     @cached_property
     def groups(self) -> "GroupFacts":
-        """What the trained groups are like."""
+        """The trained groups."""
         return GroupFacts(self)
 
-    def words(self, name: str) -> NDArray[np.object_]:
-        """A column of words; empty for none."""
-        words = self.arrays.table[name].to_numpy()
-        return np.where(words == None, "", words)  # noqa: E711 (by element)
-
-    def _hashes(self, name: str) -> NDArray[np.int64]:
+    def hashes(self, name: str) -> NDArray[np.int64]:
+        """Return a column of hashes: `IDENTITY` of ids, `TEXT` of the ends of responses, `GROUP` of groups."""
         hashes = self.arrays.table[name].to_numpy().astype(np.uint64)
         numbers: NDArray[np.int64] = hashes.view(np.int64)
         return numbers
@@ -116,8 +101,8 @@ class LintData:
 class GroupFacts:
     """Trained groups of `train`, and whether the trainer compares siblings: arrays of shape (G,).
 
-    The trainer compares siblings if nearly all groups of three or more have advantages that are a straight function of
-    their rewards: then a group that breaks the law is wrong. The law is that of an environment.
+    The trainer compares siblings in an environment if the advantages of nearly all its groups of three or more are a
+    straight function of their rewards: then a group that breaks this law is wrong.
     """
 
     def __init__(self, data: LintData) -> None:
@@ -136,7 +121,7 @@ class GroupFacts:
 
     @cached_property
     def follow(self) -> Mask:
-        """The groups whose environment compares siblings."""
+        """True for groups whose environment compares siblings."""
         return self._law(np.abs(np.abs(self.correlation) - 1) < AFFINE)
 
     @cached_property
@@ -148,21 +133,21 @@ class GroupFacts:
         return sums / np.maximum(self.sizes, 1) / largest
 
     def centred(self, within: float) -> Mask:
-        """The groups whose environment centres the advantages of a group."""
+        """Return True for groups whose environment centres the advantages of a group."""
         return self.follow & self._law(np.abs(self.means) <= within)
 
     def members(self, groups: Mask) -> Mask:
-        """The trained samples of some groups."""
+        """Return the trained samples of some groups."""
         members: Mask = groups[self._grouping.numbers] & self.counts
         return members
 
     def whole(self) -> Mask:
-        """The groups of which every sample is trained on."""
+        """Return True for groups of which every sample is trained on."""
         are_whole: Mask = self.sizes == self._grouping.sizes
         return are_whole
 
     def _law(self, obeys: Mask) -> Mask:
-        """The groups of the environments where most that tell obey."""
+        """Return True for groups of the environments where most groups that can tell obey."""
         tells = self.differ & (self.sizes >= 3)
         of_env = self._data.env[self._grouping.starts]
         follow = np.zeros(len(self._grouping), np.bool_)
@@ -173,7 +158,7 @@ class GroupFacts:
         return follow
 
     def _gaps(self, values: Floats) -> Floats:
-        """Values less the mean of those that count in their group; 0 for the others."""
+        """Return values less the mean of those that count in their group; 0 for the others."""
         own = np.where(self.counts, values, 0.0)
         means = self._sums(own) / np.maximum(self.sizes, 1)
         return np.where(self.counts, own - means[self._grouping.numbers], 0.0)

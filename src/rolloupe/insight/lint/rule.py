@@ -9,7 +9,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from rolloupe import query, tokens
-from rolloupe.insight.curves import UncheckedRule, counted
+from rolloupe.insight.curves import UncheckedRule, counted, words_of
 from rolloupe.insight.lint.data import LintData, Mask
 from rolloupe.model import Sample
 
@@ -57,25 +57,19 @@ NOWHERE: Places = np.array([], np.intp)
 
 
 class Breach(NamedTuple):
-    """The samples that break a rule, by place in the data."""
+    """The samples that break a rule."""
 
-    places: Places
     text: str
     """One sentence."""
+    count: int
+    places: Places = NOWHERE
+    """Where they are in the data."""
     ids: Sequence[str] = ()
-    """Samples to read, where `places` has none."""
-    total: int = 0
-    """How many samples there are, where `places` has none."""
+    """Some of them, if `places` has none."""
 
 
-class Unknown(NamedTuple):
-    """Why a rule cannot be checked."""
-
-    reason: str
-
-
-Look = Callable[[LintData], Breach | Unknown | None]
-"""Returns None if no sample breaks the rule."""
+Look = Callable[[LintData], Breach | None]
+"""Returns None if no sample breaks the rule; raises `NotChecked` if the run has too little data for it."""
 
 
 class LintRule(NamedTuple):
@@ -85,18 +79,18 @@ class LintRule(NamedTuple):
     words: str
     """When it is broken, in a sentence with its thresholds."""
     look: Look
-    is_certain: bool = False
+    is_certain: bool
 
 
-def lint_rule(words: str, *, is_certain: bool = False) -> Callable[[Look], LintRule]:
+def lint_rule(*, is_certain: bool = False) -> Callable[[Look], LintRule]:
     """Make a function the rule of the same name."""
-    return lambda look: LintRule(look.__name__, words, look, is_certain)
+    return lambda look: LintRule(look.__name__, words_of(look), look, is_certain)
 
 
 def breach(mask: Mask, text: str) -> Breach | None:
-    """The samples of a mask, with `{n}` in the sentence for their number; None without any."""
+    """Return the samples of a mask, with `{n}` in the sentence for their number; None without any."""
     places = np.flatnonzero(mask)
-    return Breach(places, text.format(n=counted(len(places)))) if len(places) else None
+    return Breach(text.format(n=counted(len(places))), len(places), places) if len(places) else None
 
 
 class WholeSample:
@@ -107,13 +101,13 @@ class WholeSample:
 
     @cached_property
     def mask(self) -> tokens.Flags | None:
-        """Which tokens the recorded mask of the loss has; None without one."""
+        """The tokens that the recorded mask of the loss has; None without a mask."""
         series = tokens.tokens_of(self.of).series
         return tokens.counts(series[tokens.MASK]) if tokens.MASK in series else None
 
     @cached_property
     def trained_mask(self) -> tokens.Flags | None:
-        """The mask of a sample that is trained on, with one token at least; None for others."""
+        """The mask of a trained sample, with at least one token; None for other samples."""
         return self.mask if self.is_trained and self.mask is not None and self.mask.any() else None
 
     @cached_property
@@ -123,7 +117,7 @@ class WholeSample:
 
 
 Breaks = Callable[[WholeSample], bool | None]
-"""Returns None for a sample without what it takes to tell."""
+"""Returns None for a sample that lacks what the rule needs."""
 
 
 class SampleRule(NamedTuple):
@@ -137,13 +131,13 @@ class SampleRule(NamedTuple):
     """A sentence without an end, about samples that break it."""
     lacks: str
     """What no sample has if the rule cannot be checked."""
-    is_certain: bool = False
-    least_share: float = 0.0
-    """Broken if so many of the samples that tell break it."""
+    is_certain: bool
+    least_share: float
+    """Broken if at least this share of the samples that can be checked break it."""
 
 
 def sample_rule(
-    words: str, text: str, lacks: str, *, is_certain: bool = False, least_share: float = 0.0
+    text: str, lacks: str, *, is_certain: bool = False, least_share: float = 0.0
 ) -> Callable[[Breaks], SampleRule]:
     """Make a function the rule of the same name."""
-    return lambda breaks: SampleRule(breaks.__name__, words, breaks, text, lacks, is_certain, least_share)
+    return lambda breaks: SampleRule(breaks.__name__, words_of(breaks), breaks, text, lacks, is_certain, least_share)

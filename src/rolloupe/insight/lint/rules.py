@@ -7,14 +7,15 @@ import numpy as np
 
 from rolloupe import query
 from rolloupe.features import Floats, Grouping
-from rolloupe.insight.curves import counted
+from rolloupe.insight.curves import NotChecked, counted
 from rolloupe.insight.lint.data import LintData, Mask
-from rolloupe.insight.lint.rule import NOWHERE, Breach, Places, Unknown, breach, lint_rule
+from rolloupe.insight.lint.rule import Breach, Places, breach, lint_rule
 from rolloupe.model import SampleKey
+from rolloupe.query import IDENTITY, TEXT
 
 
 def group_medians(grouping: Grouping, values: Floats, wanted: Mask) -> Floats:
-    """The median of the finite values of the groups with a wanted sample, for each of their samples; else NaN."""
+    """Return for each sample the median of the finite values of its group; NaN if no wanted sample is in it."""
     medians = np.full(len(values), np.nan)
     has = np.flatnonzero(grouping.sums(wanted.astype(np.float64)) > 0) if len(grouping) else ()
     for group in has:
@@ -24,56 +25,56 @@ def group_medians(grouping: Grouping, values: Floats, wanted: Mask) -> Floats:
 
 
 LEAST_CORRELATION = 1e-3
+NO_LAW = "the advantages of siblings are no straight function of their rewards in this run, or are not recorded"
+NOT_CENTRED = "the advantages of siblings do not add up to 0 in this run, or are not recorded"
 
 
-@lint_rule(
-    "advantages fall as rewards rise within a group, in a run where 95 % of the groups of three or more have "
-    "advantages that are a straight function of their rewards",
-    is_certain=True,
-)
-def advantage_order(data: LintData) -> Breach | Unknown | None:
-    """A sibling with the worse reward has the better advantage."""
+@lint_rule(is_certain=True)
+def advantage_order(data: LintData) -> Breach | None:
+    """Advantages fall as rewards rise within a group, in a run where 95 % of the groups of three or more have
+    advantages that are a straight function of their rewards.
+    """
     groups = data.groups
     if not groups.follow.any():
-        return NO_LAW
+        raise NotChecked(NO_LAW)
     bad = groups.follow & groups.differ & groups.moves & (groups.correlation < -LEAST_CORRELATION)
     text = f"In {counted(int(bad.sum()), 'group')} the better advantage goes to the worse reward"
     return breach(groups.members(bad), f"{text}: {{n}}.")
 
 
-@lint_rule("a truncated response of one turn ends with an end-of-sequence marker", is_certain=True)
-def needless_truncation(data: LintData) -> Breach | Unknown | None:
-    """A response that ends by itself counts as truncated."""
+@lint_rule(is_certain=True)
+def needless_truncation(data: LintData) -> Breach | None:
+    """A truncated response of one turn ends with an end-of-sequence marker."""
     ends = (data.ends == 1) & (data.turns <= 1)
     if not ends.any():
-        return Unknown("no response of one turn ends with an end-of-sequence marker in its text")
+        raise NotChecked("no response of one turn ends with an end-of-sequence marker in its text")
     return breach(
         ends & (data.status == "truncated"), "Ends with an end-of-sequence marker, yet counts as truncated: {n}."
     )
 
 
-@lint_rule("the reward or the advantage of a sample is NaN or infinite", is_certain=True)
+@lint_rule(is_certain=True)
 def not_finite(data: LintData) -> Breach | None:
-    """A reward or an advantage is no finite number; those of discarded samples reach no update."""
+    """The reward or the advantage of a sample is NaN or infinite."""
     bad = np.zeros(len(data), np.bool_)
     for name, values in (("reward", data.reward), ("advantage", data.advantage)):
         bad |= data.has_value(name) & ~np.isfinite(values)
-    return breach(bad & (data.trained | ~data.is_train), "The reward or the advantage of {n} is NaN or infinite.")
+    reaches_update = data.trained | ~data.is_train
+    return breach(bad & reaches_update, "The reward or the advantage of {n} is NaN or infinite.")
 
 
 OFF_ZERO = 0.05
 
 
-@lint_rule(
-    f"the mean advantage of a group is off 0 by {OFF_ZERO:.0%} of the greatest, though 95 % of the groups of three or "
-    "more are not"
-)
-def off_centre(data: LintData) -> Breach | Unknown | None:
-    """The advantages of siblings do not add up to 0, though they do in most groups."""
+@lint_rule()
+def off_centre(data: LintData) -> Breach | None:
+    """The mean advantage of a group is off 0 by {OFF_ZERO:.0%} of the greatest, though 95 % of the groups of three or
+    more are not.
+    """
     groups = data.groups
     centres = groups.centred(OFF_ZERO)
     if not centres.any():
-        return Unknown("the advantages of siblings do not add up to 0 in this run, or are not recorded")
+        raise NotChecked(NOT_CENTRED)
     bad = centres & groups.whole() & (groups.sizes >= 2) & (np.abs(groups.means) > OFF_ZERO)
     text = f"In {counted(int(bad.sum()), 'group')} the advantages of siblings do not add up to 0, as in others"
     return breach(groups.members(bad), f"{text}: {{n}}.")
@@ -84,15 +85,14 @@ MOST_READ = 40
 """How many samples to read whole: the index knows the ends of long texts, and their white space as blanks."""
 
 
-@lint_rule(
-    "two siblings of one turn have the same prompt, recorded label, response, length and status, and unequal rewards",
-    is_certain=True,
-)
+@lint_rule(is_certain=True)
 def other_reward(data: LintData) -> Breach | None:
-    """The same response to the same prompt earned another reward. Of conversations the other turns may differ."""
+    """Two siblings of one turn have the same prompt, recorded label, response, length and status, and unequal
+    rewards.
+    """
     own = np.flatnonzero((data.turns <= 1) & data.has_text & np.isfinite(data.reward))
     status = np.unique(data.status[own].astype(str), return_inverse=True)[1]
-    keys = (data.grouping.numbers[own], data.texts[own], np.nan_to_num(data.tokens[own], nan=-1), status)
+    keys = (data.grouping.numbers[own], data.hashes(TEXT)[own], np.nan_to_num(data.tokens[own], nan=-1), status)
     order = np.lexsort(keys[::-1])
     own, ordered = own[order], [key[order] for key in keys]
     alike = Grouping(np.cumsum(np.any([np.diff(key, prepend=key[:1]) != 0 for key in ordered], axis=0)))
@@ -103,14 +103,14 @@ def other_reward(data: LintData) -> Breach | None:
     pairs = [pair for places in cases if (pair := _pair(data, places))]
     if not pairs:
         return None
-    ids = [id_ for pair in pairs for id_ in pair]
+    ids = [id_ for pair in pairs for id_ in pair]  # of conversations, other turns may differ
     more = f" of {len(cases)} read" if len(bad) > len(cases) else ""
     text = f"In {counted(len(pairs), 'case')}{more} siblings wrote the same response and earned another reward"
-    return Breach(NOWHERE, f"{text}: the grader is not deterministic.", ids, len(ids))
+    return Breach(f"{text}: the grader is not deterministic.", len(ids), ids=ids)
 
 
 def _pair(data: LintData, places: Places) -> tuple[str, str] | None:
-    """The ids of the least and the best paid, if their texts are the same."""
+    """Return the ids of the least and the best paid, if their texts are the same."""
     rewards = data.reward[places]
     ids = data.arrays.ids(data.run, [int(places[np.argmin(rewards)]), int(places[np.argmax(rewards)])])
     first, second = (query.sample(data.run, SampleKey.parse(id_)) for id_ in ids)
@@ -121,14 +121,14 @@ def _pair(data: LintData, places: Places) -> tuple[str, str] | None:
 RANGE_SLACK = 1e-6
 
 
-@lint_rule("a reward, or a part of it, lies outside the range that the run declares", is_certain=True)
-def outside_range(data: LintData) -> Breach | Unknown | None:
+@lint_rule(is_certain=True)
+def outside_range(data: LintData) -> Breach | None:
     """A reward, or a part of it, lies outside the range that the run declares."""
     info = data.run.info
     whole = info.reading.reward_range or info.reward_range
     by_env = {} if info.reading.reward_range else {env: (low, high) for env, low, high in info.env_reward_ranges}
     if not (whole or by_env or data.ranged):
-        return Unknown("the run declares no range; --reward-range LOW:HIGH names one")
+        raise NotChecked("the run declares no range; --reward-range LOW:HIGH names one")
     outside = np.zeros(len(data), np.bool_)
     if whole:
         outside |= _outside(data.reward, *whole) & ~np.isin(data.env, list(by_env))
@@ -155,15 +155,12 @@ DECLARED = frozenset((
 DEEPEST = 6
 
 
-@lint_rule(
-    "a trained sample comes from a policy further behind than the configuration of the run allows, or than "
-    f"{USUAL:g} versions where it names no limit"
-)
-def policy_lag(data: LintData) -> Breach | Unknown | None:
-    """The policy that sampled is many versions behind."""
+@lint_rule()
+def policy_lag(data: LintData) -> Breach | None:
+    """A trained sample comes from a policy further behind than the configuration of the run allows, or than {USUAL:g}
+    versions where it names no limit.
+    """
     lag = _lag(data)
-    if lag is None:
-        return Unknown("the samples name neither the version of their policy nor its lag")
     most = max(_declared(query.config(data.run), DEEPEST), default=None)
     limit = USUAL if most is None else most
     with np.errstate(invalid="ignore"):
@@ -173,20 +170,18 @@ def policy_lag(data: LintData) -> Breach | Unknown | None:
     return breach(bad, f"Sampled by a policy more than {limit:g} versions behind{why}: {{n}}, the worst {worst:g}.")
 
 
-def _lag(data: LintData) -> Floats | None:
-    """The recorded lag, or how far a version is behind the newest of its step, shape (N,); None without either."""
-    for name in query.LAGS:
-        if name in data.policy:
-            return data.arrays.numbers(name)
-    for name in query.POLICY_VERSIONS:
-        if name in data.policy:
-            versions = data.arrays.numbers(name)
-            of_step = np.unique(data.step, return_inverse=True)[1]
-            newest = np.full(of_step.max(initial=-1) + 1, -np.inf)
-            known = data.trained & np.isfinite(versions)
-            np.maximum.at(newest, of_step[known], versions[known])
-            return newest[of_step] - versions
-    return None
+def _lag(data: LintData) -> Floats:
+    """Return the recorded lag, or how far a version is behind the newest of its step, shape (N,)."""
+    if not data.policy:
+        raise NotChecked("the samples name neither the version of their policy nor its lag")
+    values = data.arrays.numbers(data.policy[0])
+    if data.policy[0] in query.LAGS:
+        return values
+    of_step = np.unique(data.step, return_inverse=True)[1]
+    newest = np.full(of_step.max(initial=-1) + 1, -np.inf)
+    known = data.trained & np.isfinite(values)
+    np.maximum.at(newest, of_step[known], values[known])
+    return newest[of_step] - values
 
 
 def _declared(config: Mapping[str, Any], deepest: int) -> list[float]:
@@ -203,16 +198,14 @@ LEAST_CHARS = 200
 LEAST_SHARE = 0.05
 
 
-@lint_rule(
-    f"of the trained responses of {LEAST_CHARS} characters or more, {LEAST_SHARE:.0%} or more occur at another step"
-)
-def recurring_texts(data: LintData) -> Breach | Unknown | None:
-    """The same response, too long to come about twice by chance, at several steps."""
+@lint_rule()
+def recurring_texts(data: LintData) -> Breach | None:
+    """Of the trained responses of {LEAST_CHARS} characters or more, {LEAST_SHARE:.0%} or more occur at another step."""
     own = np.flatnonzero(data.trained & (data.chars >= LEAST_CHARS))
     if len(np.unique(data.step[own])) < 2:
-        return Unknown(f"fewer than two steps have trained responses of {LEAST_CHARS} characters or more")
-    order = own[np.lexsort((data.step[own], data.texts[own]))]
-    texts, steps = data.texts[order], data.step[order]
+        raise NotChecked(f"fewer than two steps have trained responses of {LEAST_CHARS} characters or more")
+    order = own[np.lexsort((data.step[own], data.hashes(TEXT)[own]))]
+    texts, steps = data.hashes(TEXT)[order], data.step[order]
     starts = np.flatnonzero(np.diff(texts, prepend=texts[:1] - 1))
     sizes = np.diff(starts, append=len(texts))
     is_again = np.repeat(steps[starts + sizes - 1] > steps[starts], sizes)
@@ -224,36 +217,27 @@ def recurring_texts(data: LintData) -> Breach | Unknown | None:
     return breach(bad, f"The same response was trained on at another step: {{n}} {of_all}.")
 
 
-@lint_rule(
-    "siblings have equal advantages and unequal rewards, in a run where 95 % of the groups of three or more have "
-    "advantages that are a straight function of their rewards",
-    is_certain=True,
-)
-def same_advantage(data: LintData) -> Breach | Unknown | None:
-    """All siblings have the same advantage, though their rewards differ."""
+@lint_rule(is_certain=True)
+def same_advantage(data: LintData) -> Breach | None:
+    """Siblings have equal advantages and unequal rewards, in a run where 95 % of the groups of three or more have
+    advantages that are a straight function of their rewards.
+    """
     groups = data.groups
     if not groups.follow.any():
-        return NO_LAW
+        raise NotChecked(NO_LAW)
     bad = groups.follow & groups.differ & (groups.sizes >= 2) & ~groups.moves
     text = f"In {counted(int(bad.sum()), 'group')} all siblings have the same advantage, though their rewards differ"
     return breach(groups.members(bad), f"{text}: {{n}} teach nothing, or all the same.")
 
 
-NO_LAW = Unknown(
-    "the advantages of siblings are no straight function of their rewards in this run, or are not recorded"
-)
-
-
-@lint_rule(
-    "two trained samples of a step have the same group and index, or two equal siblings share a `sample_id`, "
-    "`sample_uid` or `trajectory_id`, which siblings that differ never do",
-    is_certain=True,
-)
+@lint_rule(is_certain=True)
 def same_id(data: LintData) -> Breach | None:
-    """Two samples have the same id."""
+    """Two trained samples of a step have the same group and index, or two equal siblings share a `sample_id`,
+    `sample_uid` or `trajectory_id`, which siblings that differ never do.
+    """
     own = np.flatnonzero(data.trained)
     twice = np.zeros(len(data), np.bool_)
-    _, places, counts = np.unique(data.identities[own], return_inverse=True, return_counts=True)
+    _, places, counts = np.unique(data.hashes(IDENTITY)[own], return_inverse=True, return_counts=True)
     twice[own[counts[places] > 1]] = True
     for name in data.recorded:
         twice |= _recorded_twice(data, name)
@@ -261,13 +245,13 @@ def same_id(data: LintData) -> Breach | None:
 
 
 def _recorded_twice(data: LintData, name: str) -> Mask:
-    """The siblings with one recorded id; none if it is no id of samples, since siblings that differ share one."""
+    """Return the siblings that share a recorded id; none if siblings that differ do, since it is no id of samples."""
     twice = np.zeros(len(data), np.bool_)
     own = np.flatnonzero(data.trained & data.has_text & data.has_value(name))
     codes = data.codes(name)[own]
     pairs = data.grouping.numbers[own] * (codes.max(initial=0) + 1) + codes
     order = np.argsort(pairs, kind="stable")
-    alike, texts = Grouping(pairs[order]), data.texts[own][order]
+    alike, texts = Grouping(pairs[order]), data.hashes(TEXT)[own][order]
     low, high = (way.reduceat(texts, alike.starts) if len(own) else texts for way in (np.minimum, np.maximum))
     if (low != high).any():
         return twice
@@ -280,10 +264,10 @@ def _recorded_twice(data: LintData, name: str) -> Mask:
 LEAST_SIBLINGS = 4
 
 
-@lint_rule(f"all samples of a group of {LEAST_SIBLINGS} or more have the same response")
+@lint_rule()
 def same_texts(data: LintData) -> Breach | None:
-    """All siblings wrote the same."""
-    grouping, texts = data.grouping, data.texts
+    """All samples of a group of {LEAST_SIBLINGS} or more have the same response."""
+    grouping, texts = data.grouping, data.hashes(TEXT)
     if not len(grouping):
         return None
     same = np.minimum.reduceat(texts, grouping.starts) == np.maximum.reduceat(texts, grouping.starts)
@@ -295,39 +279,39 @@ def same_texts(data: LintData) -> Breach | None:
 CENTRED = 1e-4
 
 
-@lint_rule("a trained sample has no sibling, in a run where the advantages of siblings add up to 0", is_certain=True)
-def single_samples(data: LintData) -> Breach | Unknown | None:
-    """A group of one, though the trainer compares siblings. The newest step may be going on."""
+@lint_rule(is_certain=True)
+def single_samples(data: LintData) -> Breach | None:
+    """A trained sample has no sibling, in a run where the advantages of siblings add up to 0."""
     groups = data.groups
     compares = groups.centred(CENTRED)
     if not compares.any():
-        return Unknown("the advantages of siblings do not add up to 0 in this run, or are not recorded")
+        raise NotChecked(NOT_CENTRED)
     newest = np.max(data.step[data.is_train], initial=-np.inf)
     is_older = data.step[data.grouping.starts] < newest
     bad = compares & is_older & (data.grouping.sizes == 1) & (groups.sizes == 1)
     return breach(groups.members(bad), "Trained on without any sibling, though advantages compare siblings: {n}.")
 
 
-@lint_rule("the reward of a sample is text, not a number", is_certain=True)
+@lint_rule(is_certain=True)
 def text_reward(data: LintData) -> Breach | None:
-    """A reward is text, not a number."""
+    """The reward of a sample is text, not a number."""
     texts = np.full(len(data), "", np.object_)
     for name in reversed(data.reward_tags):
-        words = data.words(name)
+        words = data.arrays.words(name)
         texts = np.where(words != "", words, texts)
     bad = np.flatnonzero(~data.has_value("reward") & (texts != ""))
     if not len(bad):
         return None
     shown = f"so it does not count; the first is “{texts[bad[0]]}”"
-    return Breach(bad, f"The reward of {counted(len(bad))} is text, not a number, {shown}.")
+    return Breach(f"The reward of {counted(len(bad))} is text, not a number, {shown}.", len(bad), bad)
 
 
-@lint_rule("truncated training samples have a reward above 0, and some of them the median of their group or more")
-def truncated_rewards(data: LintData) -> Breach | Unknown | None:
-    """Truncated samples earn as much as the median of their group."""
+@lint_rule()
+def truncated_rewards(data: LintData) -> Breach | None:
+    """Truncated training samples have a reward above 0, and some of them the median of their group or more."""
     truncated = data.is_train & (data.status == "truncated") & np.isfinite(data.reward)
     if not (data.status[data.is_train] != "unknown").any():
-        return Unknown("the run does not say which training samples were truncated")
+        raise NotChecked("the run does not say which training samples were truncated")
     paid = truncated & (data.reward > 0)
     middle = paid & (data.reward >= group_medians(data.grouping, data.reward, paid))
     count, of_all = int(paid.sum()), int(truncated.sum())

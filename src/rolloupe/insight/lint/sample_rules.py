@@ -13,14 +13,9 @@ CUT_OFF = ("truncated", "aborted", "error", "pending")
 """A trainer may mask these on purpose."""
 
 
-@sample_rule(
-    "the loss mask of a sample that counts as trained on, and was not cut off, has no token",
-    "Trained on, yet the loss mask has no token",
-    "a loss mask and is trained on",
-    is_certain=True,
-)
+@sample_rule("Trained on, yet the loss mask has no token", "a loss mask and is trained on", is_certain=True)
 def empty_mask(one: WholeSample) -> bool | None:
-    """Nothing of a sample is trained."""
+    """The loss mask of a sample that counts as trained on, and was not cut off, has no token."""
     if not one.is_trained or one.mask is None or not len(one.mask) or one.of.row.status in CUT_OFF:
         return None
     return not one.mask.any()
@@ -33,14 +28,14 @@ _CHOICE = re.compile(r"(?m)^\s*[(\[]?(?:[A-Ha-h]|\d)[)\].:]\s")
 
 
 @sample_rule(
-    f"{LEAST_SHARE:.0%} or more of the first questions that list no answers to choose from hold the label, of "
-    f"{LEAST_CHARS} characters or more",
     "The question holds the label",
     f"a label of {LEAST_CHARS} characters or more and a question without answers to choose from",
     least_share=LEAST_SHARE,
 )
 def label_in_prompt(one: WholeSample) -> bool | None:
-    """The first question holds the right answer, and lists no answers to choose from."""
+    """{LEAST_SHARE:.0%} or more of the first questions that list no answers to choose from hold the label, of
+    {LEAST_CHARS} characters or more.
+    """
     label = one.of.label.strip()
     if len(label) < LEAST_CHARS:
         return None
@@ -52,29 +47,25 @@ def label_in_prompt(one: WholeSample) -> bool | None:
     return at >= 0 and not (text[at - 1 : at].isalnum() or text[at + len(label) :][:1].isalnum())
 
 
-@sample_rule(
-    "between tokens of a trained sample of one turn that the loss mask has, it lacks some",
-    "The loss mask of one turn has gaps",
-    "a loss mask and one turn",
-)
+@sample_rule("The loss mask of one turn has gaps", "a loss mask and one turn")
 def mask_gap(one: WholeSample) -> bool | None:
-    """The loss mask of one turn has a gap. Between turns the tokens of tools and users are masked rightly."""
+    """Between tokens of a trained sample of one turn that the loss mask has, it lacks some."""
     mask = one.trained_mask
-    if mask is None or one.of.row.turns != 1:
+    if mask is None or one.of.row.turns != 1:  # between turns, the tokens of tools and users are masked rightly
         return None
     at = np.flatnonzero(mask)
     return bool(at[-1] - at[0] + 1 > len(at))
 
 
 @sample_rule(
-    "the last token of a completed, trained sample is an end-of-sequence marker, which the loss mask lacks though it "
-    "has the token before",
     "The model does not learn to end: the loss mask lacks the last token",
     "a loss mask, is completed and ends with an end-of-sequence token",
     is_certain=True,
 )
 def masked_end(one: WholeSample) -> bool | None:
-    """The token that ends a response is not trained."""
+    """The last token of a completed, trained sample is an end-of-sequence marker, which the loss mask lacks though it
+    has the token before.
+    """
     mask = one.trained_mask
     if mask is None or len(mask) < 2 or one.of.row.status != "completed" or not one.token_texts:
         return None
@@ -90,34 +81,26 @@ _LEFT_OUT = re.compile(
 
 
 @sample_rule(
-    "the text of a response of one turn, without special tokens and white space, is no part of the text of its "
-    "tokens, nor these of the text",
     "The text of the response is not that of its tokens",
     "a response of one turn with token strings, or ids and a tokenizer",
     is_certain=True,
 )
 def other_text(one: WholeSample) -> bool | None:
-    """The text of a response of one turn is not what its tokens say; a trainer may cut either."""
+    """The text of a response of one turn, without special tokens and white space, is no part of the text of its
+    tokens, nor these of the text.
+    """
     sample = one.of
     if sample.row.turns > 1 or sample.response_messages is not None or not sample.token_strings:
         return None
-    tokens = _bare("".join(one.token_texts))
-    text = _bare(sample.response_text)
-    return tokens not in text and text not in tokens if tokens and text else None
+    of_tokens, text = (
+        normalize("NFKC", _LEFT_OUT.sub("", whole)) for whole in ("".join(one.token_texts), sample.response_text)
+    )
+    return of_tokens not in text and text not in of_tokens if of_tokens and text else None
 
 
-def _bare(text: str) -> str:
-    return normalize("NFKC", _LEFT_OUT.sub("", text))
-
-
-@sample_rule(
-    "the loss mask of a trained sample has a token of its prompt, in which the model has said nothing",
-    "The loss mask has tokens of the prompt",
-    "a loss mask over its prompt",
-    is_certain=True,
-)
+@sample_rule("The loss mask has tokens of the prompt", "a loss mask over its prompt", is_certain=True)
 def prompt_in_mask(one: WholeSample) -> bool | None:
-    """Tokens of the prompt are trained. Earlier answers of the model may be."""
+    """The loss mask of a trained sample has a token of its prompt, in which the model has said nothing."""
     mask, prompt = one.trained_mask, one.of.row.prompt_tokens
     answers = any(turn.role == "assistant" for turn in one.of.turns if turn.origin == "prompt")
     if mask is None or not prompt or prompt >= len(mask) or answers:
@@ -125,15 +108,11 @@ def prompt_in_mask(one: WholeSample) -> bool | None:
     return bool(mask[:prompt].any())
 
 
-@sample_rule(
-    "the token ids, the log-probabilities, the mask or other arrays of a sample cover neither all of its tokens nor "
-    "its response",
-    "Arrays of one sample differ in length",
-    "token series",
-    is_certain=True,
-)
+@sample_rule("Arrays of one sample differ in length", "token series", is_certain=True)
 def unequal_lengths(one: WholeSample) -> bool | None:
-    """Some array ends before the last token, or begins neither at the prompt nor at the response."""
+    """The token ids, the log-probabilities, the mask or other arrays of a sample cover neither all of its tokens nor
+    its response.
+    """
     sample = one.of
     if not sample.series:
         return None

@@ -1,25 +1,15 @@
-"""All rules, and what they find in a run: in its columns, and in some samples, which are read whole."""
+"""Checks all rules: in the columns of a run, and in some samples, which are read whole."""
 
 from collections import Counter
-from typing import NamedTuple
 
 import numpy as np
 
 from rolloupe import query
 from rolloupe.index import OpenRun
-from rolloupe.insight.curves import UncheckedRule, counted
+from rolloupe.insight.curves import NotChecked, UncheckedRule, counted
 from rolloupe.insight.lint import rules, run_rules, sample_rules
 from rolloupe.insight.lint.data import LintData, Mask
-from rolloupe.insight.lint.rule import (
-    Breach,
-    BrokenRule,
-    LintRule,
-    Places,
-    RunLint,
-    SampleRule,
-    Unknown,
-    WholeSample,
-)
+from rolloupe.insight.lint.rule import Breach, BrokenRule, LintRule, Places, RunLint, SampleRule, WholeSample
 from rolloupe.questions import LintQuery
 
 LINT_RULES: dict[str, LintRule | SampleRule] = {
@@ -33,8 +23,9 @@ LINT_RULES: dict[str, LintRule | SampleRule] = {
 MOST_IDS = 5
 
 MOST_READ = 256
+"""How many samples are read whole."""
 MOST_BYTES = 2**25
-"""Of the records of samples that are read whole, as they lie in files."""
+"""How many bytes their records have in the files."""
 
 EVERYTHING = LintQuery()
 
@@ -42,75 +33,70 @@ EVERYTHING = LintQuery()
 def lint(run: OpenRun, asked: LintQuery = EVERYTHING) -> RunLint:
     """Check the samples of a run. Raises `NotFound` for an unknown split."""
     data = LintData(run, asked)
-    verdicts: dict[str, Breach | Unknown | None] = {
-        name: rule.look(data) for name, rule in LINT_RULES.items() if isinstance(rule, LintRule)
-    }
-    reading = _read_samples(data)
-    verdicts |= reading.verdicts
-    broken = []
-    for name, breach in verdicts.items():
-        if isinstance(breach, Breach):
-            rule, ids = LINT_RULES[name], [*breach.ids] or data.arrays.ids(run, breach.places[:MOST_IDS].tolist())
+    reading = _Reading(data)
+    broken: list[BrokenRule] = []
+    unchecked: list[UncheckedRule] = []
+    for name, rule in LINT_RULES.items():
+        try:
+            breach = rule.look(data) if isinstance(rule, LintRule) else reading.breach(rule)
+        except NotChecked as reason:
+            unchecked.append(UncheckedRule(rule=name, reason=str(reason)))
+            continue
+        if breach is not None:
+            ids = [*breach.ids] or data.arrays.ids(run, breach.places[:MOST_IDS].tolist())
             broken.append(
                 BrokenRule(
-                    rule=name, words=rule.words, is_certain=rule.is_certain, text=breach.text,
-                    count=len(breach.places) or breach.total, samples=ids[:MOST_IDS],
+                    rule=name, words=rule.words, is_certain=rule.is_certain, text=breach.text, count=breach.count,
+                    samples=ids[:MOST_IDS],
                 )
             )  # fmt: skip
     return RunLint(
         broken=sorted(broken, key=lambda rule: not rule.is_certain),
-        unchecked=[
-            UncheckedRule(rule=name, reason=verdict.reason)
-            for name, verdict in verdicts.items()
-            if isinstance(verdict, Unknown)
-        ],
-        checked=[name for name, verdict in verdicts.items() if not isinstance(verdict, Unknown)],
+        unchecked=unchecked,
+        checked=[name for name in LINT_RULES if name not in {rule.rule for rule in unchecked}],
         samples=len(data),
-        discarded=int((data.words("discarded") != "").sum()),
+        discarded=int((data.arrays.words("discarded") != "").sum()),
         read=reading.samples,
     )
 
 
-class _Reading(NamedTuple):
-    """What the rules found in the samples that were read, and how many these are."""
+class _Reading:
+    """The rules about whole samples, checked on some of them, one after the other."""
 
-    verdicts: dict[str, Breach | Unknown | None]
-    samples: int
+    def __init__(self, data: LintData) -> None:
+        self.samples = 0
+        self._checked: Counter[str] = Counter()
+        """How many samples had what a rule needs."""
+        self._places: dict[str, list[int]] = {}
+        of_samples = [rule for rule in LINT_RULES.values() if isinstance(rule, SampleRule)]
+        for place, sample in query.whole_samples(data.run, data.arrays, places_to_read(data).tolist(), MOST_BYTES):
+            whole = WholeSample(sample, is_trained=bool(data.trained[place]))
+            self.samples += 1
+            for rule in of_samples:
+                is_broken = rule.breaks(whole)
+                self._checked[rule.name] += is_broken is not None
+                if is_broken:
+                    self._places.setdefault(rule.name, []).append(place)
 
-
-def _read_samples(data: LintData) -> _Reading:
-    """Check some samples, one after the other."""
-    of_samples = {name: rule for name, rule in LINT_RULES.items() if isinstance(rule, SampleRule)}
-    telling: Counter[str] = Counter()
-    places: dict[str, list[int]] = {name: [] for name in of_samples}
-    read = 0
-    for place, sample in query.whole_samples(data.run, data.arrays, places_to_read(data).tolist(), MOST_BYTES):
-        whole = WholeSample(sample, is_trained=bool(data.trained[place]))
-        read += 1
-        for name, rule in of_samples.items():
-            is_broken = rule.breaks(whole)
-            telling[name] += is_broken is not None
-            if is_broken:
-                places[name].append(place)
-    return _Reading({n: _verdict(rule, telling[n], sorted(places[n])) for n, rule in of_samples.items()}, read)
-
-
-def _verdict(rule: SampleRule, telling: int, places: list[int]) -> Breach | Unknown | None:
-    if not telling:
-        return Unknown(f"no sample that lint read has {rule.lacks}")
-    if not places or len(places) < rule.least_share * telling:
-        return None
-    return Breach(np.array(places, np.intp), f"{rule.text}: {len(places):,} of {counted(telling)} read.")
+    def breach(self, rule: SampleRule) -> Breach | None:
+        """Return the samples that break a rule. Raises `NotChecked`."""
+        places, checked = sorted(self._places.get(rule.name, ())), self._checked[rule.name]
+        if not checked:
+            raise NotChecked(f"no sample that lint read has {rule.lacks}")
+        if not places or len(places) < rule.least_share * checked:
+            return None
+        text = f"{rule.text}: {len(places):,} of {counted(checked)} read."
+        return Breach(text, len(places), np.array(places, np.intp))
 
 
 def places_to_read(data: LintData) -> Places:
-    """Some samples of every part of the run; of those with token series, which may be few, as many."""
+    """Return some samples of every part of the run, and as many of those with token series, which may be few."""
     of_all = np.ones(len(data), np.bool_)
     return np.union1d(_spread(data, of_all, MOST_READ // 2), _spread(data, data.has_tokens, MOST_READ // 2))
 
 
 def _spread(data: LintData, of: Mask, most: int) -> Places:
-    """So many places among some samples, evenly over the steps."""
+    """Return at most so many places among some samples, evenly over the steps."""
     split = np.unique(data.split.astype(str), return_inverse=True)[1]
     order = np.lexsort((data.step, split))
     some = order[of[order]]

@@ -1,9 +1,9 @@
-"""What runs in the child process: loads a person's grader and grades the samples that the parent sends.
+"""The child process: it loads a person's grader and grades the samples that the parent sends.
 
 It needs the standard library alone, so that any interpreter can run it: `python -I child.py OPTIONS`, where OPTIONS are
-JSON. A request is a line of JSON with `samples`; for each of them a line of JSON follows, in order, with the `number`
-of the request, which tells an answer from what a grader writes to the same pipe. The limits are against accidents: this
-is no sandbox.
+JSON. A request is a line of JSON with `samples`. For each of them a line follows, in order, with a `verdict` and the
+`number` of the request, which tells it from what a grader writes to the same pipe. The limits are against accidents:
+this is no sandbox.
 """
 
 import importlib.util
@@ -27,20 +27,20 @@ except ImportError:  # Windows
 MAX_REASON_CHARS = 300
 MAX_TAG_CHARS = 200
 MAX_VALUES = 50
-"""How many values of a dict count."""
+"""How many values of a dict are read."""
 
 FILE_BYTES = 64 * 2**20
 """The largest file that a grader may write."""
 
 BATCH_S = 30.0
-"""How long one call with many samples may take, unless a single sample may take longer."""
+"""The time limit of a call with many samples, unless that of a single sample is longer."""
 
 TOTALS = ("score", "reward")
 """The keys of a dict that may hold the score."""
 
 TRL = {"prompts": "prompt", "completions": "response"}
-VERL = {"data_source": "data_source", "solution_str": "response", "ground_truth": "label", "extra_info": "extra_info"}
-VERL_BATCH = {f"{name}s": value for name, value in VERL.items()}
+"""The arguments of TRL's reward functions that have other names here."""
+
 LABELS = ("label", "ground_truth", "answer", "solution")
 """The names by which graders ask for the label."""
 
@@ -50,7 +50,7 @@ class Late(BaseException):
 
 
 class Wrong(Exception):
-    """Raised for a result that is no score; the first argument is the kind of failure."""
+    """Raised for a result that is no score. Its arguments are the kind of failure and the reason."""
 
 
 class Record(dict[str, Any]):
@@ -67,12 +67,12 @@ Call = Callable[[Sequence[Record]], Sequence[Any]]
 
 
 def time_of(samples: int, limit_s: float) -> float:
-    """How long a call with so many samples may take: as long as each alone, up to a bound."""
+    """Return the time limit of a call with so many samples: the sum of theirs, up to a bound."""
     return max(limit_s, min(samples * limit_s, BATCH_S))
 
 
 def limit(memory_bytes: int) -> None:
-    """Set the limits of the whole process. Those of time are set again for each sample."""
+    """Set the limits of the whole process; each call sets its own time limit."""
     if resource is not None:
         for which, most in (
             (resource.RLIMIT_AS, memory_bytes),
@@ -101,6 +101,17 @@ def load(path: str, name: str) -> Any:
     return value
 
 
+VERL: dict[str, Callable[[Record], Any]] = {
+    "data_source": lambda sample: sample.tags.get("data_source") or sample.extra.get("data_source") or sample.env,
+    "solution_str": lambda sample: sample.response,
+    "ground_truth": lambda sample: sample.label,
+    "extra_info": lambda sample: (
+        sample.extra["extra_info"] if isinstance(sample.extra.get("extra_info"), dict) else sample.extra
+    ),
+}
+"""The arguments of verl's reward functions; those of a batch end with an s."""
+
+
 def adapted(function: Any) -> tuple[Call, bool]:
     """Return what grades a list of samples, and whether it takes many at once. Raises `TypeError`."""
     parameters = inspect.signature(function).parameters.values()
@@ -109,13 +120,15 @@ def adapted(function: Any) -> tuple[Call, bool]:
     required = [p.name for p in parameters if p.name in names and p.default is p.empty]
     if "completions" in names:
         return (lambda samples: function(**_columns(samples, names, required, takes_all=takes_all))), True
-    for adapter, is_batch in ((VERL, False), (VERL_BATCH, True)):
-        if [*adapter][1] in names:
-            lacking = [name for name in required if name not in adapter]
-            if lacking:
-                raise TypeError(f"it asks for {lacking[0]!r}; there are: {', '.join(adapter)}")
-            asked = {name: value for name, value in adapter.items() if takes_all or name in names}
-            return _verl(function, asked, is_batch), is_batch
+    plural = "s" if "solution_strs" in names else ""
+    if f"solution_str{plural}" in names:
+        readers = {f"{name}{plural}": read for name, read in VERL.items()}
+        if lacking := [name for name in required if name not in readers]:
+            raise TypeError(f"it asks for {lacking[0]!r}; there are: {', '.join(readers)}")
+        asked = {name: read for name, read in readers.items() if takes_all or name in names}
+        if plural:
+            return (lambda samples: function(**{name: [*map(read, samples)] for name, read in asked.items()})), True
+        return (lambda samples: [function(**{name: read(samples[0]) for name, read in asked.items()})]), False
     if names[:1] == ["samples"]:
         return function, True
     if len(required) > 1 or not (names or any(p.kind is p.VAR_POSITIONAL for p in parameters)):
@@ -126,28 +139,10 @@ def adapted(function: Any) -> tuple[Call, bool]:
     return (lambda samples: [function(samples[0])]), False
 
 
-def _verl(function: Any, adapter: dict[str, str], is_batch: bool) -> Call:
-    def call(samples: Sequence[Record]) -> Sequence[Any]:
-        columns = {name: [_verl_value(sample, value) for sample in samples] for name, value in adapter.items()}
-        if is_batch:
-            return function(**columns)  # type: ignore[no-any-return]
-        return [function(**{name: values[0] for name, values in columns.items()})]
-
-    return call
-
-
-def _verl_value(sample: Record, name: str) -> Any:
-    if name == "data_source":
-        return sample.tags.get(name) or sample.extra.get(name) or sample.env
-    if name == "extra_info":
-        return sample.extra[name] if isinstance(sample.extra.get(name), dict) else sample.extra
-    return sample[name]
-
-
 def _columns(
     samples: Sequence[Record], names: Sequence[str], required: Sequence[str], *, takes_all: bool
 ) -> dict[str, list[Any]]:
-    """The columns that a reward function of TRL asks for. Raises `Wrong` for one that it needs and no sample has."""
+    """Return the columns that a reward function of TRL asks for. Raises `Wrong` if no sample has a required one."""
     places = [place for s in samples for place in (TRL, LABELS, s, s.extra, s.tags, s.metrics)]
     known = dict.fromkeys(name for place in places for name in place)
     lacking = [name for name in required if name not in known]
@@ -164,7 +159,7 @@ def _column(sample: Record, name: str) -> Any:
 
 
 def outcome(result: Any) -> dict[str, Any]:
-    """A result as an answer. Raises `Wrong`."""
+    """Return a grader's result as a verdict. Raises `Wrong`."""
     if not isinstance(result, dict):
         return {"score": _number(result)}
     total = next((name for name in TOTALS if name in result), None)
@@ -205,7 +200,7 @@ def _words(error: BaseException) -> str:
 
 
 def _failure(error: BaseException, path: str, limit_s: float) -> dict[str, str]:
-    """An exception as an answer."""
+    """Return an exception as a verdict."""
     if isinstance(error, Wrong):
         kind, reason = error.args
     elif isinstance(error, Late):
@@ -220,7 +215,7 @@ def _failure(error: BaseException, path: str, limit_s: float) -> dict[str, str]:
 
 
 class Grader:
-    """A function that was loaded, and how long it may take for a sample."""
+    """A loaded function, with its time limit for one sample."""
 
     def __init__(self, path: str, name: str, limit_s: float) -> None:
         self._path = os.path.abspath(path)
@@ -228,8 +223,8 @@ class Grader:
         self._limit_s = limit_s
         self._loop: Any = None
 
-    def answers(self, samples: Sequence[Record], *, alone: bool) -> Iterator[dict[str, Any]]:
-        """Yield an answer for each sample: of a batch that fails, each is graded alone."""
+    def verdicts(self, samples: Sequence[Record], *, alone: bool) -> Iterator[dict[str, Any]]:
+        """Yield a verdict for each sample; if a batch fails, grade each sample alone."""
         if self.is_batch and not alone and len(samples) > 1:
             together = self._graded(samples)
             if len(together) == len(samples):
@@ -239,7 +234,7 @@ class Grader:
             yield from self._graded([sample])
 
     def _graded(self, samples: Sequence[Record]) -> list[dict[str, Any]]:
-        """The answers of one call; a single failure if the call as a whole failed."""
+        """Return the verdicts of one call; a single failure if the whole call failed."""
         limit_s = time_of(len(samples), self._limit_s)
         try:
             try:
@@ -250,13 +245,13 @@ class Grader:
         except BaseException as error:
             self._loop = None
             return [_failure(error, self._path, limit_s)]
-        answers = []
-        for result in results:
-            try:
-                answers.append(outcome(result))
-            except Exception as error:
-                answers.append(_failure(error, self._path, limit_s))
-        return answers
+        return [self._verdict(result, limit_s) for result in results]
+
+    def _verdict(self, result: Any, limit_s: float) -> dict[str, Any]:
+        try:
+            return outcome(result)
+        except Exception as error:
+            return _failure(error, self._path, limit_s)
 
     def _results(self, samples: Sequence[Record]) -> list[Any]:
         returned = self._awaited(self._call(samples))
@@ -274,17 +269,15 @@ class Grader:
             return result
         import asyncio
 
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-
         async def wait() -> Any:
             return await result
 
+        self._loop = self._loop or asyncio.new_event_loop()
         return self._loop.run_until_complete(wait())
 
 
 def _begin(limit_s: float) -> None:
-    """Start the clocks of a call: an alarm, and a limit of the processor's time for what no alarm interrupts."""
+    """Start the clocks of a call: an alarm, and a limit of processor time for code that no alarm interrupts."""
     signal.setitimer(signal.ITIMER_REAL, limit_s)
     if resource is not None:
         used = resource.getrusage(resource.RUSAGE_SELF)
@@ -294,7 +287,7 @@ def _begin(limit_s: float) -> None:
 
 
 def main(options: dict[str, Any]) -> None:
-    """Load the grader, say how that went, and answer requests until the parent closes the pipe."""
+    """Load the grader, report whether it can be used, and answer requests until the parent closes the pipe."""
     requests, replies = (os.fdopen(os.dup(number), mode) for number, mode in ((0, "rb"), (1, "wb")))
     for number in (0, 1, 2):  # what a grader prints goes nowhere
         os.dup2(os.open(os.devnull, os.O_RDWR), number)
@@ -321,8 +314,8 @@ def main(options: dict[str, Any]) -> None:
     reply({"is_batch": grader.is_batch})
     for line in requests:
         request = json.loads(line, object_pairs_hook=Record)
-        for answer in grader.answers(request["samples"], alone=request["alone"]):
-            reply(answer | {"number": request["number"]})
+        for verdict in grader.verdicts(request["samples"], alone=request["alone"]):
+            reply({"number": request["number"], "verdict": verdict})
 
 
 if __name__ == "__main__":

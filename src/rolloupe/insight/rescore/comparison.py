@@ -1,8 +1,9 @@
-"""Old reward against new score, added up group by group: no sample is kept."""
+"""Compares old rewards with new scores, group by group; keeps no sample."""
 
 import math
 from collections.abc import Sequence
 
+import numpy as np
 from msgspec import Struct
 
 from rolloupe.insight.rescore.process import Graded
@@ -18,7 +19,7 @@ class RewardChange(Struct, frozen=True, kw_only=True):
     equal: float | None
     """The share of samples whose score is the reward."""
     correlation: float | None
-    """Pearson's r; None where one of both never varies."""
+    """Pearson's r; None if the rewards or the scores never vary."""
     sign_changes: float | None
     """The share of samples, in groups of two and more, whose centred reward has another sign: +, 0 or -."""
     groups: int
@@ -41,55 +42,17 @@ class RewardChange(Struct, frozen=True, kw_only=True):
     """
 
 
-class Mean:
-    """A mean of numbers, added one by one."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.value = 0.0
-
-    def add(self, value: float) -> None:
-        """Add a number."""
-        self.count += 1
-        self.value += (value - self.value) / self.count
-
-    @property
-    def known(self) -> float | None:
-        """The mean; None without numbers."""
-        return self.value if self.count else None
-
-
-class Correlation:
-    """Pearson's r of pairs, added one by one (Welford)."""
-
-    def __init__(self) -> None:
-        self._x, self._y = Mean(), Mean()
-        self._xx = self._yy = self._xy = 0.0
-
-    def add(self, x: float, y: float) -> None:
-        """Add a pair."""
-        from_x, from_y = x - self._x.value, y - self._y.value
-        self._x.add(x)
-        self._y.add(y)
-        self._xx += from_x * (x - self._x.value)
-        self._yy += from_y * (y - self._y.value)
-        self._xy += from_x * (y - self._y.value)
-
-    @property
-    def value(self) -> float | None:
-        """The coefficient; None where one of both never varies."""
-        scale = math.sqrt(self._xx) * math.sqrt(self._yy)
-        return max(-1.0, min(1.0, self._xy / scale)) if scale > 0 else None
-
-
 class Comparison:
     """Adds groups up to a `RewardChange`. `steps` are all steps of the comparison, in order."""
 
     def __init__(self, steps: Sequence[int]) -> None:
         tenth = math.ceil(len(steps) / 10)
         self._ends = (steps[:tenth], steps[-tenth:]) if len(steps) > 1 else ((), ())
-        self._means = [(frozenset(some), Mean(), Mean()) for some in self._ends]
-        self._correlation = Correlation()
+        self._sums = np.zeros((2, 2))
+        """The sums of rewards and scores, in the first and in the last tenth of the steps."""
+        self._counts = np.zeros(2)
+        self._mean, self._moments = np.zeros(2), np.zeros((2, 2))
+        """The mean reward and score, and the sums of the products of their deviations (Welford)."""
         self._samples = self._equal = self._compared = self._changed = 0
         self._groups = self._dead_before = self._dead_after = 0
 
@@ -97,41 +60,49 @@ class Comparison:
         """Add the samples of one group."""
         both = [(graded.item.reward, graded.verdict.score) for graded in group]
         pairs = [(old, new) for old, new in both if old is not None and new is not None and math.isfinite(old)]
-        for old, new in pairs:
-            self._samples += 1
-            self._equal += is_same(old, new)
-            self._correlation.add(old, new)
-            for steps, of_old, of_new in self._means:
-                if group[0].item.step in steps:
-                    of_old.add(old)
-                    of_new.add(new)
+        if not pairs:
+            return
+        values, before = np.array(pairs), self._samples
+        for end, steps in enumerate(self._ends):
+            if group[0].item.step in steps:
+                self._sums[end] += values.sum(axis=0)
+                self._counts[end] += len(pairs)
+        self._samples += len(pairs)
+        self._equal += sum(is_same(old, new) for old, new in pairs)
+        mean = values.mean(axis=0)
+        centred, gap = values - mean, mean - self._mean
+        self._mean += gap * len(pairs) / self._samples
+        self._moments += centred.T @ centred + np.outer(gap, gap) * len(pairs) * before / self._samples
         if len(pairs) > 1:
-            before, after = signs([old for old, _ in pairs]), signs([new for _, new in pairs])
+            old_signs, new_signs = (signs(column) for column in values.T.tolist())
             self._groups += 1
-            self._dead_before += not any(before)
-            self._dead_after += not any(after)
+            self._dead_before += not any(old_signs)
+            self._dead_after += not any(new_signs)
             self._compared += len(pairs)
-            self._changed += sum(a != b for a, b in zip(before, after, strict=True))
+            self._changed += sum(old != new for old, new in zip(old_signs, new_signs, strict=True))
 
     def change(self) -> RewardChange:
-        """What came of all groups."""
-        (_, old_first, new_first), (_, old_last, new_last) = self._means
-        first, last = ((min(steps), max(steps)) if steps else None for steps in self._ends)
+        """Return the change over all groups."""
+        first, last = ((steps[0], steps[-1]) if steps else None for steps in self._ends)
+        ends = zip(self._sums.tolist(), self._counts.tolist(), strict=True)
+        means = [total / count if count else None for totals, count in ends for total in totals]
+        old_first, new_first, old_last, new_last = means
+        scale = float(np.prod(np.sqrt(np.diag(self._moments))))
         return RewardChange(
             samples=self._samples, equal=self._equal / self._samples if self._samples else None,
-            correlation=self._correlation.value,
+            correlation=max(-1.0, min(1.0, float(self._moments[0, 1]) / scale)) if scale > 0 else None,
             sign_changes=self._changed / self._compared if self._compared else None,
             groups=self._groups, dead_before=self._dead_before, dead_after=self._dead_after,
-            first_steps=first, last_steps=last, old_first=old_first.known, old_last=old_last.known,
-            new_first=new_first.known, new_last=new_last.known,
-            grader_share=grader_share(old_first.known, old_last.known, new_first.known, new_last.known),
+            first_steps=first, last_steps=last, old_first=old_first, old_last=old_last,
+            new_first=new_first, new_last=new_last,
+            grader_share=grader_share(old_first, old_last, new_first, new_last),
         )  # fmt: skip
 
 
 def grader_share(
     old_first: float | None, old_last: float | None, new_first: float | None, new_last: float | None
 ) -> float | None:
-    """The part of the gain that was the old grader's; None unless the old reward rose."""
+    """Return the part of the gain that was the old grader's; None unless the old reward rose."""
     if old_first is None or old_last is None or new_first is None or new_last is None:
         return None
     if old_last <= old_first or is_same(old_first, old_last):
@@ -140,7 +111,7 @@ def grader_share(
 
 
 def signs(rewards: Sequence[float]) -> list[int]:
-    """The signs of the rewards of a group, centred; 0 for all of a group whose rewards are equal."""
+    """Return the signs of the rewards of a group, centred; 0 for all if the rewards are equal."""
     least, most = min(rewards), max(rewards)
     if is_same(least, most):
         return [0] * len(rewards)
@@ -150,5 +121,5 @@ def signs(rewards: Sequence[float]) -> list[int]:
 
 
 def is_same(one: float, other: float) -> bool:
-    """True for numbers that differ by rounding at most."""
+    """Return whether two numbers differ by rounding at most."""
     return math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE)

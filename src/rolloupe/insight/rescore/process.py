@@ -1,4 +1,4 @@
-"""Graders, and the child process that runs one: started, asked, watched, started again after its death."""
+"""A person's grader, and the child process that runs it, which is started again after its death."""
 
 import json
 import os
@@ -36,7 +36,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,60}")
 
 
 class GraderLimits(NamedTuple):
-    """What a grader may use: seconds for a sample, and bytes of address space. They limit accidents: no sandbox."""
+    """The limits of a grader: seconds for a sample, and bytes of address space. They stop accidents: no sandbox."""
 
     seconds: float = 2.0
     memory_bytes: int = 10**9
@@ -52,7 +52,7 @@ class GraderFile(NamedTuple):
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of one sample: a score, with other values of the grader; or the kind of failure, and why in words."""
+    """The result of one sample: a score, with other values of the grader, or the kind and the reason of a failure."""
 
     score: float | None = None
     metrics: dict[str, float] = {}
@@ -83,36 +83,38 @@ def grader_file(grader: NamedGrader, name: str = "", python: str = "") -> Grader
 def _place_of(grader: NamedGrader) -> tuple[str, str]:
     if isinstance(grader, str | os.PathLike):
         path, _, function = os.fspath(grader).rpartition(":")
-        if not path or not all(part.isidentifier() for part in function.split(".")):
+        if not path or not _is_dotted(function):
             raise BadQuery(f"{os.fspath(grader)[:200]!r} names no function. Next: write grader.py:fn")
         return path, function
     import inspect
 
-    try:
+    path, function = "", getattr(grader, "__qualname__", "")
+    with suppress(TypeError):
         path = inspect.getsourcefile(grader) or ""
-    except TypeError:
-        path = ""
-    function = getattr(grader, "__qualname__", "")
-    if not (path.endswith(".py") and all(part.isidentifier() for part in function.split("."))):
+    if not (path.endswith(".py") and _is_dotted(function)):
         raise BadQuery("a grader runs in another process, which imports it: put it at the top of a file, grader.py:fn")
     return path, function
+
+
+def _is_dotted(name: str) -> bool:
+    return all(part.isidentifier() for part in name.split("."))
 
 
 CHILD = Path(__file__).with_name("child.py")
 
 LOAD_S = 60.0
-"""How long the import of a grader may take."""
+"""The time limit for importing a grader."""
 
 GRACE_S = 1.0
-"""How long after its own alarm the child has for an answer."""
+"""How long the parent waits for a verdict after the child's own alarm."""
 
 MAX_ANSWER_BYTES = 2**20
 
 MOST_LATE = 50
-"""A grader that runs out of time on so many samples in a row hangs, and is asked no more."""
+"""A grader that runs out of time on this many samples in a row hangs, and grades no more."""
 
 ENVIRONMENT = {"PATH": os.defpath, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-"""All that a grader finds in its environment: nothing of the person's, and one thread for numerical libraries."""
+"""The environment of a grader: nothing of the person's, and one thread for numerical libraries."""
 
 
 class _Ready(msgspec.Struct, frozen=True):
@@ -122,15 +124,15 @@ class _Ready(msgspec.Struct, frozen=True):
     unusable: str = ""
 
 
-class _Answer(Verdict, frozen=True, kw_only=True):
-    """A verdict as the child sends it."""
+class _Answer(msgspec.Struct, frozen=True):
+    """A verdict, with the number of the request."""
 
     number: int
-    """That of the request."""
+    verdict: Verdict
 
 
 class Died(Exception):
-    """Raised when the child is gone, or was ended because it did not answer."""
+    """Raised when the child has ended, or was killed because it did not answer."""
 
     def __init__(self, verdict: Verdict) -> None:
         super().__init__(verdict.reason)
@@ -145,14 +147,14 @@ class GraderProcess:
         self._child: subprocess.Popen[bytes] | None = None
         self._is_batch = False
         self._hangs = False
-        """True for a grader of batches that had no result in time for any sample of a group, together or alone."""
+        """True for a grader of batches that ran out of time on a group, together and on each sample alone."""
         self._unread = b""
         self._number = secrets.randbelow(2**32)
         self._is_closed = False
         self._lock = threading.Lock()
 
     def verdicts(self, samples: Sequence[dict[str, Any]]) -> list[Verdict]:
-        """Grade the samples of a group: all, unless the grader hangs at `MOST_LATE` in a row or is closed.
+        """Grade the samples of a group, until the grader hangs or is closed.
 
         Raises `BadQuery` if the grader cannot be loaded.
         """
@@ -162,8 +164,7 @@ class GraderProcess:
             try:
                 self._ask(samples[len(verdicts) :], verdicts, alone=alone)
             except Died as error:
-                is_together = self._is_batch and not alone and len(samples) - len(verdicts) > 1
-                if is_together:
+                if self._is_batch and not alone and len(samples) - len(verdicts) > 1:
                     alone = True
                 elif error.verdict.failed == "crash" and asked_again != len(verdicts):
                     asked_again = len(verdicts)  # the sample before it may be to blame
@@ -179,7 +180,7 @@ class GraderProcess:
             self.kill()
 
     def kill(self) -> None:
-        """End the child and its own children, whatever they do; a thread that waits for an answer goes on."""
+        """Kill the child and its own children; a thread that waits for a verdict goes on."""
         self._is_closed = True
         with self._lock:
             if self._child is not None:
@@ -187,12 +188,12 @@ class GraderProcess:
                     os.killpg(self._child.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """End everything. No other thread may be waiting for an answer."""
+        """End everything. No other thread may be waiting for a verdict."""
         self.kill()
         self._end()
 
     def _ask(self, samples: Sequence[dict[str, Any]], verdicts: list[Verdict], *, alone: bool) -> None:
-        """Add the verdicts as they come. Raises `Died`."""
+        """Add the verdicts as they come. Raises `Died`, also if the grader itself writes to the pipe of answers."""
         self._start()
         child = self._child
         if child is None or child.stdin is None:
@@ -210,15 +211,10 @@ class GraderProcess:
             first_s = time_of(together, self._limits.seconds) if number == 0 else 0.0
             limit_s = first_s + self._limits.seconds + GRACE_S
             if not self._is_closed:
-                self._add(self._answer(limit_s), verdicts)
-
-    def _answer(self, limit_s: float) -> Verdict:
-        """Read a verdict. Raises `Died`, too, where the grader itself wrote to the pipe of answers."""
-        answer: _Answer = self._read(limit_s, _Answer)
-        if answer.number != self._number:
-            raise self._meddled()
-        fields = {name: getattr(answer, name) for name in Verdict.__struct_fields__}
-        return Verdict(**fields)
+                answer: _Answer = self._read(limit_s, _Answer)
+                if answer.number != self._number:
+                    raise self._meddled()
+                self._add(answer.verdict, verdicts)
 
     def _meddled(self) -> Died:
         self._end()
@@ -273,7 +269,7 @@ class GraderProcess:
             raise self._meddled() from None
 
     def _death(self, *, is_late: bool = False) -> Verdict:
-        """End the child, and say how it died."""
+        """End the child, and return how it died."""
         child = self._child
         until = time.monotonic() + GRACE_S
         if child is not None and not is_late:  # it is ending, and its exit code is for others
@@ -284,9 +280,8 @@ class GraderProcess:
         self._end()
         code = None if child is None else child.returncode
         if is_late or code == -signal.SIGXCPU:
-            return Verdict(
-                failed="timeout", reason=f"no result after {self._limits.seconds:g} s: the process was ended"
-            )
+            reason = f"no result after {self._limits.seconds:g} s: the process was ended"
+            return Verdict(failed="timeout", reason=reason)
         if code is None or code >= 0:
             return Verdict(failed="crash", reason=f"the process ended itself with exit code {code}")
         name = f"signal {-code}"

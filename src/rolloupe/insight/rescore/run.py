@@ -2,7 +2,6 @@
 
 import contextlib
 import gc
-import threading
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,7 +15,7 @@ from rolloupe.query import SampleItem, SampleQuery, TextedSample, groups_with_te
 
 
 def plain_sample(item: SampleItem, sample: Sample) -> dict[str, Any]:
-    """The fields of a sample, by the names that `docs/rescore.md` gives."""
+    """Return the fields of a sample, by the names in docs/rescore.md."""
     reward, advantage = (None if value is None else float(value) for value in (item.reward, item.advantage))
     return {
         "id": item.id, "split": item.split, "step": item.step, "group": item.group, "index": item.index,
@@ -43,10 +42,10 @@ def _call(call: ToolCall) -> dict[str, Any]:
 
 
 AHEAD_BYTES = 32 * 2**20
-"""The size of the records that may wait for the processes, so that reading goes on while a grader is slow."""
+"""How many bytes of records may wait for the processes, so that reading goes on while a grader is slow."""
 
 THRESHOLDS = (50_000, 20, 100)
-"""Of the garbage collector, while samples are graded."""
+"""The thresholds of the garbage collector while samples are graded."""
 
 LISTED = 20
 """How many failures are listed; all are counted, and saved with their samples."""
@@ -64,7 +63,7 @@ class FailedSample(NamedTuple):
 
 
 class Rescored(NamedTuple):
-    """What came of a rescoring. Samples hold the score as the sample metric `column`."""
+    """The result of a rescoring. Samples hold the score as the sample metric `column`."""
 
     name: str
     grader: str
@@ -80,7 +79,7 @@ class Rescored(NamedTuple):
 
 
 class RescorePlan(NamedTuple):
-    """The grader, the samples that it grades, its limits, and what takes the progress."""
+    """The grader, the samples that it grades, its limits, and a function that takes the progress."""
 
     grader: GraderFile
     query: SampleQuery
@@ -92,13 +91,12 @@ class RescorePlan(NamedTuple):
 def rescored(run: OpenRun, plan: RescorePlan, save: Callable[[Sequence[Graded]], None]) -> Rescored:
     """Grade samples again; `save` gets each group. Memory does not grow with the run.
 
-    Raises `BadQuery` for a grader that cannot be loaded. Whatever a grader does with a sample is a verdict on it. Ends
-    early where a grader runs out of time on `MOST_LATE` samples in a row; what is graded until then is kept.
+    Raises `BadQuery` for a grader that cannot be loaded; any other failure is a verdict on its sample. If the grader
+    runs out of time on `MOST_LATE` samples in a row, ends early and keeps the samples graded until then.
     """
     least, most = plan.query.step_min, plan.query.step_max
-    steps = {step for split, step in run.snapshot().steps if split in plan.query.splits}
-    within = [step for step in steps if (least is None or step >= least) and (most is None or step <= most)]
-    comparison = Comparison(sorted(within))
+    steps = sorted({step for split, step in run.snapshot().steps if split in plan.query.splits})
+    comparison = Comparison([n for n in steps if (least is None or n >= least) and (most is None or n <= most)])
     failures: Counter[str] = Counter()
     failed: list[FailedSample] = []
     done, total, late = 0, in_scope(run, plan.query), 0
@@ -121,15 +119,14 @@ def rescored(run: OpenRun, plan: RescorePlan, save: Callable[[Sequence[Graded]],
             plan.advanced(done, total)
             if late == MOST_LATE:
                 break
-    grader = f"{plan.grader.path}:{plan.grader.function}"
-    column = f"{PREFIX}{plan.grader.name}"
-    counts = dict(failures.most_common())
-    return Rescored(plan.grader.name, grader, column, done, counts, failed, comparison.change(), total)
+    path, function, name, _ = plan.grader
+    counts, change = dict(failures.most_common()), comparison.change()
+    return Rescored(name, f"{path}:{function}", f"{PREFIX}{name}", done, counts, failed, change, total)
 
 
 @contextlib.contextmanager
 def _rare_collection() -> Iterator[None]:
-    """Search for cycles of garbage more rarely: samples are trees, and the search takes a quarter of the time."""
+    """Collect garbage more rarely: samples are trees, and the search for cycles takes a quarter of the time."""
     before = gc.get_threshold()
     gc.set_threshold(*THRESHOLDS)
     try:
@@ -140,14 +137,23 @@ def _rare_collection() -> Iterator[None]:
 
 def graded_groups(run: OpenRun, plan: RescorePlan) -> Generator[list[Graded]]:
     """Yield each group with its verdicts, in the order of the run. Ends the children, however it ends."""
-    processes = _Processes(plan)
+    processes = [GraderProcess(plan.grader, plan.limits) for _ in range(plan.jobs)]
+    idle = list(processes)
+
+    def grade(group: Sequence[TextedSample]) -> list[Graded]:
+        process = idle.pop()
+        try:
+            return _graded(process, group)
+        finally:
+            idle.append(process)
+
     pool = ThreadPoolExecutor(plan.jobs, thread_name_prefix="rescore")
     waiting: deque[tuple[int, Future[list[Graded]]]] = deque()
     ahead = 0
     try:
         for group in groups_with_texts(run, plan.query):
             size = sum(texted.size for texted in group)
-            waiting.append((size, pool.submit(processes.grade, group)))
+            waiting.append((size, pool.submit(grade, group)))
             ahead += size
             while waiting and (ahead > AHEAD_BYTES or waiting[0][1].done()):
                 size, graded = waiting.popleft()
@@ -156,49 +162,21 @@ def graded_groups(run: OpenRun, plan: RescorePlan) -> Generator[list[Graded]]:
         for _, graded in waiting:
             yield graded.result()
     finally:
-        processes.kill()
-        pool.shutdown(cancel_futures=True)
-        processes.close()
-
-
-class _Processes:
-    """A child process for each thread of a pool."""
-
-    def __init__(self, plan: RescorePlan) -> None:
-        self._plan = plan
-        self._own = threading.local()
-        self._all: list[GraderProcess] = []
-        self._is_killed = False
-
-    def grade(self, group: Sequence[TextedSample]) -> list[Graded]:
-        """Grade a group in the calling thread's process."""
-        plain = [plain_sample(of.item, of.sample) for of in group if not isinstance(of.sample, Problem)]
-        verdicts = iter(self._process().verdicts(plain) if plain else [])
-        graded = []
-        for texted in group:
-            if isinstance(texted.sample, Problem):
-                verdict = Verdict(failed="unreadable", reason=texted.sample.reason)
-            else:
-                verdict = next(verdicts, Verdict(failed="crash", reason="the rescoring was ended"))
-            graded.append(Graded(texted.item, texted.place, verdict))
-        return graded
-
-    def _process(self) -> GraderProcess:
-        process: GraderProcess | None = getattr(self._own, "process", None)
-        if process is None:
-            process = self._own.process = GraderProcess(self._plan.grader, self._plan.limits)
-            self._all.append(process)
-            if self._is_killed:
-                process.kill()
-        return process
-
-    def kill(self) -> None:
-        """End all children; a thread that waits for one goes on."""
-        self._is_killed = True
-        for process in self._all:
+        for process in processes:
             process.kill()
-
-    def close(self) -> None:
-        """Close all, once no thread uses them."""
-        for process in self._all:
+        pool.shutdown(cancel_futures=True)
+        for process in processes:
             process.close()
+
+
+def _graded(process: GraderProcess, group: Sequence[TextedSample]) -> list[Graded]:
+    plain = [plain_sample(of.item, of.sample) for of in group if not isinstance(of.sample, Problem)]
+    verdicts = iter(process.verdicts(plain) if plain else ())
+    graded = []
+    for texted in group:
+        if isinstance(texted.sample, Problem):
+            verdict = Verdict(failed="unreadable", reason=texted.sample.reason)
+        else:
+            verdict = next(verdicts, Verdict(failed="crash", reason="the rescoring was ended"))
+        graded.append(Graded(texted.item, texted.place, verdict))
+    return graded

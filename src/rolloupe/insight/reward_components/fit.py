@@ -23,17 +23,17 @@ Mask = NDArray[np.bool_]
 REWARD = "reward"
 
 PREFIX = "reward."
-"""What formats put before the parts that a framework calls so."""
+"""The prefix that formats give to the parts of a reward."""
 
 _WORDED = re.compile(r"(^|[_/.])rewards?(_func|_fn)?$|^rewards?/", re.IGNORECASE)
 _WHOLE = frozenset({"raw_reward", "normalized_reward", "final_reward", "ref_reward", "total_reward", "reward"})
 
 
 def parts_of(run: OpenRun, metrics: Sequence[str]) -> list[str]:
-    """The sample metrics that are parts of the reward, in their order.
+    """Return the sample metrics that are parts of the reward, in their order.
 
-    Those called `reward.NAME`; without any, those that the run declares with a range, whose name ends with reward, or
-    whose name says correctness.
+    They are called `reward.NAME`. Without any, they are those that the run declares with a range, and those whose name
+    ends with reward or says correctness.
     """
     named = [name for name in metrics if name.startswith(PREFIX)]
     declared = {name for name, _, _ in run.info.metric_ranges}
@@ -45,10 +45,10 @@ def parts_of(run: OpenRun, metrics: Sequence[str]) -> list[str]:
 
 
 MOST_SAMPLES = 2 * BLOCK_SAMPLES
-"""The most samples to fit, half of them for the choice of terms."""
+"""How many samples are fitted at most, half of them to choose terms."""
 
 FLAT = 1e-9
-"""Less is a rounding error."""
+"""A smaller number is a rounding error."""
 
 
 class PartValues(NamedTuple):
@@ -56,25 +56,25 @@ class PartValues(NamedTuple):
 
     name: str
     values: Floats
-    """NaN for none."""
+    """NaN if a sample has no value."""
     centred: Floats
-    """Less the mean of the group; 0 in groups where a sample has none."""
+    """Values less the mean of the group; 0 in groups where a sample has no value."""
     known: Mask
-    """True in groups where each sample has one."""
+    """True in groups where each sample has a value."""
 
     def groups(self, grouping: Grouping) -> Mask:
-        """True for the groups where it varies, shape (G,)."""
+        """Return True for the groups where it varies, shape (G,)."""
         varies: Mask = grouping.sums(self.centred**2) > FLAT
         return varies
 
     def spread(self, grouping: Grouping) -> float:
-        """The standard deviation among siblings, over the groups where each sample has it."""
+        """Return the standard deviation among siblings, over the groups where each sample has a value."""
         freedom = int(self.known.sum()) - len(np.unique(grouping.numbers[self.known]))
         return math.sqrt(float(self.centred @ self.centred) / freedom) if freedom else 0.0
 
 
 def some_groups(of: SampleWords) -> SampleWords:
-    """At most `MOST_SAMPLES` of the samples: whole groups, evenly over all of them."""
+    """Return at most `MOST_SAMPLES` of the samples: whole groups, evenly over all of them."""
     if of.size <= MOST_SAMPLES:
         return of
     stride = -(-of.size // MOST_SAMPLES)
@@ -89,7 +89,7 @@ def some_groups(of: SampleWords) -> SampleWords:
 
 
 def values_of(run: OpenRun, of: SampleWords, name: str) -> PartValues:
-    """A part of the reward of some samples, by the name of the metric. Raises as `database.ask`."""
+    """Return a part of the reward of some samples, by the name of the metric. Raises as `database.ask`."""
     values = query.sample_metric(run, run.snapshot(), of, name)
     centred = of.grouping.centred(values)
     known = np.isfinite(centred)
@@ -97,21 +97,21 @@ def values_of(run: OpenRun, of: SampleWords, name: str) -> PartValues:
 
 
 def reward_of(of: SampleWords) -> PartValues:
-    """The reward as a whole; its values are known but for the mean of each group."""
+    """Return the reward as a whole; its values are centred."""
     return PartValues(REWARD, of.rewards, of.rewards, np.ones(of.size, np.bool_))
 
 
 MAX_TERMS = 3
 MIN_SHARE = 0.01
-"""The least share of the variance that a further term explains."""
+"""The least share of the variance that each further term explains."""
 
 SIMPLER = 0.003
-"""A simpler form, or a shorter phrase, wins over so little more."""
+"""The share of the variance that a simpler form, or a shorter phrase, may explain less and still win."""
 
 MOST_ALIKE = 8
 
 COLLINEAR = 0.02
-"""A column that the terms make up to all but this share has nothing left to say."""
+"""A column of which the terms leave less than this share counts no more."""
 
 CAPS = (2, 3, 4, 5, 6, 8, 10, 12, 16)
 
@@ -140,7 +140,7 @@ class Term(NamedTuple):
     feature: int
     form: Form
     share: float
-    """Of the variance, beside the terms before it."""
+    """The share of the variance that it explains beside the terms before it."""
 
 
 class Fit(NamedTuple):
@@ -148,25 +148,24 @@ class Fit(NamedTuple):
 
     terms: Sequence[Term]
     weights: Floats
-    """In all groups, one a term."""
+    """One for each term, fitted in all groups."""
     r2: float
-    """In the groups that the terms were not chosen on."""
+    """Measured in the groups that the terms were not chosen on."""
 
 
 class Features:
-    """The features of the samples of two halves of the groups: `chosen` is true for the half to choose terms on."""
+    """The features of samples; `chosen` is true for the half of the groups to choose terms on."""
 
     def __init__(self, counts: Sequence[Floats], chosen: Mask, grouping: Grouping) -> None:
         self.counts, self.chosen, self.grouping = counts, chosen, grouping
-        size = (int(chosen.sum()), len(_FIRST) * len(counts))
-        self.columns = np.empty(size, np.float32)
-        """Of the half, each feature in the first forms, centred within groups."""
+        self.columns = np.empty((int(chosen.sum()), len(_FIRST) * len(counts)), np.float32)
+        """Each feature in the first forms for that half, centred within groups."""
         for number, values in enumerate(counts):
             for nth, form in enumerate(_FIRST):
                 self.columns[:, len(_FIRST) * number + nth] = grouping.centred(form.of(values))[chosen]
 
     def column(self, number: int, form: Form) -> Floats:
-        """A feature in a form for all samples, centred within groups."""
+        """Return a feature in a form for all samples, centred within groups."""
         return self.grouping.centred(form.of(self.counts[number]))
 
 
@@ -216,7 +215,7 @@ def fit_of(features: Features, part: PartValues, least_z: float, shortest: Calla
 
 
 def _beside(values: Floats, basis: Sequence[Floats]) -> Floats:
-    """What is left of values beside some directions."""
+    """Return values less their parts along some directions."""
     for direction in basis:
         values = values - direction * float(direction @ values)
     return values
@@ -225,7 +224,7 @@ def _beside(values: Floats, basis: Sequence[Floats]) -> Floats:
 def _in_best_form(
     features: Features, feature: int, own: Mask, basis: Sequence[Floats], y: Floats
 ) -> tuple[Floats, Term]:
-    """The simplest form of a feature that explains nearly as much as any, beside the columns before, and its term."""
+    """Return the simplest form of a feature that explains nearly as much as any beside the basis, and its term."""
     columns = [features.column(feature, form) for form in FORMS]
     left = [_beside(column[own], basis) for column in columns]
     shares = [float((values @ y) ** 2 / max(float(values @ values), 1e-12)) for values in left]

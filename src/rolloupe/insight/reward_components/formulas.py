@@ -1,4 +1,4 @@
-"""What each part of the reward pays for: a fit among siblings on phrases and behaviours, put into words."""
+"""Says what each part of the reward pays for: fits it among siblings on phrases and behaviours."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -50,7 +50,7 @@ class PartTerm(Struct, frozen=True, kw_only=True):
 
 
 class RewardPart(Struct, frozen=True, kw_only=True):
-    """A part of the reward, and what of the texts explains it among siblings."""
+    """A part of the reward, and the features of texts that explain it among siblings."""
 
     name: str
     """The sample metric; `reward` for a reward without parts; `the rest of the reward` for what no part explains."""
@@ -59,7 +59,7 @@ class RewardPart(Struct, frozen=True, kw_only=True):
     terms: list[PartTerm] = []
     r2: float | None = None
     """The share of the variance among siblings that the formula explains, in groups that it was not chosen on; None
-    where the part does not vary, or in too few groups."""
+    if the part varies in too few groups, or in none."""
     spread: float = 0.0
     """The standard deviation among siblings."""
     groups: int = 0
@@ -67,7 +67,7 @@ class RewardPart(Struct, frozen=True, kw_only=True):
 
 
 class RunParts(Struct, frozen=True, kw_only=True):
-    """What the parts of the reward pay for in a window of a run."""
+    """The parts of the reward in a window of a run."""
 
     parts: list[RewardPart]
     """Those best explained first."""
@@ -78,22 +78,22 @@ class RunParts(Struct, frozen=True, kw_only=True):
     step_min: int | None
     step_max: int | None
     samples: int
-    """The number of samples whose words were looked at."""
+    """The number of samples whose words were read."""
     pending: int
     """How many samples of the steps the index has not reached."""
     note: str
-    """Says in a sentence what was looked at, and how far the parts can be compared."""
+    """Says in sentences which parts the reward has, and which samples they were fitted to."""
 
 
 REST = "the rest of the reward"
-"""What the parts that a run records leave of its reward."""
+"""The name of what recorded parts leave of the reward."""
 
 CANCELS = "what its parts pay for cancels out, or does not count, and nothing is learned from it"
 PAYS_NOTHING = "it pays for nothing"
 
 
 def term_words(form: str, *, phrase: str = "", behaviour: str = "") -> str:
-    """A feature in a form of `fit.FORMS`, as a formula has it: a phrase, or the label of a behaviour."""
+    """Return the words for a phrase, or the label of a behaviour, in a form of `fit.FORMS`."""
     what = behaviour[:1].lower() + behaviour[1:] or f"“{phrase}”"
     if form == "has":
         return f"has {what}"
@@ -104,7 +104,7 @@ def term_words(form: str, *, phrase: str = "", behaviour: str = "") -> str:
 
 
 def formula_of(name: str, terms: Sequence[PartTerm], r2: float) -> str:
-    """A formula with its R²."""
+    """Return a formula with its R²."""
     formula = ""
     for nth, term in enumerate(terms):
         words = term.words if term.words.endswith(")") else f"({term.words})"
@@ -114,7 +114,7 @@ def formula_of(name: str, terms: Sequence[PartTerm], r2: float) -> str:
 
 
 def sum_of(weights: dict[str, float]) -> str:
-    """Says of which parts the reward is made."""
+    """Return the sum of parts that makes the reward."""
     words = ""
     for name, weight in weights.items():
         summand = name if abs(abs(weight) - 1) < 5e-3 else f"{abs(weight):.2g}·{name}"
@@ -123,7 +123,7 @@ def sum_of(weights: dict[str, float]) -> str:
 
 
 MOST_PHRASES = 60
-"""The most phrases to try for a part."""
+"""How many phrases are tried for a part."""
 
 MIN_GROUPS = 20
 """A part that varies in fewer groups of a half is not fitted."""
@@ -149,9 +149,9 @@ class PartFormulas:
         """True if siblings always have the same reward."""
         self._rewards = query.sample_rewards(run, run.snapshot(), of) if self._is_level else of.rewards
         self._every = self._summands(every) or every or ([reward_of(of)] if of.size else [])
-        self._names = [part.name for part in every if any(part is other for other in self._every)]
+        self._names = [part.name for part in self._every] if every else []
         self._copies = [part.name for part in self._every if part.name != REWARD and self._is_whole(part)]
-        """The names that are the reward as a whole."""
+        """The names of parts that are the reward as a whole."""
         rest = None if self.whole else self._rest(every)
         self._has_rest = rest is not None
         self._every += [rest] if rest else []
@@ -162,7 +162,7 @@ class PartFormulas:
         return bool(part.centred.any()) and bool(np.allclose(part.centred, self._rewards))
 
     def _summands(self, every: Sequence[PartValues]) -> list[PartValues]:
-        """The parts that make the reward, and those that never vary; none if they do not make it."""
+        """Return the parts that make the reward, and those that never vary; none if they do not make it."""
         others = [part for part in every if not self._is_whole(part)]
         varied = _varied(others)
         if len(varied) < 2 or not self._of.rewards.any():
@@ -170,13 +170,12 @@ class PartFormulas:
         weights, missed, rank = self._weighed(varied)
         if rank < len(varied) or self._is_much(missed):
             return []
-        named = {part.name: weight for part, weight in zip(varied, weights.tolist(), strict=True)}
-        named = {name: weight for name, weight in named.items() if abs(weight) >= TINY_WEIGHT}
-        self.whole = sum_of(named)
-        return [part for part in others if part.name in named or not any(part is other for other in varied)]
+        by_name = {part.name: weight for part, weight in zip(varied, weights.tolist(), strict=True)}
+        self.whole = sum_of({name: weight for name, weight in by_name.items() if abs(weight) >= TINY_WEIGHT})
+        return [part for part in others if abs(by_name.get(part.name, 1.0)) >= TINY_WEIGHT]
 
     def _weighed(self, varied: Sequence[PartValues]) -> tuple[Floats, Floats, int]:
-        """The weights of parts in the reward, what they leave of it, and how many of them are independent."""
+        """Return the weights of parts in the reward, what they leave of it, and how many of them are independent."""
         x = np.stack([part.centred for part in varied], axis=1)
         solution, _, rank, _ = np.linalg.lstsq(x, self._of.rewards, rcond=1e-9)
         weights = solution.astype(np.float64)
@@ -186,7 +185,7 @@ class PartFormulas:
         return bool(missed @ missed > (1 - EXACT) * (self._of.rewards @ self._of.rewards))
 
     def _rest(self, every: Sequence[PartValues]) -> PartValues | None:
-        """What recorded parts leave of the reward, if it is much."""
+        """Return what recorded parts leave of the reward, if it is much."""
         varied = _varied([part for part in every if not self._is_whole(part)])
         missed = self._weighed(varied)[1] if varied else None
         if missed is None or not self._is_much(missed):
@@ -194,14 +193,17 @@ class PartFormulas:
         return reward_of(self._of)._replace(name=REST, values=missed, centred=missed)
 
     def parts(self) -> list[RewardPart]:
-        """Each part with its formula, those best explained first; then those that have none."""
-        enough = [part for part in self._every if self._is_enough(part)]
-        fitted = []
-        if enough:
-            features = Features([*self._counts, *self._behaviours.values()], self._chosen, self._of.grouping)
-            fitted = [self._fit(features, part) for part in enough]
-        rest = [self._unvaried(part) for part in self._every if not any(part is other for other in enough)]
-        return sorted(fitted, key=lambda part: -(part.r2 or 0)) + rest
+        """Return each part with its formula, the best explained first; then those without a formula."""
+        fitted, others = [], []
+        features = None
+        for part in self._every:
+            if self._is_enough(part):
+                counts = [*self._counts, *self._behaviours.values()]
+                features = features or Features(counts, self._chosen, self._of.grouping)
+                fitted.append(self._fit(features, part))
+            else:
+                others.append(self._unvaried(part))
+        return sorted(fitted, key=lambda part: -(part.r2 or 0)) + others
 
     def _is_enough(self, part: PartValues) -> bool:
         varies = part.groups(self._of.grouping)
@@ -209,19 +211,19 @@ class PartFormulas:
 
     @cached_property
     def _chosen(self) -> Mask:
-        """True for the samples of every second group."""
+        """True for the samples of every second group, on which terms are chosen."""
         chosen: Mask = (np.arange(len(self._of.grouping)) % 2 == 0)[self._of.grouping.numbers]
         return chosen
 
     @cached_property
     def _behaviours(self) -> dict[str, Floats]:
-        """The behaviours that some sample has, by their values."""
+        """The values of the behaviours that some sample has."""
         every = {name: np.nan_to_num(2**x - 1) for name, x in self._of.behaviours.items()}
         return {name: values for name, values in every.items() if values.any()}
 
     @cached_property
     def _phrases(self) -> tuple[Hashes, int]:
-        """The phrases that go with a part in the half that terms are chosen on, and how many features were tested."""
+        """The phrases that go with a part in the chosen half, and how many features were tested."""
         of = self._of
         own = self._chosen & (np.cumsum(self._chosen) <= BLOCK_SAMPLES)
         number, words = np.cumsum(own) - 1, own[of.samples]
@@ -257,29 +259,27 @@ class PartFormulas:
             return min(alike, key=rank)
 
         fit = fit_of(features, part, least_z(tested), shortest)
+        terms: list[PartTerm] = []
+        text = f"{part.name}: no phrase and no behaviour explains it (R² {fit.r2:.2f})"
+        if fit.terms and fit.r2 >= MIN_R2:
+            phrases |= self._worded([term.feature for term in fit.terms if term.feature < len(hashes)])
+            pairs = zip(fit.terms, fit.weights.tolist(), strict=True)
+            terms = [self._term(term, weight, phrases.get(term.feature, "")) for term, weight in pairs]
+            text = formula_of(part.name, terms, fit.r2)
         spread, groups = part.spread(self._of.grouping), int(part.groups(self._of.grouping).sum())
-        if not fit.terms or fit.r2 < MIN_R2:
-            text = f"{part.name}: no phrase and no behaviour explains it (R² {fit.r2:.2f})"
-            return RewardPart(name=part.name, text=text, r2=fit.r2, spread=spread, groups=groups)
-        phrases |= self._worded([term.feature for term in fit.terms if term.feature < len(hashes)])
-        pairs = zip(fit.terms, fit.weights.tolist(), strict=True)
-        terms = [self._term(term, weight, phrases.get(term.feature, "")) for term, weight in pairs]
-        text = formula_of(part.name, terms, fit.r2)
         return RewardPart(name=part.name, text=text, terms=terms, r2=fit.r2, spread=spread, groups=groups)
 
     def _term(self, term: Term, weight: float, phrase: str) -> PartTerm:
-        behind = term.feature - len(self._phrases[0])
-        if behind < 0:
-            words = term_words(term.form.name, phrase=phrase)
-            pattern = pattern_of_phrase(phrase)
-            return PartTerm(words=words, weight=weight, share=term.share, phrase=phrase, pattern=pattern)
-        name = list(self._behaviours)[behind]
-        words = term_words(term.form.name, behaviour=METRICS[name].label)
-        column = f"{PREFIX}{name}"
-        return PartTerm(words=words, weight=weight, share=term.share, behaviour=column, where=f"{column} > 0")
+        place, share = term.feature - len(self._phrases[0]), term.share
+        if place < 0:
+            words, pattern = term_words(term.form.name, phrase=phrase), pattern_of_phrase(phrase)
+            return PartTerm(words=words, weight=weight, share=share, phrase=phrase, pattern=pattern)
+        name = list(self._behaviours)[place]
+        words, column = term_words(term.form.name, behaviour=METRICS[name].label), f"{PREFIX}{name}"
+        return PartTerm(words=words, weight=weight, share=share, behaviour=column, where=f"{column} > 0")
 
     def _worded(self, numbers: Sequence[int]) -> dict[int, str]:
-        """The phrases with these numbers, in the words of samples that have them."""
+        """Return the phrases with these numbers, in the words of samples that have them."""
         worded: dict[int, str] = {}
         left = list(numbers)
         while left:
@@ -292,7 +292,7 @@ class PartFormulas:
         return worded
 
     def _unvaried(self, part: PartValues) -> RewardPart:
-        """A part that has no formula, and why."""
+        """Return a part without a formula, with the reason."""
         name, grouping = part.name, self._of.grouping
         groups = int(part.groups(grouping).sum())
         has = np.isfinite(part.values)
@@ -315,7 +315,7 @@ class PartFormulas:
         return RewardPart(name=name, text=text, spread=part.spread(grouping), groups=groups)
 
     def note(self, pieces: FeaturePieces, discarded: str, *, is_fitted: bool) -> str:
-        """What was looked at, in a sentence or two; `discarded` says that not all of it was trained on."""
+        """Return the note of `RunParts`; `discarded` says that not all samples were trained on."""
         if not pieces.samples:
             return "There is no sample in these steps."
         if not self._of.size:
@@ -344,7 +344,7 @@ class PartFormulas:
 
 
 def _varied(parts: Sequence[PartValues]) -> list[PartValues]:
-    """The parts that every sample has, and that differ among siblings."""
+    """Return the parts that every sample has, and that differ among siblings."""
     return [part for part in parts if part.known.all() and part.centred.any()]
 
 

@@ -4,27 +4,25 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rolloupe.insight.curves import Alarm, CurveName, HasCurves, Rule, enough, rule
+from rolloupe.insight.curves import Alarm, CurveName, Rule, RunCurves, enough, rule
 from rolloupe.query import quoted
 from rolloupe.tokens import Floats
 from rolloupe.tokens.series import EQUAL
 
 LEAST, TIMES, RISE, ERRORS = 15, 2.0, 0.2, 3.0
 WASTE, MOST = 0.25, 0.6
-"""So many for other reasons than a lack of spread, so many in all: trainers may well drop what teaches nothing."""
+"""The share discarded for other reasons than a lack of spread, which trainers may well drop, and for any reason."""
 NO_SPREAD = "zero advantage"
 MAIN, NAMED = 0.8, 3
-"""A reason is the main one if it makes up so much of the share; so many reasons are named."""
+"""The share of all discarded samples that makes a reason the main one, and how many reasons are named."""
 
 
-@rule(
-    "Many or more samples discarded",
-    f"the mean share of discarded samples in the last fifth of {LEAST} steps or more is {TIMES:g} times that of the "
-    f"fifth that discarded least before, and {RISE:.0%} more, by {ERRORS:g} standard errors; or {MOST:.0%} or more are "
-    f"discarded, or {WASTE:.0%} or more for other reasons than {NO_SPREAD}",
-)
-def discarded_rise(source: HasCurves) -> Iterator[Alarm]:
-    """Compare the last fifth of the steps with the fifth before it that discarded least."""
+@rule("Many or more samples discarded")
+def discarded_rise(source: RunCurves) -> Iterator[Alarm]:
+    """The mean share of discarded samples in the last fifth of {LEAST} steps or more is {TIMES:g} times that of the
+    fifth that discarded least before, and {RISE:.0%} more, by {ERRORS:g} standard errors; or {MOST:.0%} or more are
+    discarded, or {WASTE:.0%} or more for other reasons than {NO_SPREAD}.
+    """
     shares = enough(source.curve("share", "discarded"), LEAST, "samples")
     width = len(shares) // 5
     windows = np.lib.stride_tricks.sliding_window_view(shares.values, width)
@@ -60,21 +58,18 @@ def _named(shares: dict[str, float], sign: str = "") -> str:
     return f"; reasons: {', '.join(named)}" if named else ""
 
 
-LOST, EVEN, SAME = 0.5, 0.9, 0.7
-NEAR, WIDE = 5, 50
-"""So many steps before and after it are those around a step, nearby and farther."""
+LOST, OFF, SAME = 0.5, 0.1, 0.7
+NEAR, WIDE = 10, 100
+"""How many steps lie around a step, nearby and farther."""
 
 
-@rule(
-    "Steps that lost samples",
-    f"a step has less than {LOST:.0%} of the median samples of the {2 * NEAR} steps around it, and of {2 * WIDE}, of "
-    f"which {SAME:.0%} or more lie within {1 - EVEN:.0%} of it; steps of one size at equal distances end epochs",
-    "error",
-)
-def lost_samples(source: HasCurves) -> Iterator[Alarm]:
-    """Compare each step but the last, which may be going on, with those around it."""
-    steps, values = enough(source.curve("samples", ""), NEAR + 2, "samples")
-    for at in np.flatnonzero(values[:-1] < LOST * values.max()).tolist():
+@rule("Steps that lost samples", "error")
+def lost_samples(source: RunCurves) -> Iterator[Alarm]:
+    """A step has less than {LOST:.0%} of the median samples of the {NEAR} steps around it, and of {WIDE}, of which
+    {SAME:.0%} or more lie within {OFF:.0%} of it; steps of one size at equal distances end epochs.
+    """
+    steps, values = enough(source.curve("samples", ""), NEAR // 2 + 2, "samples")
+    for at in np.flatnonzero(values[:-1] < LOST * values.max()).tolist():  # the last step may be going on
         usual = _usual(values, at, NEAR)
         same = np.flatnonzero(values == values[at])  # perhaps the last batch of each epoch
         ends_epoch = len(same) > 1 and len({*np.diff(same, prepend=-1)}) == 1
@@ -85,10 +80,10 @@ def lost_samples(source: HasCurves) -> Iterator[Alarm]:
 
 
 def _usual(values: Floats, at: int, far: int) -> float:
-    """The number of samples that most steps around a step have; 0 where they differ."""
-    around = np.concatenate([values[max(0, at - far) : at], values[at + 1 : at + 1 + far]])
+    """Return the number of samples that most steps around a step have; 0 where they differ."""
+    around = np.concatenate([values[max(0, at - far // 2) : at], values[at + 1 : at + 1 + far // 2]])
     usual = float(np.median(around))
-    return usual if np.mean(np.abs(around - usual) < (1 - EVEN) * usual) >= SAME else 0.0
+    return usual if np.mean(np.abs(around - usual) < OFF * usual) >= SAME else 0.0
 
 
 FLAT, STEPS = 0.5, 10
@@ -97,22 +92,17 @@ ZERO = f"advantage >= -{EQUAL:g} and advantage <= {EQUAL:g}"
 """The filter of samples without an advantage."""
 
 
-@rule(
-    "Groups without spread",
-    f"in the mean of the last fifth of the steps, {STEPS} or more, {FLAT:.0%} of the groups or more",
-)
-def no_spread(source: HasCurves) -> Iterator[Alarm]:
-    """Look at the groups of the last steps: few groups a step are a matter of luck."""
+@rule("Groups without spread")
+def no_spread(source: RunCurves) -> Iterator[Alarm]:
+    """In the mean of the last fifth of the steps, {STEPS} or more, {FLAT:.0%} of the groups or more."""
     flat = enough(source.curve("group", "without_spread"), STEPS, "groups of several rewards")
-    count = max(STEPS, len(flat) // 5)
+    count = max(STEPS, len(flat) // 5)  # few groups a step are a matter of luck
     share = float(np.mean(flat.values[-count:]))
     if share < FLAT:
         return
-    parts = []
-    for name, words in (("all_best", "all right"), ("all_worst", "all wrong")):
-        curve = source.curve("group", name)
-        if curve is not None:
-            parts.append(f"{words} {float(np.mean(curve.values[-count:])):.0%}")
+    kinds = {words: source.curve("group", name) for name, words in (("all_best", "right"), ("all_worst", "wrong"))}
+    means = {words: float(np.mean(curve.values[-count:])) for words, curve in kinds.items() if curve is not None}
+    parts = [f"all {words} {mean:.0%}" for words, mean in means.items()]
     yield Alarm(
         f"{share:.0%} of the groups have no spread",
         f"mean of the last {count} steps: {', '.join(parts)}; nothing is learned from such groups",
@@ -124,13 +114,13 @@ def no_spread(source: HasCurves) -> Iterator[Alarm]:
 
 LEAST_STEPS = 10
 NOISE = 2.0
-"""By so many standard errors must a rise exceed what is worth a look: shares of few samples are coarse."""
+"""How many standard errors a rise exceeds its threshold by: shares of few samples are coarse."""
 
 
 def _rise(name: str, title: str, metric: str, noun: str, rise: float) -> Rule:
     """Return the rule that a share rises from the first fifth of the steps to the last."""
 
-    def look(source: HasCurves) -> Iterator[Alarm]:
+    def look(source: RunCurves) -> Iterator[Alarm]:
         curve = enough(source.curve("sample", metric, "mean"), LEAST_STEPS, metric)
         early, late = (float(np.mean(part)) for part in curve.ends())
         noise = NOISE * sum(np.var(part) / len(part) for part in curve.ends()) ** 0.5

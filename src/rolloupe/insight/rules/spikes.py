@@ -5,6 +5,7 @@ import re
 from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -14,10 +15,10 @@ from rolloupe.insight.curves import (
     Alarm,
     Candidate,
     CurveName,
-    HasCurves,
     History,
     NotChecked,
     Rule,
+    RunCurves,
     all_curves,
     counted,
     rule,
@@ -30,37 +31,35 @@ UPDATE = re.compile(
     r"(^|[/_])(loss|grad|kl|entropy|log_?prob|ratio|advantage|value|lr|learning_rate|perplexity|ppl|clip)"
     r"|^((train|critic|rollout)/)?(reward|score)s?([/_]mean)?$"
 )
-"""Names of metrics of whole steps, above all of the update. Other means have no value where none has a sample."""
+"""Names of metrics of whole steps, above all of the update. Means over samples have no value in a step without any."""
 
 
-@rule(
-    "NaN",
-    f"a metric of the update (loss, gradient, KL, entropy, ...) that is finite at {SHARE:.0%} of its steps or more is "
-    f"not at some, another one is infinite at some, or one that was finite never is again, for {FINITE} times as many "
-    "steps as ever before",
-    "error",
-)
-def not_finite(source: HasCurves) -> Iterator[Alarm]:
-    """Look for NaN and infinities in metrics that usually are finite."""
-    bad: dict[int, list[str]] = {}
+@rule("NaN", "error")
+def not_finite(source: RunCurves) -> Iterator[Alarm]:
+    """A metric of the update (loss, gradient, KL, entropy, ...) that is finite at {SHARE:.0%} of its steps or more is
+    not at some, another one is infinite at some, or one that was finite never is again, for {FINITE} times as many
+    steps as ever before.
+    """
     metrics = {name: curve for name in source.names("trainer") if (curve := source.curve("trainer", name)) is not None}
     if not metrics:
         raise NotChecked("the trainer logged no metrics")
-    for name, curve in metrics.items():
-        unusual = _unusual(curve.values, is_of_update=bool(UPDATE.search(name.lower())))
-        for step in curve.steps[unusual].tolist():
-            bad.setdefault(step, []).append(name)
+    bad = [
+        (step, name)
+        for name, curve in metrics.items()
+        for step in curve.steps[_unusual(curve.values, is_of_update=bool(UPDATE.search(name.lower())))].tolist()
+    ]
     if bad:
-        steps = sorted(bad)
-        names = list(dict.fromkeys(name for step in steps for name in bad[step]))
+        bad.sort(key=itemgetter(0))
+        steps = sorted({step for step, _ in bad})
+        names = list(dict.fromkeys(name for _, name in bad))
         shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-        count = f"{len(steps)} step{'s' if len(steps) > 1 else ''}"
         curves = tuple(CurveName("trainer", name) for name in names)
-        yield Alarm(f"NaN or infinite at {count}, first at {steps[0]}", shown, steps[0], steps[-1], curves=curves)
+        title = f"NaN or infinite at {counted(len(steps), 'step')}, first at {steps[0]}"
+        yield Alarm(title, shown, steps[0], steps[-1], curves=curves)
 
 
 def _unusual(values: Floats, *, is_of_update: bool) -> NDArray[np.bool_]:
-    """The points of a metric that are not finite though it usually is, or was until it was so no more."""
+    """Return the points of a metric that are not finite though it usually is, or was before it ended."""
     is_bad = ~np.isfinite(values)
     if is_of_update and is_bad.mean() <= SHARE:
         return is_bad
@@ -74,19 +73,19 @@ def _unusual(values: Floats, *, is_of_update: bool) -> NDArray[np.bool_]:
 
 
 WINDOW, LEAST = 50, 10
-"""A value is compared with at most so many before it, and with at least so many."""
+"""How many values before it a value is compared with, at most and at least."""
 
 MAD_TO_STD = 1.4826
-"""What the median absolute deviation is multiplied by to estimate a standard deviation."""
+"""The factor from a median absolute deviation to a standard deviation."""
 
 RECORD = 2.0
-"""How many times the greatest value before it a spike usually has, other spikes left out."""
+"""A spike is this many times the greatest value before it, other spikes left out."""
 
 ROUNDING = 1.01
-"""More than what the digits of a filter lose."""
+"""More than the digits of a filter lose."""
 
 EVEN = 0.05
-"""The least deviation of logarithms: a curve without noise still may move by so much."""
+"""The least deviation of logarithms: even a curve without noise may move by this much."""
 
 
 class Spike(NamedTuple):
@@ -100,8 +99,8 @@ def spikes(history: History, times: float, deviations: float, record: float = RE
     """Return the spikes of a curve.
 
     A value stands out if it is more than `times` the median of the last ones before it, exceeds it by so many robust
-    standard deviations of their logarithms, and is `record` times the greatest before it. It takes no part in what
-    later values are compared with, unless so many follow it that they are a level of their own.
+    standard deviations of their logarithms, and is `record` times the greatest before it. Later values are not
+    compared with it, unless so many follow it that they are a level of their own.
     """
     history = history.at(history.values > 0)
     runs: list[Spike] = []
@@ -161,7 +160,7 @@ class SpikeRule(NamedTuple):
     sort: str = ""
     record: float = RECORD
 
-    def look(self, source: HasCurves) -> Iterator[Alarm]:
+    def look(self, source: RunCurves) -> Iterator[Alarm]:
         """Raise an alarm for each spike; curves that spike together have one."""
         alarms: list[Alarm] = []
         most = -1
@@ -169,16 +168,13 @@ class SpikeRule(NamedTuple):
             most = max(most, int(np.sum(curve.values > 0)))
             for spike in spikes(curve, self.times, self.deviations, self.record):
                 new = self._alarm(source, name, spike)
-                together = [
-                    number
-                    for number, alarm in enumerate(alarms)
-                    if alarm.first_step <= new.last_step and new.first_step <= alarm.last_step
-                ]
-                if not together:
+                for number, alarm in enumerate(alarms):
+                    if alarm.first_step <= new.last_step and new.first_step <= alarm.last_step:
+                        if name not in alarm.curves:
+                            alarms[number] = alarm._replace(curves=(*alarm.curves, name))
+                        break
+                else:
                     alarms.append(new)
-                elif name not in alarms[together[0]].curves:
-                    before = alarms[together[0]]
-                    alarms[together[0]] = before._replace(curves=(*before.curves, name))
         noun = self.noun.removeprefix("The ")
         noun = noun[:1].lower() + noun[1:] if noun[1:2].islower() else noun
         if most < 0:
@@ -187,7 +183,7 @@ class SpikeRule(NamedTuple):
             raise NotChecked(f"{counted(most, 'step')} with a positive {noun}; {LEAST + 1} are needed")
         yield from alarms
 
-    def _alarm(self, source: HasCurves, name: CurveName, spike: Spike) -> Alarm:
+    def _alarm(self, source: RunCurves, name: CurveName, spike: Spike) -> Alarm:
         points, usual = spike
         first, last, worst = int(points.steps[0]), int(points.steps[-1]), float(points.values.max())
         steps = f"step {first}" if first == last else f"steps {first} to {last}"
@@ -195,8 +191,8 @@ class SpikeRule(NamedTuple):
         text = f"{name.name} is {worst:.3g}, {worst / usual:.3g} times the median before"
         return Alarm(title, text, first, last, where=self._where(source, first, last), sort=self.sort, curves=(name,))
 
-    def _where(self, source: HasCurves, first: int, last: int) -> str:
-        """The filter of the samples that exceed what the greatest of a step usually is, if there are such samples."""
+    def _where(self, source: RunCurves, first: int, last: int) -> str:
+        """Return the filter of the samples that exceed the usual maximum of a step; empty if there are none."""
         own = source.curve("sample", self.sort, "max") if self.sort else None
         if own is None:
             return ""

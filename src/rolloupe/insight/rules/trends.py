@@ -4,19 +4,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rolloupe.insight.curves import Alarm, CurveName, HasCurves, History, NotChecked, all_curves, counted, enough, rule
+from rolloupe.insight.curves import Alarm, CurveName, History, NotChecked, RunCurves, all_curves, counted, enough, rule
 
 ENTROPY_SHARE, ENTROPY_LEAST = 0.2, 20
 OF_SAMPLES = "derived.mean_entropy"
 
 
-@rule(
-    "Entropy collapse",
-    f"the median entropy of the last fifth of {ENTROPY_LEAST} steps or more is less than {ENTROPY_SHARE:.0%} of that "
-    "of the first",
-)
-def entropy_collapse(source: HasCurves) -> Iterator[Alarm]:
-    """Compare the last fifth of the entropy with the first."""
+@rule("Entropy collapse")
+def entropy_collapse(source: RunCurves) -> Iterator[Alarm]:
+    """The median entropy of the last fifth of {ENTROPY_LEAST} steps or more is less than {ENTROPY_SHARE:.0%} of that of
+    the first.
+    """
     curves = all_curves(source, [("token", "entropy", "mean")], r"(^|/)(policy_|token_|mean_)?entropy(/mean)?$")
     name, curve = next(curves, (None, None))
     if name is None:
@@ -37,17 +35,15 @@ def entropy_collapse(source: HasCurves) -> Iterator[Alarm]:
         )  # fmt: skip
 
 
-RISE, FALL, SCORES = 0.5, -0.75, 8
+RISE, FALL, SCORES = 0.5, -0.75, 16
 DROP = 0.02
 
 
-@rule(
-    "Reward up while an evaluation is down",
-    f"over the second half of {2 * SCORES} scores or more, the rank correlation of the reward with the step is above "
-    f"{RISE:g}, that of the score below {FALL:g}, and the score lost more than {DROP:g}",
-)
-def eval_down(source: HasCurves) -> Iterator[Alarm]:
-    """Compare the trends since half of the evaluations."""
+@rule("Reward up while an evaluation is down")
+def eval_down(source: RunCurves) -> Iterator[Alarm]:
+    """Over the second half of {SCORES} scores or more, the rank correlation of the reward with the step is above
+    {RISE:g}, that of the score below {FALL:g}, and the score lost more than {DROP:g}.
+    """
     reward = enough(source.curve("sample", "reward", "mean"), 1, "rewards")
     curves = {name: source.curve("eval", "", "score", name) for name in source.names("eval")}
     scores = {name: curve.finite() for name, curve in curves.items() if curve is not None}
@@ -55,14 +51,14 @@ def eval_down(source: HasCurves) -> Iterator[Alarm]:
         raise NotChecked("the run has no evaluation")
     short = []
     for name, score in scores.items():
-        if len(score) < 2 * SCORES:
-            short.append(f"{counted(len(score), 'score')} of {name}; {2 * SCORES} are needed")
+        if len(score) < SCORES:
+            short.append(f"{counted(len(score), 'score')} of {name}; {SCORES} are needed")
             continue
         late = score.at(slice(len(score) // 2, None))
         first, last = int(late.steps[0]), int(late.steps[-1])
         paid = reward.at((reward.steps >= first) & (reward.steps <= last))
-        if len(paid) < SCORES:
-            short.append(f"{len(paid)} steps with rewards in the second half of {name}; {SCORES} are needed")
+        if len(paid) < SCORES // 2:
+            short.append(f"{len(paid)} steps with rewards in the second half of {name}; {SCORES // 2} are needed")
             continue
         drop = float(np.mean(late.values[: len(late) // 3]) - np.mean(late.values[-(len(late) // 3) :]))
         if rank_correlation(paid) > RISE and rank_correlation(late) < FALL and drop > DROP:
@@ -77,7 +73,7 @@ def eval_down(source: HasCurves) -> Iterator[Alarm]:
 
 
 def rank_correlation(history: History) -> float:
-    """The rank correlation of values and steps: 1 for a curve that always rises, 0 for a constant one."""
+    """Return the rank correlation of values and steps: 1 for a curve that always rises, 0 for a constant one."""
     _, places, counts = np.unique(history.values, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(counts) - (counts - 1) / 2)[places]  # equal values share the mean of their ranks
     return float(np.corrcoef(np.arange(len(ranks)), ranks)[0, 1]) if len(counts) > 1 else 0.0
@@ -87,13 +83,11 @@ LONGER_ALWAYS, LONGER_UNPAID, LENGTHS = 4.0, 2.0, 20
 UNITS = {"response_tokens": "tokens", "response_chars": "characters"}
 
 
-@rule(
-    "Length explosion",
-    f"the median length of the last fifth of {LENGTHS} steps or more is {LONGER_ALWAYS:g} times that of the first, or "
-    f"{LONGER_UNPAID:g} times and the reward is not higher",
-)
-def length_explosion(source: HasCurves) -> Iterator[Alarm]:
-    """Compare the last fifth of the lengths with the first, and so the rewards."""
+@rule("Length explosion")
+def length_explosion(source: RunCurves) -> Iterator[Alarm]:
+    """The median length of the last fifth of {LENGTHS} steps or more is {LONGER_ALWAYS:g} times that of the first, or
+    {LONGER_UNPAID:g} times and the reward is not higher.
+    """
     name, curve = next(all_curves(source, [("sample", name, "mean") for name in UNITS]), (None, None))
     if name is None:
         raise NotChecked("the run has no lengths of responses")
@@ -117,13 +111,11 @@ def length_explosion(source: HasCurves) -> Iterator[Alarm]:
 REWARD_SHARE, NOISE, REWARDS = 0.5, 6.0, 20
 
 
-@rule(
-    "Reward collapse",
-    f"the median reward of the last fifth of {REWARDS} steps or more is below that of the best fifth, by "
-    f"{REWARD_SHARE:g} standard deviations of the samples of a step and {NOISE:g} of the noise from step to step",
-)
-def reward_collapse(source: HasCurves) -> Iterator[Alarm]:
-    """Compare the last fifth of the steps with the best fifth before it."""
+@rule("Reward collapse")
+def reward_collapse(source: RunCurves) -> Iterator[Alarm]:
+    """The median reward of the last fifth of {REWARDS} steps or more is below that of the best fifth, by
+    {REWARD_SHARE:g} standard deviations of the samples of a step and {NOISE:g} of the noise from step to step.
+    """
     rewards = enough(source.curve("sample", "reward", "mean"), REWARDS, "rewards")
     spreads = enough(source.curve("sample", "reward", "std"), 0, "deviations of rewards").values
     width = len(rewards) // 5
@@ -147,12 +139,9 @@ def reward_collapse(source: HasCurves) -> Iterator[Alarm]:
 TIMES, STEPS, SAMPLES = 1.5, 10, 50
 
 
-@rule(
-    "Wrong answers longer than right ones",
-    f"over the last {STEPS} steps, {SAMPLES} wrong answers or more have {TIMES:g} times the tokens of right ones",
-)
-def wrong_longer(source: HasCurves) -> Iterator[Alarm]:
-    """Compare the lengths of right and wrong answers over the last steps."""
+@rule("Wrong answers longer than right ones")
+def wrong_longer(source: RunCurves) -> Iterator[Alarm]:
+    """Over the last {STEPS} steps, {SAMPLES} wrong answers or more have {TIMES:g} times the tokens of right ones."""
     kinds = ("right", "wrong")
     curves = [(source.curve("outcome", f"length_{kind}"), source.curve("outcome", kind)) for kind in kinds]
     pairs = [(lengths, counts) for lengths, counts in curves if lengths is not None and counts is not None]
