@@ -26,7 +26,7 @@ def name(value: object) -> str:
 
 
 def count(value: object) -> int | None:
-    """Return a whole number. Raises `TypeError` for other values, `ValueError` for one beyond 2^53."""
+    """Return a whole number. Raises `TypeError` for other values, `ValueError` for numbers beyond 2^53."""
     counted = None if scalar(value) is None else whole_number(value)
     if counted is not None and abs(counted) > MAX_COUNT:
         raise ValueError("expected a whole number within 2^53")
@@ -46,20 +46,19 @@ def number(value: object) -> float | None:
 
 def messages(value: object) -> Any:
     """Return a prompt or a response as the file stores it: a text, or a list of messages as dicts."""
-    if isinstance(value, list | tuple) and any(hasattr(message, "role") for message in value):
-        return messages_of(value)
-    return jsonable(value)
+    has_roles = isinstance(value, list | tuple) and any(hasattr(message, "role") for message in value)
+    return messages_of(value) if has_roles else jsonable(value)
 
 
 def turns_in(response: object) -> int | None:
-    """Return how many messages of a response the model wrote; None unless the response is a list of messages."""
+    """Return how many messages of a response the model wrote, if several."""
     given = response if isinstance(response, list) else []
     answers = sum(isinstance(message, dict) and message.get("role") == "assistant" for message in given)
     return answers if answers > 1 else None
 
 
 def step_of(step: object) -> int:
-    """Read a step. Raises `TypeError` or `ValueError` that names the step: no record can do without one."""
+    """Read a step, which every record needs. Raises `TypeError` or `ValueError` that names the step."""
     try:
         number = count(step)
     except ValueError as error:
@@ -72,11 +71,10 @@ def step_of(step: object) -> int:
 
 
 def split_of(split: object) -> str:
-    """Return the name of a split: any split other than training is an evaluation."""
+    """Return the name of a split: every split but `train` is an evaluation."""
     known_as = name(split) or "train"
-    if known_as == "train" or known_as.startswith("eval/"):
-        return known_as
-    return "eval/default" if known_as == "eval" else f"eval/{known_as}"
+    is_named = known_as == "train" or known_as.startswith("eval/")
+    return known_as if is_named else f"eval/{'default' if known_as == 'eval' else known_as}"
 
 
 def range_of(value: object) -> tuple[float, float] | None:
@@ -84,7 +82,7 @@ def range_of(value: object) -> tuple[float, float] | None:
     if value is None:
         return None
     low, high = _pair(value)
-    if low is None or high is None or not low < high:
+    if not low < high:
         raise ValueError(f"reward_range is (lowest, highest), not {value!r}")
     return low, high
 
@@ -94,18 +92,19 @@ def metric_ranges_of(ranges: object) -> dict[str, tuple[float, float]] | None:
     by_metric = {}
     for key, ends in dict(cast("Mapping[object, object]", ranges) or {}).items():
         worst, best = _pair(ends)
-        if worst is None or best is None or worst == best or not math.isfinite(worst) or not math.isfinite(best):
+        if worst == best or not math.isfinite(worst) or not math.isfinite(best):
             raise ValueError(f"metric_ranges has (worst, best) for each name, not {ends!r} for {name(key)!r}")
         by_metric[name(key)] = worst, best
     return by_metric or None
 
 
-def _pair(value: object) -> tuple[float | None, float | None]:
+def _pair(value: object) -> tuple[float, float]:
+    """Return two numbers, NaN for anything else."""
     try:
         first, second = (number(end) for end in cast("Sequence[object]", value))
     except (TypeError, ValueError):
-        return None, None
-    return first, second
+        return math.nan, math.nan
+    return math.nan if first is None else first, math.nan if second is None else second
 
 
 class Arguments:
@@ -124,7 +123,7 @@ class Arguments:
             return None
 
     def numbers(self, what: str, values: object) -> tuple[dict[str, float], dict[str, str]]:
-        """Read named numbers; returns texts among them separately."""
+        """Read named numbers, and the texts among them separately."""
         numbers: dict[str, float] = {}
         words: dict[str, str] = {}
         for key, value in self.items(what, values):
@@ -160,27 +159,27 @@ class Arguments:
 
     def items(self, what: str, values: object) -> Iterable[tuple[Any, Any]]:
         """Return the items of a dict; any other value has none."""
+        return () if values is None else self.take(what, _items, values) or ()
 
-        def members(given: Any) -> list[tuple[Any, Any]]:
-            try:
-                return list(dict(given).items())
-            except (TypeError, ValueError):
-                kind = "a string" if isinstance(given, str) else type(given).__name__
-                raise TypeError(f"expected a dict, got {kind}") from None
 
-        return () if values is None else self.take(what, members, values) or ()
+def _items(given: Any) -> list[tuple[Any, Any]]:
+    try:
+        return list(dict(given).items())
+    except (TypeError, ValueError):
+        kind = "a string" if isinstance(given, str) else type(given).__name__
+        raise TypeError(f"expected a dict, got {kind}") from None
 
 
 WHAT = "top_logprobs"
 BEYOND = f"{WHAT} beyond the {MOST_ALTERNATIVES} likeliest of a token"
 
 MOST_BYTES = 40 * 2**20
-"""The alternatives of one sample take at most so much of its line: readers skip a line of more than 64 MiB."""
+"""The most bytes for the alternatives of one sample: readers skip a line of more than 64 MiB."""
 
 DECIMALS = 6
 
 Alternatives = list[list[list[str | float]]]
-"""For each token pairs of a token string and a logprob, the likeliest first."""
+"""For each token, pairs of a token string and a logprob, the likeliest first."""
 
 
 def alternatives(
@@ -193,9 +192,8 @@ def alternatives(
 ) -> Alternatives:
     """Read the alternatives of a sample's tokens; an empty list if no token has any.
 
-    `strings` are those of the last of the `ids`: an id among them gets its string. `lengths`: how many tokens the
-    alternatives may be of; none if that is unknown. Raises `TypeError` for anything but a list, `ValueError` for too
-    many tokens, too few, or too long texts.
+    `strings` are the texts of the last `ids`, `lengths` the possible numbers of tokens, none if they are unknown.
+    Raises `TypeError` for anything but a list, `ValueError` for too many tokens, too few, or too long texts.
     """
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         raise TypeError(f"expected a list with an entry for each token, got {type(values).__name__}")
@@ -204,10 +202,11 @@ def alternatives(
     bad = beyond = most_bytes = 0
     for entry in values:
         pairs, wrong = _pairs(entry, known)
-        bad, beyond = bad + wrong, beyond + max(0, len(pairs) - MOST_ALTERNATIVES)
-        by_token.append([[text, logprob] for text, logprob in pairs[:MOST_ALTERNATIVES]])
+        likeliest = pairs[:MOST_ALTERNATIVES]
+        bad, beyond = bad + wrong, beyond + len(pairs) - len(likeliest)
+        by_token.append([[text, logprob] for text, logprob in likeliest])
         # in JSON, escapes are the longest
-        most_bytes += sum((6 if text.isascii() else 12) * len(text) + 24 for text, _ in pairs[:MOST_ALTERNATIVES])
+        most_bytes += sum((6 if text.isascii() else 12) * len(text) + 24 for text, _ in likeliest)
     if bad:
         wrong_pairs = TypeError("expected pairs of a token and a finite logprob")
         trouble.met(wrong_pairs, bad, where=WHAT, what="values", step=step)

@@ -1,12 +1,10 @@
-"""The thread that writes, so that training does not wait: a bounded queue in front of it, and counts of losses.
+"""The writing thread behind a bounded queue, so that training does not wait, and the counts of what is lost.
 
-When the queue is full, it drops the oldest token series first. It keeps text and numbers until they alone take twice
-the queue's capacity, as when a disk hangs for an hour; then it refuses new lines. With `on_full="block"` the caller
-waits instead.
+A full queue drops its oldest token series. It keeps texts and numbers until they alone take twice its capacity, as when
+a disk hangs for an hour; then it refuses new lines. With `on_full="block"` the caller waits instead.
 """
 
 import contextlib
-import os
 import threading
 import time
 from collections import Counter, deque
@@ -19,16 +17,16 @@ from rolloupe.record.lines import COMPACT, Lines, encoded
 from rolloupe.record.token_series import Array, facts, import_arrow, write_part
 
 LINES = {"metrics": "lines of metrics"}
-"""What lines of a kind hold, where the kind does not say so."""
+"""What lines of a kind are called, if not by their kind."""
 
 REST_S = 1.0
-"""Every recorded line is written after this long at the latest, so that a viewer shows it within two seconds."""
+"""Lines wait at most this long before they are written, so that a viewer shows them within two seconds."""
 
 LINES_SHARE = 2
-"""The lines without token series may take this many times the capacity."""
+"""Lines without token series may take this many times the capacity."""
 
 BATCH_BYTES = 32 * 2**20
-"""A part is written once this many bytes wait for it."""
+"""A part is written when this many bytes wait for it."""
 
 
 class QueuedLine:
@@ -68,10 +66,9 @@ class Background:
         seen: Callable[[QueuedLine], None],
         trouble: Trouble,
     ) -> None:
-        self.root = root
-        self.producer = producer
+        self._tokens = root / "tokens" / producer
         self.dropped = 0
-        """Number of token series dropped because the queue was full."""
+        """How many token series were dropped because the queue was full."""
         self._lost = 0
         self._capacity = capacity_bytes
         self._block = block
@@ -80,11 +77,9 @@ class Background:
         self._files = {kind: Lines(root, kind, producer) for kind in ("samples", "annotations", "metrics")}
         self._losses = Lines(root, "losses", producer)
         self._noting = threading.Lock()
-        self._part = 0
+        parts = [path.name.partition(".")[0] for path in self._tokens.glob("*.parquet")]
+        self._part = max((int(name) for name in parts if name.isdecimal()), default=0)
         """The number of the last part that this producer has written."""
-        with contextlib.suppress(OSError):
-            names = [name.partition(".")[0] for name in os.listdir(root / "tokens" / producer)]
-            self._part = max((int(name) for name in names if name.isdecimal()), default=0)
         self._queue: deque[QueuedLine] = deque()
         self._rich: deque[QueuedLine] = deque()
         """The queued lines that have token series."""
@@ -101,7 +96,7 @@ class Background:
 
     @property
     def lost(self) -> int:
-        """How many lines and token series were recorded but are in no file, and never will be."""
+        """How many recorded lines and token series will never be in a file."""
         with self._changed:
             return self._lost + self.dropped
 
@@ -115,7 +110,7 @@ class Background:
             self._trouble.report(reason, count, first=first, what=what, step=step)
 
     def _note_losses(self) -> None:
-        """Write what was lost into the run's files; on a disk that is still full, the next call tries again."""
+        """Write the losses into the run's files; if the disk is still full, the next call tries again."""
         with self._noting:
             if losses := self._trouble.losses():
                 rows = [{**loss._asdict(), "count": count, "time": time.time()} for loss, count in losses.items()]
@@ -206,7 +201,7 @@ class Background:
             for group in groups:
                 try:
                     self._write(group)
-                except BaseException as error:  # whatever it is, callers must not wait for ever
+                except BaseException as error:  # callers must not wait for ever
                     self._lose(error, group)
                 finally:
                     with self._changed:
@@ -234,7 +229,7 @@ class Background:
         return lines
 
     def _write(self, batch: list[QueuedLine]) -> None:
-        """Write the part first: a line must not name a part that does not exist."""
+        """Write the part first, so that no line names a part that does not exist."""
         for item in batch:
             try:
                 self._seen(item)
@@ -245,8 +240,8 @@ class Background:
         with_series = [item for item in batch if item.series]
         if with_series:
             self._part += 1
-            path = self.root / "tokens" / self.producer / f"{self._part:06d}.parquet"
             try:
+                path = self._tokens / f"{self._part:06d}.parquet"
                 write_part(path, [(item.record.get("uid", ""), item.series) for item in with_series])
             except Exception as error:
                 self._trouble.report(error, len(with_series), "token series")

@@ -1,4 +1,4 @@
-"""Failures while recording: counted, reported once, raised only if strict, and kept out of the training loop."""
+"""Failures while recording: counted, reported once, and raised only if strict, so that training goes on."""
 
 import contextlib
 import errno
@@ -21,14 +21,14 @@ MAX_REASONS = 100
 MAX_CHARS = 500
 OTHER = "other reasons"
 MAX_LOSSES = 1000
-"""How many losses are counted by step until they are written; further ones lose their step."""
+"""How many losses keep their step until they are written."""
 
 FULL = {errno.ENOSPC: "disk full", errno.EDQUOT: "disk full, by its quota"}
 HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 class RecorderWarning(UserWarning):
-    """Something was not recorded; training goes on."""
+    """Says that something was not recorded; training goes on."""
 
 
 class LostData(NamedTuple):
@@ -77,7 +77,7 @@ class Trouble:
     ) -> None:  # fmt: skip
         """Count a failure; the next call of the training loop warns of it and of its `first` place. Never raises.
 
-        If data is lost by it, `what` says which kind of data, for the run's files.
+        `what` names the data that is lost, for the run's files.
         """
         message = in_files = error if isinstance(error, str) else f"{type(error).__name__}: {text_of(error)}"
         if isinstance(error, OSError) and error.strerror and isinstance(error.filename, str):
@@ -101,17 +101,17 @@ class Trouble:
                 self._losses[loss if has_room else LostData(what, None, OTHER)] += max(1, count)
 
     def losses(self) -> Counter[LostData]:
-        """Return what is lost and not yet in the run's files."""
+        """Return the losses that are not yet in the run's files."""
         with self._lock:
             return self._losses.copy()
 
     def forget(self, losses: Mapping[LostData, int]) -> None:
-        """Forget losses that the run's files have."""
+        """Forget losses that are now in the run's files."""
         with self._lock:
             self._losses -= Counter(losses)
 
     def say(self, message: str, once: str = "") -> None:
-        """Have the next call report a message that means no loss; messages with the same `once` are reported once."""
+        """Report a message that means no loss at the next call; messages with the same `once` are reported once."""
         with self._lock:
             if once not in self._reported:
                 self._messages.append(message[:MAX_CHARS])
@@ -133,7 +133,7 @@ class Trouble:
                         print(message, file=sys.stderr)
 
     def forked(self) -> None:
-        """Called in a forked process: no thread holds the lock, and the parent reports its own failures."""
+        """Start again in a forked process: no thread holds the lock, and the parent reports its own failures."""
         self._lock = threading.Lock()
         self._messages.clear()
         self._losses.clear()
@@ -152,9 +152,9 @@ log = logging.getLogger("rolloupe.record")
 
 
 def guarded(default: Callable[[], Any], loses: str = "") -> Callable[[Method], Method]:
-    """Make a recorder's method raise nothing, unless it is strict or the call does not fit the method's signature.
+    """Make a recorder's method raise nothing, unless the recorder is strict or an argument is misspelt.
 
-    The recorder reports and counts a failure, and the call returns `default()`. `loses` is what a failure costs.
+    The recorder reports and counts a failure, and the call returns `default()`. `loses` names the data that is lost.
     """
 
     def wrap(method: Method) -> Method:

@@ -1,4 +1,4 @@
-"""The files of a run that its producers share: marker, configuration, code, attempts and checkpoints."""
+"""The files of a run that all its processes share: marker, configuration, code, attempts and checkpoints."""
 
 import contextlib
 import json
@@ -24,7 +24,7 @@ MAX_UNTRACKED = 1_000
 
 
 def code_diff(folder: str | os.PathLike[str]) -> str:
-    """Return the difference as text; the text also says if the folder is in no repository or git is missing."""
+    """Return how the code of a repository differs from its last commit, or the text that there is no repository."""
     top = _git(folder, "rev-parse", "--show-toplevel")
     if top is None:
         return f"### module: {Path(folder).resolve().name} (not in a git repository)\n"
@@ -97,10 +97,7 @@ class Folder:
             raise UnreadablePath(f"cannot record at {self.path}: {reason}. Next: name another folder") from None
 
     def others(self) -> str:
-        """Return the names of the layouts in which another tool left a run in this folder; never raises.
-
-        Empty if the recorder has written here before: its first run has already warned.
-        """
+        """Return the layouts in which other tools left runs in this folder; empty if Rolloupe records here already."""
         names = []
         with contextlib.suppress(Exception):
             if self.path.is_dir() and not self.is_made() and any(self.path.iterdir()):
@@ -133,7 +130,7 @@ class Folder:
         return marker
 
     def config(self, config: object) -> None:
-        """Keep the configuration; if it differs from the last one, the last one is kept too. Raises `OSError`."""
+        """Keep the configuration, beside the last one if that differs. Raises `OSError`."""
         with alone(self.path / ATTEMPTS):
             self._keep(self._config_name, self.settings(config))
 
@@ -146,22 +143,16 @@ class Folder:
         return json.dumps(settings(config), indent=2, ensure_ascii=False) + "\n"
 
     def config_of(self, producer: str, text: str) -> str:
-        """Keep the configuration of one process if it differs from the run's; returns the file's name then.
-
-        Raises `OSError`.
-        """
+        """Keep the configuration of a process if it differs from the run's, and return its file. Raises `OSError`."""
         with alone(self.path / ATTEMPTS):
-            place, data = self.path / self._config_name, text.encode("utf-8", "replace")
-            if not place.exists():
-                atomic.write(place, data)
-            elif place.read_bytes() != data:
+            place, name = self.path / self._config_name, ""
+            if place.exists() and place.read_bytes() != text.encode("utf-8", "replace"):
                 name = place.with_suffix(f".{producer}{place.suffix}").name
-                self._keep(name, text)
-                return name
-            return ""
+            self._keep(name or place.name, text)
+            return name
 
     def code(self, diff: str) -> None:
-        """Keep how the code differs from its repository; an earlier difference is kept too. Raises `OSError`."""
+        """Keep the difference of the code, beside the last one if that differs. Raises `OSError`."""
         with alone(self.path / ATTEMPTS):
             self._keep("code.diff", diff)
 
@@ -180,12 +171,11 @@ class Folder:
         with alone(self.path / ATTEMPTS):
             before = self._rows(ATTEMPTS)
             joined = None if ranks is None else launch.join(producer, ranks, before)
-            of_ranks = {} if ranks is None else {"ranks": ranks, "launch": joined}
             attempt = {
                 "attempt": len(before) + 1, "producer": producer, "time": time.time(), "pid": os.getpid(),
-                "host": socket.gethostname(), "checkpoint": last.name if last else None, **of_ranks,
+                "host": socket.gethostname(), "checkpoint": last.name if last else None,
             }  # fmt: skip
-            self.append(ATTEMPTS, attempt)
+            self.append(ATTEMPTS, attempt if ranks is None else attempt | {"ranks": ranks, "launch": joined})
         return joined
 
     def ended(self, producer: str) -> None:
@@ -197,14 +187,12 @@ class Folder:
         atomic.append(self.path / name, encoded(record, separators=COMPACT, nan=True))
 
     def last_checkpoint(self) -> Checkpoint | None:
-        """Return the checkpoint noted last."""
-        rows = self._rows(CHECKPOINTS)
-        if not rows:
+        """Return the last checkpoint."""
+        if not (rows := self._rows(CHECKPOINTS)):
             return None
-        last = rows[-1]
-        step, paths, state = last.get("step"), last.get("paths"), last.get("loop_state")
+        name, step, paths, state = (rows[-1].get(key) for key in ("name", "step", "paths", "loop_state"))
         return Checkpoint(
-            name=str(last.get("name", "")),
+            name="" if name is None else str(name),
             step=step if isinstance(step, int) else None,
             paths={str(k): str(v) for k, v in paths.items()} if isinstance(paths, dict) else {},
             extra=state if isinstance(state, dict) else {},
@@ -212,12 +200,10 @@ class Folder:
 
     def _rows(self, name: str) -> list[dict[str, Any]]:
         rows = []
-        data = b""
         with contextlib.suppress(OSError):
-            data = (self.path / name).read_bytes()
-        for line in data.split(b"\n"):
-            with contextlib.suppress(ValueError, RecursionError):
-                rows.append(json.loads(line.decode("utf-8", "replace")))
+            for line in (self.path / name).read_bytes().split(b"\n"):
+                with contextlib.suppress(ValueError, RecursionError):
+                    rows.append(json.loads(line.decode("utf-8", "replace")))
         return [row for row in rows if isinstance(row, dict)]
 
 

@@ -1,4 +1,4 @@
-"""Launches, and the processes of one: each line of a run names the start of the trainer that wrote it.
+"""Launches: each line of a run names the start of the trainer that wrote it.
 
 A run that resumes from a checkpoint records some steps again, perhaps with other groups or another number of ranks.
 Each line names its launch, and only the last launch of a step counts, so the two recordings do not mix. A new launch
@@ -21,9 +21,8 @@ from rolloupe.record.plain import word
 PATIENCE_S = 5.0
 """Seconds to wait while other processes start: a stopped process must not block training."""
 
-
 own_launches: set[tuple[int, str, int]] = set()
-"""The launches that this process was part of: one that reopens its run, as notebooks do, continues its own."""
+"""The launches that this process was part of: if it reopens its run, as notebooks do, it continues its launch."""
 
 
 class Launch:
@@ -34,9 +33,9 @@ class Launch:
         self._handle: int | None = None
 
     def join(self, producer: str, ranks: int, rows: Sequence[Mapping[str, Any]]) -> int:
-        """Return the launch number of a process with this many ranks; `rows` describe the launches before it.
+        """Return the launch number of a process with this many ranks, after the launches in `rows`; call it in `alone`.
 
-        Call it inside `alone`. Raises `OSError`.
+        Raises `OSError`.
         """
         valid_rows = [
             row
@@ -97,7 +96,7 @@ def wanted_name(producer: object) -> str:
 
 
 def ranks(producer: object) -> int | None:
-    """Return the number of processes of which this is one; None if the process has a name of its own."""
+    """Return the number of processes of the launch; None if this process has a name of its own."""
     if producer:
         return None
     world_size = os.environ.get("WORLD_SIZE", "1")
@@ -105,6 +104,6 @@ def ranks(producer: object) -> int | None:
 
 
 def names(wanted: str) -> Iterator[str]:
-    """Yield the names that the process may take, in order: another process may hold the first."""
+    """Yield the names that the process may take, in order: other processes may hold the first ones."""
     yield wanted
     yield from (f"{wanted}-{number}" for number in range(2, MAX_NAMES + 1))

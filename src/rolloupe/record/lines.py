@@ -8,7 +8,6 @@ import contextlib
 import json
 import math
 import os
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,24 +17,19 @@ COMPACT = (",", ":")
 
 MAX_DEPTH = 100
 MAX_BITS = 10_000
-"""Python refuses to write integers of more than 4,300 digits; longer ones become infinities."""
-
-_LONE = re.compile("[\ud800-\udfff]")
+"""Longer integers become infinities: Python refuses to write more than 4,300 digits."""
 
 
 def encoded(record: Mapping[str, Any], *, separators: tuple[str, str] | None = None, nan: bool = False) -> bytes:
-    """Return a record as one line of UTF-8, its newline included.
+    """Return a record as one line of UTF-8, with its newline.
 
-    `nan`: write NaN and infinities as Python does, instead of null. `plain` converts values that JSON lacks.
+    With `nan`, NaN and infinities are written as Python does, else as null. `plain` converts values that JSON lacks.
     """
     try:
         text = json.dumps(record, ensure_ascii=False, allow_nan=nan, separators=separators)
     except (TypeError, ValueError, RecursionError):
         text = json.dumps(plain(record, nan=nan), ensure_ascii=False, allow_nan=nan, separators=separators)
-    try:
-        return text.encode() + b"\n"
-    except UnicodeEncodeError:
-        return _LONE.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode() + b"\n"
+    return text.encode("utf-8", "backslashreplace") + b"\n"  # which escapes lone surrogates as JSON does
 
 
 def plain(value: Any, *, nan: bool = False, depth: int = MAX_DEPTH) -> Any:
@@ -90,10 +84,10 @@ class Lines:
         self._handle: int | None = None
         self._identity = (0, 0)
         self.vanished = 0
-        """How often the file was gone when it was to be written."""
+        """How often the file was gone before a write."""
 
     def append(self, lines: Sequence[bytes]) -> None:
-        """Write lines, their ends included, at the end: all of them or, if that fails, none. Raises `OSError`."""
+        """Append lines, with their ends: all of them or, if that fails, none. Raises `OSError`."""
         if not lines:
             return
         handle = self._opened()
@@ -108,14 +102,14 @@ class Lines:
             raise
 
     def claim(self) -> bool:
-        """Take the file for this process; False where another one that lives has it. Raises `OSError`."""
+        """Take the file for this process; False if another live process has it. Raises `OSError`."""
         try:
             return self._opened() is not None
         except BlockingIOError:
             return False
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Release the file."""
         handle, self._handle = self._handle, None  # first, since two threads may end a recorder
         if handle is not None:
             os.close(handle)
@@ -138,7 +132,7 @@ class Lines:
         return self._handle
 
     def _heal(self, handle: int) -> None:
-        """Move the end of a line that a killed process left behind to `torn/`."""
+        """Move half a line that a killed process left to `torn/`."""
         size = start = os.fstat(handle).st_size
         pieces: list[bytes] = []
         while start and (not pieces or b"\n" not in pieces[-1]):

@@ -1,11 +1,11 @@
 """The open steps of a recorder: the identity of their samples, and the metrics derived from these.
 
-The metrics are means, shares of groups and divergences, under the field's usual names. All are sums and counts, so that
-those of several processes add up to the run's. Values that are not finite are left out. Token means divide sums over
-tokens by the number of tokens; they are never means of means.
+The metrics are means, shares of groups and divergences, under their usual names. All are sums and counts, so that those
+of several processes add up to the run's. Token means divide sums over tokens by the number of tokens; they are never
+means of means. Values that are not finite are left out.
 
-Memory is bounded: if a training loop never ends a step, or records a million samples in one, the oldest lose their
-derived metrics, but every line is still written.
+Memory is bounded: if a training loop never ends a step, or records a million samples in one, the oldest samples lose
+their derived metrics, but every line is still written.
 """
 
 import math
@@ -22,16 +22,16 @@ USED = ("logprobs", "trainer_logprobs", "ref_logprobs", "entropy", *tokens.MASKS
 """The series used to derive metrics."""
 
 HELD_BYTES = 256 * 2**20
-"""Memory for the series of a step until it ends; beyond it, no divergence is computed."""
+"""Memory for the series of a step; further series count in no divergence."""
 
 MAX_METRICS = 4096
-"""Sample metrics that get a mean."""
+"""How many sample metrics get a mean."""
 
 OWN = ("total_episodes", "reward/total", "turns_per_episode", "ac_tokens_per_turn", "ob_tokens_per_turn")
-"""Metrics derived from the samples themselves: a sample metric of the same name does not count."""
+"""Metrics derived from the samples themselves; a sample metric of the same name does not count."""
 
 Sums = dict[str, list[float]]
-"""By name, a sum and the number of its values; 0 for a total."""
+"""By name, a sum and the number of its values, which is 0 for a total."""
 
 
 class StepSums:
@@ -40,16 +40,16 @@ class StepSums:
     def __init__(self, low: float, high: float) -> None:
         self._middle = (low + high) / 2
         self._sums: dict[str, Sums] = defaultdict(lambda: defaultdict(lambda: [0.0, 0]))
-        """By environment, and `all` for every sample."""
-        self._rewards: dict[tuple[str, str], list[float]] = defaultdict(list)
-        """By environment and group."""
+        """The sums by environment, and `all` for every sample."""
+        self._rewards: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+        """The rewards by environment and group."""
         self._series: dict[str, dict[str, Array]] = {}
-        """By uid, the newest series of each name."""
+        """The newest series of each name by uid."""
         self._held_bytes = 0
         self._tokens: Sums = defaultdict(lambda: [0.0, 0])
 
     def add(self, record: Mapping[str, Any], series: Mapping[str, Array]) -> None:
-        """Add a sample by its record, and those of its series that the queue kept."""
+        """Add a sample: its record, and the series that the queue kept."""
         reward, turns = record.get("reward"), int(record.get("turns", 1))
         for env in {"all", record.get("env", "")} - {""}:
             sums = self._sums[env]
@@ -62,7 +62,7 @@ class StepSums:
                 if metric not in OWN and (metric in sums or len(sums) < MAX_METRICS):
                     _add(sums[metric], value)
             if reward is not None and math.isfinite(reward):
-                self._rewards[env, record["group"]].append(reward)
+                self._rewards[env][record["group"]].append(reward)
         self.annotate(record["uid"], series)
 
     def annotate(self, uid: str, series: Mapping[str, Array]) -> None:
@@ -90,7 +90,7 @@ class StepSums:
             of_env = {name: pair for name, pair in self._sums[env].items() if pair[1] or name == "total_episodes"}
             sums |= {f"env/{env}/{name}": pair for name, pair in of_env.items()}
             # a group is mixed if its rewards differ; else good or bad, by the middle of the reward range
-            groups = [rewards for (group_env, _), rewards in self._rewards.items() if group_env == env]
+            groups = self._rewards[env].values()
             mixed = sum(min(rewards) < max(rewards) for rewards in groups)
             good = sum(min(rewards) == max(rewards) > self._middle for rewards in groups)
             counts = {"mixed": mixed, "all_good": good, "all_bad": len(groups) - mixed - good} if groups else {}
@@ -130,7 +130,7 @@ STEPS_WITH_SERIES = 4
 """How many steps keep their token series for annotations."""
 
 MAX_SAMPLES = 200_000
-"""How many uids, and how many groups, are remembered."""
+"""How many uids, places and groups are remembered."""
 
 Key = tuple[int, str]
 """Step and split."""
@@ -163,12 +163,11 @@ class OpenSteps:
         with self._lock:
             twice = "uid" if uid and uid in self._samples else "place" if place in self._places else ""
             self._places[place] = None
-            while len(self._places) > MAX_SAMPLES:
-                self._places.popitem(last=False)
             if uid:
                 self._samples[uid] = sample
-            while len(self._samples) > MAX_SAMPLES:
-                self._samples.popitem(last=False)
+            for known in (self._places, self._samples):
+                while len(known) > MAX_SAMPLES:
+                    known.popitem(last=False)
         return twice
 
     def lengths_of(self, uid: str) -> frozenset[int]:
@@ -177,7 +176,7 @@ class OpenSteps:
             return self._samples[uid].lengths if uid in self._samples else frozenset()
 
     def index(self, split: str, step: int, group: str) -> int:
-        """Return the next index of a sample in its group."""
+        """Return the next free index in a group."""
         with self._lock:
             counted = self._counts[split, step, group]
             self._counts[split, step, group] += 1
@@ -214,7 +213,7 @@ class OpenSteps:
     def end(self, step: int, values: Mapping[str, float]) -> tuple[dict[str, float], Sums]:
         """End a step: return `values` and the derived metrics, without those that the trainer logged itself."""
         with self._lock:
-            ended = {key: self._sums.pop(key) for key in [key for key in self._sums if key[0] == step]}
+            ended = {key: self._sums.pop(key) for key in list(self._sums) if key[0] == step}
             for uid in [uid for uid, sample in self._samples.items() if sample.key[0] <= step]:
                 del self._samples[uid]
             for place in [place for place in self._places if place[0] <= step]:

@@ -1,6 +1,6 @@
 """Reads objects of any library, and converts them to values that every JSON library can write. Nothing here raises.
 
-It recognises NumPy and torch by the methods of their objects, so neither needs to be installed.
+NumPy and torch are recognised by the methods of their objects, so neither needs to be installed.
 """
 
 import contextlib
@@ -24,8 +24,6 @@ MAX_ARRAY = 1000
 
 TOO_DEEP = "(nested too deeply to be written)"
 CIRCLE = "(holds itself)"
-
-_Convert = Callable[[Any, int, frozenset[int]], Any]
 
 
 def dumped(value: object, *, indent: int | None = None) -> bytes:
@@ -83,34 +81,26 @@ def jsonable(value: object) -> Any:
     NumPy and torch numbers become Python numbers, tuples lists, keys texts, and other objects their `str`. A whole
     number too long to print becomes its hexadecimal digits; a structure that is too deep or contains itself is cut.
     """
-    return _jsonable(value, 0, frozenset())
+    return _converted(value, frozenset(), lambda other, _: text_of(other))
 
 
-def _jsonable(value: Any, depth: int, above: frozenset[int]) -> Any:
+def _converted(value: Any, above: frozenset[int], other: Callable[[Any, frozenset[int]], Any]) -> Any:
+    """Convert a value inside the objects `above`, by id; `other` converts what is neither JSON nor a number."""
     value = scalar(value)
     if value is None or isinstance(value, str | float | bool):
         return value
     if isinstance(value, int):
         return value if value.bit_length() <= MAX_INT_BITS else hex(value)
-    items = _items_of(value, depth, above, _jsonable)
-    return text_of(value) if items is _NOTHING else items
-
-
-_NOTHING = object()
-
-
-def _items_of(value: Any, depth: int, above: frozenset[int], convert: _Convert) -> Any:
-    """Convert the items of a mapping or a list; `_NOTHING` for other values."""
     if not isinstance(value, Mapping | list | tuple):
-        return _NOTHING
+        return other(value, above)
     if id(value) in above:
         return CIRCLE
-    if depth >= MAX_DEPTH:
+    if len(above) >= MAX_DEPTH:
         return TOO_DEEP
     inside = above | {id(value)}
     if isinstance(value, Mapping):
-        return {_key(key): convert(member, depth + 1, inside) for key, member in list(value.items())}
-    return [convert(member, depth + 1, inside) for member in list(value)]
+        return {_key(key): _converted(member, inside, other) for key, member in list(value.items())}
+    return [_converted(member, inside, other) for member in list(value)]
 
 
 def _key(key: object) -> str:
@@ -125,58 +115,47 @@ def settings(value: object) -> Any:
     Functions and classes become their qualified names, objects their fields and the name of their class. An object with
     `to_dict` becomes its result, as in the cookbook.
     """
-    return _setting(value, 0, frozenset())
+    return _converted(value, frozenset(), _setting)
 
 
-def _setting(value: Any, depth: int, above: frozenset[int]) -> Any:
-    value = scalar(value.value if isinstance(value, enum.Enum) else value)
-    if value is None or isinstance(value, str | int | float):
-        return _jsonable(value, depth, above)
-    items = _items_of(value, depth, above, _setting)
-    if items is not _NOTHING:
-        return items
+def _setting(value: Any, above: frozenset[int]) -> Any:
+    if isinstance(value, enum.Enum):
+        return _converted(value.value, above, _setting)
     if isinstance(value, set | frozenset):
-        return sorted((_setting(member, depth + 1, above) for member in value), key=repr)
+        return sorted((_converted(member, above, _setting) for member in value), key=repr)
     if isinstance(value, ModuleType | PurePath):
         return value.__name__ if isinstance(value, ModuleType) else str(value)
     if hasattr(value, "__qualname__"):  # a function, a class
         return qualified(value)
-    return _object(value, depth, above)
-
-
-def _object(value: Any, depth: int, above: frozenset[int]) -> Any:
     if hasattr(value, "shape") and hasattr(value, "dtype"):
-        return _array(value, depth)
-    if id(value) in above or depth >= MAX_DEPTH:
+        return _array(value)
+    if id(value) in above or len(above) >= MAX_DEPTH:
         return qualified(type(value))
     inside = above | {id(value)}
     if hasattr(value, "func") and hasattr(value, "keywords"):  # functools.partial
         parts = {"partial": value.func, "args": list(getattr(value, "args", ())), **value.keywords}
-        return _items_of(parts, depth, inside, _setting)
-    fields: dict[str, Any] | None = None
-    head = {"class": qualified(type(value))}
-    for method in ("to_dict", "model_dump"):
-        dump = getattr(value, method, None)
-        if fields is None and callable(dump):
-            with contextlib.suppress(Exception):
-                fields = {_key(key): member for key, member in dump().items()}
-                head = {} if method == "to_dict" else head
-    fields = _declared(value) if fields is None else fields
-    if fields is None:
-        return text_of(value)
-    return head | {key: _setting(member, depth + 1, inside) for key, member in fields.items()}
+        return _converted(parts, inside, _setting)
+    fields = _declared(value)
+    return text_of(value) if fields is None else {k: _converted(v, inside, _setting) for k, v in fields.items()}
 
 
-def _array(value: Any, depth: int) -> Any:
+def _array(value: Any) -> Any:
     try:
         if int(value.size() if callable(value.size) else value.size) <= MAX_ARRAY:
-            return _jsonable(value.tolist(), depth, frozenset())
+            return jsonable(value.tolist())
     except Exception:
         return f"array of {text_of(value.dtype)}, shape {text_of(value.shape)}"
     return f"array of {text_of(value.dtype)}, shape {text_of(tuple(value.shape))}"
 
 
 def _declared(value: Any) -> dict[str, Any] | None:
+    """Return the fields of an object, after its class; None if it has none."""
+    head = {"class": qualified(type(value))}
+    for method in ("to_dict", "model_dump"):
+        dump = getattr(value, method, None)
+        if callable(dump):
+            with contextlib.suppress(Exception):
+                return (head if method == "model_dump" else {}) | {_key(key): field for key, field in dump().items()}
     if dataclasses.is_dataclass(value):
         names = [field.name for field in dataclasses.fields(value)]
     else:
@@ -185,13 +164,9 @@ def _declared(value: Any) -> dict[str, Any] | None:
         if listed is None and not hasattr(value, "__dict__"):
             return None
         names = [str(name) for name in (listed or vars(value)) if not str(name).startswith(("_", "X_"))]
-    fields = {}
-    for name in names:
-        try:
-            fields[name] = getattr(value, name)
-        except Exception:
-            fields[name] = "(cannot be read)"
-    return fields
+    unreadable = object()
+    fields = {name: member(value, name, unreadable) for name in names}
+    return head | {name: "(cannot be read)" if field is unreadable else field for name, field in fields.items()}
 
 
 def qualified(value: Any) -> str:
@@ -203,7 +178,8 @@ def qualified(value: Any) -> str:
 
 def has(value: Any, name: str) -> bool:
     """Return whether an object or a dict has a member of this name."""
-    return member(value, name, _NOTHING) is not _NOTHING
+    nothing = object()
+    return member(value, name, nothing) is not nothing
 
 
 def member(value: Any, name: str, default: Any = None) -> Any:

@@ -1,7 +1,7 @@
 """`Recorder`: the object that a training loop calls.
 
-Calls return at once: they copy arrays and keep texts, and a thread writes them. Failures while recording never reach
-the training loop (unless `strict`): the recorder warns once of each kind and counts them.
+Calls copy arrays, keep texts and return at once; a thread writes. Failures never reach the training loop unless
+`strict`: the recorder warns once of each kind and counts them.
 """
 
 import atexit
@@ -12,8 +12,8 @@ import time
 import traceback
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from multiprocessing.util import Finalize
-from types import TracebackType
 from typing import Any, Self, SupportsIndex
 
 from rolloupe import text
@@ -45,9 +45,10 @@ from rolloupe.record.upload import Upload
 __all__ = ["Recorder", "RecorderWarning"]
 
 CAPACITY_BYTES = 512 * 2**20
-"""Bytes that may wait to be written before token series are dropped."""
+"""How many bytes may wait to be written before token series are dropped."""
 
 MOST_TOLD = 5
+"""How many losses the last warning names."""
 
 UNEVEN = "token series whose length fits neither the sample's tokens nor its response; kept as they are"
 GO_ON = "They are written while the process lives, at its end, or by another close()"
@@ -99,9 +100,8 @@ class Recorder:
         if (former := _alive.get((self.path, self._wanted))) is not None:
             former.close()
         if others := self._folder.others():
-            self.trouble.say(
-                f"the folder {self.path} already holds files of {others}: Rolloupe reads them as separate runs"
-            )
+            note = f"the folder {self.path} already holds files of {others}: Rolloupe reads them as separate runs"
+            self.trouble.say(note)
         self._folder.make(self._ranges)
         self._launch = Launch(self._folder.path)
         self._launched: int | None = None
@@ -119,7 +119,7 @@ class Recorder:
         self.trouble.tell()
 
     def _begin(self) -> None:
-        """Take a name that no living process has, and start writing in this process."""
+        """Take a name that no live process has, and start writing in this process."""
         self._pid = os.getpid()
         self._steps = OpenSteps(self._reward_range)
         for producer in launches.names(self._wanted):
@@ -142,11 +142,11 @@ class Recorder:
         Finalize(None, self.close, exitpriority=10)  # multiprocessing skips atexit
 
     def _note(self) -> None:
-        """Note that this process records, and get the number of its launch."""
+        """Note that this process records, and keep the number of its launch."""
         self._launched = self._folder.attempt(self.producer, self._launch, self._ranks)
 
     def _keep_config(self, config: object) -> None:
-        """The first rank writes the configuration at once; another rank writes a different one when a step ends."""
+        """Keep the first rank's configuration at once; keep that of another rank, if it differs, when a step ends."""
         if self._ranks is None or self._wanted == "rank0":
             self._keep(lambda: self._folder.config(config))
             return
@@ -207,13 +207,13 @@ class Recorder:
         tokens; `token_ids`, shape (T,), the ids of prompt and response, or of the response alone. `series` maps names
         to one number for each token, either of `token_ids` or of the response: `logprobs` (at sampling),
         `trainer_logprobs`, `ref_logprobs`, `entropy`, `advantages`, `loss_mask`, `attention_mask`, ... `top_logprobs`
-        has, for each token of the response, pairs of a token (its string or its id) and a logprob, or a mapping: what
-        the model could have sampled, of which the 20 likeliest count. Token counts default to the lengths of the
-        arrays. If a value cannot be read, the recorder leaves it out, warns and counts it, and still records the
-        sample.
+        has, for each token of the response, the alternatives that the model could have sampled: a mapping, or pairs of
+        a token (its string or its id) and a logprob, of which the 20 likeliest count. Token counts default to the
+        lengths of the arrays. If a value cannot be read, the recorder leaves it out, warns and counts it, and still
+        records the sample.
         """
-        number_of_step, split = step_of(step), split_of(split)
-        arguments = Arguments(self.trouble, number_of_step)
+        at, split = step_of(step), split_of(split)
+        arguments = Arguments(self.trouble, at)
         take, arrays = arguments.take, arguments.arrays(token_ids, series)
         pieces = None if tokens is None else take("tokens", lambda texts: [word(text) for text in texts], tokens)
         token_counts = take("prompt_tokens", count, prompt_tokens), take("response_tokens", count, response_tokens)
@@ -223,11 +223,11 @@ class Recorder:
         question, answer = messages(prompt), messages(response)
         group_name = name(group) if group is not None else ""
         record: dict[str, Any] = {
-            "uid": self._uid(uid), "launch": self._launched, "split": split, "step": number_of_step,
+            "uid": self._uid(uid), "launch": self._launched, "split": split, "step": at,
             "group": group_name or text.digest(text.joined(question) if isinstance(question, list) else word(question)),
         }  # fmt: skip
         if index is None:
-            counted = self._steps.index(split, number_of_step, record["group"])
+            counted = self._steps.index(split, at, record["group"])
             index = str(counted) if self.producer == "rank0" else f"{self.producer}-{counted}"
         record |= {
             "index": name(index), "reward": paid,
@@ -239,15 +239,11 @@ class Recorder:
             "tokens": pieces, "extra": jsonable(extra),
         }  # fmt: skip
         lengths, is_known = lengths_of(arrays, counts)
-        open_sample = OpenSample((number_of_step, split), lengths if is_known else frozenset())
         if top_logprobs is not None:
-            record["top_logprobs"] = take(
-                "top_logprobs",
-                lambda given: alternatives(
-                    given, arrays.get("token_ids"), pieces, lengths, self.trouble, number_of_step
-                ),
-                top_logprobs,
-            )
+            ids, trouble = arrays.get("token_ids"), self.trouble
+            read = partial(alternatives, ids=ids, strings=pieces, lengths=lengths, trouble=trouble, step=at)
+            record["top_logprobs"] = take("top_logprobs", read, top_logprobs)
+        open_sample = OpenSample((at, split), lengths if is_known else frozenset())
         match self._steps.add(record["uid"], open_sample, record["group"], record["index"]):
             case "uid":
                 message = f"two samples have the uid {record['uid']!r}: later annotations apply to both"
@@ -259,11 +255,10 @@ class Recorder:
         return str(record["uid"])
 
     def _uid(self, uid: object) -> str:
-        """Return the sample's uid, or a generated one, for annotations."""
         return name(uid) or secrets.token_hex(8)
 
     def _put(self, kind: str, record: dict[str, Any], arrays: Mapping[str, Array], lengths: frozenset[int]) -> None:
-        """Queue a line, without empty values."""
+        """Queue a line without its empty values."""
         odd = record["uneven"] = uneven(arrays, lengths)
         if odd:
             wrong = ", ".join(f"{series[:60]!r} has {len(arrays[series]):,}" for series in odd[:5])
@@ -297,7 +292,7 @@ class Recorder:
         decode: Decode | None = None,
         **sample: Any,
     ) -> list[str]:
-        """Record a group of trajectories, as trainers hold it; return the uids of its samples.
+        """Record a trainer's group of trajectories; return the uids of its samples.
 
         `trajectory_group` has `trajectories_G`, `final_rewards_G` and `metrics_G`, as attributes or keys. `decode`
         turns token ids into text; without it, the text is what the environment logged. Further arguments are those of
@@ -422,7 +417,7 @@ class Recorder:
 
     @guarded(lambda: None, loses="calls")
     def safely(self, work: Callable[..., object], /, *arguments: object) -> None:
-        """Call a function that prepares a recording; the recorder warns of its errors and counts them like its own."""
+        """Call a function that prepares a recording; the recorder warns of its errors and counts them as its own."""
         work(*arguments)
 
     @guarded(lambda: None)
@@ -443,7 +438,7 @@ class Recorder:
             self._keep(lambda: self._folder.ended(self.producer))
             if self._upload is not None:
                 self._upload.close()
-        except BaseException:  # Ctrl-C, mostly
+        except BaseException:  # mostly Ctrl-C
             self.trouble.say(f"close() was interrupted; lines not yet written: {self._background.waiting:,}. {GO_ON}")
             self.trouble.tell()
             raise
@@ -463,9 +458,7 @@ class Recorder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def ready(self) -> None:
@@ -478,7 +471,7 @@ class Recorder:
                     self._begin()
 
     def forked(self) -> None:
-        """Called in a forked process: the files are the parent's, and no thread holds a lock."""
+        """Let go of the parent's files in a forked process, where no thread holds a lock."""
         self._lock = threading.Lock()
         self.trouble.forked()
         self._background.abandon()
@@ -487,7 +480,7 @@ class Recorder:
         self._launch.close()
 
     def _look_around(self) -> None:
-        """Write records that other processes held up; if the run's folder is gone, recreate it with a warning."""
+        """Write a configuration that had to wait; if the run's folder is gone, recreate it with a warning."""
         if self._unkept is not None:
             unkept, self._unkept = self._unkept, None
             self._keep(unkept)
@@ -506,7 +499,7 @@ class Recorder:
 
 
 _alive: weakref.WeakValueDictionary[tuple[str, str], Recorder] = weakref.WeakValueDictionary()
-"""The recorders of this process by folder and name; one that a newer one replaces, as in a notebook, is closed."""
+"""The recorders of this process by folder and name: a new one closes the one that it replaces, as in a notebook."""
 
 
 def _after_fork() -> None:

@@ -1,11 +1,10 @@
-"""Arguments of `Recorder.sample`, from samples of the common model and from a trainer's groups of trajectories.
+"""The arguments of `Recorder.sample`, from samples of the common model and from a trainer's groups of trajectories.
 
 A group has `trajectories_G`, `final_rewards_G` and `metrics_G`. A trajectory is a list of transitions: an observation
-of tokens, an action of tokens with logprobs, and a reward. While each observation begins with everything before it, the
-trajectory is one sequence; an observation that does not starts another sequence, and the trajectory becomes several
-samples. The last of them has the reward and the metrics, so that means over samples count each trajectory once. All of
-them have its advantage. The text is the decoded tokens, or, without `decode`, what the environment logged at each step,
-as Rolloupe reads it from the cookbook's files.
+of tokens, an action of tokens with logprobs, and a reward. An observation that does not begin with all tokens before it
+starts another sequence. Each sequence becomes a sample with the advantage of the trajectory; only the last has its
+reward and metrics, so that means over samples count each trajectory once. The text is the decoded tokens, or, without
+`decode`, what the environment logged at each step, as Rolloupe reads it from the cookbook's files.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +24,7 @@ def given_of(sample: Sample) -> dict[str, Any]:
     own_word = {} if row.status_raw in ("", status) else {"status_raw": row.status_raw}
     values: dict[str, Any] = {}
     for series in map(stored, sample.series):
-        # taken as those of the last tokens, each value belongs to its token
+        # the recorder takes values as those of the last tokens
         ends_with_tokens = series.offset == max(0, count - len(series.values))
         size = max(count, series.offset + len(series.values))
         values[series.name] = series.values if ends_with_tokens else spread(series, size)
@@ -54,24 +53,23 @@ def samples_of(group: Any, decode: Decode | None) -> Iterator[dict[str, Any]]:
     tags = {tag: tag for tag in tags_of(group, inner)}
     for number, trajectory in enumerate(list_of(inner, "trajectories_G", "trajectories")):
         transitions = list_of(trajectory, "transitions", "steps", "transition")
-        final = finals[number] if number < len(finals) else member(trajectory, "final_reward")
-        given = [*(member(transition, "reward") for transition in transitions), final]
-        rewards = [reward for reward in map(_number, given) if reward is not None]
-        of_the_last: dict[str, Any] = {
-            "reward": sum(rewards) if rewards else None,
-            "metrics": _metrics(transitions) | dict(metrics[number] if number < len(metrics) else {}),
-        }
         last_action = member(transitions[-1], "ac") if transitions else None
-        shared: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             "advantage": _number(advantages[number]) if number < len(advantages) else None,
             "tags": tags,
             "status": word(member(trajectory, "stop_reason")) or word(member(last_action, "stop_reason")),
         }
-        sequences = _sequences(transitions)
-        for place, sequence in enumerate(sequences):
-            index = f"{number}.{place}" if place else str(number)
-            more = of_the_last if place == len(sequences) - 1 else {}
-            yield {**shared, **more, "index": index, **sequence.sample(decode)}
+        *earlier, last = _sequences(transitions)
+        for place, sequence in enumerate(earlier):
+            yield {**arguments, "index": f"{number}.{place}" if place else str(number), **sequence.sample(decode)}
+        final = finals[number] if number < len(finals) else member(trajectory, "final_reward")
+        given = [*(member(transition, "reward") for transition in transitions), final]
+        rewards = [reward for reward in map(_number, given) if reward is not None]
+        yield {
+            **arguments, "reward": sum(rewards) if rewards else None,
+            "metrics": _metrics(transitions) | dict(metrics[number] if number < len(metrics) else {}),
+            "index": f"{number}.{len(earlier)}" if earlier else str(number), **last.sample(decode),
+        }  # fmt: skip
 
 
 def _number(value: Any) -> float | None:
@@ -80,7 +78,7 @@ def _number(value: Any) -> float | None:
 
 
 def _metrics(transitions: Sequence[Any]) -> dict[str, Any]:
-    """Return the mean of each metric over the steps that have it; of other values, the last."""
+    """Return the mean of each metric over the steps that have it, and the last of its other values."""
     metrics: dict[str, Any] = {}
     numbers: dict[str, list[float]] = {}
     for transition in transitions:
@@ -98,7 +96,7 @@ def _dict(value: Any, name: str) -> dict[str, Any]:
 
 
 class _Sequence:
-    """Consecutive tokens, which of them were sampled, and their logprobs."""
+    """Consecutive tokens, a mask of the sampled ones, and their logprobs."""
 
     def __init__(self) -> None:
         self.ids: list[int] = []
@@ -116,7 +114,8 @@ class _Sequence:
             self.turns += 1
         self.ids += ids
         self.mask += [sampled] * len(ids)
-        self.logprobs += [*(logprobs or ())][: len(ids)] + [None] * (len(ids) - len(logprobs or ()))
+        known = list(logprobs or ())[: len(ids)]
+        self.logprobs += known + [None] * (len(ids) - len(known))
 
     def sample(self, decode: Decode | None) -> dict[str, Any]:
         """Return the arguments of `Recorder.sample`."""

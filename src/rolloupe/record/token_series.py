@@ -1,7 +1,6 @@
-"""The token series of a sample: copies of the trainer's arrays, what follows from them, and their Parquet part.
+"""The token series of a sample: copies of the trainer's arrays, counts and facts about them, and their Parquet part.
 
-A copy keeps no reference to the caller's buffers. NumPy and torch are recognised by the methods of their objects, so
-torch need not be installed.
+NumPy and torch are recognised by the methods of their objects, so torch need not be installed.
 """
 
 import contextlib
@@ -54,7 +53,7 @@ def array(values: object) -> Array:
 
 
 def array_of_tensor(tensor: Any) -> NDArray[Any]:
-    """Return a tensor of torch, wherever it lies; types less precise than float32 become float32."""
+    """Return a tensor of torch on any device as an array; types less precise than float32 become float32."""
     tensor = tensor.detach()
     return np.asarray((tensor.float() if tensor.is_floating_point() else tensor).cpu().numpy())
 
@@ -82,7 +81,7 @@ def counts_of(
     lengths = [len(values) for name, values in arrays.items() if name != IDS]
     shortest = min(lengths, default=None)
     if ids is not None and shortest is not None and shortest > len(ids):
-        shortest = None  # a series longer than all tokens tells nothing about a part of them
+        shortest = None  # a series longer than all tokens does not cover the response
     response = response_tokens if response_tokens is not None else len(pieces) if pieces is not None else None
     if response is None and ids is not None and prompt_tokens is not None:
         response = len(ids) - prompt_tokens
@@ -107,14 +106,14 @@ def lengths_of(arrays: Mapping[str, Array], counts: Mapping[str, int]) -> tuple[
 
 
 def uneven(arrays: Mapping[str, Array], lengths: frozenset[int]) -> list[str]:
-    """Return the names of the series of any other length; none if the valid lengths are unknown."""
+    """Return the names of series of other lengths; none if the valid lengths are unknown."""
     return [name for name, values in arrays.items() if lengths and len(values) not in lengths]
 
 
 def facts(arrays: Mapping[str, Array]) -> dict[str, list[float]]:
     """Return count, sum, m2, min, min_at, max, max_at of the finite values by series.
 
-    Those under the loss mask count, or without one those under the attention mask.
+    Values under the loss mask count, or without one those under the attention mask.
     """
     mask = tokens.mask_of(arrays)
     by_length: dict[int, dict[str, tokens.Floats]] = {}
@@ -127,7 +126,7 @@ def facts(arrays: Mapping[str, Array]) -> dict[str, list[float]]:
 
 
 ROW_GROUP_VALUES = 2**20
-"""Approximate number of values in a row group, which is read and decoded whole for one sample."""
+"""Approximate number of values in a row group, which readers decode whole for one sample."""
 
 
 @functools.cache

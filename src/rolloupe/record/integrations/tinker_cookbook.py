@@ -1,8 +1,8 @@
 """The Tinker cookbook: a logger, and a hook into its rollouts.
 
 `RecorderLogger` is an `ml_log` logger. `Recording.dataset` wraps a data set and records each of its groups after
-grading: `EnvGroupBuilder.compute_group_rewards` is the only place where the cookbook exposes whole trajectories with
-their rewards. This module imports the cookbook.
+grading, in `EnvGroupBuilder.compute_group_rewards`: only there does the cookbook expose whole trajectories with their
+rewards. This module imports the cookbook.
 """
 
 import functools
@@ -67,23 +67,21 @@ class Recording:
     def __init__(
         self, recorder: Recorder, *, decode: Decode | None = None, about: About | None = None, step: int = 0
     ) -> None:
-        self._recorder = recorder
-        self._decode = decode
-        self._about = about
+        self.recorder, self._decode, self._about = recorder, decode, about
         self._step = step
         """The current step: evaluations do not report theirs."""
         self._is_elsewhere = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (self._recorder.path, self._decode, self._about, self._step)
+        return _reopen, (self.recorder.path, self._decode, self._about, self._step)
 
     def to_dict(self) -> dict[str, str]:
-        """Return what a configuration shows of this object."""
-        return {"path": self._recorder.path}
+        """Return the fields that a configuration shows."""
+        return {"path": self.recorder.path}
 
     def logger(self) -> RecorderLogger:
         """Return a logger to add to an `ml_log.MultiplexLogger`."""
-        return RecorderLogger(self._recorder, lambda step: self._advance(step + 1))
+        return RecorderLogger(self.recorder, lambda step: self._advance(step + 1))
 
     def _advance(self, step: int) -> None:
         self._step = max(self._step, step)
@@ -138,19 +136,15 @@ class Recording:
             "advantages": advantages.tolist(), "tags": builder.logging_tags(),
         }  # fmt: skip
         about: dict[str, Any] = dict(self._about(builder)) if self._about else {}
-        self._recorder.group(graded, decode=self._decode, **self._at(place), **about)
+        self.recorder.group(graded, decode=self._decode, **self._at(place), **about)
         if self._is_elsewhere:  # the process that ends the step does not know this one
-            self._recorder.flush()
+            self.recorder.flush()
 
     def failed(self, place: Mapping[str, Any], errors: Sequence[object]) -> None:
         """Record failed rollouts of a group."""
         for number, error in enumerate(errors):
             message = error if isinstance(error, BaseException) else f"{error}"
-            self._recorder.error(error=message, index=f"error-{number}", **self._at(place))
-
-    def safely(self, work: Callable[..., object], *arguments: object) -> None:
-        """Call a function whose errors must not end a rollout."""
-        self._recorder.safely(work, *arguments)
+            self.recorder.error(error=message, index=f"error-{number}", **self._at(place))
 
     def _at(self, place: Mapping[str, Any]) -> dict[str, Any]:
         return {**place, "step": self._step if place["step"] is None else place["step"]}
@@ -184,9 +178,7 @@ class _Group(EnvGroupBuilder):
     """A builder that records its group after grading."""
 
     def __init__(self, recording: Recording, builder: EnvGroupBuilder, place: Mapping[str, Any]) -> None:
-        self._recording = recording
-        self._builder = builder
-        self._place = place
+        self._recording, self._builder, self._place = recording, builder, place
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -198,7 +190,7 @@ class _Group(EnvGroupBuilder):
 
     async def compute_group_rewards(self, trajectory_group: Any, env_group: Any) -> Any:
         rewards = await self._builder.compute_group_rewards(trajectory_group, env_group)
-        self._recording.safely(self._recording.group, self._place, self._builder, trajectory_group, rewards)
+        self._recording.recorder.safely(self._recording.group, self._place, self._builder, trajectory_group, rewards)
         return rewards
 
     async def cleanup(self) -> None:
@@ -209,14 +201,12 @@ class _Group(EnvGroupBuilder):
 
     def failed(self, errors: Sequence[object]) -> None:
         """Record failed rollouts."""
-        self._recording.safely(self._recording.failed, self._place, errors)
+        self._recording.recorder.safely(self._recording.failed, self._place, errors)
 
 
 class _Dataset(RLDataset):
     def __init__(self, recording: Recording, dataset: RLDataset, split: str) -> None:
-        self._recording = recording
-        self._dataset = dataset
-        self._split = split
+        self._recording, self._dataset, self._split = recording, dataset, split
 
     def get_batch(self, index: int) -> list[EnvGroupBuilder]:
         return self._recording.batch(self._dataset.get_batch(index), self._split, index)

@@ -7,6 +7,7 @@ TRL's callbacks receive steps, metrics and checkpoints but no completions, so th
 If a version of TRL names them differently, training continues and the recorder warns.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -40,8 +41,7 @@ class RecordingMixin:
     ) -> None:
         self.recording = _Recording(self, recorder, label, token_texts=token_texts)
         super().__init__(*args, **kwargs)
-        trainer: Any = self
-        trainer.add_callback(_callback(self.recording))
+        self.add_callback(_callback(self.recording))  # type: ignore[attr-defined]
 
     def _calculate_rewards(self, *args: Any, **kwargs: Any) -> Any:
         self.recording.columns.clear()
@@ -78,30 +78,30 @@ class RecordingMixin:
 
 
 class _Recording:
-    """The rollouts of a trainer, as its calls reveal them."""
+    """Records the rollouts of a trainer from the calls of its methods."""
 
     def __init__(self, trainer: Any, recorder: "Recorder", label: str, *, token_texts: bool) -> None:
         self.recorder = recorder
         self.scored: Batch | None = None
         """The last generated batch, until it is recorded."""
         self.columns: dict[str, Sequence[object]] = {}
-        """The columns that reward functions logged for it with `log_extra`."""
+        """The columns that reward functions logged for that batch with `log_extra`."""
         self.rows: Any = None
-        """The rows of the loss under computation."""
+        """The rows of the loss that the trainer computes."""
         self.is_training = False
         self._trainer = trainer
         self._label = label
         self._pieces: dict[int, str] | None = {} if token_texts else None
-        """The texts of the token ids that were decoded; None if samples have none."""
+        """The texts of decoded token ids; None if samples get no texts."""
         self._eval_split = "eval"
-        self._generated: dict[tuple[str, int], int] = {}
+        self._generated: Counter[tuple[str, int]] = Counter()
         """How many rows all processes have generated, by split and step."""
         self._uids: dict[str, dict[int, tuple[str, int]]] = {}
-        """Uid and number of tokens of the rows that the trainer has yet to train on, by split."""
+        """Uid and number of tokens of the rows that the trainer has not yet trained on, by split."""
         self._open_steps: set[int] = set()
 
     def _place(self) -> tuple[str, int]:
-        """The split and the step, from 1, as TRL counts it when it logs: the training step under way."""
+        """Return the split and the step: the current training step from 1, as TRL counts it when it logs."""
         done = int(self._trainer.state.global_step)
         return ("train", done + 1) if self._trainer.model.training else (self._eval_split, done)
 
@@ -115,21 +115,19 @@ class _Recording:
         self.columns[name] = list(values)
 
     def begin_loss(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-        """Note the rows of the loss that the trainer starts to compute."""
+        """Note the rows of the loss that the trainer begins to compute."""
         self.rows = (kwargs.get("inputs") or args[1]).get(ROWS)
 
     def record_batch(self, output: dict[str, Any]) -> None:
-        """Record a batch of completions. Raises the errors of reading it."""
+        """Record a batch of completions. Raises what reading it raises."""
         batch, self.scored = self.scored, None
         if batch is None:
             raise LookupError("this version of TRL scores completions differently; they are not recorded")
         trainer, (split, step) = self._trainer, self._place()
         rank, world, number = trainer.accelerator.process_index, trainer.accelerator.num_processes, len(batch.prompts)
-        first = self._generated.get((split, step), 0) + rank * number
-        self._generated[split, step] = self._generated.get((split, step), 0) + world * number
-        size = trainer.num_generations
-        if split != "train":
-            size = getattr(trainer, "num_generations_eval", None) or size
+        first = self._generated[split, step] + rank * number
+        self._generated[split, step] += world * number
+        size = (split != "train" and getattr(trainer, "num_generations_eval", None)) or trainer.num_generations
         rewards = array_of_tensor(batch.rewards)[rank * number : (rank + 1) * number]
         weights, names = array_of_tensor(trainer.reward_weights), list(trainer.reward_func_names)
         metrics = [  # a repeated name of a reward function gets a number
@@ -198,7 +196,7 @@ class _Recording:
         return [self._pieces[token] for token in ids]
 
     def record_outputs(self, outputs: Any) -> None:
-        """Record the trainer's own forward pass for each row, the first time that the trainer trains on it."""
+        """Record the trainer's own forward pass for each row, when the trainer first trains on it."""
         if self.rows is None:
             return
         uids = self._uids.get(self._place()[0], {})
@@ -219,7 +217,8 @@ class _Recording:
     def evaluating(self, prefix: str) -> Iterator[None]:
         """Record samples of the block as evaluations: `eval_gsm8k` as `eval/gsm8k`, `eval` as `eval/default`."""
         former, self._eval_split = self._eval_split, f"eval/{prefix.removeprefix('eval').lstrip('_') or 'default'}"
-        self._generated = {place: rows for place, rows in self._generated.items() if place[0] != self._eval_split}
+        for place in [place for place in self._generated if place[0] == self._eval_split]:
+            del self._generated[place]
         try:
             yield
         finally:
@@ -279,7 +278,7 @@ SERIES = {
 """The batch columns with one number for each token, by the recorder's names."""
 
 READ = ("prompt_ids", "prompt_mask", "completion_mask", "tool_mask", *SERIES)
-"""The batch columns to read; others, such as images, may be large."""
+"""The batch columns to read: others, such as images, may be large."""
 
 GIVEN = ("inputs", "prompts", "completions", "completion_ids_list")
 """The arguments that a trainer passes to its reward functions, in this order."""

@@ -1,8 +1,8 @@
-"""Logs what happens in a step as an outline, from any function called within a trace; writes it as a page and as JSON.
+"""Logs a step as an outline, from any function called within a trace, and writes it as a page and as JSON.
 
 The functions have the names of the Tinker cookbook's `utils/logtree.py`, and the same tools read their output. Outside
 of a trace, and while logging is disabled, each function does nothing, so an environment can log unconditionally.
-Logged text stays text: it never becomes markup.
+Logged text never becomes markup.
 """
 
 import contextlib
@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar, copy_context
 from datetime import UTC, datetime
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
@@ -25,10 +26,10 @@ from rolloupe.record.plain import dumped, jsonable, text_of
 from rolloupe.storage import atomic
 
 MAX_SCOPES = 40
-"""Deepest nesting of scopes; deeper content goes into the last of them."""
+"""How deep scopes are nested; deeper content goes into the last of them."""
 
 _OWN_FILES = (__file__, contextlib.__file__)
-"""Frames of scopes, which a traceback leaves out: they do not show where an exception came from."""
+"""Files whose frames tracebacks leave out: they do not show where an exception came from."""
 
 _MARK = "__rolloupe_logged__"
 
@@ -67,7 +68,7 @@ class Trace:
 
 
 class _Place(NamedTuple):
-    """Where the next node goes, below how many headings and scopes."""
+    """Where the next node goes, and how many headings and scopes are above it."""
 
     trace: Trace
     node: OutlineNode
@@ -93,7 +94,7 @@ def _add(*nodes: OutlineNode) -> None:
 
 @contextmanager
 def _at(place: _Place | None) -> Iterator[None]:
-    """Log at a place. Record an exception at the innermost place that it leaves, and pass it on."""
+    """Log the block at a place; an exception is also logged, at the innermost place that it leaves."""
     before = _place.get()
     _place.set(place)
     try:
@@ -113,8 +114,7 @@ def _record(place: _Place, error: BaseException) -> None:
         return
     with contextlib.suppress(Exception):
         setattr(error, _MARK, place.trace)
-    message = text_of(error)
-    summary = f"Exception: {type(error).__name__}: {message}" if message else f"Exception: {type(error).__name__}"
+    summary = f"Exception: {type(error).__name__}: {text_of(error)}".removesuffix(": ")
     frames = traceback.TracebackException.from_exception(error)
     frames.stack[:] = [frame for frame in frames.stack if frame.filename not in _OWN_FILES]
     body = OutlineNode("pre", {}, ["".join(frames.format())])
@@ -191,9 +191,9 @@ def scope_header_decorator(title: str) -> Callable[[Callable[_P, _R]], Callable[
 def scope_header_decorator(title: Callable[_P, _R]) -> Callable[_P, _R]: ...
 def scope_header_decorator(title: str | Callable[..., Any]) -> Any:
     """Put every call of a function, async or not, into a section titled `title`, or the function's name by default."""
-    if callable(title):
-        return _decorated(title, getattr(title, "__name__", "call"))
-    return lambda function: _decorated(function, title)
+    if not callable(title):
+        return lambda function: _decorated(function, title)
+    return _decorated(title, getattr(title, "__name__", "call"))
 
 
 def _decorated(function: Callable[..., Any], title: str) -> Callable[..., Any]:
@@ -220,7 +220,7 @@ def scope_div(**attrs: object) -> Iterator[None]:
 def scope_details(summary: str) -> Iterator[None]:
     """Log a collapsed block."""
     body = marked("div", "lt-details-body")
-    with _block(marked("details", "lt-details", OutlineNode("summary", {}, [text_of(summary)]), body), body):
+    with _block(_details(summary, body), body):
         yield
 
 
@@ -250,7 +250,7 @@ def scope_disable() -> AbstractContextManager[None]:
 
 
 def carried(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Return the function bound to the current place in the outline, so that a thread can call it."""
+    """Return the function bound to the current place in the outline, for calls from other threads."""
     context = copy_context()
 
     @functools.wraps(function)
@@ -266,10 +266,12 @@ def write_trace_json(trace: Trace, path: str | os.PathLike[str]) -> None:
 
 
 def _harmless(log: Callable[_P, None]) -> Callable[_P, None]:
-    """Make a function raise nothing: a placeholder replaces an object that it cannot show."""
+    """Make a function do nothing while logging is off, and log a placeholder for an object that it cannot show."""
 
     @functools.wraps(log)
     def logged(*args: _P.args, **kwargs: _P.kwargs) -> None:
+        if _here() is None:
+            return
         try:
             log(*args, **kwargs)
         except Exception as error:
@@ -306,24 +308,20 @@ class ConversationFormatter(NamedTuple):
 @_harmless
 def log_text(text: str, *, div_class: str | None = None) -> None:
     """Log a paragraph."""
-    if _here():
-        _add(marked("div", text_of(div_class), text_of(text)) if div_class else marked("p", "lt-p", text_of(text)))
+    _add(marked("div", text_of(div_class), text_of(text)) if div_class else marked("p", "lt-p", text_of(text)))
 
 
 @_harmless
 def log_html(html: str, *, div_class: str | None = None) -> None:
     """Log the text of some HTML; of its markup, keep only known elements, without attributes."""
-    if _here():
-        node = from_html(text_of(html))
-        node.attrs = {"class": text_of(div_class)} if div_class else {}
-        _add(node)
+    node = from_html(text_of(html))
+    node.attrs = {"class": text_of(div_class)} if div_class else {}
+    _add(node)
 
 
 @_harmless
 def log_formatter(formatter: Formatter) -> None:
     """Log an object by its `to_data()` if that returns a dict, else by its `to_html()`."""
-    if not _here():
-        return
     data, error = _called(getattr(formatter, "to_data", None))
     if isinstance(data, Mapping) and data.get("type") == "conversation":
         conversation(data.get("messages"))
@@ -349,25 +347,27 @@ def conversation(messages: object, *, aside: bool = False, **attrs: object) -> N
     A viewer shows it with the rollout that the enclosing scopes name, or that `group=` and `trajectory=` name here. Set
     `aside` for a conversation about a rollout, such as a judge's, as opposed to the rollout's own.
     """
-    if _here():
-        marks = attributes({**attrs, "aside": "aside"} if aside else attrs)
-        _add(OutlineNode("div", marks, [], {"type": "conversation", "messages": messages_of(messages)}))
+    marks = attributes({**attrs, "aside": "aside"} if aside else attrs)
+    _add(OutlineNode("div", marks, [], {"type": "conversation", "messages": messages_of(messages)}))
 
 
 @_harmless
 def details(text: str, *, summary: str = "Details", pre: bool = True) -> None:
     """Log a text in a collapsed block; `pre` uses a fixed-width font."""
-    if _here():
-        body = marked("pre" if pre else "div", "lt-details-body", text_of(text))
-        _add(marked("details", "lt-details", OutlineNode("summary", {}, [text_of(summary)]), body))
+    _add(_details(summary, marked("pre" if pre else "div", "lt-details-body", text_of(text))))
+
+
+def _details(summary: str, body: OutlineNode) -> OutlineNode:
+    return marked("details", "lt-details", OutlineNode("summary", {}, [text_of(summary)]), body)
 
 
 @_harmless
 def header(text: str, *, level: int | None = None) -> None:
     """Log a heading, by default one level below the section's."""
-    if place := _here():
-        shown_level = max(1, min(6, place.level + 1 if level is None else level))
-        _add(marked(f"h{shown_level}", f"lt-h{shown_level}", text_of(text)))
+    if level is None and (place := _here()):
+        level = place.level + 1
+    shown_level = max(1, min(6, level or 1))
+    _add(marked(f"h{shown_level}", f"lt-h{shown_level}", text_of(text)))
 
 
 @_harmless
@@ -376,8 +376,6 @@ def table(obj: Any, *, caption: str | None = None) -> None:
 
     Anything else is logged as text.
     """
-    if not _here():
-        return
     if hasattr(obj, "to_dict") and hasattr(obj, "columns"):
         obj = obj.to_dict("records")
     if isinstance(obj, Mapping):
@@ -401,7 +399,7 @@ def table_from_dict(
     sort_by: str | None = None,
 ) -> None:
     """Log a table of keys and values, sorted by `sort_by` ("key", "value" or None) if the values can be sorted."""
-    if not _here() or not isinstance(data, Mapping):
+    if not isinstance(data, Mapping):
         log_text(f"{caption}: {text_of(data)}" if caption else text_of(data))
         return
     items = list(data.items())
@@ -415,18 +413,15 @@ def table_from_dict_of_lists(
     columns: Mapping[str, Sequence[Any]], *, caption: str | None = None, order: Sequence[str] | None = None
 ) -> None:
     """Log a table by columns, in the given order; shorter columns end in empty cells."""
-    if not _here() or not isinstance(columns, Mapping):
+    if not isinstance(columns, Mapping):
         table(columns, caption=caption)
         return
     names = list(order or columns)
-    given: list[Any] = [columns.get(name, ()) for name in names]
     lists = [
         list(values) if isinstance(values, Iterable) and not isinstance(values, str | bytes) else [values]
-        for values in given
+        for values in (columns.get(name, ()) for name in names)
     ]
-    longest = max(map(len, lists), default=0)
-    rows = [[column[at] if at < len(column) else "" for column in lists] for at in range(longest)]
-    _captioned([names, *rows] if names else [], caption, header=True)
+    _captioned([names, *zip_longest(*lists, fillvalue="")] if names else [], caption, header=True)
 
 
 def _captioned(rows: Sequence[Sequence[Any]], caption: str | None, *, header: bool) -> None:

@@ -1,4 +1,4 @@
-"""Messages of a conversation in the form of a logtree's JSON, from dicts, from objects, and from turns of the model."""
+"""Messages in the form of a logtree's JSON, from dicts, objects, and turns of the common model."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from rolloupe.model import Turn
 from rolloupe.record.plain import jsonable, text_of
 
 MAX_URL_CHARS = 500
-"""A longer image address is a data URL; its type and size replace it."""
+"""A longer image address is a data URL: its type and size replace it."""
 
 _FIELDS = ("role", "content", "tool_calls", "unparsed_tool_calls", "trainable", "tool_call_id", "name")
 
@@ -30,8 +30,8 @@ def _message(value: Any) -> Message:
     if isinstance(value, Mapping):
         members = {text_of(key): member for key, member in value.items()}
     elif hasattr(value, "role"):
-        members = {key: getattr(value, key, None) for key in _FIELDS}
-        members = {key: member for key, member in members.items() if member is not None or key in ("role", "content")}
+        fields = {key: getattr(value, key, None) for key in _FIELDS}
+        members = {key: field for key, field in fields.items() if field is not None or key in ("role", "content")}
     else:
         return {"role": "unknown", "content": text_of(value)}
     content = members.get("content")
@@ -65,7 +65,7 @@ def _part(part: Any) -> Message:
 
 
 def _address(value: Any) -> str:
-    """Name an image, which is never written out."""
+    """Describe an image, which is never written out."""
     if isinstance(value, bytes | bytearray):
         return f"image, {len(value) // 1024:,} kB"
     size = getattr(value, "size", None)
@@ -87,11 +87,8 @@ def _call(call: Any) -> Any:
     return {"type": "function", "id": jsonable(getattr(call, "id", None)), "function": body}
 
 
-# Turns of the model
-
-
 def _of_turn(turn: Turn) -> Message:
-    """Return a turn as a message. Thinking and tool calls inside the text stay there."""
+    """Return a turn as a message; thinking and tool calls inside its text stay there."""
     content: list[dict[str, Any]] = []
     apart: dict[str, list[Any]] = {}
     for part in turn.parts:
@@ -105,14 +102,13 @@ def _of_turn(turn: Turn) -> Message:
             tool_call: Message = {"type": "function", "id": call.id or None, "function": function}
             apart.setdefault("tool_calls", []).append(tool_call | ({"error": call.error} if call.error else {}))
         elif part.raw is None and part.kind in ("think", "image"):
-            key = {"think": "thinking", "image": "image"}[part.kind]
+            key = "thinking" if part.kind == "think" else "image"
             content.append({"type": key, key: part.text})
         elif content and content[-1]["type"] == "text":
             content[-1]["text"] += text
         else:
             content.append({"type": "text", "text": text})
-    message: Message = {"role": turn.role, "content": content}
-    if not content or (len(content) == 1 and content[0]["type"] == "text"):
-        message["content"] = content[0]["text"] if content else ""
+    is_text = len(content) == 1 and content[0]["type"] == "text"
+    message: Message = {"role": turn.role, "content": content[0]["text"] if is_text else content or ""}
     named = {"tool_call_id": turn.tool_call_id, "name": turn.name}
     return message | apart | {key: value for key, value in named.items() if value}

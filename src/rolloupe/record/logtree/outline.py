@@ -1,4 +1,4 @@
-"""The outline of a logtree: nodes of plain text, and the page that they become, where each text is escaped."""
+"""The outline of a logtree: nodes of plain text, and the page of HTML, where each text is escaped."""
 
 import html
 import json
@@ -16,11 +16,11 @@ PLACES = ("group", "trajectory", "turn", "aside")
 
 _PLAIN_ATTRS = ("class", "id", "title", "lang", "dir", "open")
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9_.-]+")
-_KEPT = set(
-    "p div span strong em b i u s code pre blockquote ul ol li dl dt dd h1 h2 h3 h4 h5 h6 details summary".split()
+_KEPT = frozenset(
+    "p div span strong em b i u s code pre blockquote ul ol li dl dt dd h1 h2 h3 h4 h5 h6 details summary table thead "
+    "tbody tfoot tr th td sub sup small".split()
 )
-_KEPT |= set("table thead tbody tfoot tr th td sub sup small".split())
-"""HTML tags of a formatter to keep, without attributes; other tags lose their markup and keep their content."""
+"""The tags of a formatter's HTML that are kept, without attributes; of other tags only the content is kept."""
 
 _HTML_DEPTH = 20
 
@@ -42,10 +42,10 @@ class OutlineNode(Struct):
 
 
 def attributes(values: Mapping[str, object]) -> dict[str, str]:
-    """Return the attributes of an element that are safe in a page.
+    """Return the attributes of an element that are safe in a page, without those that are None.
 
-    `class_` becomes `class`, `data__x` becomes `data-x`, and so does every other name that could do more than mark its
-    element. None is left out.
+    `class_` becomes `class`, and `data__x` becomes `data-x`, as does any other name that could do more than mark its
+    element.
     """
     attrs = {}
     for key, value in values.items():
@@ -65,12 +65,13 @@ def marked(tag: str, word: str, *children: "OutlineNode | str") -> OutlineNode:
 
 def table_of(rows: Sequence[Sequence[object]], *, header: bool) -> OutlineNode:
     """Return a table of rows of cells; with `header`, the first row names the columns."""
-    names, body = OutlineNode("thead", {}, []), OutlineNode("tbody", {}, [])
-    for number, row in enumerate(rows):
-        is_header = header and number == 0
-        cells: list[OutlineNode | str] = [OutlineNode("th" if is_header else "td", {}, [text_of(it)]) for it in row]
-        (names if is_header else body).children.append(OutlineNode("tr", {}, cells))
-    return marked("table", "lt-table", *([names] if names.children else []), body)
+    head = [OutlineNode("thead", {}, [_row(rows[0], "th")])] if header else []
+    body = OutlineNode("tbody", {}, [_row(row, "td") for row in rows[len(head) :]])
+    return marked("table", "lt-table", *head, body)
+
+
+def _row(values: Sequence[object], tag: str) -> OutlineNode:
+    return OutlineNode("tr", {}, [OutlineNode(tag, {}, [text_of(value)]) for value in values])
 
 
 def from_html(source: str) -> OutlineNode:

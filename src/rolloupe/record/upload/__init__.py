@@ -1,6 +1,6 @@
-"""Sends the files of a run elsewhere behind the recorder, in a process of its own.
+"""Sends the files of a run elsewhere while they are recorded, in a process of its own.
 
-That process outlives a trainer that is killed, and sends the rest; it takes nothing from the trainer's threads.
+That process slows no thread of the trainer. If the trainer is killed, it sends the rest.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from typing import Any
 from rolloupe.record.failures import Trouble
 
 WAIT_S = 60.0
-"""How long the end of a recorder waits for the rest to be sent."""
+"""How long `close` waits for the rest to be sent."""
 
 _abandoned: list["subprocess.Popen[bytes]"] = []
 _PACKAGES = Path(__file__).resolve().parents[3]
@@ -35,12 +35,12 @@ def start(folder: Path, target: str) -> "subprocess.Popen[bytes]":
 
 
 class Upload:
-    """Sends the files of a run to a target while it is recorded. Never raises, and never waits but in `close`."""
+    """Sends the files of a run to a target while it is recorded. Never raises, and waits only in `close`."""
 
     def __init__(self, folder: Path, target: str, trouble: Trouble) -> None:
         self._target, self._trouble = target, trouble
         self._left: dict[str, Any] = {}
-        """What the process said last: the number of files that wait, their bytes, and why they were not sent."""
+        """The last message of the process: how many files wait, their bytes, and why they were not sent."""
         self._words = ""
         self._process: subprocess.Popen[bytes] | None = None
         try:
@@ -64,7 +64,7 @@ class Upload:
                     self._trouble.say(f"uploads to {self._target} wait: {reason}. They are tried again", once=reason)
 
     def close(self) -> None:
-        """Let the process send the rest and end; say what it has not sent after a while. It then goes on by itself."""
+        """Let the process send the rest and end; after a while, report what is left, and leave the process alone."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -80,13 +80,11 @@ class Upload:
             process.returncode = 0  # it is left alone
         if code != 0:
             files, size = self._left.get("files"), self._left.get("bytes", 0)
-            reason = self._left.get("reason") or self._words
             what = "the run" if files is None else f"{files:,} files of the run, {size / 1e6:,.1f} MB"
-            why = f" ({reason})" if reason else ""
-            self._trouble.say(
-                f"not uploaded yet to {self._target}: {what}{why}. "
-                "The next recorder with this folder and upload sends it"
-            )
+            reason = self._left.get("reason") or self._words
+            left = f"{what} ({reason})" if reason else what
+            again = "The next recorder with this folder and upload sends it"
+            self._trouble.say(f"not uploaded yet to {self._target}: {left}. {again}")
 
     def abandon(self) -> None:
         """Let go of the process in a fork: it belongs to the parent."""

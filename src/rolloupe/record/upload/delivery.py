@@ -1,11 +1,11 @@
 """Sends the files of a run to a folder or an object store, in an order that never exposes a partial step to a reader.
 
-A file that grows is sent again as a whole. Samples name parts of token series, so parts go first, and of the samples
-only what was there before the parts were listed. The note that the run has ended goes last.
+A file that grows is sent again as a whole. Samples name parts of token series, so parts go first, then only those
+samples that existed before the parts were listed. The note that the run has ended goes last.
 
-The process that sends is `python -m rolloupe.record.upload.delivery FOLDER TARGET`. It prints a line of JSON whenever
-what waits has changed. Once its standard input says `end` or ends, it sends the rest, and ends. Of the processes for
-one folder one sends at a time, where the disk has locks.
+The sending process is `python -m rolloupe.record.upload.delivery FOLDER TARGET`. It prints a line of JSON whenever the
+waiting files change. Once its standard input says `end` or ends, it sends the rest and ends. For each folder, one
+process sends at a time, on disks with locks.
 """
 
 import errno
@@ -28,29 +28,29 @@ from rolloupe.storage.address import parts_of
 
 CHUNK_BYTES = 8 * 2**20
 MARK = ".upload.id"
-"""A file in the folder of a run, and where it is sent: both have the same contents."""
+"""A file in the folder of a run and in its target, with the same contents."""
 MARK_CHARS = 64
 
 
 class FileVersion(NamedTuple):
-    """How large a file is, and when it was last written."""
+    """The size of a file, and the time when it was last written."""
 
     size: int
     mtime_ns: int
 
 
 class FolderTarget:
-    """A folder, as of a network disk, that takes whole files. Its methods raise `OSError`."""
+    """A folder, for example on a network disk, that takes whole files. Its methods raise `OSError`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def known(self) -> dict[str, int]:
-        """Return the sizes of the files that lie there, by name."""
+        """Return the sizes of the files there, by name."""
         return {name: version.size for name, version in files_in(self._folder).items()}
 
     def mark(self) -> str:
-        """Return the mark of the run that lies there; empty without one."""
+        """Return the mark of the run there; empty without a run."""
         try:
             with (self._folder / MARK).open("rb") as file:
                 return file.read(MARK_CHARS).decode("ascii", "replace")
@@ -58,14 +58,14 @@ class FolderTarget:
             return ""
 
     def put(self, name: str, path: Path, size: int) -> None:
-        """Put the first bytes of a local file there, in place of what had its name."""
+        """Replace a file there by the first bytes of a local file."""
         with atomic.replacing(self._folder / name) as file:
             for chunk in chunks(path, size):
                 file.write(chunk)
 
 
 class StoreTarget:
-    """A place in an object store; its methods are those of a folder."""
+    """A place in an object store, with the methods of a folder."""
 
     def __init__(self, place: str) -> None:
         from rolloupe.storage.remote.connection import connection
@@ -92,7 +92,7 @@ Target = FolderTarget | StoreTarget
 
 
 def target_of(address: str, source: Path) -> Target:
-    """Open a target for the files of a folder. Raises `OSError` for the folder itself, and what lies in it."""
+    """Open a target for the files of a folder. Raises `OSError` for the folder itself, and for folders in it."""
     place = place_of(address)
     if is_remote(place):
         return StoreTarget(str(place))
@@ -103,7 +103,7 @@ def target_of(address: str, source: Path) -> Target:
 
 
 def chunks(path: Path, size: int) -> Iterator[bytes]:
-    """Read the first bytes of a file. Raises `OSError`, also if it has fewer by now."""
+    """Read the first bytes of a file. Raises `OSError`, also if the file has become shorter."""
     left = size
     with path.open("rb") as file:
         while left:
@@ -115,7 +115,7 @@ def chunks(path: Path, size: int) -> Iterator[bytes]:
 
 
 def files_in(folder: Path) -> dict[str, FileVersion]:
-    """Return the regular files below a folder, but not hidden ones, by name: the path from there, with `/`."""
+    """Return the regular files below a folder, without hidden ones, by their path from there."""
     files: dict[str, FileVersion] = {}
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -139,16 +139,15 @@ class Delivery:
         self._folder, self._target = folder, target
         self._is_marked = False
         self._sent: dict[str, FileVersion] | None = None
-        """The state of each local file as it was sent; None until the target has said what lies there."""
+        """The state of each local file as it was sent; None until the files of the target are known."""
 
     def waiting(self) -> dict[str, FileVersion]:
-        """Return the files that are not sent as they are, in the order in which they go. Raises `OSError`."""
+        """Return the files that changed since they were sent, in the order to send. Raises `OSError`."""
         files = {name: state for name, state in files_in(self._folder).items() if _top(name) != TOKENS}
-        parts = {f"{TOKENS}/{name}": state for name, state in files_in(self._folder / TOKENS).items()}
-        local = files | parts
+        local = files | {f"{TOKENS}/{name}": state for name, state in files_in(self._folder / TOKENS).items()}
         if self._sent is None:
             known = self._target.known()
-            # most files only grow; the few that are replaced go at every start
+            # most files only grow; the few that are replaced are sent at every start
             growing = [name for name in local if _top(name) in _LATER or name == ATTEMPTS]
             self._sent = {name: local[name] for name in growing if local[name].size == known.get(name)}
         changed = [name for name, state in local.items() if self._sent.get(name) != state]
@@ -174,7 +173,7 @@ class Delivery:
             raise OSError(errno.EEXIST, reason)
 
     def send(self, waiting: dict[str, FileVersion], tell: Callable[[dict[str, FileVersion]], None]) -> None:
-        """Send files, and tell after each what still waits. Raises `OSError` of the target."""
+        """Send files, and call `tell` after each with those that still wait. Raises `OSError`."""
         assert self._sent is not None
         if not self._is_marked:
             self._mark_target()
@@ -195,17 +194,17 @@ def _top(name: str) -> str:
 
 REST_S = 5.0
 REST_SHARE = 4
-"""Rest so many times as long as the last delivery took: a file that grows is sent again as a whole."""
+"""The rest after a delivery, as a multiple of its duration: files that grow are sent again as a whole."""
 MOST_REST_S = 300.0
 RETRY_S = (2.0, 60.0)
-"""The rest after the first failure; it doubles with each, up to the last."""
+"""The rest after the first failure, which doubles with each, and the longest rest."""
 PATIENCE_S = 600.0
-"""How long to go on after the end of the recorder while nothing can be sent."""
+"""How long to retry after the end of the recorder."""
 LOCK = ".upload.lock"
 
 
 def main(place: str, address: str) -> int:
-    """Send until the recorder ends; returns 1 if something is not sent then."""
+    """Send until the recorder ends; return 1 if some files could not be sent."""
     with suppress(OSError, AttributeError):
         os.nice(10)
     folder, end = Path(place), threading.Event()
@@ -219,50 +218,46 @@ def main(place: str, address: str) -> int:
     delivery: Delivery | None = None
     failures, stop_s = 0, float("inf")
     while True:
-        is_last, rest_s = end.is_set(), REST_S
-        if is_last:
-            stop_s = min(stop_s, time.monotonic() + PATIENCE_S)
-        has_lock = has_lock or (not is_last and _lock(folder / LOCK))
-        if is_last or has_lock:
-            began = time.monotonic()
-            try:
+        is_last, rest_s, began = end.is_set(), REST_S, time.monotonic()
+        has_lock = has_lock or is_last or _lock(folder / LOCK)
+        try:
+            if has_lock:
                 delivery = delivery or Delivery(folder, target_of(address, folder))
                 waiting = delivery.waiting()
                 tell(waiting)
                 delivery.send(waiting, tell)
                 failures = 0
-                if is_last:  # all that the recorder wrote was there when it said so
-                    return 0
-            except OSError as error:
-                failures += 1
-                reason, path = error.strerror or str(error) or type(error).__name__, error.filename
-                if isinstance(path, str) and not is_remote(path):
-                    # the folder alone: each file that cannot be written has another name
-                    reason = f"{reason}: {os.path.dirname(path)}"
-                tell(None, reason)
-                rest_s = min(RETRY_S[1], RETRY_S[0] * 2.0 ** min(failures, 10))
-            else:
                 rest_s = min(MOST_REST_S, max(REST_S, REST_SHARE * (time.monotonic() - began)))
-        if is_last and time.monotonic() > stop_s:
-            return 1
-        if is_last:
-            time.sleep(rest_s)
-        else:
+            if is_last:  # the recorder had written everything before it said so
+                return 0
+        except OSError as error:
+            failures += 1
+            tell(None, _reason(error))
+            rest_s = min(RETRY_S[1], RETRY_S[0] * 2.0 ** min(failures, 10))
+        if not is_last:
             end.wait(rest_s)
+            continue
+        stop_s = min(stop_s, began + PATIENCE_S)
+        if time.monotonic() > stop_s:
+            return 1
+        time.sleep(rest_s)
+
+
+def _reason(error: OSError) -> str:
+    reason, path = error.strerror or str(error) or type(error).__name__, error.filename
+    # the folder alone: each file that cannot be written has another name
+    return f"{reason}: {os.path.dirname(path)}" if isinstance(path, str) and not is_remote(path) else reason
 
 
 def tell(waiting: dict[str, FileVersion] | None, reason: str = "") -> None:
-    """Tell the recorder what waits, if it is known, and why nothing was sent."""
+    """Tell the recorder which files wait, if known, and why nothing was sent."""
     known = {} if waiting is None else {"files": len(waiting), "bytes": sum(file.size for file in waiting.values())}
     with suppress(OSError, ValueError):  # nobody listens any more
         print(json.dumps({**known, "reason": reason}), flush=True)
 
 
 def _lock(path: Path) -> bool:
-    """Take the right to send until the process ends; False if another process has it.
-
-    Where the system or the disk has no locks, everybody has it.
-    """
+    """Take the lock for sending until the process ends; False if another process has it. True without locks."""
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError:

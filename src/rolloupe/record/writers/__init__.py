@@ -1,8 +1,8 @@
 """Writers, one for each framework's layout.
 
-A module of this package, named after a layout, has the framework's own functions, with their signatures, and a
-`Writer`, which takes samples of any format. A layout holds less than the common model; a writer reports what it leaves
-out, and never loses anything silently. `WRITERS` has the writable layouts by name.
+Each module has the framework's own functions, with their signatures, and a `Writer`, which takes samples of any format.
+A layout holds less than the common model; a writer reports everything that it leaves out. `WRITERS` has the writable
+layouts by name.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from rolloupe.errors import NotRecognised
 from rolloupe.model import Checkpoint, MetricRow, Sample
 
 Left = Mapping[str, int]
-"""What a layout could not hold: a name for it, and the number of samples or values that lost it."""
+"""What a layout could not hold, by name, with the number of samples or values that lost it."""
 
 
 class Writer:
@@ -26,7 +26,7 @@ class Writer:
     """Whether the layout can hold a trainer's logs of a step."""
 
     def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
-        """Write the samples of a step, with each group together. Called once for each step of a split."""
+        """Write the samples of a step of a split, group by group; called once for each."""
         raise NotImplementedError
 
     def metrics(self, rows: Sequence[MetricRow]) -> Left:
@@ -34,7 +34,7 @@ class Writer:
         return {"rows of trainer metrics": len(rows)}
 
     def report(self, split: str, step: int, files: Mapping[str, bytes]) -> None:
-        """Write the logs as they are, by kind, in place of those derived from the step: see `formats.HasReports`."""
+        """Write a step's logs as they are, by kind, in place of derived ones: see `formats.HasReports`."""
         raise NotImplementedError
 
     def keep(self, config: Mapping[str, Any], checkpoints: Sequence[Checkpoint], code_diff: str) -> Left:
@@ -56,7 +56,7 @@ WRITERS: Final = {
     "relax": "rolloupe.record.writers.relax:RelaxWriter",
     "rl_logging_board": "rolloupe.record.writers.rl_logging_board:RLLoggingBoardWriter",
 }
-"""Where each layout's writer is; its argument is the folder to write to."""
+"""The writer of each layout; its argument is the folder to write to."""
 
 
 def check(name: str) -> None:
@@ -66,7 +66,7 @@ def check(name: str) -> None:
 
 
 def writer_of(name: str, folder: Path) -> Writer:
-    """Return a layout's writer into a folder, which it may create at once. Raises like `check`."""
+    """Return a layout's writer into a folder, which it may create at once. Raises as `check`."""
     check(name)
     module, _, kind = WRITERS[name].partition(":")
     writer: Writer = getattr(import_module(module), kind)(folder)

@@ -1,11 +1,10 @@
 """Compares a sample with its copy, read back from a written layout, and adds missing values under further keys.
 
-The comparison is strict: it also names values that come back under another name, in another form or with fewer digits,
-so without differences both samples are the same. A layout's gaps follow from it, never from a list that might be wrong.
+The comparison is strict: it also names values that come back under another name, in another form or with fewer digits.
+The gaps of a layout follow from it, never from a list that might be wrong.
 
 Every writer cuts arrays and token strings by one rule: positions count from the first of `token_ids`; a series begins
-at its `offset`; the token strings, those of the response, end at the last token. Values move as a block, and gaps stay
-gaps.
+at its `offset`; the token strings, those of the response, end at the last token. Gaps stay gaps.
 """
 
 import contextlib
@@ -33,7 +32,7 @@ class ResponseExtent(NamedTuple):
 
 
 def number_in(name: str, most_digits: int = 15) -> int | None:
-    """Return the whole number that a name is, written as Python writes it; None for any other name."""
+    """Return the whole number of a name like `12`; None for any other name, such as `012`."""
     is_number = name.isascii() and name.isdecimal() and len(name) <= most_digits and str(int(name)) == name
     return int(name) if is_number else None
 
@@ -57,7 +56,7 @@ def spread(series: TokenSeries, size: int, start: int = 0) -> tokens.Floats:
 
 
 def response_of(sample: Sample) -> ResponseExtent:
-    """Return the extent of the response: of its token strings, else of all after the prompt, else of all tokens."""
+    """Return the extent of the response: its token strings, else the tokens after the prompt, else all tokens."""
     row = sample.row
     size = len(sample.token_ids) or max((series.offset + len(series.values) for series in sample.series), default=0)
     if sample.token_strings:
@@ -65,12 +64,18 @@ def response_of(sample: Sample) -> ResponseExtent:
         return ResponseExtent(start, start + len(sample.token_strings))
     if sample.token_ids and row.prompt_tokens is not None:
         return ResponseExtent(min(row.prompt_tokens, size), size)
-    mask = next((series for series in sample.series if series.name == "loss_mask"), None)
-    if mask is not None and (sampled := np.flatnonzero(spread(mask, size) == 1)).size:
-        return ResponseExtent(int(sampled[0]), size)
+    mask = _sampled(sample, size)
+    if mask is not None and mask.any():
+        return ResponseExtent(int(mask.argmax()), size)
     if sample.token_ids and row.response_tokens is not None:
         return ResponseExtent(max(0, size - row.response_tokens), size)
     return ResponseExtent(0, size)
+
+
+def _sampled(sample: Sample, size: int) -> tokens.Flags | None:
+    """Return which tokens the loss mask has, shape (size,); None without a mask."""
+    mask = next((series for series in sample.series if series.name == "loss_mask"), None)
+    return None if mask is None else spread(mask, size) == 1
 
 
 def content(turns: list[Turn]) -> list[tuple[str, str]]:
@@ -219,8 +224,8 @@ def _of_turns(turns: list[Turn], copy: list[Turn]) -> Iterator[str]:
         ("token ranges of turns", lambda turn: (turn.token_start, turn.token_stop)),
     )  # fmt: skip
     both = min(len(turns), len(copy))
-    for word, look in checks:
-        before, after = list(map(look, turns)), list(map(look, copy))
+    for word, read in checks:
+        before, after = list(map(read, turns)), list(map(read, copy))
         # turns that only one side has count only if they have a value
         further = [value for value in (*before[both:], *after[both:]) if value not in NOTHING]
         if further or not same(before[:both], after[:both]):
@@ -229,9 +234,10 @@ def _of_turns(turns: list[Turn], copy: list[Turn]) -> Iterator[str]:
 
 def _filled(turns: list[Turn], than: int) -> list[Turn]:
     """Return turns without an empty last turn that the other side lacks: an empty response may be one turn or none."""
-    last = turns[-1] if turns else None
-    nothing = last is not None and last == Turn(role=last.role, parts=[], origin=last.origin)
-    return turns[:-1] if nothing and len(turns) == than + 1 else turns
+    is_longer = len(turns) == than + 1
+    return (
+        turns[:-1] if is_longer and turns[-1] == Turn(role=turns[-1].role, parts=[], origin=turns[-1].origin) else turns
+    )
 
 
 def _of_fields(sample: Sample, copy: Sample) -> Iterator[str]:
@@ -266,10 +272,10 @@ def _of_series(sample: Sample, copy: Sample, names: Mapping[str, str], start: in
 
 def _where(sample: Sample, differs: Any) -> str:
     """Return where the shown values of a series differ; empty if only inside the sampled tokens."""
-    mask = next((series for series in sample.series if series.name == "loss_mask"), None)
     size = len(differs)
-    prompt = sample.row.prompt_tokens if sample.token_ids and mask is None else None
-    sampled = np.arange(size) >= (prompt or 0) if mask is None else spread(mask, size) == 1
+    sampled = _sampled(sample, size)
+    if sampled is None:
+        sampled = np.arange(size) >= ((sample.row.prompt_tokens or 0) if sample.token_ids else 0)
     if not (differs & sampled).any():
         return OUTSIDE
     return AT_FIRST if size > 1 and not differs[1:].any() else ""
@@ -301,7 +307,7 @@ def same(before: Any, after: Any) -> bool:
 
 
 MAX_WORDS = 400
-"""How many different names are counted separately; hostile records could have any number of keys."""
+"""How many names are counted separately: hostile records could have any number of keys."""
 
 MAX_WORD_CHARS = 80
 THE_REST = "further fields"
@@ -318,17 +324,13 @@ class Tally:
     def compare(
         self, sample: Sample, copy: Sample | None, names: Mapping[str, str] | None = None, start: int = 0
     ) -> None:
-        """Count the differences between a sample and its copy read back; takes the arguments of `lost`."""
+        """Count the differences between a sample and its copy; takes the arguments of `lost`."""
         words = list(lost(sample, copy, names, start))
         if copy is not None and self._groups.setdefault(copy.row.group, sample.row.group) != sample.row.group:
             words.append(JOINED)
         for word in dict.fromkeys(words):
             short = word[:MAX_WORD_CHARS]
             self.found[short if short in self.found or len(self.found) < MAX_WORDS else THE_REST] += 1
-
-    def add_whole(self, word: str) -> None:
-        """Count a sample that was left out whole."""
-        self.found[word] += 1
 
 
 def read_back(
@@ -359,13 +361,9 @@ def extended(record: dict[str, Any], sample: Sample, copy: Sample | None, reserv
     """Return a record with the sample's missing values under further keys, none of them in `reserved`."""
     if copy is None:
         return record
-    row = sample.row
-    free: dict[str, Any] = {
-        name: value for name, value, copied in named(row, copy.row) if value not in (None, "", copied)
-    }
+    row, taken = sample.row, {*record, *reserved}
+    free = {name: value for name, value, copied in named(row, copy.row) if value not in (None, "", copied)}
     free |= {**sample.extra, **row.tags, **row.metrics}
     return record | {
-        name: value
-        for name, value in free.items()
-        if name not in record and name not in reserved and not is_kept(name, value, copy)
+        name: value for name, value in free.items() if name not in taken and not is_kept(name, value, copy)
     }

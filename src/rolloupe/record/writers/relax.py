@@ -2,7 +2,7 @@
 
 Source: `relax/utils/training/train_dump_utils.py` and `relax/utils/multimodal/stats.py` of Relax, as of July 2026. Keys
 and their order are Relax's own. Unlike Relax, this module renames a whole file into place, and writes NaN and
-infinities as null, because Relax's own viewer shows nothing of a step with a NaN.
+infinities as null, because Relax's viewer shows nothing of a step with a NaN.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,7 +25,7 @@ KEYS = (
 """The keys of a row, in order."""
 
 MERGED_PATCHES = 4
-"""An image has one token for this many patches of its grid."""
+"""How many patches of its grid make one token of an image."""
 
 MAX_STEP = 2**53
 NO_DATASET = "default"
@@ -120,19 +120,14 @@ def record_of(sample: Any, rollout_id: int, index: int, dataset: str | None = No
         "status": None if status is None else str(status),
         "group_index": listed(member(sample, "group_index")),
     }
-    if (versions := member(sample, "weight_versions")) is not None:
-        row["weight_versions"] = list(versions)
-    if (label := member(sample, "label")) is not None:
-        row["label"] = label
-    if isinstance(inputs := member(sample, "multimodal_inputs"), Mapping):
-        row["multimodal_inputs"] = {str(key): summary(value) for key, value in inputs.items()}
-    if isinstance(inputs := member(sample, "multimodal_train_inputs"), Mapping):
-        row["multimodal_train_inputs"] = {str(key): train_summary(value) for key, value in inputs.items()}
-    if dataset is not None:
-        row["dataset"] = dataset
-    if (trace := _latency_trace(metadata)) is not None:
-        row["latency_trace"] = trace
-    return row
+    versions = member(sample, "weight_versions")
+    further = {"weight_versions": None if versions is None else list(versions), "label": member(sample, "label")}
+    for name, summarised in (("multimodal_inputs", summary), ("multimodal_train_inputs", train_summary)):
+        inputs = member(sample, name)
+        is_named = isinstance(inputs, Mapping)
+        further[name] = {str(key): summarised(value) for key, value in inputs.items()} if is_named else None
+    further |= {"dataset": dataset, "latency_trace": _latency_trace(metadata)}
+    return row | {key: value for key, value in further.items() if value is not None}
 
 
 def _get(metadata: Any, key: str, otherwise: Any) -> Any:
@@ -140,9 +135,9 @@ def _get(metadata: Any, key: str, otherwise: Any) -> Any:
 
 
 def summary(value: Any) -> Any:
-    """Summarise an input of images, videos or audio in Relax's words: an image's description, else names of types.
+    """Summarise an input of images, videos or audio as Relax does: an image by its text, else the names of types.
 
-    An empty list becomes the number 0. The data itself is never kept.
+    An empty list becomes the number 0.
     """
     if not isinstance(value, list):
         return type(value).__name__
@@ -154,7 +149,7 @@ def summary(value: Any) -> Any:
 
 
 def train_summary(value: Any) -> Any:
-    """Summarise a processed input: shape and type of a tensor, or of each in a list, else the name of the type."""
+    """Summarise a processed input: shape and type of each tensor, or else the name of the type."""
     items = value if isinstance(value, list) else [value]
     if not items or not all(hasattr(item, name) for item in items for name in ("shape", "dtype", "detach")):
         return type(value).__name__
@@ -163,7 +158,7 @@ def train_summary(value: Any) -> Any:
 
 
 def _multimodal_counts(sample: Any) -> dict[str, int]:
-    """Count images, tokens of images, and tokens of images, videos and audio together."""
+    """Count images, their tokens, and the tokens of images, videos and audio together."""
     given = member(sample, "multimodal_train_inputs")
     inputs = [given] if isinstance(given, Mapping) else [item for item in given or () if isinstance(item, Mapping)]
     grids = [_grid(item, "image_grid_thw") for item in inputs]
@@ -194,7 +189,7 @@ def _audio(inputs: Mapping[str, Any]) -> int:
 
 
 def _latency_trace(metadata: Any) -> dict[str, Any] | None:
-    """Return the timings of an agent that Relax keeps; None if they lack the reward's."""
+    """Return the timings of an agent that Relax keeps; None without those of the reward."""
     trace = _get(metadata, "agentic_trace", None)
     reward = _get(trace, "reward", None)
     if not isinstance(reward, Mapping):
@@ -235,7 +230,7 @@ class RelaxWriter(Writer):
         numbers: set[int] = set()
         for sample in samples:
             if not 0 <= step <= MAX_STEP:
-                tally.add_whole("samples of steps that are below 0 or too large")
+                tally.found["samples of steps that are below 0 or too large"] += 1
                 continue
             record = _of_model(sample, step, free_number(number_in(sample.row.index), numbers))
             record = extended(record, sample, read_back(reader, record, name, folder, step), KEYS)
@@ -249,7 +244,7 @@ class RelaxWriter(Writer):
 
 
 _WORDS = {"error": "failed", "unknown": None}
-"""Relax's words for statuses that it calls otherwise."""
+"""Relax's own words for statuses."""
 
 
 def _of_model(sample: Sample, step: int, number: int) -> dict[str, Any]:
@@ -275,9 +270,8 @@ def _of_model(sample: Sample, step: int, number: int) -> dict[str, Any]:
     for key in ("image_count", "image_token_count", "multimodal_token_count"):
         if (value := row.metrics.get(key)) is not None:
             record[key] = int(value) if float(value).is_integer() else value
-    for key in ("weight_versions", "multimodal_inputs", "multimodal_train_inputs", "latency_trace"):
-        if key in sample.extra:
-            record[key] = sample.extra[key]
+    kept = ("weight_versions", "multimodal_inputs", "multimodal_train_inputs", "latency_trace")
+    record |= {key: sample.extra[key] for key in kept if key in sample.extra}
     if sample.label:
         record["label"] = sample.label
     dataset = row.split.removeprefix("eval/") if row.split != "train" else row.env

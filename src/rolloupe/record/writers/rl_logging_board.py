@@ -1,7 +1,7 @@
 """RLLoggingBoard's files: `{root}/{run}/rank_{r}.jsonl`, one line for each sample, with token strings and series.
 
 Source: HarderThenHarder/RLLoggingBoard, the table of fields in its README. Lines hold NaN and infinities as Python
-writes them: the board counts a line that it cannot read and continues, while a null would break its arithmetic.
+writes them: the board skips a line that it cannot read, while a null would break its arithmetic.
 """
 
 import re
@@ -30,7 +30,7 @@ OF_METRICS = ("valid_reward", "ref_valid_reward")
 FOREIGN = frozenset(
     "rollout_id sample_index group group_id group_index uid example_id advantage messages micro_sequence_idx".split()
 )
-"""Keys that the board ignores, and by which Rolloupe recognises other layouts."""
+"""Keys by which Rolloupe recognises other layouts; the board ignores them."""
 
 RANK = "rank_0.jsonl"
 MAX_STEP = 2**53
@@ -71,7 +71,7 @@ def save_rollout_jsonl(
 
 
 def _lines(samples: Iterable[Any], step: int, decimals: int | None, *, strict: bool) -> Iterator[bytes]:
-    """Yield the lines of samples, without those that the board could not show, and without arrays of a wrong length."""
+    """Yield the lines of the samples that the board can show, without arrays of a wrong length."""
     from rolloupe.tokens import unpadded_length
 
     guard = Guard(f"RLLoggingBoard's file of step {step}", strict=strict)
@@ -93,7 +93,7 @@ def _lines(samples: Iterable[Any], step: int, decimals: int | None, *, strict: b
 
 
 def record_of(sample: Any, step: int, decimals: int | None = None) -> dict[str, Any]:
-    """Return the line of a sample. Raises `ValueError` or `TypeError` for one that the board could not show."""
+    """Return the line of a sample. Raises `ValueError` or `TypeError` if the board could not show it."""
     missing = [key for key in NEEDED if key != "step" and not has(sample, key)]
     if missing:
         raise ValueError(f"the sample has no {', '.join(missing)}")
@@ -135,16 +135,16 @@ class RLLoggingBoardWriter(Writer):
         read_as = split if split == self._joined else "train"
         for sample in samples:
             if abs(step) > MAX_STEP:
-                tally.add_whole("samples of steps that are too large")
+                tally.found["samples of steps that are too large"] += 1
                 continue
             self._has_train = self._has_train or split == "train"
             record, row = _of_model(sample, step), sample.row
             copy = read_back(reader, record, RANK, read_as, step, nan=True)
             record = extended(record, sample, copy, {*KEYS, *FOREIGN})
-            if row.status_raw and "status" not in record:
-                record["status"] = own_status(row) or row.status
-            if row.advantage is not None and "advantage" not in record:
-                record["advantage"] = row.advantage
+            if row.status_raw:
+                record.setdefault("status", own_status(row) or row.status)
+            if row.advantage is not None:
+                record.setdefault("advantage", row.advantage)
             append(target, encoded(record, nan=True))
             copy = read_back(reader, record, RANK, read_as, step, nan=True)
             names = {name: series.name for name, series in _arrays(sample).items()}
@@ -165,7 +165,7 @@ class RLLoggingBoardWriter(Writer):
         return self._folders[split]
 
     def close(self) -> None:
-        """See `Writer`. If there are evaluations, training moves to a folder next to theirs."""
+        """Move training to a folder next to those of evaluations, if there are any."""
         train = self._path / RANK
         if self._folders and train.exists():
             name = self._folders[self._joined].removeprefix("eval_") if self._joined else ""

@@ -1,7 +1,7 @@
 """The transcript of a sample as layouts store it: one text, or a list of messages.
 
-Of the possible forms, the first one that reads back closest to the sample's turns counts: the messages as stored, the
-text as stored, the JSON value in that text, messages made from the turns, and last a text in ChatML.
+The form that reads back closest to the sample's turns counts. The forms are, in this order: the messages as stored, the
+text as stored, the JSON value in that text, messages made from the turns, and a text in ChatML.
 """
 
 import json
@@ -18,7 +18,7 @@ Read = Callable[[object], list[Turn]]
 
 
 def conversation_of(sample: Sample) -> list[dict[str, Any]]:
-    """Return prompt and response as one list of messages, as stored if each message was one turn."""
+    """Return prompt and response as one list of messages, as stored if each message is one turn."""
     if [turn.origin for turn in sample.turns] != sorted(turn.origin for turn in sample.turns):
         return messages_of(sample.turns)
     messages: list[dict[str, Any]] = []
@@ -30,7 +30,7 @@ def conversation_of(sample: Sample) -> list[dict[str, Any]]:
 
 
 def prompt_of(sample: Sample, *, messages: bool) -> Any:
-    """Return the prompt as text, or as messages if a layout takes these and text alone would lose the roles."""
+    """Return the prompt as text, or, if a layout takes `messages`, as messages if text alone would lose the roles."""
     from rolloupe.formats.reading import value_parsers as parsers
 
     turns = of_origin(sample.turns, "prompt")
@@ -39,7 +39,7 @@ def prompt_of(sample: Sample, *, messages: bool) -> Any:
 
 
 def response_of(sample: Sample, *, messages: bool = False) -> Any:
-    """Return the response likewise; without `messages`, several turns become one text in ChatML, as in a template."""
+    """Return the response likewise; without `messages`, several turns become one text in ChatML."""
     from rolloupe.formats.reading import value_parsers as parsers
 
     turns = of_origin(sample.turns, "response")
@@ -82,10 +82,9 @@ def _forms(stored: list[Any] | None, text: str, turns: list[Turn], *, messages: 
     if stored is not None:
         yield stored
     yield text
-    if any(part.kind == "json" for turn in turns for part in turn.parts):
-        decoded = _decoded(text)
-        if not isinstance(decoded, str):
-            yield decoded
+    has_json = any(part.kind == "json" for turn in turns for part in turn.parts)
+    if has_json and not isinstance(decoded := _decoded(text), str):
+        yield decoded
     if messages:
         yield messages_of(turns)
         yield [_message(turn) for turn in turns]

@@ -57,13 +57,13 @@ WEIGHTS = ("rl_weights", "ce_weights", "ref_kl_weights")
 OF_THE_FIRST = (
     "probability", "sampling_probability", "sample_kl_trainer_to_inference", "sample_kl_inference_to_trainer",
 )  # fmt: skip
-"""Series of exports of the first shape."""
+"""Series of version 1."""
 
 OTHER_NAMES = {
     "token_ids": ("token_ids", "input_ids"), "trainer_logprobs": ("trainer_logprobs", "logprobs"),
     "rewards": ("rewards", "reward"), "advantages": ("advantages", "advantage"),
 }  # fmt: skip
-"""Other names of a column in a batch; the first one present counts."""
+"""Names of a column in a batch; the first one present counts."""
 
 Column = list[Any]
 
@@ -78,7 +78,7 @@ def ratios(trainer: Floats, sampler: Floats) -> dict[str, Floats]:
 class PackedBatch:
     """A packed batch: its columns, each of length T, and the bounds of its sequences. Padding is no sequence.
 
-    Flags follow from the rule of the loss, None for any mask other than DPPO's.
+    The loss's `rule` gives the flags; it is None for any mask other than DPPO's.
     """
 
     def __init__(self, batch: Any, version: int, rule: tokens.DPPO | None, pad_token_id: int | None) -> None:
@@ -93,10 +93,10 @@ class PackedBatch:
         names = member(batch, "env_names")
         self._env_names = None if names is None or isinstance(names, str) else [str(name or "") for name in names]
         self._restarts = self._bounds()
-        """The bounds of all stretches whose positions begin at 0, padding included."""
+        """The bounds of all sequences, with their padding and with sequences of padding alone."""
         bounds = [(start, self._unpadded(start, stop)) for start, stop in self._restarts] if self.mask.any() else []
         self.bounds = [(start, stop) for start, stop in bounds if stop - start > 1 or self._is_trained((start, stop))]
-        """Those of the sequences without their padding. One untrained token alone is padding, too."""
+        """The bounds of the sequences without padding. One untrained token alone is padding, too."""
         if self.bounds and self._env_names is not None and len(self._env_names) != self.length:
             self._env_names = self._of_tokens("env_names", np.array(self._env_names, dtype=object), "").tolist()
         self.columns = self._columns(rule) if self.bounds else {}
@@ -142,7 +142,7 @@ class PackedBatch:
         return list(pairwise(edges))
 
     def _unpadded(self, start: int, stop: int) -> int:
-        """Return the end of a sequence without padding: untrained tokens without environment, or pad tokens."""
+        """Return the end of a sequence without padding: untrained tokens that have no environment, or pad tokens."""
         if self._env_names is not None and len(self._env_names) == self.length:
             padding = np.array([name == "" for name in self._env_names[start:stop]], dtype=np.bool_)
         elif self._pad is not None:
@@ -159,8 +159,8 @@ class PackedBatch:
     def _of_tokens(self, name: str, values: Any, nothing: Any) -> Any:
         """Give each token the value of its sequence.
 
-        Nothing may say what is padding: then there is a value for each sequence but untrained ones at the end, or for
-        each trained one.
+        If padding is not marked, there may be values for all sequences but untrained ones at the end, or for trained
+        ones alone.
         """
         is_trained = [self._is_trained(bounds) for bounds in self.bounds]
         without_end = self.bounds[: len(is_trained) - is_trained[::-1].index(True)]
@@ -200,7 +200,7 @@ class PackedBatch:
         return floats
 
     def _spread(self, name: str, *, sampled_only: bool = False) -> tokens.Floats | None:
-        """Return a column that may hold one value for each token, one for each sequence, or a single one."""
+        """Return a column of one value for each token, for each sequence, or for all, spread over the tokens."""
         value = self._find(name)
         if value is None:
             return None
@@ -214,7 +214,7 @@ class PackedBatch:
         return [None] * self.length if values is None else numbers(values)
 
     def _ratios(self, rule: tokens.DPPO | None) -> dict[str, Column]:
-        """Return ratios and flags: the batch's own, else computed; null if the policy sampled no token of it."""
+        """Return ratios and flags, the batch's own or else computed; null if the policy sampled none of its tokens."""
         is_meaningless = self.mode == "sft"
         if self._version == 7:
             weights, reference = self._floats("rl_weights"), self._floats("ref_kl_weights")
@@ -237,27 +237,27 @@ class PackedBatch:
         return {name: columns.get(name, [None] * self.length) for name in (*NUMBERS, *FLAGS)}
 
 
+_OF_A_TOKEN = {
+    "id": "token_ids", "position": "position_ids", "loss_mask": "loss_mask", "advantage": "advantages",
+    "reward": "rewards", "entropy": "entropy", "mismatch_kl": "mismatch_kl",
+    "log_importance_ratio": "log_importance_ratio", "sample_kl_trainer_to_inference": "log_importance_ratio",
+    "sample_kl_inference_to_trainer": "sample_kl_inference_to_trainer", "importance_ratio": "importance_ratio",
+    "prob_delta": "prob_delta", "inference_logprob": "inference_logprobs", "trainer_logprob": "trainer_logprobs",
+    **{name: name for name in (*FLAGS, "inference_prob", "trainer_prob")},
+}  # fmt: skip
+"""The keys of a token in version 1, in order, with their columns."""
+
+
 def objects(columns: Mapping[str, Column]) -> list[dict[str, Any]]:
     """Return the tokens of a sequence in the form of version 1: one object for each token."""
-    return [
-        {
-            "index": index, "id": row["token_ids"], "position": row["position_ids"], "loss_mask": row["loss_mask"],
-            "advantage": row["advantages"], "reward": row["rewards"], "entropy": row["entropy"],
-            "mismatch_kl": row["mismatch_kl"], "log_importance_ratio": row["log_importance_ratio"],
-            "sample_kl_trainer_to_inference": row["log_importance_ratio"],
-            "sample_kl_inference_to_trainer": None
-            if row["log_importance_ratio"] is None
-            else -row["log_importance_ratio"],
-            "importance_ratio": row["importance_ratio"], "prob_delta": row["prob_delta"],
-            "inference_logprob": row["inference_logprobs"], "trainer_logprob": row["trainer_logprobs"],
-            "is_masked": row["is_masked"], "is_masked_high": row["is_masked_high"],
-            "is_masked_low": row["is_masked_low"],
-            "inference_prob": _probability(row["inference_logprobs"]),
-            "trainer_prob": _probability(row["trainer_logprobs"]),
-        }
-        for index, values in enumerate(zip(*columns.values(), strict=True))
-        for row in (dict(zip(columns, values, strict=True)),)
-    ]  # fmt: skip
+    known = {
+        **columns,
+        "sample_kl_inference_to_trainer": [None if gap is None else -gap for gap in columns["log_importance_ratio"]],
+        "inference_prob": [*map(_probability, columns["inference_logprobs"])],
+        "trainer_prob": [*map(_probability, columns["trainer_logprobs"])],
+    }
+    rows = zip(*(known[name] for name in _OF_A_TOKEN.values()), strict=True)
+    return [{"index": index, **dict(zip(_OF_A_TOKEN, row, strict=True))} for index, row in enumerate(rows)]
 
 
 def _probability(logprob: float | None) -> float | None:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -38,7 +37,7 @@ from rolloupe.storage.atomic import append
 EXPORTS = "token_exports"
 STABLE = "STABLE"
 SCHEMA_VERSION = 1
-"""The `schema_version` is the same for every shape."""
+"""It is the same for every version."""
 
 AT_SAMPLING = ("logprobs", "inference_logprobs")
 """Names of the sampling policy's logprobs in samples; the first one present counts."""
@@ -50,8 +49,8 @@ MAX_STEP = 10**15
 class RankFolder:
     """The folder of a rank, and the marks of finished steps.
 
-    prime-rl waits for all ranks, and then each touches `STABLE`. Here no rank waits: each leaves a mark when it ends a
-    step, and the rank that finds all marks touches `STABLE` and removes them.
+    In prime-rl, each rank waits for the others and then touches `STABLE`. Here no rank waits: each leaves a mark when
+    it ends a step, and the rank that finds all marks touches `STABLE` and removes them.
     """
 
     def __init__(self, output_dir: Path, rank: int, world_size: int, version: int, run_id: str | None) -> None:
@@ -67,10 +66,7 @@ class RankFolder:
         self._unmarked: set[int] = set()
 
     def begin(self) -> None:
-        """Open the file of versions without steps; remove this rank's marks in unfinished steps of an earlier process.
-
-        Raises `OSError`.
-        """
+        """Create the file, or remove the marks that an earlier process left in unfinished steps. Raises `OSError`."""
         if not self._has_steps:
             append(self._file(0), b"")
         elif self._world_size > 1:
@@ -79,7 +75,7 @@ class RankFolder:
                     mark.unlink(missing_ok=True)
 
     def write(self, step: int, data: bytes) -> None:
-        """Append to a step, after removing what an earlier process left of it, for example before a restart."""
+        """Append to a step; what an earlier process wrote of it, for example before a restart, is removed first."""
         path = self._file(step)
         if self._has_steps:
             for name in (STABLE, self._mark(self.rank)):
@@ -213,9 +209,7 @@ class TokenExporter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         if kind is None:
             self.close()
         self._closed = True
@@ -258,20 +252,15 @@ setup_token_export = TokenExporter
 """Return an exporter for this rank; the function of prime-rl with this name takes these arguments."""
 
 
-_HEADS = {
-    4: (
-        "step", "export_step", "rank", "micro_step", "micro_sequence_idx", "export_sequence_idx", "run_id", "env_name",
-        "training_mode",
-    ),
-    7: ("step", "rank", "micro_step", "micro_sequence_idx", "export_sequence_idx", "env_name"),
+_LEFT_OUT: dict[int, tuple[str, ...]] = {
+    1: ("export_step", "run_id"), 2: ("export_step", "run_id"), 4: (), 7: ("export_step", "run_id", "training_mode"),
 }  # fmt: skip
-_HEADS[1] = _HEADS[2] = tuple(key for key in _HEADS[4] if key not in ("export_step", "run_id"))
-"""The keys before the columns, in order, by version."""
+"""The keys before the columns that a version lacks."""
 
 
 def _record(version: int, head: Mapping[str, Any], columns: Mapping[str, list[Any]]) -> dict[str, Any]:
-    record = {"schema_version": SCHEMA_VERSION, **{key: head[key] for key in _HEADS[version]}}
-    return record | ({"tokens": objects(columns)} if version == 1 else dict(columns))
+    own = {key: value for key, value in head.items() if key not in _LEFT_OUT[version]}
+    return {"schema_version": SCHEMA_VERSION, **own, **({"tokens": objects(columns)} if version == 1 else columns)}
 
 
 class PrimeRLWriter(Writer):
@@ -293,11 +282,11 @@ class PrimeRLWriter(Writer):
         used: dict[int, set[int]] = {}
         for sample in samples:
             if split != "train":
-                tally.add_whole("samples of splits other than train")
+                tally.found["samples of splits other than train"] += 1
             elif not 0 <= step < MAX_STEP:
-                tally.add_whole("samples of steps that are below 0 or too large")
+                tally.found["samples of steps that are below 0 or too large"] += 1
             elif not sample.token_ids:
-                tally.add_whole("samples without token ids")
+                tally.found["samples without token ids"] += 1
             else:
                 record = _record(4, _head(step, sample, used), _columns(sample))
                 rank = record["rank"]
@@ -311,7 +300,7 @@ class PrimeRLWriter(Writer):
 
 
 def _head(step: int, sample: Sample, used: dict[int, set[int]]) -> dict[str, Any]:
-    """Return the numbers of a sequence: its own if it comes from such a file and they are free, else the next free."""
+    """Return the numbers of a sequence: its own from such a file if they are free, else the next free ones."""
     row = sample.row
     stored_numbers = [
         _count(row.metrics.get(key)) for key in ("rank", "micro_step", "micro_sequence_idx", "export_sequence_idx")
@@ -334,43 +323,37 @@ def _count(value: float | None) -> int | None:
 def _columns(sample: Sample) -> dict[str, list[Any]]:
     """Return the columns of a sample with token ids. Missing numbers are null."""
     size = len(sample.token_ids)
-    series = {values.name: values for values in sample.series}
-
-    def column(name: str) -> tokens.Floats:
-        return spread(stored(series[name]), size) if name in series else np.full(size, np.nan)
-
-    mask = tokens.counts(column("loss_mask")) if "loss_mask" in series else _mask(sample, size)
-    sampled = next((name for name in AT_SAMPLING if name in series), "")
-    sampler = column(sampled)
-    sampler = np.where(~mask & np.isnan(sampler), 0.0, sampler)  # as the trainer does for tokens that it did not sample
+    missing = np.full(size, np.nan)
+    given = {series.name: spread(stored(series), size) for series in sample.series}
+    mask = tokens.counts(given["loss_mask"]) if "loss_mask" in given else _mask(sample, size)
+    sampled = next((given[name] for name in AT_SAMPLING if name in given), None)
+    # as the trainer does for tokens that it did not sample
+    logprobs = None if sampled is None else numbers(np.where(~mask & np.isnan(sampled), 0.0, sampled))
     columns: dict[str, list[Any]] = {
-        "token_ids": sample.token_ids,
-        "position_ids": list(range(size)),
-        "loss_mask": mask.tolist(),
-        "inference_logprobs": numbers(sampler) if sampled else [None] * size,
-    }
+        "token_ids": sample.token_ids, "position_ids": list(range(size)), "loss_mask": mask.tolist(),
+        "inference_logprobs": logprobs or [None] * size,
+    }  # fmt: skip
     for name, value in (("advantages", sample.row.advantage), ("rewards", sample.row.reward)):
-        whole = np.full(size, np.nan if value is None else value)
-        columns[name] = numbers(column(name) if name in series else whole)
+        columns[name] = numbers(given.get(name, np.full(size, np.nan if value is None else value)))
     # if the policy sampled none of it, the trainer compares nothing
-    weights = [np.nan_to_num(series[name].values).any() for name in ("rl_weights", "ref_kl_weights") if name in series]
-    is_meaningless = sample.row.tags.get("training_mode") == "sft" or ("rl_weights" in series and not any(weights))
-    computed: dict[str, tokens.Floats] = {}
-    if sampled and "trainer_logprobs" in series and not is_meaningless:
+    weights = {series.name: np.nan_to_num(series.values).any() for series in sample.series if "weights" in series.name}
+    is_meaningless = sample.row.tags.get("training_mode") == "sft" or (
+        "rl_weights" in weights and not weights["rl_weights"] and not weights.get("ref_kl_weights", False)
+    )
+    if sampled is not None and "trainer_logprobs" in given and not is_meaningless:
         advantages = np.array(columns["advantages"], dtype=np.float64)
-        computed = _compared(column("trainer_logprobs"), column(sampled), advantages, mask)
+        given = _compared(given["trainer_logprobs"], sampled, advantages, mask) | given
     for name in ("trainer_logprobs", "entropy", *NUMBERS):
-        columns[name] = numbers(computed[name] if name in computed and name not in series else column(name))
+        columns[name] = numbers(given.get(name, missing))
     for name in FLAGS:
-        values = computed[name] if name in computed and name not in series else column(name)
-        columns[name] = [None if math.isnan(value) else bool(value) for value in values.tolist()]
-    return columns | {name: numbers(column(name)) for name in (*WEIGHTS, *OF_THE_FIRST) if name in series}
+        columns[name] = [None if math.isnan(value) else bool(value) for value in given.get(name, missing).tolist()]
+    return columns | {name: numbers(given[name]) for name in (*WEIGHTS, *OF_THE_FIRST) if name in given}
 
 
 def _compared(
     trainer: tokens.Floats, sampler: tokens.Floats, advantages: tokens.Floats, mask: tokens.Flags
 ) -> dict[str, tokens.Floats]:
-    """Compute what the trainer would of two policies; flags only for known advantages. Shapes are (T,)."""
+    """Return the ratios and flags that the trainer would compute, flags only for known advantages; shapes (T,)."""
     compared = ratios(trainer, sampler)
     delta = compared["prob_delta"]
     flags = tokens.DPPO().flags_of(delta, advantages, mask)
@@ -380,7 +363,7 @@ def _compared(
 
 
 def _mask(sample: Sample, size: int) -> tokens.Flags:
-    """Return the sampled tokens without a loss mask: the spans of the answers, else everything after the prompt."""
+    """Return which tokens were sampled, without a loss mask: the answers, or else all after the prompt."""
     mask = np.zeros(size, dtype=np.bool_)
     for turn in sample.turns:
         if turn.origin == "response" and turn.role == "assistant" and turn.token_start is not None:

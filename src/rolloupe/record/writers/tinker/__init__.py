@@ -1,12 +1,11 @@
 """The `log_path` of a run of the Tinker cookbook, written from a training loop.
 
-`Log` writes what the cookbook itself writes, byte for byte and at the same places: JSON of Python's standard library,
-appended lines, whole files renamed into place. It converts values that JSON cannot hold, and raises `OSError` if it
-cannot write to the disk.
+`Log` writes the same files as the cookbook, byte for byte: JSON of Python's standard library, appended lines, whole
+files renamed into place. It converts values that JSON cannot hold, and raises `OSError` if it cannot write to the disk.
 
-The records of `*_rollout_summaries.jsonl`, version 1, have one object for each trajectory. Groups of rollouts are
-recognised by their attributes, not by type: the cookbook's objects, wrapped or not, and dicts with the same names. A
-missing value, or one of another type, is left out; the record stays.
+`*_rollout_summaries.jsonl`, version 1, has one object for each trajectory. Groups of rollouts are recognised by their
+attributes, not by type: the cookbook's objects, wrapped or not, and dicts with the same names. A missing value, or one
+of another type, is left out; the record stays.
 """
 
 import hashlib
@@ -34,7 +33,7 @@ METRICS, CONFIG, CHECKPOINTS, DIFF = "metrics.jsonl", "config.json", "checkpoint
 TRAIN = "train"
 
 MAX_LABEL_CHARS = 150
-"""A longer label ends in its hash: the whole file name has a maximum length."""
+"""A longer label is cut and ends in a hash, because file names have a maximum length."""
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.-]+")
 
@@ -46,7 +45,7 @@ def label_of(name: str) -> str:
 
 
 def told_apart(label: str, name: str) -> str:
-    """Return a label that another name already uses, followed by a hash of this name."""
+    """Return a label that another name already has, followed by a hash of this name."""
     digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
     return f"{label[: MAX_LABEL_CHARS - len(digest) - 1]}_{digest}"
 
@@ -83,8 +82,6 @@ class Log:
             self.config(config)
         if code:
             self.code_diff(code_diff(Path.cwd()))
-
-    # The run
 
     def config(self, config: object) -> None:
         """Write `config.json`: functions and classes by their qualified names, objects by their fields."""
@@ -137,8 +134,6 @@ class Log:
             atomic.write(path, b"".join(line + b"\n" for line in earlier))
         return len(lines) - len(earlier)
 
-    # The files of an iteration
-
     def path(self, split: str, iteration: int, suffix: str) -> Path:
         """Return the path of a file of an iteration."""
         base = self.split(split).replace("/", "_", 1)
@@ -164,11 +159,9 @@ class Log:
 
         It is written at the end, even after an exception; with `num_groups_to_log=0`, not at all.
         """
-        title = f"RL Iteration {iteration}"
-        if split != TRAIN:
-            title = f"Running evaluation {split.removeprefix('eval/')} {iteration}"
+        title = "RL Iteration" if split == TRAIN else f"Running evaluation {split.removeprefix('eval/')}"
         paths = [self.path(split, iteration, suffix) if self.num_groups_to_log else None for suffix in (PAGE, TREE)]
-        with logtree.init_trace(title, paths[0], json_path=paths[1]) as trace:
+        with logtree.init_trace(f"{title} {iteration}", paths[0], json_path=paths[1]) as trace:
             yield trace
 
     def group(self, group_idx: int) -> AbstractContextManager[None]:
@@ -307,11 +300,11 @@ def _total(rewards: list[Any], final: Any) -> Any:
 
 
 SHORT_CHARS = 120
-"""A log that is longer, or has several lines, is collapsed."""
+"""Longer logs, and logs of several lines, are collapsed."""
 
 
 def log_group(records: list[Record]) -> None:
-    """Log the trajectories of a group, with the titles that the cookbook gives to sections and tables."""
+    """Log the trajectories of a group, with the cookbook's titles of sections and tables."""
     group = records[0]["group_idx"]
     with logtree.scope_header("Group Rollout", group=group):
         for record in records:
@@ -324,8 +317,7 @@ def log_group(records: list[Record]) -> None:
 
 
 def _log_trajectory(record: Record) -> None:
-    index = record["traj_idx"]
-    steps = record["steps"]
+    index, steps = record["traj_idx"], record["steps"]
     with logtree.scope_header(f"Trajectory {index} Episode", trajectory=index):
         with logtree.scope_header("Episode Details"):
             for step in steps:

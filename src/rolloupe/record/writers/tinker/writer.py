@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from rolloupe.model import Checkpoint, MetricRow, Sample
 from rolloupe.record.plain import as_line, jsonable
 from rolloupe.record.writers import Left, Writer
-from rolloupe.record.writers.comparison import Tally, number_in, read_back
+from rolloupe.record.writers.comparison import Tally, free_number, number_in, read_back
 from rolloupe.record.writers.tinker import PAGE, ROLLOUTS, SCHEMA, TREE, Layout, Log, Record, log_group
 from rolloupe.storage import atomic
 
@@ -15,10 +15,10 @@ MAX_DIGITS = 11
 """Longer names of digits may be hashes of prompts."""
 
 REPORTS = {"tree": TREE, "page": PAGE}
-"""The files of an outline by kind, with the ends of their names."""
+"""The ends of the names of an outline's files, by kind."""
 
 _OWN = {"final_reward", "sampling_client_step"}
-"""Sample metrics that have a key of their own in a record. The final reward is what the steps did not earn."""
+"""Sample metrics with a key of their own in a record. The final reward is what the steps did not earn."""
 
 _OF_THE_LAYOUT = {
     "schema_version", "split", "iteration", "group_idx", "traj_idx", "tags", "sampling_client_step", "total_reward",
@@ -27,9 +27,9 @@ _OF_THE_LAYOUT = {
 
 
 class TinkerWriter(Writer):
-    """Writes a run as rollout summaries with the conversation in each record, and outlines of the first groups.
+    """Writes a run as rollout summaries, and outlines of the first groups.
 
-    Version 1 lacks the key of the conversation, and its readers ignore it; an outline would hold the text of a few
+    Each record has the conversation, under a key that readers of version 1 ignore: outlines hold the text of a few
     groups only. `log` is the run's `Log`, for its configuration, checkpoints and code.
     """
 
@@ -40,7 +40,6 @@ class TinkerWriter(Writer):
         self.log = Log(path, layout=layout, num_groups_to_log=num_groups_to_log, code=False)
 
     def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
-        """See `Writer`. Holds one sample at a time, and the samples of the groups that it logs."""
         from rolloupe.formats.tinker.format import Tinker
 
         tally, groups, indices = Tally(), _Numbers(), dict[str, _Numbers]()
@@ -98,12 +97,7 @@ class _Numbers:
     def of(self, name: str) -> int:
         """Return the number of a name."""
         if name not in self._known:
-            own_number = number_in(name, MAX_DIGITS)
-            number = len(self._used) if own_number is None else own_number
-            while number in self._used:
-                number += 1
-            self._known[name] = number
-            self._used.add(number)
+            self._known[name] = free_number(number_in(name, MAX_DIGITS), self._used)
         return self._known[name]
 
 
@@ -170,7 +164,7 @@ def _steps(sample: Sample) -> list[Record]:
 
 
 def _beyond(metrics: dict[str, float], steps: list[Record]) -> dict[str, float]:
-    """Return the sample metrics that its steps lack. A reader takes the mean over all that have a metric."""
+    """Return the sample metrics that are not the mean of a metric of the steps, as readers take it."""
     beyond = {}
     for key, value in metrics.items():
         values = [step["metrics"][key] for step in steps if key in step["metrics"]]
