@@ -1,6 +1,7 @@
 """The columns that rules check, and what the groups of a run are like."""
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,24 @@ AFFINE = 1e-6
 MOST = 0.95
 """A law that this share of the groups follows is the trainer's."""
 LEAST_GROUPS = 10
+
+
+def alike(*keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a number for each sample, the same for samples with the same keys; it ascends with the first key."""
+    numbers = np.zeros(len(keys[0]), np.int64)
+    for key in keys:
+        own = np.unique(key, return_inverse=True)[1]
+        numbers = np.unique(numbers * (own.max(initial=0) + 1) + own, return_inverse=True)[1]
+    return numbers
+
+
+def extremes(numbers: NDArray[np.int64], values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the least and the largest of the values with each number."""
+    first = np.unique(numbers, return_index=True)[1]
+    low, high = values[first], values[first]
+    np.minimum.at(low, numbers, values)
+    np.maximum.at(high, numbers, values)
+    return low, high
 
 
 class LintData:

@@ -8,7 +8,7 @@ import numpy as np
 from rolloupe import query
 from rolloupe.features import Floats, Grouping
 from rolloupe.insight.curves import NotChecked, counted
-from rolloupe.insight.lint.data import LintData, Mask
+from rolloupe.insight.lint.data import LintData, Mask, alike, extremes
 from rolloupe.insight.lint.rule import Breach, Places, breach, lint_rule
 from rolloupe.model import SampleKey
 from rolloupe.query import IDENTITY, TEXT
@@ -92,14 +92,11 @@ def other_reward(data: LintData) -> Breach | None:
     """
     own = np.flatnonzero((data.turns <= 1) & data.has_text & np.isfinite(data.reward))
     status = np.unique(data.status[own].astype(str), return_inverse=True)[1]
-    keys = (data.grouping.numbers[own], data.hashes(TEXT)[own], np.nan_to_num(data.tokens[own], nan=-1), status)
-    order = np.lexsort(keys[::-1])
-    own, ordered = own[order], [key[order] for key in keys]
-    alike = Grouping(np.cumsum(np.any([np.diff(key, prepend=key[:1]) != 0 for key in ordered], axis=0)))
-    rewards = data.reward[own]
-    low, high = (way.reduceat(rewards, alike.starts) if len(own) else rewards for way in (np.minimum, np.maximum))
+    tokens = np.nan_to_num(data.tokens[own], nan=-1).astype(np.int64)
+    numbers = alike(data.grouping.numbers[own], data.hashes(TEXT)[own], tokens, status)
+    low, high = extremes(numbers, data.reward[own])
     bad = np.flatnonzero(high > low + SLACK)
-    cases = [own[alike.starts[n] : alike.starts[n] + alike.sizes[n]] for n in bad[: MOST_READ // 2].tolist()]
+    cases = [own[numbers == number] for number in bad[: MOST_READ // 2].tolist()]
     pairs = [pair for places in cases if (pair := _pair(data, places))]
     if not pairs:
         return None
@@ -204,15 +201,13 @@ def recurring_texts(data: LintData) -> Breach | None:
     own = np.flatnonzero(data.trained & (data.chars >= LEAST_CHARS))
     if len(np.unique(data.step[own])) < 2:
         raise NotChecked(f"fewer than two steps have trained responses of {LEAST_CHARS} characters or more")
-    order = own[np.lexsort((data.step[own], data.hashes(TEXT)[own]))]
-    texts, steps = data.hashes(TEXT)[order], data.step[order]
-    starts = np.flatnonzero(np.diff(texts, prepend=texts[:1] - 1))
-    sizes = np.diff(starts, append=len(texts))
-    is_again = np.repeat(steps[starts + sizes - 1] > steps[starts], sizes)
+    texts = alike(data.hashes(TEXT)[own])
+    first, last = extremes(texts, data.step[own])
+    is_again = (last > first)[texts]
     if is_again.mean() < LEAST_SHARE:
         return None
     bad = np.zeros(len(data), np.bool_)
-    bad[order[is_again]] = True
+    bad[own[is_again]] = True
     of_all = f"of {counted(len(own))} with {LEAST_CHARS} characters or more"
     return breach(bad, f"The same response was trained on at another step: {{n}} {of_all}.")
 
@@ -237,8 +232,8 @@ def same_id(data: LintData) -> Breach | None:
     """
     own = np.flatnonzero(data.trained)
     twice = np.zeros(len(data), np.bool_)
-    _, places, counts = np.unique(data.hashes(IDENTITY)[own], return_inverse=True, return_counts=True)
-    twice[own[counts[places] > 1]] = True
+    numbers = alike(data.hashes(IDENTITY)[own])
+    twice[own[np.bincount(numbers)[numbers] > 1]] = True
     for name in data.recorded:
         twice |= _recorded_twice(data, name)
     return breach(twice, "Trained on, with the id of another trained sample of the step: {n}.")
@@ -248,16 +243,12 @@ def _recorded_twice(data: LintData, name: str) -> Mask:
     """Return the siblings that share a recorded id; none if siblings that differ do, since it is no id of samples."""
     twice = np.zeros(len(data), np.bool_)
     own = np.flatnonzero(data.trained & data.has_text & data.has_value(name))
-    codes = data.codes(name)[own]
-    pairs = data.grouping.numbers[own] * (codes.max(initial=0) + 1) + codes
-    order = np.argsort(pairs, kind="stable")
-    alike, texts = Grouping(pairs[order]), data.hashes(TEXT)[own][order]
-    low, high = (way.reduceat(texts, alike.starts) if len(own) else texts for way in (np.minimum, np.maximum))
-    if (low != high).any():
-        return twice
-    groups = data.grouping.numbers[own][order][alike.starts]
-    has_several = np.bincount(groups, minlength=len(data.grouping))[groups] > 1
-    twice[own[order[((alike.sizes > 1) & has_several)[alike.numbers]]]] = True
+    groups = data.grouping.numbers[own]
+    ids = alike(groups, data.codes(name)[own])
+    low, high = extremes(ids, data.hashes(TEXT)[own])
+    if (low == high).all():
+        ids_of_groups = np.bincount(extremes(ids, groups)[0], minlength=len(data.grouping))
+        twice[own] = (np.bincount(ids)[ids] > 1) & (ids_of_groups[groups] > 1)
     return twice
 
 
@@ -268,10 +259,8 @@ LEAST_SIBLINGS = 4
 def same_texts(data: LintData) -> Breach | None:
     """All samples of a group of {LEAST_SIBLINGS} or more have the same response."""
     grouping, texts = data.grouping, data.hashes(TEXT)
-    if not len(grouping):
-        return None
-    same = np.minimum.reduceat(texts, grouping.starts) == np.maximum.reduceat(texts, grouping.starts)
-    bad = same & (grouping.sizes >= LEAST_SIBLINGS) & (data.is_train & data.has_text)[grouping.starts]
+    first, last = extremes(grouping.numbers, texts)
+    bad = (first == last) & (grouping.sizes >= LEAST_SIBLINGS) & (data.is_train & data.has_text)[grouping.starts]
     text = f"In {counted(int(bad.sum()), 'group')} of {LEAST_SIBLINGS} or more all siblings wrote the same response"
     return breach(bad[grouping.numbers], f"{text}: {{n}}.")
 
