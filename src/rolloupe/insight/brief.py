@@ -4,7 +4,7 @@ A change is reported only if it stands out of the noise.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from operator import attrgetter
+from operator import itemgetter
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -81,11 +81,8 @@ class Brief(Struct, frozen=True, kw_only=True):
     """How many samples the index has not reached: what is paid for may be missing."""
 
 
-class Ranked(NamedTuple):
-    """A sentence, and how soon it should be known: the lowest first."""
-
-    rank: int
-    sentence: BriefSentence
+Ranked = tuple[int, BriefSentence]
+"""A sentence with its rank: the lowest comes first."""
 
 
 def brief(run: OpenRun, asked: BriefQuery) -> Brief:
@@ -95,9 +92,9 @@ def brief(run: OpenRun, asked: BriefQuery) -> Brief:
     steps = query.steps(run, split) if query.splits(run, quick=True) else []
     paid_for = list(_paid_for(split, found.findings))
     ranked = [*_reward(split, steps), *_held_out(run), *_data(run), *_curves(run, is_first=not paid_for), *paid_for]
-    ranked.sort(key=attrgetter("rank"))
+    ranked.sort(key=itemgetter(0))
     return Brief(
-        sentences=[one.sentence for one in ranked[:MOST]], split=split, samples=sum(step.samples for step in steps),
+        sentences=[sentence for _, sentence in ranked[:MOST]], split=split, samples=sum(step.samples for step in steps),
         pending=found.pending,
     )  # fmt: skip
 
@@ -166,13 +163,13 @@ def _reward(split: str, steps: Sequence[StepSummary]) -> Iterator[Ranked]:
         text = f"The reward {word} from {_figure(early)} to {_figure(late)}{over}; it is best at step {peak}."
     else:
         text = f"The reward shows no clear change over {len(known)} steps: {_change(early, late)}."
-    yield Ranked(rank, BriefSentence(text=text, kind="reward", steps=(first, last), evidence=evidence))
+    yield rank, BriefSentence(text=text, kind="reward", steps=(first, last), evidence=evidence)
 
 
 def _held_out(run: OpenRun) -> Iterator[Ranked]:
     """Yield what went wrong in an evaluation, or else what the first one did."""
     evaluations = [_evaluation(summary) for summary in evals_answer(run, EvalQuery()).evals]
-    ranked = sorted((sentence for sentence in evaluations if sentence is not None), key=attrgetter("rank"))
+    ranked = sorted((sentence for sentence in evaluations if sentence is not None), key=itemgetter(0))
     yield from ranked[:1]
 
 
@@ -196,7 +193,7 @@ def _evaluation(summary: EvalSummary) -> Ranked | None:
     else:
         text = f"{name} shows no clear change over {len(known)} evaluations: {_change(early, late, _share)}."
     evidence = Evidence(page="evals", split=summary.split)
-    return Ranked(rank, BriefSentence(text=text, kind="held_out", steps=(begin, known[-1].step), evidence=evidence))
+    return rank, BriefSentence(text=text, kind="held_out", steps=(begin, known[-1].step), evidence=evidence)
 
 
 def _paid_for(split: str, found: Sequence[Finding]) -> Iterator[Ranked]:
@@ -210,7 +207,7 @@ def _paid_for(split: str, found: Sequence[Finding]) -> Iterator[Ranked]:
         paid = "paid" if finding.effect >= 0 else "punished by"
         text = f"{title} in {shares}, {paid} {abs(finding.effect):.2g} over siblings; {VERDICTS[finding.kind]}."
         rank = 2 + kinds.index(finding.kind)
-        yield Ranked(rank, BriefSentence(text=text, kind="paid_for", evidence=evidence))
+        yield rank, BriefSentence(text=text, kind="paid_for", evidence=evidence)
 
 
 def _data(run: OpenRun) -> Iterator[Ranked]:
@@ -218,7 +215,7 @@ def _data(run: OpenRun) -> Iterator[Ranked]:
     for broken in lint(run, LintQuery()).broken[:1]:
         if broken.is_certain:
             evidence = Evidence(page="rollouts", samples=broken.samples)
-            yield Ranked(1, BriefSentence(text=broken.text, kind="data", evidence=evidence))
+            yield 1, BriefSentence(text=broken.text, kind="data", evidence=evidence)
 
 
 def _curves(run: OpenRun, *, is_first: bool) -> Iterator[Ranked]:
@@ -231,7 +228,7 @@ def _curves(run: OpenRun, *, is_first: bool) -> Iterator[Ranked]:
         )  # fmt: skip
         text, steps = f"{alarm.title}: {alarm.text}.", (alarm.first_step, alarm.last_step)
         rank = 1 if rule.severity == "error" else 4 if is_first else 8
-        yield Ranked(rank, BriefSentence(text=text, kind="curves", steps=steps, evidence=evidence))
+        yield rank, BriefSentence(text=text, kind="curves", steps=steps, evidence=evidence)
 
 
 def _figure(value: float) -> str:

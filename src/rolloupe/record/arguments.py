@@ -102,9 +102,9 @@ def _pair(value: object) -> tuple[float, float]:
     """Return two numbers, NaN for anything else."""
     try:
         first, second = (number(end) for end in cast("Sequence[object]", value))
+        return float(cast("float", first)), float(cast("float", second))
     except (TypeError, ValueError):
         return math.nan, math.nan
-    return math.nan if first is None else first, math.nan if second is None else second
 
 
 class Arguments:
@@ -208,8 +208,8 @@ def alternatives(
         # in JSON, escapes are the longest
         most_bytes += sum((6 if text.isascii() else 12) * len(text) + 24 for text, _ in likeliest)
     if bad:
-        wrong_pairs = TypeError("expected pairs of a token and a finite logprob")
-        trouble.met(wrong_pairs, bad, where=WHAT, what="values", step=step)
+        error = TypeError("expected pairs of a token and a finite logprob")
+        trouble.met(error, bad, where=WHAT, what="values", step=step)
     if beyond:
         trouble.report(BEYOND, beyond)
     if not any(by_token):
@@ -223,16 +223,12 @@ def alternatives(
 
 def _pairs(entry: Any, known: Mapping[int, str]) -> tuple[list[tuple[str, float]], int]:
     """Return the alternatives of one token, the likeliest first, and the number of bad values."""
-    if entry is None:
-        return [], 0
     inner = member(entry, "top_logprobs")
     entry = inner if isinstance(inner, list | tuple) else entry
-    if isinstance(entry, Mapping):
-        entry = entry.items()
-    elif not isinstance(entry, list | tuple):
-        return [], 1
+    if not isinstance(entry, list | tuple | Mapping):
+        return [], int(entry is not None)
     pairs, bad = [], 0
-    for pair in entry:
+    for pair in entry.items() if isinstance(entry, Mapping) else entry:
         try:
             token, value = pair if isinstance(pair, tuple | list) else (member(pair, "token"), member(pair, "logprob"))
             decoded = inner = None

@@ -101,7 +101,6 @@ class Background:
             return self._lost + self.dropped
 
     def _lose(self, reason: BaseException | str, items: Sequence[QueuedLine]) -> None:
-        """Report lines that are in no file."""
         with self._changed:
             self._lost += len(items)
         places = Counter((LINES.get(item.kind, item.kind), item.record.get("step")) for item in items)
@@ -237,34 +236,32 @@ class Background:
                     item.record["series"] = {"facts": series_facts}
             except Exception as error:  # an error in derived metrics must not cost the sample
                 self._trouble.report(error)
-        with_series = [item for item in batch if item.series]
-        if with_series:
+        if with_series := [item for item in batch if item.series]:
             self._part += 1
             try:
                 path = self._tokens / f"{self._part:06d}.parquet"
                 write_part(path, [(item.record.get("uid", ""), item.series) for item in with_series])
+                for row, item in enumerate(with_series):
+                    item.record["series"] = {"part": self._part, "row": row, **item.record.get("series", {})}
             except Exception as error:
                 self._trouble.report(error, len(with_series), "token series")
                 for item in with_series:
                     self.dropped += len(item.series)
                     item.shed()
-        for row, item in enumerate(item for item in with_series if item.series):
-            item.record["series"] = {"part": self._part, "row": row, **item.record.get("series", {})}
         for kind, file in self._files.items():
             self._append(file, [item for item in batch if item.kind == kind])
 
     def _append(self, file: Lines, items: list[QueuedLine]) -> None:
-        lines, written = [], []
+        lines: dict[QueuedLine, bytes] = {}
         for item in items:
             if item.dropped:
                 item.record["dropped"] = item.dropped
                 item.record.pop("series", None)
             try:
-                lines.append(encoded(item.record, separators=COMPACT, nan=True))
-                written.append(item)
+                lines[item] = encoded(item.record, separators=COMPACT, nan=True)
             except Exception as error:
                 self._lose(error, [item])
         try:
-            file.append(lines)
+            file.append([*lines.values()])
         except Exception as error:
-            self._lose(error, written)
+            self._lose(error, [*lines])

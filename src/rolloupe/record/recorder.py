@@ -142,7 +142,6 @@ class Recorder:
         Finalize(None, self.close, exitpriority=10)  # multiprocessing skips atexit
 
     def _note(self) -> None:
-        """Note that this process records, and keep the number of its launch."""
         self._launched = self._folder.attempt(self.producer, self._launch, self._ranks)
 
     def _keep_config(self, config: object) -> None:

@@ -102,8 +102,7 @@ class _Sequence:
         self.ids: list[int] = []
         self.mask: list[bool] = []
         self.logprobs: list[float | None] = []
-        self.prompt = 0
-        self.turns = 0
+        self.prompt = self.turns = 0
         self.steps: list[Record] = []
 
     def add(self, ids: Sequence[int], logprobs: Sequence[float | None] | None) -> None:
@@ -165,10 +164,8 @@ def _sequences(transitions: Sequence[Any]) -> list[_Sequence]:
 
 def _tokens(value: Any) -> list[int]:
     """Return the tokens of an observation or an action: a list, or an object that holds or makes one."""
-    for name in ("tokens", "to_ints", "token_ids"):
-        inner = member(value, name)
-        if inner is not None:
-            value = inner() if callable(inner) else inner
-            break
+    held = (member(value, name) for name in ("tokens", "to_ints", "token_ids"))
+    value = next((inner for inner in held if inner is not None), value)
+    value = value() if callable(value) else value
     value = value.tolist() if hasattr(value, "tolist") else value
     return [int(token) for token in value if isinstance(token, int)] if isinstance(value, list | tuple) else []

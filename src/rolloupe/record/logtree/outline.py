@@ -4,6 +4,7 @@ import html
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -91,33 +92,7 @@ def from_html(source: str) -> OutlineNode:
 
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-_STYLE = """
-:root { color-scheme: light dark; --fg: #1f2328; --bg: #fff; --soft: #f3f4f6; --line: #d5d9df; --dim: #59636e;
-  --user: #1769aa; --assistant: #6f42a5; --system: #9a6700; --tool: #2a7a3b; --bad: #b42318; }
-@media (prefers-color-scheme: dark) { :root { --fg: #e2e5e9; --bg: #14171b; --soft: #1e2329; --line: #39414a;
-  --dim: #9aa4af; --user: #6cb4f0; --assistant: #c39af5; --system: #e0b341; --tool: #6fce84; --bad: #ff8a80; } }
-body { max-width: 62rem; margin: 0 auto; padding: 1.5rem; color: var(--fg); background: var(--bg);
-  font: 15px/1.5 system-ui, sans-serif; }
-h1, h2, h3, h4, h5, h6 { margin: 1rem 0 .4rem; line-height: 1.25; font-size: 1rem; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.25rem; } h3 { font-size: 1.1rem; }
-.lt-subtitle, .lt-table-caption, .lt-message-role, .lt-tool-call-label { color: var(--dim); font-size: .87rem; }
-p, pre, .lt-text-part, .lt-details-body, td { white-space: pre-wrap; overflow-wrap: anywhere; }
-.lt-section-body { padding-left: .8rem; border-left: 2px solid var(--line); }
-.lt-section-body > *, .lt-conversation > * { margin-block: .4rem; }
-pre, code { font: .87rem/1.45 ui-monospace, monospace; }
-pre, details, .lt-message, .lt-tool-call-part { margin: .4rem 0; padding: .4rem .7rem; border-radius: 4px; }
-pre, .lt-message { background: var(--soft); }
-details, .lt-tool-call-part { border: 1px solid var(--line); background: var(--bg); }
-summary { cursor: pointer; color: var(--dim); }
-table { border-collapse: collapse; margin: .3rem 0 .8rem; }
-th, td { border: 1px solid var(--line); padding: .15rem .5rem; text-align: left; vertical-align: top; }
-th { background: var(--soft); }
-.lt-message { border-left: 3px solid var(--dim); }
-.lt-message-user { border-left-color: var(--user); } .lt-message-assistant { border-left-color: var(--assistant); }
-.lt-message-system { border-left-color: var(--system); } .lt-message-tool { border-left-color: var(--tool); }
-.lt-tool-call-name { font-weight: 600; }
-.lt-exc, .lt-error { border-color: var(--bad); color: var(--bad); }
-""".strip()
+_STYLE = Path(__file__).with_name("page.css")
 
 _ROLES = ("user", "assistant", "system", "tool", "developer")
 _INLINE = ("span", "strong", "em", "b", "i", "u", "s", "code", "sub", "sup", "small")
@@ -129,7 +104,7 @@ def page(title: str, root: OutlineNode) -> bytes:
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{_escaped(title)}</title>\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<style>\n{_STYLE}\n</style>\n</head>\n"
+        f"<style>\n{_STYLE.read_text('utf-8')}</style>\n</head>\n"
     )
     return (head + "".join(_element(root)) + "</html>\n").encode("utf-8", "replace")
 
