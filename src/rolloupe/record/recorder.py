@@ -18,20 +18,9 @@ from typing import Any, Self, SupportsIndex
 
 from rolloupe import text
 from rolloupe.model import Checkpoint, Sample
+from rolloupe.record import arguments as read
 from rolloupe.record import launches
-from rolloupe.record.arguments import (
-    Arguments,
-    alternatives,
-    count,
-    messages,
-    metric_ranges_of,
-    name,
-    number,
-    range_of,
-    split_of,
-    step_of,
-    turns_in,
-)
+from rolloupe.record.arguments import Arguments, name, number, step_of
 from rolloupe.record.background import Background, QueuedLine
 from rolloupe.record.failures import RecorderWarning, Trouble, guarded
 from rolloupe.record.folder import CHECKPOINTS, Folder, code_diff
@@ -90,8 +79,8 @@ class Recorder:
         if on_full not in ("drop", "block"):
             raise ValueError(f"on_full is 'drop' or 'block', not {on_full!r}")
         self._folder = Folder(path)
-        self._reward_range = range_of(reward_range)
-        self._ranges = {"reward_range": self._reward_range, "metric_ranges": metric_ranges_of(metric_ranges)}
+        self._reward_range = read.range_of(reward_range)
+        self._ranges = {"reward_range": self._reward_range, "metric_ranges": read.metric_ranges_of(metric_ranges)}
         self._wanted = launches.wanted_name(producer)
         self._capacity, self._block = capacity_bytes, on_full == "block"
         self.trouble = Trouble(strict=strict)
@@ -211,15 +200,18 @@ class Recorder:
         lengths of the arrays. If a value cannot be read, the recorder leaves it out, warns and counts it, and still
         records the sample.
         """
-        at, split = step_of(step), split_of(split)
+        at, split = step_of(step), read.split_of(split)
         arguments = Arguments(self.trouble, at)
         take, arrays = arguments.take, arguments.arrays(token_ids, series)
         pieces = None if tokens is None else take("tokens", lambda texts: [word(text) for text in texts], tokens)
-        token_counts = take("prompt_tokens", count, prompt_tokens), take("response_tokens", count, response_tokens)
-        counts, own_turns = counts_of(arrays, *token_counts, pieces), take("turns", count, turns)
+        token_counts = (
+            take("prompt_tokens", read.count, prompt_tokens),
+            take("response_tokens", read.count, response_tokens),
+        )
+        counts, own_turns = counts_of(arrays, *token_counts, pieces), take("turns", read.count, turns)
         paid, parts, rated = arguments.reward(reward)
         numbers, words = arguments.numbers("metrics", metrics)
-        question, answer = messages(prompt), messages(response)
+        question, answer = read.messages(prompt), read.messages(response)
         group_name = name(group) if group is not None else ""
         record: dict[str, Any] = {
             "uid": self._uid(uid), "launch": self._launched, "split": split, "step": at,
@@ -232,16 +224,16 @@ class Recorder:
             "index": name(index), "reward": paid,
             "advantage": take("advantage", number, advantage), "status": word(status), "discarded": word(discarded),
             "env": name(env), "label": label if label is None or isinstance(label, str) else word(jsonable(label)),
-            "turns": turns_in(answer) if own_turns is None else own_turns, **counts, "metrics": parts | numbers,
+            "turns": read.turns_in(answer) if own_turns is None else own_turns, **counts, "metrics": parts | numbers,
             "tags": rated | words | arguments.words("tags", tags), "prompt": question, "response": answer,
-            "ref_response": messages(ref_response), "ref_reward": take("ref_reward", number, ref_reward),
+            "ref_response": read.messages(ref_response), "ref_reward": take("ref_reward", number, ref_reward),
             "tokens": pieces, "extra": jsonable(extra),
         }  # fmt: skip
         lengths, is_known = lengths_of(arrays, counts)
         if top_logprobs is not None:
             ids, trouble = arrays.get("token_ids"), self.trouble
-            read = partial(alternatives, ids=ids, strings=pieces, lengths=lengths, trouble=trouble, step=at)
-            record["top_logprobs"] = take("top_logprobs", read, top_logprobs)
+            from_given = partial(read.alternatives, ids=ids, strings=pieces, lengths=lengths, trouble=trouble, step=at)
+            record["top_logprobs"] = take("top_logprobs", from_given, top_logprobs)
         open_sample = OpenSample((at, split), lengths if is_known else frozenset())
         match self._steps.add(record["uid"], open_sample, record["group"], record["index"]):
             case "uid":

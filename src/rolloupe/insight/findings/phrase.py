@@ -3,7 +3,6 @@
 import unicodedata
 from collections.abc import Sequence
 from itertools import pairwise
-from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -62,23 +61,19 @@ def wording_of(text: str, hashes: Hashes, counted: int) -> Wording:
     shown, own = _cut(text)
     covered = np.zeros(len(shown), np.bool_)
     places: list[_Run] = []
-    for length, some, first in phrases_of(own, np.zeros(len(own), np.int64)):
-        for at in first[np.isin(some, hashes)].tolist():
-            covered[at : at + length] = True
-        places += [(at, at + length) for at in first[some == np.uint64(counted)].tolist()]
-    for first_word, stop in places:
-        covered[first_word:stop] = True
-    passages: list[tuple[tuple[int, int], list[_Run], _Run]] = []
+    for words_in_phrase, some, first in phrases_of(own, np.zeros(len(own), np.int64)):
+        for at in first[np.isin(some, hashes) | (some == np.uint64(counted))].tolist():
+            covered[at : at + words_in_phrase] = True
+        places += [(at, at + words_in_phrase) for at in first[some == np.uint64(counted)].tolist()]
+    best, longest = Wording(), (-1, -1)
     for passage in _passages(shown, covered):
         inside = [place for place in places if passage[0][0] <= place[0] and place[1] <= passage[-1][1]]
         words = [word for run in passage for word in shown[slice(*run)]][:MAX_RUN]
-        if inside:
-            passages.append(((len(words_to_read(" ".join(words))), len(words)), passage, inside[0]))
-    if not passages:
-        return Wording()
-    _, passage, place = max(passages, key=itemgetter(0))
-    words, counted_words = _words(shown, passage, place)
-    return Wording(" ".join(words), pattern_of(words, counted_words))
+        length = len(words_to_read(" ".join(words))), len(words)
+        if inside and length > longest:
+            words, counted_words = _words(shown, passage, inside[0])
+            best, longest = Wording(" ".join(words), pattern_of(words, counted_words)), length
+    return best
 
 
 def _cut(text: str) -> tuple[list[str], Hashes]:

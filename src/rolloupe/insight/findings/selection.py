@@ -189,11 +189,10 @@ def _split(evidence: Evidence, chosen: list[int], number: int, least_z: float) -
         return chosen
     others = [other for other in chosen if other != number]
     some = [number, *halves]
-    s, gram = evidence.s[some], evidence.gram[np.ix_(some, some)]
-    if others:  # what is left beside them
-        across = evidence.gram[np.ix_(others, some)]
-        weights = np.linalg.solve(evidence.gram[np.ix_(others, others)], across)
-        s, gram = s - evidence.s[others] @ weights, gram - across.T @ weights
+    across = evidence.gram[np.ix_(others, some)]
+    weights = np.linalg.solve(evidence.gram[np.ix_(others, others)], across)
+    # what is left beside the others
+    s, gram = evidence.s[some] - evidence.s[others] @ weights, evidence.gram[np.ix_(some, some)] - across.T @ weights
     pair = _best_pair(evidence, halves, s[1:], gram[1:, 1:], least_z)
     more = MIN_GAIN if evidence.named[number] else -MIN_GAIN
     if pair is None or pair.gain < float(s[0] ** 2 / gram[0, 0]) + more * evidence.squares:
@@ -224,9 +223,8 @@ def _best_pair(evidence: Evidence, halves: list[int], s: Floats, gram: Floats, l
 
 def _left(evidence: Evidence, chosen: list[int]) -> _Left:
     d = np.diag(evidence.gram)
-    weights = np.linalg.solve(evidence.gram[np.ix_(chosen, chosen)], evidence.gram[chosen]) if chosen else None
-    s = evidence.s if weights is None else evidence.s - evidence.s[chosen] @ weights
-    own = d if weights is None else d - (evidence.gram[chosen] * weights).sum(axis=0)
+    weights = np.linalg.solve(evidence.gram[np.ix_(chosen, chosen)], evidence.gram[chosen])
+    s, own = evidence.s - evidence.s[chosen] @ weights, d - (evidence.gram[chosen] * weights).sum(axis=0)
     explained = _explained(evidence, chosen)
     variance = divided(evidence.v, d) * own * max(1e-6, 1 - explained)
     is_other = (own > COLLINEAR * d) & (d > 0)
@@ -235,16 +233,12 @@ def _left(evidence: Evidence, chosen: list[int]) -> _Left:
 
 
 def _explained(evidence: Evidence, chosen: list[int]) -> float:
-    if not chosen:
-        return 0.0
     s = evidence.s[chosen]
     return float(s @ np.linalg.solve(evidence.gram[np.ix_(chosen, chosen)], s)) / max(evidence.squares, 1e-300)
 
 
 def _echoes(evidence: Evidence, chosen: list[int], left: _Left) -> NDArray[np.bool_]:
-    closest = np.zeros(len(evidence.s))
-    for number in chosen:
-        np.maximum(closest, np.abs(evidence.correlations(number)), out=closest)
+    closest = np.max([np.zeros(len(evidence.s)), *(np.abs(evidence.correlations(n)) for n in chosen)], axis=0)
     echoes = (closest > SAME) | ((closest > ECHO) & (np.abs(left.z) < ECHO_LEFT * np.abs(evidence.z)))
     echoes[chosen] = True
     return echoes

@@ -61,7 +61,8 @@ class Breach(NamedTuple):
 
     text: str
     """One sentence."""
-    count: int
+    total: int
+    """How many there are."""
     places: Places = NOWHERE
     """Where they are in the data."""
     ids: Sequence[str] = ()

@@ -46,7 +46,7 @@ def lint(run: OpenRun, asked: LintQuery = EVERYTHING) -> RunLint:
             ids = [*breach.ids] or data.arrays.ids(run, breach.places[:MOST_IDS].tolist())
             broken.append(
                 BrokenRule(
-                    rule=name, words=rule.words, is_certain=rule.is_certain, text=breach.text, count=breach.count,
+                    rule=name, words=rule.words, is_certain=rule.is_certain, text=breach.text, count=breach.total,
                     samples=ids[:MOST_IDS],
                 )
             )  # fmt: skip

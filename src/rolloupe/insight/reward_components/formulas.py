@@ -15,18 +15,8 @@ from rolloupe.insight.findings.matrix import ONE_LOOK, phrase_matrix
 from rolloupe.insight.findings.phrase import pattern_of_phrase, phrases_in
 from rolloupe.insight.findings.selection import least_z
 from rolloupe.insight.findings.trend import metrics_of
-from rolloupe.insight.reward_components.fit import (
-    REWARD,
-    Features,
-    Mask,
-    PartValues,
-    Term,
-    fit_of,
-    parts_of,
-    reward_of,
-    some_groups,
-    values_of,
-)
+from rolloupe.insight.reward_components import fit as fits
+from rolloupe.insight.reward_components.fit import REWARD, Features, Mask, PartValues, Term
 from rolloupe.query import FeaturePieces, FeatureWindow, Hashes, SampleWords
 from rolloupe.questions import PartQuery
 
@@ -144,11 +134,11 @@ class PartFormulas:
         self._run, self._of = run, of
         self.whole = ""
         """Such as `reward = correct + format`; empty if the parts do not make the reward."""
-        every = [values_of(run, of, name) for name in names] if of.size else []
+        every = [fits.values_of(run, of, name) for name in names] if of.size else []
         self._is_level = bool(of.grouping.sizes.max(initial=0) > 1) and not of.rewards.any()
         """True if siblings always have the same reward."""
         self._rewards = query.sample_rewards(run, run.snapshot(), of) if self._is_level else of.rewards
-        self._every = self._summands(every) or every or ([reward_of(of)] if of.size else [])
+        self._every = self._summands(every) or every or ([fits.reward_of(of)] if of.size else [])
         self._names = [part.name for part in self._every] if every else []
         self._copies = [part.name for part in self._every if part.name != REWARD and self._is_whole(part)]
         """The names of parts that are the reward as a whole."""
@@ -190,7 +180,7 @@ class PartFormulas:
         missed = self._weighed(varied)[1] if varied else None
         if missed is None or not self._is_much(missed):
             return None
-        return reward_of(self._of)._replace(name=REST, values=missed, centred=missed)
+        return fits.reward_of(self._of)._replace(name=REST, values=missed, centred=missed)
 
     def parts(self) -> list[RewardPart]:
         """Return each part with its formula, the best explained first; then those without a formula."""
@@ -258,7 +248,7 @@ class PartFormulas:
             phrases.update(self._worded(alike))
             return min(alike, key=rank)
 
-        fit = fit_of(features, part, least_z(tested), shortest)
+        fit = fits.fit_of(features, part, least_z(tested), shortest)
         terms: list[PartTerm] = []
         text = f"{part.name}: no phrase and no behaviour explains it (R² {fit.r2:.2f})"
         if fit.terms and fit.r2 >= MIN_R2:
@@ -358,8 +348,8 @@ def parts(run: OpenRun, asked: PartQuery = WHOLE_RUN) -> RunParts:
         split = asked.split or next((summary.name for summary in query.splits(run, quick=True)), "train")
         window = FeatureWindow(split, asked.step_min, asked.step_max, asked.env)
         pieces = query.feature_pieces(snapshot, window)
-        of = some_groups(query.sample_words(run, window, pieces))
-        formulas = PartFormulas(run, of, parts_of(run, metrics_of(snapshot, split)))
+        of = fits.some_groups(query.sample_words(run, window, pieces))
+        formulas = PartFormulas(run, of, fits.parts_of(run, metrics_of(snapshot, split)))
         fitted = formulas.parts()
         discarded = query.discarded_among(run, split, asked.step_min, asked.step_max)
         return RunParts(

@@ -2,7 +2,6 @@
 
 import math
 import re
-from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
@@ -124,28 +123,21 @@ class _Before:
     """The logarithms that later ones are compared with."""
 
     def __init__(self, values: Sequence[float] = ()) -> None:
-        self._last: deque[float] = deque()
-        self._sorted: list[float] = []
-        self._greatest = -math.inf
-        for value in values:
-            self.add(value)
+        self._last = deque(values, WINDOW)
+        self._greatest = max(values, default=-math.inf)
 
     def add(self, value: float) -> None:
         self._last.append(value)
-        insort(self._sorted, value)
         self._greatest = max(self._greatest, value)
-        if len(self._last) > WINDOW:
-            del self._sorted[bisect_left(self._sorted, self._last.popleft())]
 
     @property
     def median(self) -> float:
-        middle = len(self._sorted) // 2
-        return (self._sorted[middle] + self._sorted[~middle]) / 2
+        return float(np.median(self._last))
 
     def is_exceeded(self, value: float, least: float, deviations: float, record: float) -> bool:
-        if len(self._last) < LEAST or value <= max(self.median + least, self._greatest + record):
+        if len(self._last) < LEAST or value <= self._greatest + record or value <= self.median + least:
             return False
-        spread = MAD_TO_STD * float(np.median(np.abs(np.array(self._sorted) - self.median)))
+        spread = MAD_TO_STD * float(np.median(np.abs(np.array(self._last) - self.median)))
         return value > self.median + deviations * max(spread, EVEN)
 
 

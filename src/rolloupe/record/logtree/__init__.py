@@ -391,7 +391,7 @@ def table(obj: Any, *, caption: str | None = None) -> None:
 
 @_harmless
 def table_from_dict(
-    data: Mapping[Any, Any],
+    data: Any,
     *,
     caption: str | None = None,
     key_header: str = "key",
@@ -409,9 +409,7 @@ def table_from_dict(
 
 
 @_harmless
-def table_from_dict_of_lists(
-    columns: Mapping[str, Sequence[Any]], *, caption: str | None = None, order: Sequence[str] | None = None
-) -> None:
+def table_from_dict_of_lists(columns: Any, *, caption: str | None = None, order: Sequence[str] | None = None) -> None:
     """Log a table by columns, in the given order; shorter columns end in empty cells."""
     if not isinstance(columns, Mapping):
         table(columns, caption=caption)

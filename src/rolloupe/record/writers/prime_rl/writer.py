@@ -21,17 +21,8 @@ from rolloupe.record.failures import Guard
 from rolloupe.record.lines import COMPACT, encoded
 from rolloupe.record.writers import Left, Writer
 from rolloupe.record.writers.comparison import Tally, free_number, read_back, spread, stored
-from rolloupe.record.writers.prime_rl.micro_batch import (
-    FLAGS,
-    NUMBERS,
-    OF_THE_FIRST,
-    VERSIONS,
-    WEIGHTS,
-    PackedBatch,
-    numbers,
-    objects,
-    ratios,
-)
+from rolloupe.record.writers.prime_rl import micro_batch
+from rolloupe.record.writers.prime_rl.micro_batch import PackedBatch, numbers
 from rolloupe.storage.atomic import append
 
 EXPORTS = "token_exports"
@@ -150,8 +141,8 @@ class TokenExporter:
     """Raise errors, instead of counting them and continuing."""
 
     def __post_init__(self) -> None:
-        if self.version not in VERSIONS:
-            raise ValueError(f"version {self.version!r} is not one of {', '.join(map(str, VERSIONS))}")
+        if self.version not in micro_batch.VERSIONS:
+            raise ValueError(f"version {self.version!r} is not one of {', '.join(map(str, micro_batch.VERSIONS))}")
         run_id = self.run_id if self.enabled and self.version == 4 else None
         folder = Path(self.output_dir if self.enabled else ".")  # a disabled exporter may be given none
         self._place = RankFolder(folder, self.rank, max(1, self.world_size), self.version, run_id)
@@ -258,9 +249,13 @@ _LEFT_OUT: dict[int, tuple[str, ...]] = {
 """The keys before the columns that a version lacks."""
 
 
-def _record(version: int, head: Mapping[str, Any], columns: Mapping[str, list[Any]]) -> dict[str, Any]:
+def _record(version: int, head: Mapping[str, Any], columns: Mapping[str, Any]) -> dict[str, Any]:
     own = {key: value for key, value in head.items() if key not in _LEFT_OUT[version]}
-    return {"schema_version": SCHEMA_VERSION, **own, **({"tokens": objects(columns)} if version == 1 else columns)}
+    return {
+        "schema_version": SCHEMA_VERSION,
+        **own,
+        **({"tokens": micro_batch.objects(columns)} if version == 1 else columns),
+    }
 
 
 class PrimeRLWriter(Writer):
@@ -343,23 +338,27 @@ def _columns(sample: Sample) -> dict[str, list[Any]]:
     if sampled is not None and "trainer_logprobs" in given and not is_meaningless:
         advantages = np.array(columns["advantages"], dtype=np.float64)
         given = _compared(given["trainer_logprobs"], sampled, advantages, mask) | given
-    for name in ("trainer_logprobs", "entropy", *NUMBERS):
+    for name in ("trainer_logprobs", "entropy", *micro_batch.NUMBERS):
         columns[name] = numbers(given.get(name, missing))
-    for name in FLAGS:
+    for name in micro_batch.FLAGS:
         columns[name] = [None if math.isnan(value) else bool(value) for value in given.get(name, missing).tolist()]
-    return columns | {name: numbers(given[name]) for name in (*WEIGHTS, *OF_THE_FIRST) if name in given}
+    return columns | {
+        name: numbers(given[name]) for name in (*micro_batch.WEIGHTS, *micro_batch.OF_THE_FIRST) if name in given
+    }
 
 
 def _compared(
     trainer: tokens.Floats, sampler: tokens.Floats, advantages: tokens.Floats, mask: tokens.Flags
 ) -> dict[str, tokens.Floats]:
     """Return the ratios and flags that the trainer would compute, flags only for known advantages; shapes (T,)."""
-    compared = ratios(trainer, sampler)
+    compared = micro_batch.ratios(trainer, sampler)
     delta = compared["prob_delta"]
     flags = tokens.DPPO().flags_of(delta, advantages, mask)
     has_flag = mask & ~np.isnan(delta) & ~np.isnan(advantages)
     numbers_of = {name: np.where(mask, values, np.nan) for name, values in compared.items()}
-    return numbers_of | dict(zip(FLAGS, (np.where(has_flag, values, np.nan) for values in flags), strict=True))
+    return numbers_of | dict(
+        zip(micro_batch.FLAGS, (np.where(has_flag, values, np.nan) for values in flags), strict=True)
+    )
 
 
 def _mask(sample: Sample, size: int) -> tokens.Flags:
