@@ -10,7 +10,7 @@ import pytest
 
 from rolloupe.cli.commands.rescore import of_old_grader
 from rolloupe.demo import RUNS
-from rolloupe.insight.rescore.comparison import RewardChange, grader_share
+from rolloupe.insight.rescore.run import RewardChange, grader_share
 from tests.cli.support import FORBIDDEN, HOSTILE, command, rolloupe
 from tests.index.support import relax_run
 from tests.insight.rescore.test_process import is_running

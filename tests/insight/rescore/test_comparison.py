@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rolloupe.insight.rescore import Comparison, Graded, Verdict
-from rolloupe.insight.rescore.comparison import grader_share, signs
+from rolloupe.insight.rescore.run import grader_share, signs
 from rolloupe.query import SampleItem
 
 

@@ -1,6 +1,7 @@
 """Presents findings to a person: on cards, with samples to read and in sentences."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -70,16 +71,14 @@ class SamplesToRead(NamedTuple):
     earliest: int | None
     counterexample: int | None
 
-    def numbers(self) -> list[int]:
-        """Return all of them, each once."""
-        every = [*(number for pair in self.pairs for number in pair), self.earliest, self.counterexample]
-        return list(dict.fromkeys(number for number in every if number is not None))
+    def numbers(self) -> set[int]:
+        """Return all of them."""
+        return {*chain(*self.pairs), self.earliest, self.counterexample} - {None}
 
-    def named(self, name: Callable[[int], str]) -> ReadingList:
+    def named(self, names: Mapping[int | None, str]) -> ReadingList:
         """Return the same by id."""
-        pairs = [(name(a), name(b)) for a, b in self.pairs]
-        others = ("" if number is None else name(number) for number in (self.earliest, self.counterexample))
-        return ReadingList(pairs, *others)
+        pairs = [(names[a], names[b]) for a, b in self.pairs]
+        return ReadingList(pairs, names.get(self.earliest, ""), names.get(self.counterexample, ""))
 
 
 def to_read(matrix: FeatureMatrix, number: int, sign: float, correct: Floats | None) -> SamplesToRead:

@@ -2,7 +2,7 @@
 
 import contextlib
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -161,7 +161,7 @@ class _Search:
         reads = [cards.to_read(self._matrix, feature.number, feature.sign, self._correct) for feature in paid]
         numbers = sorted({number for read in reads for number in read.numbers()})
         ids = query.ids_of(self._run, self._run.snapshot(), self._matrix.of, numbers)
-        names = dict(zip(numbers, ids, strict=True))
+        names: dict[int | None, str] = dict(zip(numbers, ids, strict=True))
         return [self._finding(feature, read, names) for feature, read in zip(paid, reads, strict=True)]
 
     def _cards(self, paid: Sequence[_Paid]) -> list[_Paid]:
@@ -191,7 +191,7 @@ class _Search:
         rising = sorted((pair for pair in every if pair[1].is_rising(1.0)), key=lambda pair: -pair[1].size)
         return [_Paid(number, 1.0, trend, "drift", None) for number, trend in rising[:MAX_DRIFT]]
 
-    def _finding(self, feature: _Paid, read: SamplesToRead, names: dict[int, str]) -> Finding:
+    def _finding(self, feature: _Paid, read: SamplesToRead, names: Mapping[int | None, str]) -> Finding:
         matrix, of, trend = self._matrix, self._matrix.of, feature.trend
         behaviour = matrix.name(feature.number)
         x, centred = matrix.x[:, feature.number], self._uses(feature.number)
@@ -208,7 +208,7 @@ class _Search:
             where=f"{PREFIX}{behaviour} > {much:.6g}" if behaviour else "", effect=effect,
             z=round(float(self._evidence.z[feature.number]), SHOWN_DIGITS), correctness=feature.correctness,
             first=trend.first, last=trend.last, rise=trend.t,
-            prevalence=trends.prevalence_of(x, centred, of.rewards, of.step), samples=read.named(names.__getitem__),
+            prevalence=trends.prevalence_of(x, centred, of.rewards, of.step), samples=read.named(names),
         )  # fmt: skip
 
     def _title(self, number: int) -> str:

@@ -1,6 +1,5 @@
 """Scores of a person's own grader for the samples of a run, computed in child processes within limits."""
 
-from rolloupe.insight.rescore.comparison import Comparison, RewardChange
 from rolloupe.insight.rescore.process import (
     FAILED,
     MOST_LATE,
@@ -12,9 +11,9 @@ from rolloupe.insight.rescore.process import (
     Verdict,
     grader_file,
 )
-from rolloupe.insight.rescore.run import FailedSample, Rescored, RescorePlan, graded_groups, rescored
+from rolloupe.insight.rescore.run import Comparison, FailedSample, Rescored, RescorePlan, RewardChange, rescored
 
 __all__ = [
     "FAILED", "MOST_LATE", "PREFIX", "REASON", "Comparison", "FailedSample", "Graded", "GraderFile", "GraderLimits",
-    "RescorePlan", "Rescored", "RewardChange", "Verdict", "graded_groups", "grader_file", "rescored",
+    "RescorePlan", "Rescored", "RewardChange", "Verdict", "grader_file", "rescored",
 ]  # fmt: skip

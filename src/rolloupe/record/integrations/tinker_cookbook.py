@@ -17,8 +17,8 @@ from tinker_cookbook.rl.rollout_strategy import FailFast, RolloutStrategy
 from tinker_cookbook.rl.types import EnvGroupBuilder, RLDataset, RLDatasetBuilder, TrajectoryGroup
 from tinker_cookbook.utils import ml_log
 
+from rolloupe.record.arguments import Decode
 from rolloupe.record.recorder import Recorder
-from rolloupe.record.samples import Decode
 
 __all__ = ["RecorderLogger", "Recording"]
 

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from rolloupe.model import Checkpoint, MetricRow, Sample
-from rolloupe.record.arguments import name
+from rolloupe.record.arguments import given_of, name
 from rolloupe.record.folder import Folder
 from rolloupe.record.recorder import Recorder
-from rolloupe.record.samples import given_of
 from rolloupe.record.token_series import IDS, facts
 from rolloupe.record.writers import Left, Writer
 from rolloupe.record.writers.comparison import Tally, read_back

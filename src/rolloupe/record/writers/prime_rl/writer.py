@@ -251,11 +251,8 @@ _LEFT_OUT: dict[int, tuple[str, ...]] = {
 
 def _record(version: int, head: Mapping[str, Any], columns: Mapping[str, Any]) -> dict[str, Any]:
     own = {key: value for key, value in head.items() if key not in _LEFT_OUT[version]}
-    return {
-        "schema_version": SCHEMA_VERSION,
-        **own,
-        **({"tokens": micro_batch.objects(columns)} if version == 1 else columns),
-    }
+    tokens_of = {"tokens": micro_batch.objects(columns)} if version == 1 else columns
+    return {"schema_version": SCHEMA_VERSION, **own, **tokens_of}
 
 
 class PrimeRLWriter(Writer):
@@ -342,9 +339,8 @@ def _columns(sample: Sample) -> dict[str, list[Any]]:
         columns[name] = numbers(given.get(name, missing))
     for name in micro_batch.FLAGS:
         columns[name] = [None if math.isnan(value) else bool(value) for value in given.get(name, missing).tolist()]
-    return columns | {
-        name: numbers(given[name]) for name in (*micro_batch.WEIGHTS, *micro_batch.OF_THE_FIRST) if name in given
-    }
+    further = (*micro_batch.WEIGHTS, *micro_batch.OF_THE_FIRST)
+    return columns | {name: numbers(given[name]) for name in further if name in given}
 
 
 def _compared(
@@ -356,9 +352,8 @@ def _compared(
     flags = tokens.DPPO().flags_of(delta, advantages, mask)
     has_flag = mask & ~np.isnan(delta) & ~np.isnan(advantages)
     numbers_of = {name: np.where(mask, values, np.nan) for name, values in compared.items()}
-    return numbers_of | dict(
-        zip(micro_batch.FLAGS, (np.where(has_flag, values, np.nan) for values in flags), strict=True)
-    )
+    known_flags = [np.where(has_flag, values, np.nan) for values in flags]
+    return numbers_of | dict(zip(micro_batch.FLAGS, known_flags, strict=True))
 
 
 def _mask(sample: Sample, size: int) -> tokens.Flags:
