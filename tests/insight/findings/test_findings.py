@@ -17,9 +17,8 @@ from rolloupe.features import WithinSums, phrase_hashes, sums_within, words_of
 from rolloupe.index import OpenRun, Piece, features
 from rolloupe.insight.findings import RunFindings, search
 from rolloupe.insight.findings.cards import note_of
-from rolloupe.insight.findings.matrix import phrase_matrix
 from rolloupe.insight.findings.phrase import pattern_of_phrase, phrases_in, wording_of
-from rolloupe.insight.findings.selection import candidates, smallest_effect
+from rolloupe.insight.findings.selection import candidates, phrase_matrix, smallest_effect
 from rolloupe.insight.findings.trend import class_of, prevalence_of, trend_of
 from rolloupe.model import SampleKey
 from rolloupe.query import (

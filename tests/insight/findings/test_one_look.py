@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rolloupe.insight.findings import findings
-from rolloupe.insight.findings.matrix import ONE_LOOK
+from rolloupe.insight.findings.selection import ONE_LOOK
 from rolloupe.insight.reward_components import parts
 from tests.index.support import opened, relax_run
 

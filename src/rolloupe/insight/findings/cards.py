@@ -9,10 +9,9 @@ import numpy as np
 from rolloupe.derive import METRICS
 from rolloupe.features import Floats, Grouping
 from rolloupe.insight.curves import counted
-from rolloupe.insight.findings.matrix import FeatureMatrix
 from rolloupe.insight.findings.phrase import words_to_read
 from rolloupe.insight.findings.records import FindingClass, ReadingList, RunFindings
-from rolloupe.insight.findings.selection import TYPICAL_SHARE
+from rolloupe.insight.findings.selection import TYPICAL_SHARE, FeatureMatrix
 from rolloupe.insight.findings.trend import NEARLY_ALL, Trend
 from rolloupe.query import LEAST_GROUPS
 

@@ -18,10 +18,18 @@ from rolloupe.index.features import features_of
 from rolloupe.insight.findings import cards, selection
 from rolloupe.insight.findings import trend as trends
 from rolloupe.insight.findings.cards import SamplesToRead, SeenFinding
-from rolloupe.insight.findings.matrix import ONE_LOOK, FeatureMatrix, evidence_of, feature_matrix
 from rolloupe.insight.findings.phrase import ALIKE, Wording, phrases_in, wording_of, words_to_read
 from rolloupe.insight.findings.records import CLASSES, Finding, FindingClass, RunFindings
-from rolloupe.insight.findings.selection import PREFERENCE, SHOWN_DIGITS, Candidates, Evidence
+from rolloupe.insight.findings.selection import (
+    ONE_LOOK,
+    PREFERENCE,
+    SHOWN_DIGITS,
+    Candidates,
+    Evidence,
+    FeatureMatrix,
+    evidence_of,
+    feature_matrix,
+)
 from rolloupe.insight.findings.trend import Trend
 from rolloupe.query import FeatureWindow, text_rewards
 from rolloupe.questions import FindingQuery, PartQuery

@@ -1,17 +1,193 @@
-"""Rules about samples: those over the columns of the index, those over whole samples, and what lint returns."""
+"""Rules about samples: the data that they check, rules over columns and whole samples, and what lint returns."""
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from rolloupe import query, tokens
+from rolloupe.derive import token_metrics
+from rolloupe.features import Floats, Grouping
+from rolloupe.index import OpenRun, SeriesStats
+from rolloupe.index.features import LARGEST
 from rolloupe.insight.curves import UncheckedRule, counted, words_of
-from rolloupe.insight.lint.data import LintData, Mask
 from rolloupe.model import Sample
+from rolloupe.query import GROUP, SampleQuery, text_rewards
+from rolloupe.questions import LintQuery
+
+Mask = NDArray[np.bool_]
+
+COLUMNS = (
+    "split", "step", "reward", "advantage", "status", "discarded", "env", "turns", "response_tokens", "response_chars",
+    "derived.ends_with_eos",
+)  # fmt: skip
+
+RECORDED = ("sample_id", "sample_uid", "trajectory_id")
+"""What records call the id of a sample, in formats that number samples by their place in the file."""
+
+AFFINE = 1e-6
+"""A correlation of advantage and reward as near to 1 as this is 1 but for rounding."""
+MOST = 0.95
+"""A law that this share of the groups follows is the trainer's."""
+LEAST_GROUPS = 10
+
+
+def alike(*keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a number for each sample, the same for samples with the same keys; it ascends with the first key."""
+    numbers = np.zeros(len(keys[0]), np.int64)
+    for key in keys:
+        own = np.unique(key, return_inverse=True)[1]
+        numbers = np.unique(numbers * (own.max(initial=0) + 1) + own, return_inverse=True)[1]
+    return numbers
+
+
+def extremes(numbers: NDArray[np.int64], values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the least and the largest of the values with each number."""
+    first = np.unique(numbers, return_index=True)[1]
+    low, high = values[first], values[first]
+    np.minimum.at(low, numbers, values)
+    np.maximum.at(high, numbers, values)
+    return low, high
+
+
+class LintData:
+    """The samples of a window, group by group: arrays of shape (N,)."""
+
+    def __init__(self, run: OpenRun, asked: LintQuery) -> None:
+        self.run, self.asked = run, asked
+        splits = (asked.split,) if asked.split else ()
+        scope = SampleQuery(splits=splits, step_min=asked.step_min, step_max=asked.step_max)
+        ranges = [name for name, _, _ in run.info.metric_ranges if query.has_column(run, name)]
+        self.policy = [name for name in (*query.LAGS, *query.POLICY_VERSIONS) if query.kind_of(run, name) == "metric"]
+        self.reward_tags = text_rewards(run)
+        self._tokens = [f"derived.{name}" for name in token_metrics()]
+        self.recorded = [name for name in RECORDED if query.has_column(run, name)]
+        columns = dict.fromkeys((*COLUMNS, *ranges, *self.policy, *self.recorded, *self.reward_tags, *self._tokens))
+        self.arrays = query.sample_arrays(run, scope, list(columns))
+        self.ranged = ranges
+        self.step = self.arrays.numbers("step")
+        self.reward, self.advantage = self.arrays.numbers("reward"), self.arrays.numbers("advantage")
+        self.turns, self.tokens = self.arrays.numbers("turns"), self.arrays.numbers("response_tokens")
+        self.ends = self.arrays.numbers("derived.ends_with_eos")
+        self.status, self.env, self.split = (self.arrays.words(name) for name in ("status", "env", "split"))
+        self.chars = self.arrays.numbers("response_chars")
+        self.has_text = self.chars > 0
+        self.is_train = self.split == "train"
+        self.trained = self.is_train & (self.arrays.words("discarded") == "")
+        self.grouping = Grouping(self.hashes(GROUP))
+
+    def __len__(self) -> int:
+        return len(self.arrays)
+
+    @property
+    def has_tokens(self) -> Mask:
+        """True for the samples with token series: they have a derived metric of these."""
+        has: Mask = np.any([self.has_value(name) for name in self._tokens], axis=0)
+        return has
+
+    def has_value(self, name: str) -> Mask:
+        """Return True for the samples with a value, finite or not."""
+        values: Mask = self.arrays.table[name].is_valid().to_numpy().astype(np.bool_)
+        return values
+
+    def codes(self, name: str) -> NDArray[np.int64]:
+        """Return a number for each value of a column, from 0 on, the same for equal values."""
+        coded = self.arrays.table[name].combine_chunks().dictionary_encode("encode")
+        codes: NDArray[np.int64] = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        return codes
+
+    def series(self) -> dict[tuple[str, int, str], SeriesStats]:
+        """Return the token series by split, step and name, merged over the parts of each step."""
+        low, high = self.asked.step_min, self.asked.step_max
+        return {
+            (split, step, name): stats_of_series
+            for (split, step), stats in self.run.snapshot().steps.items()
+            if self.asked.split in ("", split) and (low is None or step >= low) and (high is None or step <= high)
+            for name, stats_of_series in stats.series.items()
+        }
+
+    @cached_property
+    def groups(self) -> "GroupFacts":
+        """The trained groups."""
+        return GroupFacts(self)
+
+    def hashes(self, name: str) -> NDArray[np.int64]:
+        """Return a column of hashes: `IDENTITY` of ids, `TEXT` of the ends of responses, `GROUP` of groups."""
+        hashes = self.arrays.table[name].to_numpy().astype(np.uint64)
+        numbers: NDArray[np.int64] = hashes.view(np.int64)
+        return numbers
+
+
+class GroupFacts:
+    """Trained groups of `train`, and whether the trainer compares siblings: arrays of shape (G,).
+
+    The trainer compares siblings in an environment if the advantages of nearly all its groups of three or more are a
+    straight function of their rewards: then a group that breaks this law is wrong.
+    """
+
+    def __init__(self, data: LintData) -> None:
+        self._grouping, self._data = data.grouping, data
+        counts = data.trained & (np.abs(data.reward) < LARGEST) & (np.abs(data.advantage) < LARGEST)
+        self.counts = counts
+        self.sizes = self._sums(counts)
+        rewards, advantages = self._gaps(data.reward), self._gaps(data.advantage)
+        self.reward_squares, self.advantage_squares = self._sums(rewards**2), self._sums(advantages**2)
+        with np.errstate(all="ignore"):
+            both = self._sums(rewards * advantages)
+            self.correlation = both / np.sqrt(self.reward_squares * self.advantage_squares)
+        scale = float(np.max(np.abs(data.reward[counts]), initial=0))
+        self.differ = self.reward_squares > (1e-9 * scale) ** 2 * np.maximum(self.sizes, 1)
+        self.moves = self.advantage_squares > 1e-18
+
+    @cached_property
+    def follow(self) -> Mask:
+        """True for groups whose environment compares siblings."""
+        return self._law(np.abs(np.abs(self.correlation) - 1) < AFFINE)
+
+    @cached_property
+    def means(self) -> Floats:
+        """The mean advantage of each group, as a share of the greatest advantage."""
+        data = self._data
+        largest = float(np.max(np.abs(data.advantage[self.counts]), initial=0)) or 1.0
+        sums = self._sums(np.where(self.counts, data.advantage, 0.0))
+        return sums / np.maximum(self.sizes, 1) / largest
+
+    def centred(self, within: float) -> Mask:
+        """Return True for groups whose environment centres the advantages of a group."""
+        return self.follow & self._law(np.abs(self.means) <= within)
+
+    def members(self, groups: Mask) -> Mask:
+        """Return the trained samples of some groups."""
+        members: Mask = groups[self._grouping.numbers] & self.counts
+        return members
+
+    def whole(self) -> Mask:
+        """Return True for groups of which every sample is trained on."""
+        are_whole: Mask = self.sizes == self._grouping.sizes
+        return are_whole
+
+    def _law(self, obeys: Mask) -> Mask:
+        """Return True for groups of the environments where most groups that can tell obey."""
+        tells = self.differ & (self.sizes >= 3)
+        of_env = self._data.env[self._grouping.starts]
+        follow = np.zeros(len(self._grouping), np.bool_)
+        for env in {*of_env.tolist()}:
+            own = of_env == env
+            if (own & tells).sum() >= LEAST_GROUPS and obeys[own & tells].mean() >= MOST:
+                follow |= own
+        return follow
+
+    def _gaps(self, values: Floats) -> Floats:
+        """Return values less the mean of those that count in their group; 0 for the others."""
+        own = np.where(self.counts, values, 0.0)
+        means = self._sums(own) / np.maximum(self.sizes, 1)
+        return np.where(self.counts, own - means[self._grouping.numbers], 0.0)
+
+    def _sums(self, values: Floats | Mask) -> Floats:
+        return self._grouping.sums(values.astype(np.float64))
 
 
 class BrokenRule(Struct, frozen=True, kw_only=True):

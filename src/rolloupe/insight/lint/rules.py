@@ -8,8 +8,7 @@ import numpy as np
 from rolloupe import query
 from rolloupe.features import Floats, Grouping
 from rolloupe.insight.curves import NotChecked, counted
-from rolloupe.insight.lint.data import LintData, Mask, alike, extremes
-from rolloupe.insight.lint.rule import Breach, Places, breach, lint_rule
+from rolloupe.insight.lint.rule import Breach, LintData, Mask, Places, alike, breach, extremes, lint_rule
 from rolloupe.model import SampleKey
 from rolloupe.query import IDENTITY, TEXT
 

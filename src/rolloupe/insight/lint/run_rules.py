@@ -6,8 +6,7 @@ from rolloupe import query
 from rolloupe.errors import NotFound
 from rolloupe.index import Moments
 from rolloupe.insight.curves import NotChecked, counted
-from rolloupe.insight.lint.data import LintData
-from rolloupe.insight.lint.rule import Breach, lint_rule
+from rolloupe.insight.lint.rule import Breach, LintData, lint_rule
 
 MOST_NAMED = 3
 """How many losses, launches or steps a sentence names."""

@@ -8,8 +8,17 @@ from rolloupe import query
 from rolloupe.index import OpenRun
 from rolloupe.insight.curves import NotChecked, UncheckedRule, counted
 from rolloupe.insight.lint import rules, run_rules, sample_rules
-from rolloupe.insight.lint.data import LintData, Mask
-from rolloupe.insight.lint.rule import Breach, BrokenRule, LintRule, Places, RunLint, SampleRule, WholeSample
+from rolloupe.insight.lint.rule import (
+    Breach,
+    BrokenRule,
+    LintData,
+    LintRule,
+    Mask,
+    Places,
+    RunLint,
+    SampleRule,
+    WholeSample,
+)
 from rolloupe.questions import LintQuery
 
 LINT_RULES: dict[str, LintRule | SampleRule] = {

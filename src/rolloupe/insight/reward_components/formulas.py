@@ -11,9 +11,8 @@ from rolloupe.derive import METRICS, PREFIX
 from rolloupe.features import BLOCK_SAMPLES, Floats, Grouping, divided, feature_rows
 from rolloupe.index import OpenRun
 from rolloupe.insight.curves import counted
-from rolloupe.insight.findings.matrix import ONE_LOOK, phrase_matrix
 from rolloupe.insight.findings.phrase import pattern_of_phrase, phrases_in
-from rolloupe.insight.findings.selection import least_z
+from rolloupe.insight.findings.selection import ONE_LOOK, least_z, phrase_matrix
 from rolloupe.insight.findings.trend import metrics_of
 from rolloupe.insight.reward_components import fit as fits
 from rolloupe.insight.reward_components.fit import REWARD, Features, Mask, PartValues, Term
