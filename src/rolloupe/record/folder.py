@@ -22,7 +22,7 @@ from typing import Any
 from rolloupe.errors import UnreadablePath
 from rolloupe.model import Checkpoint
 from rolloupe.record.lines import COMPACT, encoded, is_taken
-from rolloupe.record.plain import jsonable, settings, word
+from rolloupe.record.plain import jsonable, object_in, settings, word
 from rolloupe.storage import atomic, is_remote, place_of
 
 TIMEOUT_S = 10.0
@@ -297,12 +297,11 @@ class Folder:
         )
 
     def _rows(self, name: str) -> list[dict[str, Any]]:
-        rows = []
-        with contextlib.suppress(OSError):
-            for line in (self.path / name).read_bytes().split(b"\n"):
-                with contextlib.suppress(ValueError, RecursionError):
-                    rows.append(json.loads(line.decode("utf-8", "replace")))
-        return [row for row in rows if isinstance(row, dict)]
+        try:
+            lines = (self.path / name).read_bytes().split(b"\n")
+        except OSError:
+            return []
+        return [row for row in map(object_in, lines) if row]
 
 
 def _keep_beside(place: Path) -> None:

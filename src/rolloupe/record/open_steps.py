@@ -10,7 +10,7 @@ their derived metrics, but every line is still written.
 
 import math
 import threading
-from collections import Counter, OrderedDict, defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -144,6 +144,12 @@ class OpenSample(NamedTuple):
     """Valid lengths of its token series: of all tokens, or of the response. Empty if unknown."""
 
 
+def _forget(known: OrderedDict[Any, Any], most: int) -> None:
+    """Remove the oldest entries."""
+    while len(known) > most:
+        known.popitem(last=False)
+
+
 class OpenSteps:
     """The open steps of one recorder; any thread may call it."""
 
@@ -153,9 +159,9 @@ class OpenSteps:
         self._lock = threading.RLock()
         self._samples: OrderedDict[str, OpenSample] = OrderedDict()
         self._places: OrderedDict[tuple[int, str, str, str], None] = OrderedDict()
-        self._counts: Counter[tuple[str, int, str]] = Counter()
+        self._counts: OrderedDict[tuple[str, int, str], int] = OrderedDict()
         self._sums: dict[Key, StepSums] = {}
-        self._logged: dict[int, set[str]] = {}
+        self._logged: OrderedDict[int, set[str]] = OrderedDict()
 
     def add(self, uid: str, sample: OpenSample, group: str, index: str) -> str:
         """Remember a sample. Returns what it shares with another sample of an open step: `uid`, `place` or nothing."""
@@ -165,9 +171,8 @@ class OpenSteps:
             self._places[place] = None
             if uid:
                 self._samples[uid] = sample
-            for known in (self._places, self._samples):
-                while len(known) > MAX_SAMPLES:
-                    known.popitem(last=False)
+            _forget(self._places, MAX_SAMPLES)
+            _forget(self._samples, MAX_SAMPLES)
         return twice
 
     def lengths_of(self, uid: str) -> frozenset[int]:
@@ -178,19 +183,16 @@ class OpenSteps:
     def index(self, split: str, step: int, group: str) -> int:
         """Return the next free index in a group."""
         with self._lock:
-            counted = self._counts[split, step, group]
-            self._counts[split, step, group] += 1
-            if len(self._counts) > MAX_SAMPLES:
-                for old in list(self._counts)[: MAX_SAMPLES // 10]:
-                    del self._counts[old]
+            counted = self._counts.get((split, step, group), 0)
+            self._counts[split, step, group] = counted + 1
+            _forget(self._counts, MAX_SAMPLES)
         return counted
 
     def logged(self, step: int, names: Iterable[str]) -> None:
         """Remember which metrics of a step the trainer logged itself."""
         with self._lock:
             self._logged.setdefault(step, set()).update(names)
-            while len(self._logged) > MAX_STEPS:
-                del self._logged[next(iter(self._logged))]
+            _forget(self._logged, MAX_STEPS)
 
     def seen(self, item: QueuedLine) -> None:
         """Add a line to the sums of its step."""

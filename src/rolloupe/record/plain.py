@@ -36,6 +36,15 @@ def as_line(record: Mapping[Any, Any]) -> bytes:
     return dumped(jsonable(record)) + b"\n"
 
 
+def object_in(line: bytes) -> dict[str, Any]:
+    """Return the object in a line of JSON; empty if there is none."""
+    try:
+        row = json.loads(line.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return {}
+    return row if isinstance(row, dict) else {}
+
+
 def text_of(value: object) -> str:
     """Return any object as text."""
     try:

@@ -98,11 +98,6 @@ def calls(turns: list[Turn]) -> list[ToolCall]:
     return [part.call for turn in turns for part in turn.parts if part.call is not None]
 
 
-def media(turns: list[Turn]) -> list[str]:
-    """Return the images in turns."""
-    return [part.media for turn in turns for part in turn.parts if part.media]
-
-
 def of_origin(turns: list[Turn], origin: str) -> list[Turn]:
     """Return the turns of the prompt, or of the response."""
     return [turn for turn in turns if turn.origin == origin]
@@ -213,7 +208,8 @@ def _of_turns(turns: list[Turn], copy: list[Turn]) -> Iterator[str]:
         yield "form of turns"
     if calls(turns) != calls(copy):
         yield "tool calls, or their ids"
-    if media(turns) != media(copy):
+    images, copied_images = ([part.media for turn in of for part in turn.parts if part.media] for of in (turns, copy))
+    if images != copied_images:
         yield "images"
     checks: tuple[tuple[str, Callable[[Turn], Any]], ...] = (
         ("rewards of turns", lambda turn: turn.reward), ("metrics of turns", lambda turn: turn.metrics),

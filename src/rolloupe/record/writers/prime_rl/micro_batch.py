@@ -16,13 +16,11 @@ from numpy.typing import NDArray
 from rolloupe import tokens
 from rolloupe.record.plain import member
 from rolloupe.record.token_series import array_of_tensor
-from rolloupe.tokens import Flags, Floats
-
-Ints = NDArray[np.int64]
+from rolloupe.tokens import Floats
 
 
 def array_of(value: Any) -> NDArray[Any]:
-    """Return an array, tensor, list or number as a NumPy array of shape (N,); bfloat16 becomes float32."""
+    """Return an array, a tensor, a list or a number as an array of shape (N,); bfloat16 becomes float32."""
     return np.asarray(array_of_tensor(value) if hasattr(value, "detach") else value).reshape(-1)
 
 
@@ -30,16 +28,6 @@ def floats_of(value: Any) -> Floats:
     """Return numbers as float64, rounded to the float32 that trainers compute in, shape (N,); None becomes NaN."""
     with np.errstate(over="ignore"):
         return array_of(value).astype(np.float64).astype(np.float32).astype(np.float64)
-
-
-def ints_of(value: Any) -> Ints:
-    """Return whole numbers, shape (N,)."""
-    return array_of(value).astype(np.int64)
-
-
-def flags_of(value: Any) -> Flags:
-    """Return truth values, shape (N,)."""
-    return array_of(value).astype(np.bool_)
 
 
 def numbers(values: Floats) -> list[float | None]:
@@ -85,10 +73,10 @@ class PackedBatch:
         self._batch = batch
         self._version = version
         self._pad = pad_token_id
-        self.ids = ints_of(self._need("token_ids"))
+        self.ids = array_of(self._need("token_ids")).astype(np.int64)
         self.length = len(self.ids)
-        self.mask = self._sized("loss_mask", flags_of(self._need("loss_mask")))
-        self.positions = self._sized("position_ids", ints_of(self._need("position_ids")))
+        self.mask = self._sized("loss_mask", array_of(self._need("loss_mask")).astype(np.bool_))
+        self.positions = self._sized("position_ids", array_of(self._need("position_ids")).astype(np.int64))
         self.mode = str(member(batch, "training_mode", None) or "rl")
         names = member(batch, "env_names")
         self._env_names = None if names is None or isinstance(names, str) else [str(name or "") for name in names]
@@ -133,7 +121,7 @@ class PackedBatch:
         """Return the bounds of sequences: the batch's own, else each position that is 0 or falls starts a sequence."""
         lengths = member(self._batch, "sequence_lengths")
         if lengths is not None:
-            edges = [0, *np.cumsum(ints_of(lengths)).tolist()]
+            edges = [0, *np.cumsum(array_of(lengths).astype(np.int64)).tolist()]
             if edges[-1] != self.length:
                 raise ValueError(f"sequence_lengths add up to {edges[-1]}, token_ids has {self.length}")
         else:
@@ -149,7 +137,8 @@ class PackedBatch:
             padding = self.ids[start:stop] == self._pad
         else:
             attended = member(self._batch, "attention_mask")
-            padding = np.zeros(stop - start, dtype=np.bool_) if attended is None else ~flags_of(attended)[start:stop]
+            known = np.ones(self.length, np.bool_) if attended is None else array_of(attended).astype(np.bool_)
+            padding = ~known[start:stop]
         places = np.flatnonzero(~padding | self.mask[start:stop])
         return start + int(places[-1]) + 1 if places.size else start
 

@@ -19,7 +19,7 @@ from typing import Any, Literal
 from rolloupe.record import logtree
 from rolloupe.record.folder import code_diff
 from rolloupe.record.logtree.messages import messages_of
-from rolloupe.record.plain import as_line, dumped, jsonable, list_of, member, settings, tags_of, text_of
+from rolloupe.record.plain import as_line, dumped, jsonable, list_of, member, object_in, settings, tags_of, text_of
 from rolloupe.storage import atomic
 
 __all__ = ["Log", "serialize_rollout_summaries"]
@@ -114,7 +114,7 @@ class Log:
         """Return the last checkpoint that has a value of this name; None if no checkpoint has one."""
         path = self.log_path / CHECKPOINTS
         lines = path.read_bytes().split(b"\n") if path.is_file() else []
-        return next((row for row in map(_object, reversed(lines)) if row.get(required) is not None), None)
+        return next((row for row in map(object_in, reversed(lines)) if row.get(required) is not None), None)
 
     def resume(self, step: int) -> int:
         """Drop the metrics of `step` and later, before training repeats those steps; returns the number of rows.
@@ -127,7 +127,7 @@ class Log:
             return 0
         before = path.read_bytes()
         lines = before.removesuffix(b"\n").split(b"\n")
-        steps = [_object(line).get("step") for line in lines]
+        steps = [object_in(line).get("step") for line in lines]
         earlier = [line for line, at in zip(lines, steps, strict=True) if not isinstance(at, int) or at < step]
         if len(earlier) < len(lines):
             atomic.write(self.log_path / f"{METRICS}.pre_resume_{step:06d}", before)
@@ -198,14 +198,6 @@ class Log:
     def logtree(self, split: str, iteration: int, document: Mapping[str, Any]) -> None:
         """Write the JSON of an outline made elsewhere."""
         atomic.write(self.path(split, iteration, TREE), dumped(jsonable(document), indent=2))
-
-
-def _object(line: bytes) -> Record:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return row if isinstance(row, dict) else {}
 
 
 def serialize_rollout_summaries(
