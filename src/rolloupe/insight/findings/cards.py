@@ -22,12 +22,18 @@ LEAST_WORDS = 2
 
 
 class SeenFinding(NamedTuple):
-    """The properties of a finding that decide on which card it is."""
+    """A feature that the reward pays for (`sign` 1) or punishes (-1), or that rises unpaid."""
 
     kind: FindingClass
     sign: float
-    phrase: str
+    phrase: str = ""
     """Empty for a behaviour."""
+    number: int = 0
+    """The column of the feature."""
+    trend: Trend = Trend(0.0, 0.0, 0.0, 0.0)
+    correctness: float | None = None
+    also: Sequence[int] = ()
+    """The numbers of others on the same card."""
 
 
 def merge_similar(seen: Sequence[SeenFinding], has: Floats, grouping: Grouping) -> list[list[int]]:

@@ -19,7 +19,7 @@ from rolloupe.insight.findings import cards, selection
 from rolloupe.insight.findings import trend as trends
 from rolloupe.insight.findings.cards import SamplesToRead, SeenFinding
 from rolloupe.insight.findings.phrase import ALIKE, Wording, phrases_in, wording_of, words_to_read
-from rolloupe.insight.findings.records import CLASSES, Finding, FindingClass, RunFindings
+from rolloupe.insight.findings.records import CLASSES, Finding, RunFindings
 from rolloupe.insight.findings.selection import (
     ONE_LOOK,
     PREFERENCE,
@@ -30,7 +30,6 @@ from rolloupe.insight.findings.selection import (
     evidence_of,
     feature_matrix,
 )
-from rolloupe.insight.findings.trend import Trend
 from rolloupe.query import FeatureWindow, text_rewards
 from rolloupe.questions import FindingQuery, PartQuery
 from rolloupe.storage import atomic
@@ -135,18 +134,6 @@ def search(run: OpenRun, scope: Scope) -> RunFindings:
     return replace(answer, note=cards.note_of(answer, is_alone=sample.is_alone, is_text=bool(text_rewards(run))))
 
 
-class _Paid(NamedTuple):
-    """A feature that goes with the reward, or that rises unpaid."""
-
-    number: int
-    sign: float
-    trend: Trend
-    kind: FindingClass
-    correctness: float | None
-    also: Sequence[int] = ()
-    """The numbers of others on the same card."""
-
-
 class _Search:
     """Turns the features of a window into findings."""
 
@@ -172,34 +159,34 @@ class _Search:
         names: dict[int | None, str] = dict(zip(numbers, ids, strict=True))
         return [self._finding(feature, read, names) for feature, read in zip(paid, reads, strict=True)]
 
-    def _cards(self, paid: Sequence[_Paid]) -> list[_Paid]:
+    def _cards(self, paid: Sequence[SeenFinding]) -> list[SeenFinding]:
         """Return the features that the reward pays for, those that matter most first, each card once."""
         z = np.round(self._evidence.z, SHOWN_DIGITS)
         ordered = sorted(paid, key=lambda feature: (CLASSES.index(feature.kind), -abs(z[feature.number])))
         numbers = [feature.number for feature in ordered]
         has = (self._matrix.x[:, numbers] > 0).astype(np.float64)
-        seen = [SeenFinding(paid.kind, paid.sign, self._wordings[paid.number].phrase) for paid in ordered]
-        merged = cards.merge_similar(seen, has, self._matrix.of.grouping)
+        merged = cards.merge_similar(ordered, has, self._matrix.of.grouping)
         return [ordered[first]._replace(also=[numbers[other] for other in others]) for first, *others in merged]
 
-    def _paid(self, number: int) -> _Paid:
+    def _paid(self, number: int) -> SeenFinding:
         sign = float(np.sign(self._evidence.s[number])) or 1.0
         trend = trends.trend_of(self._matrix.x[:, number], self._matrix.of.step)
         effect, does_follow = None, None
         if self._correct is not None:
             effect, does_follow = trends.follows(self._uses(number), self._matrix.of.rewards, self._correct)
-        return _Paid(number, sign, trend, trends.class_of(sign, trend, does_follow), effect)
+        kind, phrase = trends.class_of(sign, trend, does_follow), self._wordings[number].phrase
+        return SeenFinding(kind, sign, phrase, number, trend, effect)
 
-    def _drift(self) -> list[_Paid]:
+    def _drift(self) -> list[SeenFinding]:
         """Return the behaviours that rise though the reward does not pay for them."""
         z = np.abs(self._evidence.z)
         behaviours = range(len(self._matrix.hashes), len(z))
         unpaid = [number for number in behaviours if number not in self._wordings and z[number] < self._candidates.z]
         every = [(number, trends.trend_of(self._matrix.x[:, number], self._matrix.of.step)) for number in unpaid]
         rising = sorted((pair for pair in every if pair[1].is_rising(1.0)), key=lambda pair: -pair[1].size)
-        return [_Paid(number, 1.0, trend, "drift", None) for number, trend in rising[:MAX_DRIFT]]
+        return [SeenFinding("drift", 1.0, "", number, trend) for number, trend in rising[:MAX_DRIFT]]
 
-    def _finding(self, feature: _Paid, read: SamplesToRead, names: Mapping[int | None, str]) -> Finding:
+    def _finding(self, feature: SeenFinding, read: SamplesToRead, names: Mapping[int | None, str]) -> Finding:
         matrix, of, trend = self._matrix, self._matrix.of, feature.trend
         behaviour = matrix.name(feature.number)
         x, centred = matrix.x[:, feature.number], self._uses(feature.number)

@@ -160,7 +160,7 @@ class Delivery:
         """
         path = self._folder / MARK
         own = ""
-        with suppress(OSError):  # of a full disk: what is there is sent without
+        with suppress(OSError):  # on a full disk, files are sent without a mark
             with suppress(FileExistsError), path.open("x", encoding="ascii") as file:
                 file.write(secrets.token_hex(8))
             own = path.read_text(encoding="ascii")

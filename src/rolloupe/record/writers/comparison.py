@@ -12,7 +12,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -22,13 +22,6 @@ from rolloupe.model import Locator, Sample, SampleRow, Source, TokenSeries, Tool
 
 if TYPE_CHECKING:
     from rolloupe.formats.reading.jsonl import JsonlFormat
-
-
-class ResponseExtent(NamedTuple):
-    """Where the response begins and ends among the tokens of a sample."""
-
-    start: int
-    stop: int
 
 
 def number_in(name: str, most_digits: int = 15) -> int | None:
@@ -55,21 +48,21 @@ def spread(series: TokenSeries, size: int, start: int = 0) -> tokens.Floats:
     return values
 
 
-def response_of(sample: Sample) -> ResponseExtent:
+def response_of(sample: Sample) -> range:
     """Return the extent of the response: its token strings, else the tokens after the prompt, else all tokens."""
     row = sample.row
     size = len(sample.token_ids) or max((series.offset + len(series.values) for series in sample.series), default=0)
     if sample.token_strings:
         start = max(0, size - len(sample.token_strings))
-        return ResponseExtent(start, start + len(sample.token_strings))
+        return range(start, start + len(sample.token_strings))
     if sample.token_ids and row.prompt_tokens is not None:
-        return ResponseExtent(min(row.prompt_tokens, size), size)
+        return range(min(row.prompt_tokens, size), size)
     mask = _sampled(sample, size)
     if mask is not None and mask.any():
-        return ResponseExtent(int(mask.argmax()), size)
+        return range(int(mask.argmax()), size)
     if sample.token_ids and row.response_tokens is not None:
-        return ResponseExtent(max(0, size - row.response_tokens), size)
-    return ResponseExtent(0, size)
+        return range(max(0, size - row.response_tokens), size)
+    return range(size)
 
 
 def _sampled(sample: Sample, size: int) -> tokens.Flags | None:

@@ -201,9 +201,9 @@ def _arrays(sample: Sample) -> dict[str, TokenSeries]:
     names = {name: name for name in ARRAYS}
     if "logprobs" not in by_name:
         names = {"trainer_logprobs": "logprobs"} | names
-    start, stop = response_of(sample)
+    extent = response_of(sample)
     arrays = {}
     for name, known_as in names.items():
-        if name in by_name and len(values := spread(by_name[name], stop - start, start)):
-            arrays[name] = TokenSeries(name=known_as, values=values.tolist(), offset=start)
+        if name in by_name and len(values := spread(by_name[name], len(extent), extent.start)):
+            arrays[name] = TokenSeries(name=known_as, values=values.tolist(), offset=extent.start)
     return arrays
