@@ -19,11 +19,12 @@ from typing import Any, Self, SupportsIndex
 from rolloupe import text
 from rolloupe.model import Checkpoint, Sample
 from rolloupe.record import arguments as read
-from rolloupe.record import folder as folders
+from rolloupe.record import launches
 from rolloupe.record.arguments import Arguments, Decode, given_of, name, number, samples_of, step_of
 from rolloupe.record.background import Background, QueuedLine
 from rolloupe.record.failures import RecorderWarning, Trouble, guarded
-from rolloupe.record.folder import CHECKPOINTS, Folder, Launch, code_diff
+from rolloupe.record.folder import CHECKPOINTS, Folder, code_diff
+from rolloupe.record.launches import Launch
 from rolloupe.record.open_steps import OpenSample, OpenSteps
 from rolloupe.record.plain import jsonable, word
 from rolloupe.record.token_series import Array, counts_of, lengths_of, uneven, weight
@@ -79,7 +80,7 @@ class Recorder:
         self._folder = Folder(path)
         self._reward_range = read.range_of(reward_range)
         self._ranges = {"reward_range": self._reward_range, "metric_ranges": read.metric_ranges_of(metric_ranges)}
-        self._wanted = folders.wanted_name(producer)
+        self._wanted = launches.wanted_name(producer)
         self._capacity, self._block = capacity_bytes, on_full == "block"
         self.trouble = Trouble(strict=strict)
         self._lock = threading.Lock()
@@ -92,7 +93,7 @@ class Recorder:
         self._folder.make(self._ranges)
         self._launch = Launch(self._folder.path)
         self._launched: int | None = None
-        self._ranks = folders.ranks(producer)
+        self._ranks = launches.ranks(producer)
         self._unkept: Callable[[], None] | None = None
         self._target = None if upload is None else os.fspath(upload)
         self._upload: Upload | None = None
@@ -109,7 +110,7 @@ class Recorder:
         """Take a name that no live process has, and start writing in this process."""
         self._pid = os.getpid()
         self._steps = OpenSteps(self._reward_range)
-        for producer in folders.names(self._wanted):
+        for producer in launches.names(self._wanted):
             self.producer = producer
             self._background = Background(
                 self._folder.path, producer, capacity_bytes=self._capacity, block=self._block,

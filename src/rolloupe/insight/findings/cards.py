@@ -78,7 +78,8 @@ class SamplesToRead(NamedTuple):
 
     def numbers(self) -> set[int]:
         """Return all of them."""
-        return {*chain(*self.pairs), self.earliest, self.counterexample} - {None}
+        every = (*chain(*self.pairs), self.earliest, self.counterexample)
+        return {number for number in every if number is not None}
 
     def named(self, names: Mapping[int | None, str]) -> ReadingList:
         """Return the same by id."""

@@ -241,8 +241,11 @@ def _explained(evidence: Evidence, chosen: list[int]) -> float:
 
 
 def _echoes(evidence: Evidence, chosen: list[int], left: _Left) -> NDArray[np.bool_]:
-    closest = np.max([np.zeros(len(evidence.s)), *(np.abs(evidence.correlations(n)) for n in chosen)], axis=0)
-    echoes = (closest > SAME) | ((closest > ECHO) & (np.abs(left.z) < ECHO_LEFT * np.abs(evidence.z)))
+    nothing = np.zeros(len(evidence.s))
+    closest = np.max([nothing, *(np.abs(evidence.correlations(n)) for n in chosen)], axis=0)
+    echoes: NDArray[np.bool_] = (closest > SAME) | (
+        (closest > ECHO) & (np.abs(left.z) < ECHO_LEFT * np.abs(evidence.z))
+    )
     echoes[chosen] = True
     return echoes
 
