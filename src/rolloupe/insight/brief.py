@@ -174,7 +174,6 @@ def _held_out(run: OpenRun) -> Iterator[Ranked]:
 
 
 def _evaluation(summary: EvalSummary) -> Ranked | None:
-    """Return what an evaluation did, by the share of correct answers."""
     known = [step for step in summary.steps if step.correct is not None and step.samples > step.without]
     if len(known) < 2:
         return None
@@ -211,7 +210,6 @@ def _paid_for(split: str, found: Sequence[Finding]) -> Iterator[Ranked]:
 
 
 def _data(run: OpenRun) -> Iterator[Ranked]:
-    """Yield the first of the certain rules that samples break."""
     for broken in lint(run, LintQuery()).broken[:1]:
         if broken.is_certain:
             evidence = Evidence(page="rollouts", samples=broken.samples)

@@ -246,7 +246,6 @@ class Recorder:
         return name(uid) or secrets.token_hex(8)
 
     def _put(self, kind: str, record: dict[str, Any], arrays: Mapping[str, Array], lengths: frozenset[int]) -> None:
-        """Queue a line without its empty values."""
         odd = record["uneven"] = uneven(arrays, lengths)
         if odd:
             wrong = ", ".join(f"{series[:60]!r} has {len(arrays[series]):,}" for series in odd[:5])

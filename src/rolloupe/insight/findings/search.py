@@ -178,7 +178,6 @@ class _Search:
         return SeenFinding(kind, sign, phrase, number, trend, effect)
 
     def _drift(self) -> list[SeenFinding]:
-        """Return the behaviours that rise though the reward does not pay for them."""
         z = np.abs(self._evidence.z)
         behaviours = range(len(self._matrix.hashes), len(z))
         unpaid = [number for number in behaviours if number not in self._wordings and z[number] < self._candidates.z]

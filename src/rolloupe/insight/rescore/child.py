@@ -200,7 +200,6 @@ def _words(error: BaseException) -> str:
 
 
 def _failure(error: BaseException, path: str, limit_s: float) -> dict[str, str]:
-    """Return an exception as a verdict."""
     if isinstance(error, Wrong):
         kind, reason = error.args
     elif isinstance(error, Late):

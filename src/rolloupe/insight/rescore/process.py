@@ -249,7 +249,6 @@ class GraderProcess:
         return BadQuery(f"the grader {self._grader.path}:{self._grader.function} cannot be used: {reason}")
 
     def _read(self, limit_s: float, kind: Any) -> Any:
-        """Read one line. Raises `Died`."""
         child = self._child
         if child is None or child.stdout is None:
             raise Died(Verdict(failed="crash", reason="the process was ended"))

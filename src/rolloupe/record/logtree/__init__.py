@@ -87,7 +87,6 @@ def _here() -> _Place | None:
 
 
 def _add(*nodes: OutlineNode) -> None:
-    """Log nodes at the current place."""
     if place := _here():
         place.node.children.extend(nodes)
 

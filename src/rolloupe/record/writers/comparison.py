@@ -230,7 +230,6 @@ def _filled(turns: list[Turn], than: int) -> list[Turn]:
 
 
 def _of_fields(sample: Sample, copy: Sample) -> Iterator[str]:
-    """Compare sample metrics, tags and other fields."""
     metrics = ("sample metric", sample.row.metrics, copy.row.metrics)
     tags = ("tag", sample.row.tags, copy.row.tags)
     for word, before, after in (metrics, tags, ("field", sample.extra, copy.extra)):

@@ -282,7 +282,6 @@ def _length(value: Any, name: str) -> int:
 
 
 def _total(rewards: list[Any], final: Any) -> Any:
-    """Return the sum of the rewards that are numbers; whole numbers stay whole."""
     numbers = [value for value in [*rewards, jsonable(final)] if isinstance(value, int | float)]
     try:
         return sum(numbers[:-1]) + numbers[-1] if numbers else None
