@@ -24,7 +24,7 @@ MAX_UNTRACKED = 1_000
 
 
 def code_diff(folder: str | os.PathLike[str]) -> str:
-    """Return how the code of a repository differs from its last commit, or the text that there is no repository."""
+    """Return how the code of a repository differs from its last commit; the text also says if no repository exists."""
     top = _git(folder, "rev-parse", "--show-toplevel")
     if top is None:
         return f"### module: {Path(folder).resolve().name} (not in a git repository)\n"

@@ -37,7 +37,7 @@ def as_line(record: Mapping[Any, Any]) -> bytes:
 
 
 def object_in(line: bytes) -> dict[str, Any]:
-    """Return the object in a line of JSON; empty if there is none."""
+    """Return the object in a line of JSON; empty for any other line."""
     try:
         row = json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):

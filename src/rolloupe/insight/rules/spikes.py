@@ -184,7 +184,7 @@ class SpikeRule(NamedTuple):
         return Alarm(title, text, first, last, where=self._where(source, first, last), sort=self.sort, curves=(name,))
 
     def _where(self, source: RunCurves, first: int, last: int) -> str:
-        """Return the filter of the samples that exceed the usual maximum of a step; empty if there are none."""
+        """Return the filter of the samples that exceed the usual maximum of a step; empty if no sample does."""
         own = source.curve("sample", self.sort, "max") if self.sort else None
         if own is None:
             return ""
