@@ -404,8 +404,8 @@ def _sequences(transitions: Sequence[Any]) -> list[_Sequence]:
 
 def _tokens(value: Any) -> list[int]:
     """Return the tokens of an observation or an action: a list, or an object that holds or makes one."""
-    held = (member(value, name) for name in ("tokens", "to_ints", "token_ids"))
-    value = next((inner for inner in held if inner is not None), value)
+    inner_values = (member(value, name) for name in ("tokens", "to_ints", "token_ids"))
+    value = next((inner for inner in inner_values if inner is not None), value)
     value = value() if callable(value) else value
     value = value.tolist() if hasattr(value, "tolist") else value
     return [int(token) for token in value if isinstance(token, int)] if isinstance(value, list | tuple) else []
