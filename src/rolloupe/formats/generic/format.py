@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 from rolloupe.formats.generic import rows
 from rolloupe.formats.generic.keys import Roles, candidates, has_answer, has_sample, has_text, roles_of
@@ -18,16 +17,16 @@ from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.documents import ByEnding
 from rolloupe.formats.reading.field_map import Fields
 from rolloupe.formats.reading.jsonl import JsonlFormat
-from rolloupe.formats.reading.peek import MAX_FILES, first_looks, look, look_at
+from rolloupe.formats.reading.peek import MAX_FILES, Peek, first_looks, look, look_at
 from rolloupe.formats.reading.records import Record, RecordFormat, Unusable
 from rolloupe.formats.unreadable import is_foreign
 from rolloupe.lru import Lru
 from rolloupe.model import Location, Problem, RunInfo, Source
-from rolloupe.storage import is_file, path_state, stamp_of_state
+from rolloupe.storage import is_file
 
 MAX_STEP_FOLDERS = 100_000
-KEPT_VERDICTS, KEPT_CHARS = 200_000, 2**26
-"""For so many files it is known whether they hold samples, by paths and names of so many characters."""
+KEPT_FILES, KEPT_CHARS = 100_000, 2**26
+"""Number of files whose beginnings are remembered, and of characters in the paths of those with samples."""
 
 _RANK = re.compile(r"(?:rank|worker|gpu|node|proc|process|host|shard|part|dp)[_\-]?[0-9]{1,5}", re.IGNORECASE)
 _EPOCH = re.compile(r"(?:^|[^a-z])epoch[_\-.=]?(?P<epoch>[0-9]{1,9})", re.IGNORECASE)
@@ -88,7 +87,7 @@ class Generic(ByEnding, rows.AnyRows, JsonlFormat):
             if certain or not choice:
                 listed = _with_unscored(certain, listed, named, forced=choice)
             else:
-                listed = [entry for entry in listed if any(map(holds_ids, _records_at(entry.location)))] or listed
+                listed = [entry for entry in listed if _has_ids(entry.location)] or listed
             numbered = parsers.numbered_names(_bare(entry.name) for entry in listed)
             found += [_source(run, entry.location, numbered) for entry in listed]
         return found
@@ -134,10 +133,6 @@ def _beginnings(listed: list[Location]) -> Iterator[Record]:
         for seen in first_looks([place for place in listed if place not in whole] if whole else listed).values():
             for record in seen.objects:
                 yield from _samples(record, seen.whole)
-
-
-def _records_at(location: Location) -> tuple[Record, ...]:
-    return rows.first_rows(location) if rows.is_read_whole(location) else look(location).objects
 
 
 def _samples(
@@ -198,62 +193,51 @@ def _split(run: RunInfo, name: str) -> str:
     return f"eval/{'_'.join(words) or folder}" if folder else "train"
 
 
-Answers = tuple[tuple[str | None, bool], ...]
-"""The keys of the answers in the first samples of a file, and whether these have a score of any kind."""
-
-
-class _Verdict(NamedTuple):
-    """The result of a look at the beginning of a file in one state; its answers, once somebody asks for them."""
-
-    state: tuple[int, int, int]
-    inode: int
-    """As its folder lists it: of a link its own."""
-    has_samples: bool
-    may_hold_samples: bool
-    answers: Answers | None
-
-
-_verdicts: Lru[tuple[Location, Fields, bool], _Verdict] = Lru(KEPT_VERDICTS, KEPT_CHARS)
+_samples_in: Lru[tuple[Location, Fields, bool], int] = Lru(KEPT_FILES, KEPT_CHARS)
+"""Files with samples, and their inodes as their folders list them: of a link its own."""
 
 
 def _may_hold_samples(entry: files.FolderEntry, named: Fields, *, forced: bool) -> bool:
     """Return whether rows of a file may be samples. A yes holds for as long as it is the same file."""
-    known = _verdicts.get((entry.location, named, forced))
-    if known is not None and known.has_samples and known.inode == entry.inode:
+    key = entry.location, named, forced
+    if _samples_in.get(key) == entry.inode:
         return True
-    return _verdict(entry, named, forced=forced).may_hold_samples
-
-
-def _verdict(entry: files.FolderEntry, named: Fields, *, forced: bool, with_answers: bool = False) -> _Verdict:
-    """Look into a file, once for all who ask until it changes."""
     try:
-        state = stamp_of_state(path_state(entry.path))
-        key = entry.location, named, forced
-        known = _verdicts.get(key)
-        if known is not None and known.state == state and not (with_answers and known.answers is None):
-            return known
-        is_table = rows.is_read_whole(entry.location)
-        seen = None if is_table else look_at(entry.location)
-        records = rows.rows_at_start(entry.location) if seen is None else seen.objects
+        has_samples, may_hold_samples = _look(entry.location, named, forced)
     except OSError:
-        return _Verdict((0, 0, 0), entry.inode, False, not rows.is_read_whole(entry.location), ())
-    is_whole = seen is None or seen.whole
+        return not rows.is_read_whole(entry.location)
+    if has_samples:
+        _samples_in.put(key, entry.inode, len(entry.path))
+    return may_hold_samples
+
+
+def _beginning(location: Location) -> Peek:
+    return Peek(rows.rows_at_start(location)) if rows.is_read_whole(location) else look_at(location)
+
+
+@files.while_unchanged(KEPT_FILES)
+def _look(location: Location, named: Fields, forced: bool) -> tuple[bool, bool]:
+    """Return whether a file begins with samples, and whether it may hold some later. Raises OSError."""
+    records, _, is_whole = _beginning(location)
     has_samples = any(_samples(record, is_whole, named=named, forced=forced) for record in records)
-    answers = None if has_samples and not with_answers else (*_answers_in(records, named, forced=forced),)
-    may_hold_samples = has_samples or not (records or is_table)
-    verdict = _Verdict(state, entry.inode, has_samples, may_hold_samples, answers)
-    chars = len(entry.path) + sum(len(answer or "") for answer, _ in answers or ())
-    if state[1]:  # an empty file may be about to be written
-        _verdicts.put(key, verdict, chars)
-    return verdict
+    return has_samples, has_samples or not (records or rows.is_read_whole(location))
 
 
-def _answers_in(records: Iterable[Record], named: Fields, *, forced: bool) -> Iterator[tuple[str | None, bool]]:
-    for record in records:
+@files.while_unchanged(KEPT_FILES, errors=(OSError,), otherwise=())
+def _answers_in(location: Location, named: Fields, forced: bool) -> tuple[tuple[str | None, bool], ...]:
+    """The keys of the answers in the first samples of a file, and whether these have a score of any kind."""
+    answers = []
+    for record in _beginning(location).objects:
         for sample in _samples(record, named=named, forced=forced, fits=lambda *_: True):
             roles = roles_of(sample)
             answer = (roles.response or roles.messages) if has_answer(sample, roles) else None
-            yield answer, "score" in candidates(tuple(sample)).by_role
+            answers.append((answer, "score" in candidates(tuple(sample)).by_role))
+    return tuple(answers)
+
+
+@files.while_unchanged(KEPT_FILES, errors=(OSError,), otherwise=False)
+def _has_ids(location: Location) -> bool:
+    return any(map(holds_ids, _beginning(location).objects))
 
 
 def _with_unscored(
@@ -267,18 +251,14 @@ def _with_unscored(
     known = {entry.path for entry in certain}
     if not certain or len(known) == len(listed):
         return certain
-
-    def answers_of(entry: files.FolderEntry) -> Answers:
-        return _verdict(entry, named, forced=forced, with_answers=True).answers or ()
-
-    answers = {key for entry in certain[:MAX_FILES] for key, _ in answers_of(entry) if key}
+    answers = {key for entry in certain[:MAX_FILES] for key, _ in _answers_in(entry.location, named, forced) if key}
     names = {_digits.sub("0", entry.name) for entry in certain}
 
     def is_like(entry: files.FolderEntry) -> bool:
         is_named = _digits.sub("0", entry.name) in names
         return any(
             (is_scored and is_named) if key is None else (key in answers and (is_scored or is_named or forced))
-            for key, is_scored in answers_of(entry)
+            for key, is_scored in _answers_in(entry.location, named, forced)
         )
 
     return [entry for entry in listed if entry.path in known or is_like(entry)]

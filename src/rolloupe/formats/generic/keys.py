@@ -79,6 +79,7 @@ _OF_MESSAGES = frozenset(("messages", "conversation", "chat"))
 _VERDICTS = frozenset(name.replace("_", "") for name in USUAL["outcome"])
 _OF_OUTCOMES = frozenset(("correct", "correctness", "passed", "success", "solved", "resolved"))
 _ROLES = ("prompt", "response", "messages", "score", "step", "group", "label", "env", "status_key", "advantage")
+_WEAK_ROLES = ("truncated", "weak_response", "weak_step", "weak_group")
 _words = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _no_letter = re.compile(r"[^a-z0-9]")
 MAX_NAME_CHARS = 64
@@ -92,20 +93,16 @@ T = TypeVar("T")
 
 
 class NamedKeys(NamedTuple):
-    """The keys of a row that have a usual name of each role, the most usual first."""
+    """The keys of a row by the roles that their names say, the most usual first."""
 
     by_role: dict[str, Names]
-    outcomes: Names
-    truncated: Names
-    weak_responses: Names
-    weak_steps: Names
-    weak_groups: Names
     counts: dict[str, Names]
+    """Those of token counts: `prompt`, `response`, `total`."""
     may_be_sample: bool
-    """Whether one of them has a usual name of a text or a score."""
+    """Whether a key has a usual name of a text or a score."""
 
     def of(self, *roles: str) -> Names:
-        """Return the keys with a usual name of these roles, role by role."""
+        """Return the keys of these roles, role by role."""
         return sum((self.by_role.get(role, ()) for role in roles), ())
 
 
@@ -224,15 +221,15 @@ def roles_of(record: Record) -> Roles:
             record, chats, lambda value: parsers.is_messages(value) or text.conversation(value) is not None
         )
     if response is None and (messages is None or not text.answers_in(_unpack(record[messages]))):
-        response = _first(record, found.weak_responses, _is_response)
+        response = _first(record, names("weak_response", ()), _is_response)
     group = _first_read(record, names("group", ()), parsers.name)
     if group is None and type(record.get("id")) is int and parsers.is_messages(record.get("prompt")):
         group = "id"  # verifiers until September 2025: rollouts of one example share it
     score = _first(record, scores, _is_score)
     response = response or (None if messages else _first(record, responses, _is_any))
-    if score is None and found.outcomes:
+    if score is None and "outcome" in found.by_role:
         is_answered = response or messages or (prompt and text.answers_in(text.conversation(record[prompt]) or ()))
-        verdicts = [key for key in found.outcomes if is_answered and _is_verdict(key, record[key])]
+        verdicts = [key for key in found.by_role["outcome"] if is_answered and _is_verdict(key, record[key])]
         score = _first(record, verdicts, _is_flag) or next(iter(verdicts), None)
     step = _first_read(record, steps, parsers.integer)
     if step is None and steps:  # anything, which then counts as a problem; but `steps` may be what a sample did
@@ -253,10 +250,10 @@ def roles_of(record: Record) -> Roles:
             record, labels, lambda value: not (isinstance(value, list) and len(value) > 1 and isinstance(value[0], int))
         ),
         _first_read(record, names("env", ()), parsers.name),
-        _first(record, names("status_key", ()), _is_word) or _first(record, found.truncated, _is_flag),
+        _first(record, names("status_key", ()), _is_word) or _first(record, names("truncated", ()), _is_flag),
         {what: key for what, keys in found.counts.items() if (key := _first_read(record, keys, parsers.count))},
         _first_read(record, names("advantage", ()), parsers.number),
-        _first_read(record, found.weak_steps, parsers.integer),
+        _first_read(record, names("weak_step", ()), parsers.integer),
     )
 
 
@@ -323,16 +320,12 @@ def candidates(keys: Names) -> NamedKeys:
     outcomes = _keys_called("outcome", plain) or tuple(
         key for key in keys if not _OF_OUTCOMES.isdisjoint(words_of(key))
     )
-    return NamedKeys(
-        {role: names for role, names in by_role.items() if names},
-        tuple(key for key in outcomes if key not in placed),
-        _keys_called("truncated", plain),
-        _keys_called("weak_response", plain),
-        _keys_called("weak_step", plain),
-        _keys_called("weak_group", plain),
-        {what: names for what in ("prompt", "response", "total") if (names := _keys_called(f"{what}_tokens", plain))},
-        any(by_role[role] for role in ("prompt", "response", "messages", "score")),
-    )
+    may_be_sample = any(by_role[role] for role in ("prompt", "response", "messages", "score"))
+    by_role["outcome"] = tuple(key for key in outcomes if key not in placed)
+    by_role |= {role: _keys_called(role, plain) for role in _WEAK_ROLES}
+    counted = ((what, _keys_called(f"{what}_tokens", plain)) for what in ("prompt", "response", "total"))
+    counts = {what: names for what, names in counted if names}
+    return NamedKeys({role: names for role, names in by_role.items() if names}, counts, may_be_sample)
 
 
 def _keys_called(role: str, plain: dict[str, list[str]]) -> Names:
@@ -374,7 +367,7 @@ def words_of(key: str) -> list[str]:
 
 def weak_group(record: Record) -> str | None:
     """Return what may name the group of a row without a prompt."""
-    key = _first_read(record, candidates(tuple(record)).weak_groups, parsers.name)
+    key = _first_read(record, candidates(tuple(record)).of("weak_group"), parsers.name)
     return parsers.name(record[key]) if key else None
 
 

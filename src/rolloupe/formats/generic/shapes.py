@@ -151,7 +151,7 @@ def _beside_list(record: Record, key: str, listed: list[Any], depth: int) -> tup
     left_out = {roles_of(others).score, *lists}
     if is_answered:
         above = candidates(tuple(others))
-        left_out |= {*above.of("response", "messages")} - {*above.weak_responses}
+        left_out |= {*above.of("response", "messages")} - {*above.of("weak_response")}
     for name, other in others.items():
         if parsers.is_messages(other) and text.conversation(other) is None:  # other samples, or sums of them
             left_out.add(name)
@@ -213,7 +213,7 @@ def _by_id(record: Record, depth: int) -> list[Record] | None:
     listed = [*by_id.values()]
     about = candidates(tuple(record))
     texts = {*about.of("response", "messages")}
-    if texts - {*about.weak_responses} or (not others and texts):  # columns, as pandas writes them
+    if texts - {*about.of("weak_response")} or (not others and texts):  # columns, as pandas writes them
         rows = (listed[0] or {}).keys()
         columns = {
             key: [[column[row]] if text.is_message(column[row]) else column[row] for row in rows]
@@ -300,7 +300,7 @@ def _facts_of(record: Record) -> Record:
 def facts_beside(record: Record, below: Sequence[Record], asked: Collection[str] = ()) -> Record:
     """The texts and numbers of a record that objects below it lack, without its scores; and the members asked for."""
     named = candidates(tuple(record))
-    scores = {*named.of("score"), *named.outcomes}
+    scores = {*named.of("score", "outcome")}
     theirs = {key for own in below[:LOOKED] for key in own}
     return {
         key: value
@@ -323,7 +323,7 @@ def in_columns(record: Record) -> list[Record] | None:
     response = next((key for key in names if are_responses(record[key])), None)
     if response is None:
         scores = {_length(record[key]) for key in named.of("score")} - {None}
-        weak = (key for key in named.weak_responses if _length(record[key]) in scores)
+        weak = (key for key in named.of("weak_response") if _length(record[key]) in scores)
         response = next((key for key in weak if are_responses(record[key])), None)
     if response is None:
         nested = next((key for key in names if _length(record[key]) == 1 and are_responses(record[key][0])), None)
@@ -355,7 +355,7 @@ def _inner_columns(value: object, count: int) -> dict[str, list[Any]]:
     if not columns or len(columns) == len(value):
         return columns
     named = candidates(tuple(value))
-    facts = {*named.of("score", "advantage", "status_key"), *named.outcomes, *named.truncated}
+    facts = {*named.of("score", "advantage", "status_key", "outcome", "truncated")}
     facts.update(*named.counts.values())
     return {name: column for name, column in columns.items() if name in facts}
 
@@ -463,7 +463,7 @@ def _lacking(record: Record, inner: Record, first: int = 0) -> Record:
     """The members of an object that fill open roles of its record, from the role number `first` on."""
     named = candidates(tuple(inner))
     members = token_members(tuple(inner))
-    if not (members or named.by_role or named.outcomes or named.truncated or named.counts):
+    if not (members or named.by_role or named.counts):
         return {}
     own = roles_of(record)
     if own.messages:
@@ -476,7 +476,7 @@ def _lacking(record: Record, inner: Record, first: int = 0) -> Record:
     names = [key for key in names if key != theirs.response or not is_weak_response(key)]
     names += [key for what, key in theirs.counts.items() if what not in own.counts]
     if own.score is None and theirs.score is None:
-        names += [key for key in named.outcomes if parsers.number(inner[key]) is not None][:1]
+        names += [key for key in named.of("outcome") if parsers.number(inner[key]) is not None][:1]
     if theirs.advantage and not own.advantage:
         names.append(theirs.advantage)
     names += [key for key, _ in members if isinstance(inner[key], list | dict)]
@@ -485,7 +485,7 @@ def _lacking(record: Record, inner: Record, first: int = 0) -> Record:
 
 def _answer_names(record: Record | None) -> Sequence[str]:
     """The names that the text of an answer's object may have, the likeliest first."""
-    return (*_TEXTS, *(candidates(tuple(record)).weak_responses if record else ()))
+    return (*_TEXTS, *(candidates(tuple(record)).of("weak_response") if record else ()))
 
 
 def _with_response(record: Record, names: Sequence[str] = _TEXTS) -> Record:
