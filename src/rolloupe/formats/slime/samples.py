@@ -86,7 +86,7 @@ class Dump:
         return as_json(value, budget=self.budget)
 
     def name(self, position: int) -> tuple[str, str]:
-        """Return group and index of a sample; a number tells siblings apart. Raises as `json` does."""
+        """Return group and index of a sample; a number tells siblings apart. Raises `UnreadablePickle`."""
         names = self._names
         with names.lock:
             while (at := len(names.first)) <= position:
