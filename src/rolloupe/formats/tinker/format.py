@@ -157,18 +157,11 @@ def _split(value: object) -> str | None:
 
 
 _READ: dict[str, Callable[[Any], object]] = {
-    "group_idx": parsers.name,
-    "traj_idx": parsers.name,
+    **dict.fromkeys(("group_idx", "traj_idx", "uid", "trace_id"), parsers.name),
+    **dict.fromkeys(("total_reward", "final_reward", "sampling_client_step", "advantage"), parsers.number),
+    **dict.fromkeys(("trajectory_metrics", "steps"), lambda _: None),
     "iteration": parsers.integer,
-    "total_reward": parsers.number,
-    "final_reward": parsers.number,
-    "sampling_client_step": parsers.number,
-    "trajectory_metrics": lambda _: None,
-    "steps": lambda _: None,
     "discarded": parsers.reason,
-    "uid": parsers.name,
-    "trace_id": parsers.name,
-    "advantage": parsers.number,
     "label": lambda value: value if isinstance(value, str) else None,
     "split": _split,
 }
