@@ -60,7 +60,7 @@ NAMES = {
 
 
 def named(difference: str, words: Mapping[str, int]) -> int:
-    """Of how many samples a conversion has said that something differs."""
+    """The number of samples for which a conversion reports a difference."""
     kind, _, name = difference.partition(" ")
     if name:
         begins: tuple[str, ...] = tuple(f"{word} {name}" for word in ("sample metric", "tag", "field", "token series"))
@@ -163,7 +163,7 @@ def _named(what: str, before: dict[str, Any], after: dict[str, Any], free: set[s
 
 
 def _free_metrics(before: Sample, after: Sample, layout: str) -> set[str]:
-    """Metrics that a reader computes of what a record holds, and that the sample did not have."""
+    """Metrics that a reader computes from a record and that the sample lacked."""
     its = _values(after.series)
     added = {name for name in its if layout == "native"} - before.row.metrics.keys()
     if layout == "tinker":  # its reader takes the mean over the turns
@@ -172,7 +172,7 @@ def _free_metrics(before: Sample, after: Sample, layout: str) -> set[str]:
 
 
 def _values(series: list[TokenSeries], *, stored: bool = False) -> dict[str, dict[int, float]]:
-    """By name, the values that are there by the place of their token from the last one: the ends are aligned."""
+    """The present values of each series, by the distance of their token from the last one."""
     found = {}
     for one in series:
         values = [*one.stored] if stored and one.stored is not None else one.values
@@ -197,7 +197,7 @@ def _of_series(before: Sample, after: Sample, layout: str) -> Iterator[tuple[str
 
 
 def _begin_of_response(sample: Sample) -> int:
-    """The number of tokens before the response, as what stands in the sample says."""
+    """The number of tokens before the response, by the sample's own data."""
     size = len(sample.token_ids) or max((one.offset + len(one.values) for one in sample.series), default=0)
     if sample.token_strings:
         return max(0, size - len(sample.token_strings))

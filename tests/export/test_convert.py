@@ -1,4 +1,4 @@
-"""Conversion with a run made up for it: what is held at a time, what is told of progress."""
+"""Conversion of a made-up run: the samples in memory at a time, and the reports of progress."""
 
 import gc
 import weakref

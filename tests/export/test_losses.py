@@ -1,4 +1,4 @@
-"""What a layout cannot hold, in words."""
+"""The words for data that a layout cannot hold."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Of every format that is read, in every layout that is written: whatever differs afterwards was said."""
+"""Every format that is read, in every layout that is written: the conversion reports every difference."""
 
 import json
 from collections import Counter, defaultdict
@@ -73,7 +73,7 @@ def trip(before: list[Sample], layout: str, folder: Path) -> Trip:
 
 
 def check(before: list[Sample], after: list[Sample], left: Counter[str], layout: str) -> None:
-    """Hold against each other what differs and what was said."""
+    """Compare the differences with the reported ones."""
     found: dict[str, list[str]] = defaultdict(list)
     for mine, its in zip(before, after, strict=True):
         for name, how in dict(differences(mine, its, layout)).items():
@@ -131,7 +131,7 @@ def lines(folder: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("middle", ["native", "relax"])
 def test_rows_of_relax_come_back_to_the_letter(middle: str, demo_runs: Path, tmp_path: Path) -> None:
-    """Prompts that are lists of messages among them; nothing is added, no uid either."""
+    """Some prompts are lists of messages; nothing is added, not even a uid."""
     first = trip(held(demo_runs / "relax"), middle, tmp_path / "middle")
     trip(first[1], "relax", tmp_path / "relax")
     theirs = lines(demo_runs / "relax")
@@ -142,7 +142,7 @@ def test_rows_of_relax_come_back_to_the_letter(middle: str, demo_runs: Path, tmp
 @pytest.mark.parametrize("middle", ["native", "prime_rl"])
 @pytest.mark.parametrize("name", ["exports/v4_pr2641", "mini/v4_pr2641"])
 def test_rows_of_prime_rl_come_back_to_the_letter(name: str, middle: str, tmp_path: Path) -> None:
-    """What lies outside of the loss mask, which nobody is ever shown, among them."""
+    """Values outside the loss mask, which are never shown, included."""
     first = trip(held(DATA / "prime_rl" / name), middle, tmp_path / "middle")
     trip(first[1], "prime_rl", tmp_path / "prime_rl")
     assert lines(tmp_path / "prime_rl") == lines(DATA / "prime_rl" / name)

@@ -461,7 +461,7 @@ def test_members_with_paths_and_too_many_of_them(copy: Path) -> None:
 
 
 def test_of_two_directories_the_one_that_lies_is_not_believed(copy: Path) -> None:
-    """A directory for large archives stands before the usual one, which says less."""
+    """A directory for large archives precedes the usual one and lists more."""
     archive = copy / "steps/tail.zip"
     data = archive.read_bytes()
     end = data.rindex(b"PK\x05\x06")

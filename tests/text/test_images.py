@@ -1,4 +1,4 @@
-"""Images in records: what is one, what it is called, and that nothing hostile is decoded."""
+"""Images in records: their recognition and names, and that nothing hostile is decoded."""
 
 import base64
 import contextlib

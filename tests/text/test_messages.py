@@ -25,7 +25,7 @@ def shape(messages: object) -> Shape:
 
 
 def answers(turns: list[Turn]) -> list[tuple[str, str, bool]]:
-    """Which calls the turns of tools answer, what with, and whether it is an error."""
+    """The calls that the turns of tools answer, the answers, and whether they are errors."""
     return [
         (
             turn.tool_call_id,

@@ -1,6 +1,6 @@
 """Small tokenizers of every kind, trained here on a few sentences by the libraries that write such files.
 
-Each comes with what its own library decodes: Rolloupe must decode the same.
+Each comes with the decoder of its own library: Rolloupe must decode the same.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""What follows from the lines of a recorded run."""
+"""Metrics that follow from the lines of a recorded run."""
 
 import math
 

@@ -50,7 +50,7 @@ def damaged(good: bytes, rng: random.Random) -> bytes:
 
 
 def damage(folder: Path, seed: int, rounds: int) -> None:
-    """Read so many damaged files; whatever is read has its rows' bounds."""
+    """Read damaged files; rows that can be read are small."""
     import resource
 
     resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30, resource.RLIM_INFINITY))

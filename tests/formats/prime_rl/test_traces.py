@@ -40,7 +40,7 @@ def series(sample: Sample, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 
 def node(parent: int | None, role: str = "assistant", size: int = 3, **more: Any) -> dict[str, Any]:
-    """A message of so many tokens; of the model's, all but the first are sampled."""
+    """A message of `size` tokens; the model sampled all but the first of its own."""
     own = role == "assistant"
     return {
         "parent": parent, "sampled": own, "message": {"role": role, "content": f"{role} {parent}"},

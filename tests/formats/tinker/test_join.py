@@ -82,7 +82,7 @@ def said(sample: Sample) -> list[tuple[str, str]]:
 
 
 def loose(folder: Path) -> list[str]:
-    """Titles of what belongs to no sample for certain."""
+    """Titles of conversations that belong to no sample for certain."""
     return [found.title for found in reader.conversations(only_run(folder), "train", 0)]
 
 
@@ -187,7 +187,7 @@ MORE_STEPS: dict[str, Any] = {"steps": trajectory(0, 0.0)["steps"] * 2}
 
 @pytest.mark.parametrize("own", [HAS_PROMPT, MORE_STEPS])
 def test_what_is_tied_and_not_shown_is_listed_with_what_is_nobody_s(tmp_path: Path, own: dict[str, Any]) -> None:
-    """One sample has a prompt of its own; of the other one more was sampled than was logged."""
+    """One sample has its own prompt; of the other, more was sampled than logged."""
     records = [trajectory(0, 1.0, **own), trajectory(1, 1.0)]
     parts = [section("R", talk(("user", "q"), ("assistant", str(n))), data_trajectory=str(n)) for n in (0, 1)]
     first, second = loaded(tmp_path, records, section("G", *parts, data_group="0"))

@@ -53,7 +53,7 @@ def test_every_file_of_rollouts_is_what_was_written(run: str, name: str, tinker:
 
 
 def split_of(key: str) -> str | None:
-    """The split whose mean reward a metric is: evaluators are named as they are there, not as in names of files."""
+    """The split whose mean reward a metric holds: metrics and files name evaluators differently."""
     name = key.removesuffix(TOTAL)
     if key == TOTAL or name == key:
         return "train" if key == TOTAL else None

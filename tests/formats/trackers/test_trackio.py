@@ -55,7 +55,7 @@ def runs(path: Path) -> dict[str, RunInfo]:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Iterator[Any]:
-    """Makes a database of trackio 0.43 with one run, and gives what logs to it."""
+    """A function that logs to a new database of trackio 0.43 with one run."""
     path = tmp_path / "p.db"
     schema = sqlite3.connect(f"file:{DATA / 'live.db'}?immutable=1", uri=True)
     tables = [text for (text,) in schema.execute("SELECT sql FROM sqlite_master WHERE name IN ('metrics', 'traces')")]
