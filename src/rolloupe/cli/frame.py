@@ -1,10 +1,12 @@
 """The common frame of all commands: their errors, their exit codes, and the examples in their help."""
 
 import contextlib
+import inspect
 import io
 import os
+import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import click
@@ -25,16 +27,26 @@ class Example(NamedTuple):
     meaning: str
 
 
-class Command(click.Command):
-    """A command whose help ends with examples."""
+CONTINUED = re.compile(r"\s*\\\n\s*")
+"""A line that goes on in the next one."""
 
-    def __init__(self, *args: Any, examples: Sequence[Example] = (), **named: Any) -> None:
-        super().__init__(*args, **named)
-        self.examples = tuple(examples)
+
+class Command(click.Command):
+    """A command whose help ends with examples: lines below `Examples:`, each with its purpose after a `#`.
+
+    With `only_here`, paths never name another machine.
+    """
+
+    def __init__(self, *args: Any, help: str, only_here: bool = False, **named: Any) -> None:
+        text, _, examples = inspect.cleandoc(help).partition("\n\nExamples:\n")
+        super().__init__(*args, help=text, **named)
+        self.only_here = only_here
+        lines = CONTINUED.sub(" ", examples).splitlines()
+        self.examples = [Example(*map(str.strip, line.rsplit(" # ", 1))) for line in lines]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Keep a command for another machine as it is written: its files are there."""
-        if any(":" in word for word in args):
+        if not self.only_here and any(":" in word for word in args):
             from rolloupe.cli import over_ssh
 
             ctx.meta[ELSEWHERE] = over_ssh.far_command(self, ctx, args)

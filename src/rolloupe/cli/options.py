@@ -12,7 +12,7 @@ from typing import Any, TypeVar, get_origin, get_type_hints
 import click
 from msgspec import NODEFAULT, Struct, structs
 
-from rolloupe.cli.frame import Command, Example
+from rolloupe.cli.frame import Command
 from rolloupe.cli.terminal import tell
 from rolloupe.errors import NotRecognised, RolloupeError
 from rolloupe.formats import BUILT_IN
@@ -37,72 +37,61 @@ def with_paths(place: RunPaths, paths: Sequence[str]) -> RunPaths:
     return place._replace(paths=tuple(paths))
 
 
-def format_of(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
-    """Check the name of a format; imports the formats only if one is named."""
-    if value is None:
-        return ""
+def format_of(value: str) -> str:
+    """Check the name of a format."""
     from rolloupe.formats import by_name
 
     try:
         return by_name(value).name
     except NotRecognised as error:
-        raise click.BadParameter(str(error), ctx, param) from None
+        raise click.BadParameter(str(error)) from None
 
 
-def fields_of(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[tuple[str, str], ...]:
+def fields_of(value: str) -> tuple[tuple[str, str], ...]:
     """Read the pairs or the file of `--map`."""
-    if value is None:
-        return ()
     from rolloupe.formats import fields_in
 
     try:
         return fields_in(value)
     except RolloupeError as error:
-        raise click.BadParameter(str(error), ctx, param) from None
+        raise click.BadParameter(str(error)) from None
 
 
 SIZE = re.compile(r"(?P<number>\d{1,9}(?:\.\d{1,9})?)\s*(?P<unit>[kmgt]?)(?P<binary>i?)b?", re.IGNORECASE)
 
 
-def size_of(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+def size_of(value: str) -> int:
     """Read a number of bytes: `500MB`, `20GiB`, `1000000`."""
-    if value is None:
-        return None
     match = SIZE.fullmatch(value)
     if match is None:
-        raise click.BadParameter(f"{value!r} is not a size; examples: 500MB, 20GiB", ctx, param)
+        raise click.BadParameter(f"{value!r} is not a size; examples: 500MB, 20GiB")
     base = 1024 if match["binary"] else 1000
     return int(float(match["number"]) * base ** " kmgt".index(match["unit"].lower() or " "))
 
 
-def range_of(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[float, float] | None:
+def range_of(value: str) -> tuple[float, float]:
     """Read `LO:HI`."""
-    if value is None:
-        return None
     low, _, high = value.partition(":")
     try:
         bounds = float(low), float(high)
     except ValueError:
         bounds = math.nan, math.nan
     if not (math.isfinite(bounds[0]) and bounds[0] < bounds[1] < math.inf):
-        raise click.BadParameter(f"{value!r} is not a range; examples: 0:1, -1:1", ctx, param)
+        raise click.BadParameter(f"{value!r} is not a range; examples: 0:1, -1:1")
     return bounds
 
 
-def steps_of(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int | None, int | None] | None:
+def steps_of(value: str) -> tuple[int | None, int | None]:
     """Read one step, `12`, or an inclusive range with one or both ends: `3:7`, `3:`, `:7`."""
-    if value is None:
-        return None
     low, colon, high = value.partition(":")
     try:
         first = int(low) if low or not colon else None
         last = first if not colon else int(high) if high else None
     except ValueError:
-        raise click.BadParameter(
-            f"{value!r} is neither a step nor a range of steps; examples: 12, 3:7, 3:, :7", ctx, param
-        ) from None
+        message = f"{value!r} is neither a step nor a range of steps; examples: 12, 3:7, 3:, :7"
+        raise click.BadParameter(message) from None
     if first is not None and last is not None and first > last:
-        raise click.BadParameter(f"the range {value!r} is empty; write {last}:{first}", ctx, param)
+        raise click.BadParameter(f"the range {value!r} is empty; write {last}:{first}")
     return first, last
 
 
@@ -135,7 +124,7 @@ STEP: dict[str, Any] = {
     "about": "One step, or an inclusive range.",
     "metavar": "N|A:B",
     "flags": ("--step",),
-    "callback": steps_of,
+    "convert": steps_of,
 }
 SPLIT: dict[str, Any] = {
     "about": "One split, such as train or eval/aime24; eval stands for every eval/... Default: all."
@@ -157,7 +146,7 @@ class ReadingOptions:
     """How to read runs."""
 
     reward_range: tuple[float, float] | None = option(
-        None, "The lowest and the highest possible reward.", "LO:HI", callback=range_of
+        None, "The lowest and the highest possible reward.", "LO:HI", convert=range_of
     )
     metrics_step: str = option(
         "",
@@ -193,12 +182,12 @@ class ReadingOptions:
         "response=a+b,reward=1+0 makes two samples of a row.",
         "PAIRS|FILE",
         flags=("--map",),
-        callback=fields_of,
+        convert=fields_of,
     )
     format: str = option(
         "",
         f"Read PATH as this format, whatever its contents: {', '.join(BUILT_IN)}, or one of an installed package.",
-        callback=format_of,
+        convert=format_of,
     )
     index_dir: str | None = option(
         None,
@@ -234,7 +223,7 @@ def options_of(record: type[Any]) -> list[click.Parameter]:
             options.append(_option(field, field.type, {"help": meta.description}))
     if {*record.__struct_fields__} >= STEPS:
         about = "Only these steps, both ends included; or one step."
-        options.append(click.Option(["--steps"], callback=steps_of, metavar="A:B", help=about))
+        options.append(click.Option(["--steps"], type=steps_of, metavar="A:B", help=about))
     return options
 
 
@@ -244,19 +233,20 @@ def _option(field: Field[Any] | structs.FieldInfo, hint: Any, settings: dict[str
     kind = next(kind for kind in (Path, str, bool, int, float) if kind in types)
     if "type" not in settings:
         settings.setdefault("metavar", {str: "NAME", bool: None}.get(kind, "N"))
+    convert = settings.pop("convert", None)
     if kind is bool:
         settings["is_flag"] = True
-    elif settings.get("callback") == "size":  # as a lower floor names it
-        settings["callback"] = size_of
-    elif "callback" not in settings:
+    elif convert:
+        settings["type"] = size_of if convert == "size" else convert  # `size`: as a lower floor names it
+    else:
         settings["multiple"] = any(get_origin(one) is tuple for one in types)
         settings.setdefault("type", click.Path(path_type=Path) if kind is Path else kind)
-    bounds = settings.pop("bounds", (None, None))
-    if bounds != (None, None):
-        settings["type"] = click.IntRange(*bounds) if kind is int else click.FloatRange(*bounds)
+    low, high = settings.pop("bounds", (None, None))
+    if (low, high) != (None, None):
+        settings["type"] = click.IntRange(low, high) if kind is int else click.FloatRange(low, high)
     if field.default in (MISSING, NODEFAULT):
         settings["required"] = True
-    elif field.default is not None and (kind is bool or "callback" not in settings or settings.get("show_default")):
+    elif field.default is not None and (not convert or settings.get("show_default")):
         settings["default"] = field.default
     return click.Option([*flags, field.name], **settings)
 
@@ -279,12 +269,11 @@ def records_in(function: Callable[..., Any]) -> dict[str, type[Any]]:
 
 def command(
     *,
-    examples: Sequence[Example],
     arguments: Sequence[click.Parameter] = PATHS,
     has_run: bool = True,
     reads: bool = True,
     records: Mapping[str, type[Any]] | None = None,
-    kind: type[Command] = Command,
+    only_here: bool = False,
 ) -> Callable[[Callable[..., int | None]], Command]:
     """Make a command of a function, which takes records of options by name, and `place` if the command reads runs."""
 
@@ -306,14 +295,15 @@ def command(
                 parts["place"] = with_paths(place, [*given["paths"], *dirs]) if "paths" in given else place
             return function(**parts)
 
-        return kind(function.__name__, params=params, callback=call, help=function.__doc__, examples=examples)
+        about = function.__doc__ or ""
+        return Command(function.__name__, params=params, callback=call, help=about, only_here=only_here)
 
     return decorate
 
 
 def record_of(record: type[T], given: Mapping[str, Any]) -> T:
-    """Return a record with the options that were given."""
-    values = {name: given[name] for name in get_type_hints(record) if name in given}
+    """Return a record with the options that were given; the others have its defaults."""
+    values = {name: given[name] for name in get_type_hints(record) if given.get(name) is not None}
     if issubclass(record, Struct) and {*record.__struct_fields__} >= STEPS:
         values["step_min"], values["step_max"] = given["steps"] or (None, None)
     return record(**values)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 import msgspec
 
-from rolloupe.cli.frame import OK, Example
+from rolloupe.cli.frame import OK
 from rolloupe.cli.options import OutputOptions, command, records_in
 from rolloupe.cli.runs import opened
 from rolloupe.cli.terminal import dumps, print_table, tell
@@ -26,7 +26,7 @@ class Answers(NamedTuple):
     """The answers of these runs, one after the other: each is asked for when its turn comes."""
 
 
-def asks(name: str, *, examples: Sequence[Example]) -> Callable[[Callable[..., int | None]], click.Command]:
+def asks(name: str) -> Callable[[Callable[..., int | None]], click.Command]:
     """Make a command that asks a question of the runs that it is given, and has a function show the answers.
 
     The function takes `Answers`, and records of options of its own. It may return an exit code.
@@ -47,7 +47,7 @@ def asks(name: str, *, examples: Sequence[Example]) -> Callable[[Callable[..., i
                 return show(Answers(runs, output.as_json, each), **own) or OK
 
         ask.__name__, ask.__doc__ = name, show.__doc__
-        return command(examples=examples, records=records)(ask)
+        return command(records=records)(ask)
 
     return decorate
 
@@ -68,8 +68,8 @@ def plain_command(name: str) -> click.Command:
             if rows:
                 print_table([*rows[0]], [[str(value) for value in row.values()] for row in rows])
 
-    show.__doc__ = question.about
-    return asks(name, examples=(Example(f"rolloupe {name} RUN_DIR --json", "For a program"),))(show)
+    show.__doc__ = f"{question.about}\n\nExamples:\nrolloupe {name} RUN_DIR --json # For a program"
+    return asks(name)(show)
 
 
 def print_json(run: "Run", *records: Any) -> None:

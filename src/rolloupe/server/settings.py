@@ -44,7 +44,7 @@ CACHE_ENTRIES: dict[str, Any] = {
 }  # fmt: skip
 INDEX_BUDGET: dict[str, Any] = {
     "about": "Maximum index size, such as 20GB; the texts of the oldest steps go first. Default: no limit.",
-    "metavar": "SIZE", "flags": ("--index-budget",), "callback": "size",
+    "metavar": "SIZE", "flags": ("--index-budget",), "convert": "size",
 }  # fmt: skip
 STATE_DIR: dict[str, Any] = {
     "about": "Folder for bookmarks, notes, names and colours. Default: the user's data directory.", "metavar": "DIR",

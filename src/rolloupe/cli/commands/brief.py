@@ -1,18 +1,13 @@
 """`rolloupe brief`: say what is worth knowing of a run."""
 
-from rolloupe.cli.frame import NOTHING, OK, Example
+from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.questions import Answers, asks, print_json
 from rolloupe.cli.terminal import line, output, tell
 
-EXAMPLES = (
-    Example("rolloupe brief RUN_DIR", "What happened in this run?"),
-    Example("rolloupe brief RUNS_DIR", "In each of several runs"),
-    Example("rolloupe brief RUN_DIR --json | jq -r .text", "For a program"),
-)
 KINDS = {"reward": "reward", "held_out": "held out", "paid_for": "paid for", "data": "data", "curves": "curves"}
 
 
-@asks("brief", examples=EXAMPLES)
+@asks("brief")
 def brief(answers: Answers) -> int:
     """Say what is worth knowing of a run in at most three sentences, the one to know first before the others.
 
@@ -22,6 +17,11 @@ def brief(answers: Answers) -> int:
 
     With --json, each object has run, text, kind (reward, held_out, paid_for, data or curves), steps (the first and the
     last that it is about, or null) and evidence: the page that shows it, and what to choose there.
+
+    Examples:
+      rolloupe brief RUN_DIR  # What happened in this run?
+      rolloupe brief RUNS_DIR  # In each of several runs
+      rolloupe brief RUN_DIR --json | jq -r .text  # For a program
     """
     shown = 0
     for run, found in answers.each:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rolloupe.cli.frame import NOTHING, OK, Example
+from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import JSON, command, listing
 from rolloupe.cli.runs import opened
 from rolloupe.cli.terminal import complain, dumps, line, output, tell
@@ -19,16 +19,6 @@ if TYPE_CHECKING:
     from rolloupe.api import Run, Runs
     from rolloupe.api.lists import RunCheck
     from rolloupe.insight import Raised
-
-EXAMPLES = (
-    Example("rolloupe check RUN_DIR", "Is something wrong with this run?"),
-    Example("rolloupe check RUN_DIR --without length_explosion", "Without a rule that does not fit"),
-    Example("rolloupe check RUN_DIR --off kl_spike --because 'a new reference'", "Never again for this run"),
-    Example(
-        "rolloupe check RUN_DIR --json | jq -r '.title // empty'", "For a program; in CI, exit code 1 means an error"
-    ),
-    Example("rolloupe check --rules", "What each rule looks for"),
-)
 
 
 def rule_lines() -> Iterator[str]:
@@ -52,7 +42,7 @@ class CheckOptions:
     as_json: bool = option(False, **JSON)
 
 
-@command(examples=EXAMPLES)
+@command()
 def check(asked: CheckOptions, place: RunPaths) -> int:
     """List what looks wrong in the curves of a run, with the command that lists the samples which show it.
 
@@ -65,6 +55,13 @@ def check(asked: CheckOptions, place: RunPaths) -> int:
     With --json, each object has run, rule, severity (error or hint), title, text, first_step, last_step, split, where
     and sort (for `rolloupe query`), and words, which say when the rule raises an alarm; one for a rule that the run has
     too little for has run, rule and unchecked, the reason.
+
+    Examples:
+      rolloupe check RUN_DIR  # Is something wrong with this run?
+      rolloupe check RUN_DIR --without length_explosion  # Without a rule that does not fit
+      rolloupe check RUN_DIR --off kl_spike --because 'a new reference'  # Never again for this run
+      rolloupe check RUN_DIR --json | jq -r '.title // empty'  # For a program; in CI, exit code 1 means an error
+      rolloupe check --rules  # What each rule looks for
     """
     from rolloupe.insight import RULES
 

@@ -7,20 +7,13 @@ from pathlib import Path
 import click
 
 from rolloupe.cli import progress
-from rolloupe.cli.frame import OK, Example
+from rolloupe.cli.frame import OK
 from rolloupe.cli.options import StepRange, command, steps_of, with_paths
 from rolloupe.cli.runs import only, opened
 from rolloupe.cli.terminal import dumps, print_table, tell
 from rolloupe.questions import option
 from rolloupe.record.writers import WRITERS
 from rolloupe.server.settings import RunPaths
-
-EXAMPLES = (
-    Example("rolloupe convert RUN_DIR relax_run --to relax", "A whole run, for Relax's viewer"),
-    Example("rolloupe convert RUN_DIR board --to rl_logging_board --split train --steps 0:99", "A part of it"),
-    Example("rolloupe convert RUN_DIR out --to native --json | jq .left", "What the layout cannot hold, for a script"),
-    Example("rolloupe convert RUNS_DIR out --to relax --run poems", "One of several runs"),
-)
 
 SPLITS = 6
 """How many splits are listed with their steps."""
@@ -29,10 +22,10 @@ SHOWN = 40
 """How many losses are listed; the others are counted."""
 
 
-def layout_of(ctx: click.Context, param: click.Parameter, value: str) -> str:
+def layout_of(value: str) -> str:
     """Check the name of a layout."""
     if value not in WRITERS:
-        raise click.BadParameter(f"{value!r} cannot be written. There are: {', '.join(WRITERS)}", ctx, param)
+        raise click.BadParameter(f"{value!r} cannot be written. There are: {', '.join(WRITERS)}")
     return value
 
 
@@ -46,7 +39,7 @@ class ConvertOptions:
     splits: tuple[str, ...] = option(
         (), "Only this split; eval stands for every eval/... Repeatable.", flags=("--split",)
     )
-    steps: StepRange = option(None, "Only these steps, both ends included; or one step.", "A:B", callback=steps_of)
+    steps: StepRange = option(None, "Only these steps, both ends included; or one step.", "A:B", convert=steps_of)
     as_json: bool = option(False, "Print the result as a JSON object.", flags=("--json",))
     overwrite: bool = option(False, "Write into DST even if it is not empty; files of other names stay.")
 
@@ -57,7 +50,7 @@ PLACES = (
     click.Option(
         ["--to", "layout"],
         required=True,
-        callback=layout_of,
+        type=layout_of,
         metavar="FORMAT",
         help=f"The layout to write: {', '.join(WRITERS)}.",
     ),
@@ -65,7 +58,7 @@ PLACES = (
 
 
 @click.option("--force", "overwrite", is_flag=True, hidden=True, help="The old name of --overwrite.")
-@command(examples=EXAMPLES, arguments=PLACES)
+@command(arguments=PLACES)
 def convert(asked: ConvertOptions, place: RunPaths) -> int:
     """Write a run in another layout.
 
@@ -75,6 +68,12 @@ def convert(asked: ConvertOptions, place: RunPaths) -> int:
 
     With --json, prints an object with run, layout, target, samples, written (how many samples the layout could hold),
     steps (each split counts separately) and left (a count for each thing that the layout cannot hold).
+
+    Examples:
+      rolloupe convert RUN_DIR relax_run --to relax  # A whole run, for Relax's viewer
+      rolloupe convert RUN_DIR board --to rl_logging_board --split train --steps 0:99  # A part of it
+      rolloupe convert RUN_DIR out --to native --json | jq .left  # What the layout cannot hold, for a script
+      rolloupe convert RUNS_DIR out --to relax --run poems  # One of several runs
     """
     if not asked.target:
         raise click.UsageError("An empty DST names nothing.", click.get_current_context())

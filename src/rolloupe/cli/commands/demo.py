@@ -3,17 +3,10 @@
 from dataclasses import dataclass
 
 from rolloupe.cli.commands import tui
-from rolloupe.cli.frame import Example
 from rolloupe.cli.options import command
 from rolloupe.questions import option
 from rolloupe.server.process.serve import serve
 from rolloupe.server.settings import RunPaths, ViewerOptions
-
-EXAMPLES = (
-    Example("rolloupe demo", "Look around"),
-    Example("rolloupe demo --tui", "In this terminal"),
-    Example("rolloupe demo --port 8090 --no-browser", "On this port; only print the address"),
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,12 +23,17 @@ class DemoIndexOptions:
     index_dir: str | None = option(None, "Folder for the index. Default: the user's cache directory.", "DIR")
 
 
-@command(examples=EXAMPLES, arguments=(), has_run=False, reads=False)
+@command(arguments=(), has_run=False, reads=False)
 def demo(asked: DemoOptions, server: ViewerOptions, index: DemoIndexOptions) -> None:
     """Show runs that come with Rolloupe.
 
     The runs are small. Some are real, others come from the framework's own writer; the README.md next to them says
     which. The options are those of `rolloupe view`.
+
+    Examples:
+      rolloupe demo  # Look around
+      rolloupe demo --tui  # In this terminal
+      rolloupe demo --port 8090 --no-browser  # On this port; only print the address
     """
     from rolloupe.demo import FIRST, RUNS, dated
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from rolloupe._version import __version__
 from rolloupe.cli import progress
-from rolloupe.cli.frame import NOTHING, OK, UNREADABLE, Example
+from rolloupe.cli.frame import NOTHING, OK, UNREADABLE
 from rolloupe.cli.options import command
 from rolloupe.cli.runs import check_reward_key, require_complete
 from rolloupe.cli.terminal import complain, dumps, line, output, tell, without_samples
@@ -33,13 +33,6 @@ if TYPE_CHECKING:
 LIBRARIES = ("duckdb", "pyarrow", "msgspec", "starlette", "uvicorn")
 SHOWN = 20
 
-EXAMPLES = (
-    Example("rolloupe doctor RUN_DIR", "Why is a run missing or incomplete?"),
-    Example("rolloupe doctor RUN_DIR --all", "Every record that could not be read"),
-    Example("rolloupe show RUN_DIR FILE:START-STOP --bytes", "One of these records, byte for byte"),
-    Example("rolloupe doctor RUN_DIR --json | jq '.runs[].problems'", "The same for a program"),
-)
-
 
 @dataclass(frozen=True, kw_only=True)
 class DoctorOptions:
@@ -49,13 +42,19 @@ class DoctorOptions:
     as_json: bool = option(False, "Print everything as a JSON object.", flags=("--json",))
 
 
-@command(examples=EXAMPLES, has_run=False)
+@command(has_run=False)
 def doctor(asked: DoctorOptions, place: RunPaths) -> int:
     """Report what Rolloupe reads, in which format, what it skips, and why.
 
     Lists the recognised runs at PATH, the places that were skipped, the damaged records (with file, byte range and
     reason), the index and its size, and the versions in use. Answers within ten seconds, whatever PATH holds; if
     something was not looked at by then, the command lists it, and the exit code is 3.
+
+    Examples:
+      rolloupe doctor RUN_DIR  # Why is a run missing or incomplete?
+      rolloupe doctor RUN_DIR --all  # Every record that could not be read
+      rolloupe show RUN_DIR FILE:START-STOP --bytes  # One of these records, byte for byte
+      rolloupe doctor RUN_DIR --json | jq '.runs[].problems'  # The same for a program
     """
     with progress.looking():
         report = examine(place)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import click
 
 from rolloupe.cli import progress
-from rolloupe.cli.frame import NOTHING, OK, Example
+from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import PATHS, STEP, WHERE, StepRange, command
 from rolloupe.cli.runs import only, opened
 from rolloupe.cli.terminal import complain, dumps
@@ -17,14 +17,6 @@ from rolloupe.storage import own_place
 
 LIMIT = 100
 """Samples in a report unless `--all-records`, `--worst` or `--record` says otherwise."""
-
-EXAMPLES = (
-    Example("rolloupe export html RUN_DIR -o report.html --step 12", "The first 100 samples of a step, to mail"),
-    Example("rolloupe export html RUN_DIR -o worst.html --worst 20", "The 20 samples with the greatest KL at a token"),
-    Example("rolloupe export html RUN_DIR -o low.html --worst 20 --by reward", "Those with the lowest reward"),
-    Example("rolloupe export html rank_0.jsonl -o one.html --record 3", "One record of one file, counted from 0"),
-    Example("rolloupe export html RUN_DIR -o folder/ --all-records --where 'reward < 0.1'", "Many, in several files"),
-)
 
 
 @click.group()
@@ -88,7 +80,7 @@ OUTPUT = click.Option(
 )
 
 
-@command(examples=EXAMPLES, arguments=(*PATHS, OUTPUT))
+@command(arguments=(*PATHS, OUTPUT))
 def html(asked: ReportOptions, place: RunPaths) -> int:
     """Write samples with their tokens to one file of HTML.
 
@@ -101,6 +93,13 @@ def html(asked: ReportOptions, place: RunPaths) -> int:
 
     With --json, the object has run, files, samples, tokens and size_bytes. With -o -, it goes to standard error, as
     does every message.
+
+    Examples:
+      rolloupe export html RUN_DIR -o report.html --step 12  # The first 100 samples of a step, to mail
+      rolloupe export html RUN_DIR -o worst.html --worst 20  # The 20 samples with the greatest KL at a token
+      rolloupe export html RUN_DIR -o low.html --worst 20 --by reward  # Those with the lowest reward
+      rolloupe export html rank_0.jsonl -o one.html --record 3  # One record of one file, counted from 0
+      rolloupe export html RUN_DIR -o folder/ --all-records --where 'reward < 0.1'  # Many, in several files
     """
     from rolloupe.api import sample_query
 

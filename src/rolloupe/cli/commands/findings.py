@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from rolloupe.cli.frame import Example
 from rolloupe.cli.questions import Answers, asks, print_json
 from rolloupe.cli.terminal import complain, line, output, tell
 from rolloupe.questions import option
@@ -19,16 +18,6 @@ if TYPE_CHECKING:
     from rolloupe.insight.findings import Finding, RunFindings
     from rolloupe.state.decisions import FindingAside
 
-EXAMPLES = (
-    Example("rolloupe findings RUN_DIR", "What does the reward pay for, and does correctness follow?"),
-    Example("rolloupe findings RUN_DIR --steps 100:200 --env math", "In some steps, and in one environment"),
-    Example("rolloupe findings RUN_DIR --correct exact_match", "The metric exact_match says what is correct"),
-    Example(
-        "rolloupe findings RUN_DIR --not-a-hack 'the answer is' --why 'the prompt asks for it'",
-        "Set a finding aside, and remember it",
-    ),
-    Example("rolloupe findings RUN_DIR --json | jq -r 'select(.class == \"suspect\") | .text'", "For a program"),
-)
 
 STYLES = {"suspect": "bold red", "unverified": "bold yellow", "earned": "bold green"}
 
@@ -44,9 +33,9 @@ class FindingOptions:
     state_dir: str | None = option(None, **STATE_DIR)
 
 
-@asks("findings", examples=EXAMPLES)
+@asks("findings")
 def findings(answers: Answers, asked: FindingOptions) -> None:
-    """List what the reward of a run pays for, with the samples that show it.
+    r"""List what the reward of a run pays for, with the samples that show it.
 
     Each finding is a phrase or a behaviour that goes with a better reward than that of siblings, the samples of the
     same group: suspect (paid and on the rise, though the answers are no more often correct), unverified (paid and on
@@ -63,6 +52,14 @@ def findings(answers: Answers, asked: FindingOptions) -> None:
     (the effect on it, or null), first and last (the share of the samples that have it, early and late), rise,
     prevalence (by steps), samples (pairs of siblings, the earliest case, a counterexample), title, and what lists the
     samples: where (a filter) or pattern (for `rolloupe search --regex`). What was scanned is printed to standard error.
+
+    Examples:
+      rolloupe findings RUN_DIR  # What does the reward pay for, and does correctness follow?
+      rolloupe findings RUN_DIR --steps 100:200 --env math  # In some steps, and in one environment
+      rolloupe findings RUN_DIR --correct exact_match  # The metric exact_match says what is correct
+      rolloupe findings RUN_DIR --not-a-hack 'the answer is' --why 'the prompt asks for it' \
+        # Set a finding aside, and remember it
+      rolloupe findings RUN_DIR --json | jq -r 'select(.class == "suspect") | .text'  # For a program
     """
     if (asked.why or asked.who) and asked.not_a_hack is None:
         raise click.UsageError("--why and --who go with --not-a-hack PHRASE: name the finding.")

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from rolloupe.cli.frame import NOTHING, OK, Example
+from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.questions import Answers, asks, print_json
 from rolloupe.cli.terminal import complain, number, print_table, tell
 
@@ -14,16 +14,11 @@ if TYPE_CHECKING:
 
     Parts = list[tuple[str, GradientShare]]
 
-EXAMPLES = (
-    Example("rolloupe gradient RUN_DIR", "Which samples did the run learn from?"),
-    Example("rolloupe gradient RUN_DIR --steps 100:200 --env math", "In some steps, and in one environment"),
-    Example("rolloupe gradient RUN_DIR --json | jq -c 'select(.by == \"length\")'", "For a program"),
-)
 
 SHAPING = "groups all right or all wrong"
 
 
-@asks("gradient", examples=EXAMPLES)
+@asks("gradient")
 def gradient(answers: Answers) -> int:
     """Say where the gradient of the training samples came from: a sample pulls by the square of its advantage.
 
@@ -35,6 +30,11 @@ def gradient(answers: Answers) -> int:
     prompts and samples to look at; one for each share follows, with run, by (shaping, env, length or outcome), name,
     where (a filter), samples, groups, on_rewards, on_std and recorded; then one for each step with run, step, groups
     and dead.
+
+    Examples:
+      rolloupe gradient RUN_DIR  # Which samples did the run learn from?
+      rolloupe gradient RUN_DIR --steps 100:200 --env math  # In some steps, and in one environment
+      rolloupe gradient RUN_DIR --json | jq -c 'select(.by == "length")'  # For a program
     """
     shown = 0
     for run, found in answers.each:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rolloupe.cli.commands.doctor import size
-from rolloupe.cli.frame import OK, Example
+from rolloupe.cli.frame import OK
 from rolloupe.cli.options import command
 from rolloupe.cli.runs import opened
 from rolloupe.cli.terminal import number, print_table, tell
@@ -20,41 +20,24 @@ from rolloupe.storage import is_remote, place_of
 if TYPE_CHECKING:
     from rolloupe.api import Runs
 
-EXAMPLES = (
-    Example("rolloupe index RUNS_DIR", "All runs below a folder"),
-    Example(
-        "rolloupe index RUN_DIR --index-dir /scratch/rolloupe", "On another disk; later commands take the same option"
-    ),
-    Example("rolloupe index RUNS_DIR --processes 16 --index-budget 50GB", "On a large machine, within bounds"),
-    Example(
-        "rolloupe index RUN_DIR --index-dir /shared/index --on ray", "On the Ray cluster that this machine is part of"
-    ),
-    Example(
-        "rolloupe index RUN_DIR --index-dir /shared/index --shard $SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT",
-        "In a job array, with --array=1-8",
-    ),
-    Example("rolloupe index RUN_DIR --index-dir s3://bucket/index", "Shared in an object store"),
-)
 
 SHARD = re.compile(r"(\d{1,6})/(\d{1,6})")
 CLUSTER = re.compile(r"ray(://[^/\s]+:\d{1,5})?")
 
 
-def cluster_of(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Read `ray` or `ray://HOST:PORT`."""
-    if value is not None and not CLUSTER.fullmatch(value):
-        raise click.BadParameter(f"{value!r} is not a cluster; examples: ray, ray://head:10001", ctx, param)
+def cluster_of(value: str) -> str:
+    """Check `ray` or `ray://HOST:PORT`."""
+    if not CLUSTER.fullmatch(value):
+        raise click.BadParameter(f"{value!r} is not a cluster; examples: ray, ray://head:10001")
     return value
 
 
-def shard_of(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
+def shard_of(value: str) -> tuple[int, int]:
     """Read `I/N`."""
-    if value is None:
-        return None
     match = SHARD.fullmatch(value)
     number, count = (int(match[1]), int(match[2])) if match else (0, 0)
     if not 1 <= number <= count:
-        raise click.BadParameter(f"{value!r} is not a shard; the first of eight is 1/8, the last 8/8", ctx, param)
+        raise click.BadParameter(f"{value!r} is not a shard; the first of eight is 1/8, the last 8/8")
     return number, count
 
 
@@ -67,27 +50,36 @@ class IndexOptions:
         None,
         "Index the I-th of N parts of the files, while other processes or machines index theirs into the same folder.",
         "I/N",
-        callback=shard_of,
+        convert=shard_of,
     )
     on: str | None = option(
         None,
         "Index on a running Ray cluster: the one that this machine is in, or the one whose client server has this "
         "address. Its nodes must see PATH and --index-dir at the same paths.",
         "ray[://HOST:PORT]",
-        callback=cluster_of,
+        convert=cluster_of,
     )
     budget_bytes: int | None = option(None, **INDEX_BUDGET)
 
 
-@command(examples=EXAMPLES, has_run=False)
+@command(has_run=False)
 def index(asked: IndexOptions, place: RunPaths) -> int:
-    """Index runs: numbers and texts, all steps.
+    r"""Index runs: numbers and texts, all steps.
 
     The other commands index what they need; this one does it in advance, for a large run or a shared folder. You can
     stop it at any time; the next run continues from there. Unchanged files are not read again.
 
     With --shard, many processes or machines share the work; the index is the same. When all are done, call it once more
     without --shard: if a shard is missing, that indexes the rest.
+
+    Examples:
+      rolloupe index RUNS_DIR  # All runs below a folder
+      rolloupe index RUN_DIR --index-dir /scratch/rolloupe  # On another disk; later commands take the same option
+      rolloupe index RUNS_DIR --processes 16 --index-budget 50GB  # On a large machine, within bounds
+      rolloupe index RUN_DIR --index-dir /shared/index --on ray  # On the Ray cluster that this machine is part of
+      rolloupe index RUN_DIR --index-dir /shared/index --shard $SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT \
+        # In a job array, with --array=1-8
+      rolloupe index RUN_DIR --index-dir s3://bucket/index  # Shared in an object store
     """
     if asked.on and (asked.processes or asked.shard):
         raise click.UsageError("--on has all cores of the cluster: leave out --processes and --shard.")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rolloupe.cli.frame import NOTHING, OK, Example
+from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import listing
 from rolloupe.cli.questions import Answers, asks, print_json
 from rolloupe.cli.terminal import complain, line, output, tell
@@ -14,13 +14,6 @@ from rolloupe.questions import option
 if TYPE_CHECKING:
     from rolloupe.api import Run
     from rolloupe.insight.lint import RunLint
-
-EXAMPLES = (
-    Example("rolloupe lint RUN_DIR", "Is something wrong with these samples?"),
-    Example("rolloupe lint RUN_DIR --steps 100:200 --split train", "In some steps of one split"),
-    Example("rolloupe lint RUN_DIR --json | jq -r 'select(.certain) | .text'", "For a program"),
-    Example("rolloupe lint --rules", "What each rule looks for"),
-)
 
 
 def rule_lines() -> Iterator[str]:
@@ -38,7 +31,7 @@ class LintOptions:
     rules: bool = option(False, "Only list the rules, with what each looks for.", **listing(rule_lines))
 
 
-@asks("lint", examples=EXAMPLES)
+@asks("lint")
 def lint(answers: Answers, asked: LintOptions) -> int:
     """List what is wrong with the samples of a run, then what is worth a look, with samples that show it.
 
@@ -48,6 +41,12 @@ def lint(answers: Answers, asked: LintOptions) -> int:
 
     With --json, each object has run, rule, certain, text, count (how many samples are known to break it) and samples
     (the ids of some); one for a rule that could not be checked has run, rule and unchecked, the reason.
+
+    Examples:
+      rolloupe lint RUN_DIR  # Is something wrong with these samples?
+      rolloupe lint RUN_DIR --steps 100:200 --split train  # In some steps of one split
+      rolloupe lint RUN_DIR --json | jq -r 'select(.certain) | .text'  # For a program
+      rolloupe lint --rules  # What each rule looks for
     """
     del asked  # lists rules, and ends
     is_broken = False

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rolloupe.cli.frame import NOTHING, OK, Example
+from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import command
 from rolloupe.cli.runs import explain_nothing, name_shut, opened
 from rolloupe.cli.terminal import dumps, line, number, output, print_table, tell, without_samples
@@ -13,11 +13,6 @@ from rolloupe.server.settings import RunPaths
 if TYPE_CHECKING:
     from rolloupe.api import Run, Runs
 
-EXAMPLES = (
-    Example("rolloupe ls RUNS_DIR", "All runs below a folder"),
-    Example("rolloupe ls RUN_DIR --json | jq '.[] | [.name, .reward_mean]'", "The mean reward of each run"),
-)
-
 
 @dataclass(frozen=True, kw_only=True)
 class ListOptions:
@@ -26,7 +21,7 @@ class ListOptions:
     as_json: bool = option(False, "Print a JSON list of runs.", flags=("--json",))
 
 
-@command(examples=EXAMPLES, has_run=False)
+@command(has_run=False)
 def ls(asked: ListOptions, place: RunPaths) -> int:
     """List runs: splits, steps, samples, rewards.
 
@@ -34,6 +29,10 @@ def ls(asked: ListOptions, place: RunPaths) -> int:
     reward_mean (all of the whole run) and splits. For each split, splits holds steps, groups, samples, discarded (a
     count), reward_mean, reward_min and reward_max. Rewards cover the finite values of trained samples, and are null
     without any.
+
+    Examples:
+      rolloupe ls RUNS_DIR  # All runs below a folder
+      rolloupe ls RUN_DIR --json | jq '.[] | [.name, .reward_mean]'  # The mean reward of each run
     """
     with opened(place, may_be_empty=True) as runs:
         if asked.as_json:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rolloupe.cli.frame import NOTHING, OK, Example
+from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import command, with_paths, words
 from rolloupe.cli.runs import only, opened
 from rolloupe.cli.terminal import complain, dumps, number, print_table, tell, tell_csv
@@ -16,16 +16,6 @@ from rolloupe.server.settings import RunPaths
 if TYPE_CHECKING:
     from rolloupe.api import Run
     from rolloupe.model import MetricRow
-
-EXAMPLES = (
-    Example("rolloupe metrics RUN_DIR", "What did the trainer log? Each metric with its last value"),
-    Example("rolloupe metrics RUN_DIR optim/loss optim/entropy", "Two of them, by step"),
-    Example("rolloupe metrics RUN_DIR 'reward*' '*/kl'", "All whose names fit a pattern"),
-    Example("rolloupe metrics RUN_DIR --json | jq -c '[.step, .[\"optim/loss\"]]'", "All of them, for a program"),
-    Example("rolloupe metrics RUN_DIR --csv > metrics.csv", "As a table"),
-    Example("rolloupe metrics RUN_DIR optim/loss --x elapsed", "The loss by seconds since the first point"),
-    Example("rolloupe metrics RUN_DIR --curves", "All curves of the run, with those of samples, groups and tokens"),
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +29,7 @@ class MetricOptions:
     across: str | None = option(None, "Put this metric, or `elapsed` seconds, beside each step.", flags=("--x",))
 
 
-@command(examples=EXAMPLES, arguments=words("PATH... [NAME...]"))
+@command(arguments=words("PATH... [NAME...]"))
 def metrics(asked: MetricOptions, place: RunPaths) -> int:
     """List the trainer's metrics, those of trackers among them.
 
@@ -56,6 +46,15 @@ def metrics(asked: MetricOptions, place: RunPaths) -> int:
     With --json, each object has step, every metric of the step under its own name, and time_s where it is known;
     metrics that are called so themselves are left out. The rows without a step come last. Numbers that JSON lacks are
     the strings "NaN", "Infinity" and "-Infinity".
+
+    Examples:
+      rolloupe metrics RUN_DIR  # What did the trainer log? Each metric with its last value
+      rolloupe metrics RUN_DIR optim/loss optim/entropy  # Two of them, by step
+      rolloupe metrics RUN_DIR 'reward*' '*/kl'  # All whose names fit a pattern
+      rolloupe metrics RUN_DIR --json | jq -c '[.step, .["optim/loss"]]'  # All of them, for a program
+      rolloupe metrics RUN_DIR --csv > metrics.csv  # As a table
+      rolloupe metrics RUN_DIR optim/loss --x elapsed  # The loss by seconds since the first point
+      rolloupe metrics RUN_DIR --curves  # All curves of the run, with those of samples, groups and tokens
     """
     if asked.as_json and asked.as_csv:
         raise click.UsageError("--json and --csv exclude each other.", click.get_current_context())

@@ -1,17 +1,10 @@
 """`rolloupe parts`: list what each part of the reward pays for."""
 
-from rolloupe.cli.frame import Example
 from rolloupe.cli.questions import Answers, asks, print_json
 from rolloupe.cli.terminal import complain, line, output, tell
 
-EXAMPLES = (
-    Example("rolloupe parts RUN_DIR", "What does each part of the reward pay for?"),
-    Example("rolloupe parts RUN_DIR --steps 100:200 --env math", "In some steps, and in one environment"),
-    Example("rolloupe parts RUN_DIR --json | jq -c '[.name, .r2, .text]'", "For a program"),
-)
 
-
-@asks("parts", examples=EXAMPLES)
+@asks("parts")
 def parts(answers: Answers) -> None:
     """List what each part of the reward pays for, as a formula of phrases and behaviours.
 
@@ -22,6 +15,11 @@ def parts(answers: Answers) -> None:
     With --json, each object has run, name, text, terms (words, weight, share, phrase or behaviour, and what lists the
     samples: pattern for `rolloupe search --regex`, or where, a filter), r2 (null for a part that could not be fitted),
     spread (the standard deviation among siblings) and groups (where it varies). A note goes to standard error.
+
+    Examples:
+      rolloupe parts RUN_DIR  # What does each part of the reward pay for?
+      rolloupe parts RUN_DIR --steps 100:200 --env math  # In some steps, and in one environment
+      rolloupe parts RUN_DIR --json | jq -c '[.name, .r2, .text]'  # For a program
     """
     for run, found in answers.each:
         if answers.as_json:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rolloupe.cli import progress
-from rolloupe.cli.frame import NOTHING, OK, Example
+from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import GROUP, JSON, SPLIT, STEP, WHERE, StepRange, command
 from rolloupe.cli.runs import opened, require_complete
 from rolloupe.cli.terminal import complain, dumps, number, print_table, sample_record, tell
@@ -29,28 +29,11 @@ if TYPE_CHECKING:
 TABLE_LIMIT = 50
 """Rows of the table unless `--limit` changes it; a line below counts the others."""
 
-EXAMPLES = (
-    Example("rolloupe query RUN_DIR --step 12", "The samples of one step"),
-    Example("rolloupe query RUN_DIR --where 'reward < 0.1 and response_tokens > 4000'", "Long and bad"),
-    Example(
-        "rolloupe query RUN_DIR --split train --sort reward --desc --limit 10 --json", "The ten best, for a program"
-    ),
-    Example("rolloupe query RUN_DIR --where 'reward = 1 and (turns > 3 or not status in (completed))'", "Or, not, in"),
-    Example("rolloupe query RUN_DIR --where 'reward = 0 and token \"Wait\"'", "Failures in which Wait is a token"),
-    Example("rolloupe query RUN_DIR --step 12 --where 'discarded is null'", "Trained samples only"),
-    Example("rolloupe query RUN_DIR --step 0:9 --where 'status = truncated' --json | jq -r .id", "Only their ids"),
-    Example(
-        "rolloupe query RUN_DIR --where 'reward < 0.1' --to bad.parquet", "Write them to a file, with their whole texts"
-    ),
-)
 
-
-def file_of(ctx: click.Context, param: click.Parameter, value: str | None) -> Path | None:
+def file_of(value: str) -> Path:
     """Check the extension of a file."""
-    if value is None:
-        return None
     if Path(value).suffix.lower() not in (".jsonl", ".csv", ".parquet"):
-        raise click.BadParameter(f"{value!r} does not end in .jsonl, .csv or .parquet", ctx, param)
+        raise click.BadParameter(f"{value!r} does not end in .jsonl, .csv or .parquet")
     return Path(value)
 
 
@@ -72,12 +55,12 @@ class QueryOptions:
         "Write all columns and the whole texts to FILE, which ends in .jsonl, .csv or .parquet.",
         "FILE",
         flags=("--to",),
-        callback=file_of,
+        convert=file_of,
     )
     overwrite: bool = option(False, "With --to: replace FILE if it exists.")
 
 
-@command(examples=EXAMPLES)
+@command()
 def query(asked: QueryOptions, place: RunPaths) -> int:
     """List samples, narrowed and sorted.
 
@@ -105,6 +88,16 @@ def query(asked: QueryOptions, place: RunPaths) -> int:
     With --to, each row has these columns and more: every tag, the whole prompt and response, label (the ground truth)
     and ref_response (of the reference model). In CSV, an apostrophe precedes text that a spreadsheet would read as a
     formula. The command does not replace an existing file without --overwrite.
+
+    Examples:
+      rolloupe query RUN_DIR --step 12  # The samples of one step
+      rolloupe query RUN_DIR --where 'reward < 0.1 and response_tokens > 4000'  # Long and bad
+      rolloupe query RUN_DIR --split train --sort reward --desc --limit 10 --json  # The ten best, for a program
+      rolloupe query RUN_DIR --where 'reward = 1 and (turns > 3 or not status in (completed))'  # Or, not, in
+      rolloupe query RUN_DIR --where 'reward = 0 and token "Wait"'  # Failures in which Wait is a token
+      rolloupe query RUN_DIR --step 12 --where 'discarded is null'  # Trained samples only
+      rolloupe query RUN_DIR --step 0:9 --where 'status = truncated' --json | jq -r .id  # Only their ids
+      rolloupe query RUN_DIR --where 'reward < 0.1' --to bad.parquet  # Write them to a file, with their whole texts
     """
     from rolloupe.api import sample_query
     from rolloupe.query import needs_whole_index

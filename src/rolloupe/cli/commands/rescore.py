@@ -7,7 +7,7 @@ import click
 from msgspec.structs import asdict
 
 from rolloupe.cli import progress
-from rolloupe.cli.frame import NOTHING, OK, Example
+from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import StepRange, command, size_of, steps_of, with_paths, words
 from rolloupe.cli.runs import only, opened
 from rolloupe.cli.terminal import complain, dumps, number, print_table, tell
@@ -17,14 +17,6 @@ from rolloupe.server.settings import STATE_DIR, RunPaths
 if TYPE_CHECKING:
     from rolloupe.insight.rescore import Rescored, RewardChange
 
-EXAMPLES = (
-    Example("rolloupe rescore RUN_DIR grader.py:fn", "What would this grader have paid?"),
-    Example("rolloupe rescore RUN_DIR grader.py:fn --steps 0:20 --save mended", "Some steps, under another name"),
-    Example("rolloupe rescore RUN_DIR rewards.py:compute_score --python ../verl/.venv/bin/python", "In its own venv"),
-    Example("rolloupe rescore RUN_DIR grader.py:fn --json | jq .change.grader_share", "For a program"),
-    Example("rolloupe query RUN_DIR --where 'reward > 1 and rescored.fn < 0.5'", "The samples that it lowers"),
-    Example("rolloupe rescore RUN_DIR --forget fn", "Remove the scores again"),
-)
 
 WORDS = {
     "timeout": "took too long", "exception": "raised an exception", "memory": "needed too much memory",
@@ -40,13 +32,13 @@ class RescoreOptions:
 
     words: tuple[str, ...]
     split: str = option("", "The split to score. Default: train.")
-    steps: StepRange = option(None, "One step, or an inclusive range.", "N|A:B", callback=steps_of)
+    steps: StepRange = option(None, "One step, or an inclusive range.", "N|A:B", convert=steps_of)
     jobs: int = option(2, "Number of child processes.", type=click.IntRange(1, 256), show_default=True)
     timeout_s: float = option(
         2.0, "Longest time for one sample.", "SECONDS", 0.01, 3600, flags=("--timeout",), show_default=True
     )
     memory_bytes: int = option(
-        "1G", "Largest address space of a child process.", "SIZE", flags=("--memory",), callback=size_of,
+        "1G", "Largest address space of a child process.", "SIZE", flags=("--memory",), convert=size_of,
         show_default=True,
     )  # fmt: skip
     python: str = option("", "Run the grader with this interpreter, such as of its venv.", "PATH")
@@ -56,7 +48,7 @@ class RescoreOptions:
     as_json: bool = option(False, "Print one JSON object.", flags=("--json",))
 
 
-@command(examples=EXAMPLES, arguments=words("PATH... FILE.py:FUNCTION"))
+@command(arguments=words("PATH... FILE.py:FUNCTION"))
 def rescore(asked: RescoreOptions, place: RunPaths) -> int:
     """Score the samples of a run again with a grader of your own.
 
@@ -76,6 +68,14 @@ def rescore(asked: RescoreOptions, place: RunPaths) -> int:
     failures (counts by kind), failed (the first of them: id, kind, reason) and change (samples, equal, correlation,
     sign_changes, groups, dead_before, dead_after, first_steps, last_steps, old_first, old_last, new_first, new_last,
     grader_share). The exit code is 1 if no sample was scored, or it ended early.
+
+    Examples:
+      rolloupe rescore RUN_DIR grader.py:fn  # What would this grader have paid?
+      rolloupe rescore RUN_DIR grader.py:fn --steps 0:20 --save mended  # Some steps, under another name
+      rolloupe rescore RUN_DIR rewards.py:compute_score --python ../verl/.venv/bin/python  # In its own venv
+      rolloupe rescore RUN_DIR grader.py:fn --json | jq .change.grader_share  # For a program
+      rolloupe query RUN_DIR --where 'reward > 1 and rescored.fn < 0.5'  # The samples that it lowers
+      rolloupe rescore RUN_DIR --forget fn  # Remove the scores again
     """
     from rolloupe.insight.rescore import MOST_LATE
 

@@ -7,7 +7,7 @@ import click
 
 from rolloupe.cli import progress
 from rolloupe.cli.commands.query import where_there_are
-from rolloupe.cli.frame import NOTHING, OK, Example
+from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import (
     GROUP,
     JSON,
@@ -33,13 +33,6 @@ LIMIT = 50
 
 ROLES = ("prompt", "response", "system", "user", "assistant", "tool")
 
-EXAMPLES = (
-    Example("rolloupe search RUN_DIR 'wait, let me'", "Responses and prompts with these words"),
-    Example("rolloupe search RUN_DIR --regex '\\\\boxed\\{-?\\d+\\}' --step 12", "A pattern, in one step"),
-    Example("rolloupe search RUN_DIR error --word --in tool --where 'reward < 0.5'", "Tool output in bad samples"),
-    Example("rolloupe search RUN_DIR sorry --json --limit 10", "For a program"),
-)
-
 
 @dataclass(frozen=True, kw_only=True)
 class SearchOptions:
@@ -62,9 +55,9 @@ class SearchOptions:
     as_json: bool = option(False, **JSON)
 
 
-@command(examples=EXAMPLES, arguments=words("PATH... TEXT"))
+@command(arguments=words("PATH... TEXT"))
 def search(asked: SearchOptions, place: RunPaths) -> int:
-    """Find a text in prompts and responses, newest step first.
+    r"""Find a text in prompts and responses, newest step first.
 
     The search ignores case unless you give --case, and takes several runs at PATH one after another. --in chooses the
     speaker: `system`, `user`, `assistant` and `tool` take longer, since the search reads whole samples for them.
@@ -76,6 +69,12 @@ def search(asked: SearchOptions, place: RunPaths) -> int:
     if there are more snippets). A snippet has `role` and `pieces`, which alternate between context and hit. A
     conversation has `kind` `transcript`, `run`, `split`, `step`, `title`, `snippets`, `more` and `at`: its path in the
     step's report, as child numbers such as `0.3.1`. Exit code 1: the text was not found.
+
+    Examples:
+      rolloupe search RUN_DIR 'wait, let me'  # Responses and prompts with these words
+      rolloupe search RUN_DIR --regex '\\boxed\{-?\d+\}' --step 12  # A pattern, in one step
+      rolloupe search RUN_DIR error --word --in tool --where 'reward < 0.5'  # Tool output in bad samples
+      rolloupe search RUN_DIR sorry --json --limit 10  # For a program
     """
     *paths, text = asked.words or ("",)
     if not (text and (paths or place.paths)):

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 from msgspec import to_builtins
 
-from rolloupe.cli.frame import Example
 from rolloupe.cli.options import command, words
 from rolloupe.cli.runs import holding, opened, sample_in
 from rolloupe.cli.terminal import block, dumps, line, number, output, tell
@@ -26,13 +25,6 @@ if TYPE_CHECKING:
     from rolloupe.model import Sample, Turn
     from rolloupe.tui.run.masks import Mask
 
-EXAMPLES = (
-    Example("rolloupe show RUN_DIR train/12/3/97", "One sample, by its id"),
-    Example("rolloupe show RUN_DIR train/12#40", "Sample number 40 of a step, from 0"),
-    Example("rolloupe show RUN_DIR train/12/3/97 --raw > sample.json", "Its record, as the trainer wrote it"),
-    Example("rolloupe show RUN_DIR train/12.jsonl:0-4096 --bytes | less", "A record that could not be read"),
-    Example("rolloupe show RUN_DIR train/12/3/97 --json | jq .turns", "Everything that Rolloupe reads from it"),
-)
 
 RANGE = re.compile(r"(?P<file>.+):(?P<start>\d{1,18})-(?P<stop>\d{1,18})", re.DOTALL)
 BLOCK_BYTES = 2**20
@@ -62,7 +54,7 @@ class ShowOptions:
     mask_str: str = option("", "Show each match as *, and a run of N as *×N.", "REGEX")
 
 
-@command(examples=EXAMPLES, arguments=words("PATH... ID"))
+@command(arguments=words("PATH... ID"))
 def show(asked: ShowOptions, place: RunPaths) -> None:
     """Show one whole sample.
 
@@ -72,6 +64,13 @@ def show(asked: ShowOptions, place: RunPaths) -> None:
     With --json, the object has id, run and the fields of `rolloupe.Sample`; numbers that JSON lacks are the strings
     "NaN", "Infinity" and "-Infinity". The terminal shows control characters as symbols such as ␛, and repeated template
     placeholders as one, with their number.
+
+    Examples:
+      rolloupe show RUN_DIR train/12/3/97  # One sample, by its id
+      rolloupe show RUN_DIR train/12#40  # Sample number 40 of a step, from 0
+      rolloupe show RUN_DIR train/12/3/97 --raw > sample.json  # Its record, as the trainer wrote it
+      rolloupe show RUN_DIR train/12.jsonl:0-4096 --bytes | less  # A record that could not be read
+      rolloupe show RUN_DIR train/12/3/97 --json | jq .turns  # Everything that Rolloupe reads from it
     """
     if asked.raw + asked.as_bytes + asked.as_json > 1:
         raise click.UsageError("--raw, --bytes and --json exclude each other.", click.get_current_context())

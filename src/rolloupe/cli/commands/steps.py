@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rolloupe.cli.frame import NOTHING, OK, Example
+from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import JSON, SPLIT, command
 from rolloupe.cli.runs import opened
 from rolloupe.cli.terminal import complain, dumps, number, print_table, tell
@@ -16,12 +16,6 @@ if TYPE_CHECKING:
     from rolloupe.api import Run, Runs
     from rolloupe.query import StepSummary
 
-EXAMPLES = (
-    Example("rolloupe steps RUN_DIR --split train", "Does the reward rise?"),
-    Example("rolloupe steps RUN_DIR --split train --json | jq -c '[.step, .reward_mean]'", "The curve, for a program"),
-    Example("rolloupe steps RUN_DIR --split eval", "Every evaluation"),
-)
-
 
 @dataclass(frozen=True, kw_only=True)
 class StepOptions:
@@ -31,7 +25,7 @@ class StepOptions:
     as_json: bool = option(False, **JSON)
 
 
-@command(examples=EXAMPLES)
+@command()
 def steps(asked: StepOptions, place: RunPaths) -> int:
     """List the steps of a run: number of samples, and their rewards.
 
@@ -41,6 +35,11 @@ def steps(asked: StepOptions, place: RunPaths) -> int:
     With --json, each object has run, split, step, samples, discarded (a count), reward_mean, reward_std (of the
     population), without_reward and state ("being written" or "incomplete" if the format can tell, else null). Without
     any reward, mean and deviation are null.
+
+    Examples:
+      rolloupe steps RUN_DIR --split train  # Does the reward rise?
+      rolloupe steps RUN_DIR --split train --json | jq -c '[.step, .reward_mean]'  # The curve, for a program
+      rolloupe steps RUN_DIR --split eval  # Every evaluation
     """
     with opened(place) as runs:
         pairs = [*_steps(runs, asked.split)]

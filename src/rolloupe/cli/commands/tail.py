@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rolloupe.cli import progress
-from rolloupe.cli.frame import NOTHING, OK, Example
+from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import JSON, command
 from rolloupe.cli.runs import explain_nothing
 from rolloupe.cli.terminal import complain, dumps, line, number, output, tell
@@ -18,11 +18,6 @@ if TYPE_CHECKING:
     from rolloupe.api import Run, Runs
     from rolloupe.query import SampleItem, StepSummary
 
-EXAMPLES = (
-    Example("rolloupe tail RUN_DIR", "Each step as it ends, until Ctrl-C"),
-    Example("rolloupe tail RUN_DIR --json | jq -c '[.step, .reward_mean, .worst.id]'", "For a program"),
-    Example("rolloupe tail RUN_DIR --last 20 --count 20", "The last twenty steps, and no more"),
-)
 
 LOOK_S = 0.5
 """The pause between two looks."""
@@ -54,7 +49,7 @@ class TailOptions:
     as_json: bool = option(False, **JSON)
 
 
-@command(examples=EXAMPLES)
+@command()
 def tail(asked: TailOptions, place: RunPaths) -> int:
     """Follow runs: print the figures of each new step, and its best, median and worst sample.
 
@@ -65,6 +60,11 @@ def tail(asked: TailOptions, place: RunPaths) -> int:
     With --json, each object has run, split, step, samples, discarded (a count), reward_mean, reward_std, reward_min,
     reward_max, and best, median and worst: objects with id, reward, advantage, status, response_tokens, prompt and
     response (their starts), or null for a step without rewards.
+
+    Examples:
+      rolloupe tail RUN_DIR  # Each step as it ends, until Ctrl-C
+      rolloupe tail RUN_DIR --json | jq -c '[.step, .reward_mean, .worst.id]'  # For a program
+      rolloupe tail RUN_DIR --last 20 --count 20  # The last twenty steps, and no more
     """
     from rolloupe import api
 

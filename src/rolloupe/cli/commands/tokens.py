@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rolloupe.cli.frame import NOTHING, OK, Example
+from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import JSON, command, words
 from rolloupe.cli.runs import holding, opened, sample_in
 from rolloupe.cli.terminal import complain, dumps, number, print_table, safe_json, tell, tell_csv
@@ -19,17 +19,6 @@ from rolloupe.server.settings import RunPaths
 if TYPE_CHECKING:
     import pyarrow as pa
 
-EXAMPLES = (
-    Example("rolloupe tokens RUN_DIR train/12/3/97", "Every token of a sample, with its numbers"),
-    Example("rolloupe tokens RUN_DIR train/12/3/97 --worst kl_k3 --limit 20", "The 20 tokens with the greatest KL"),
-    Example("rolloupe tokens RUN_DIR train/12/3/97 --series logprobs --series entropy", "Two series alone"),
-    Example("rolloupe tokens RUN_DIR train/12/3/97 --columns text,logprobs,top_logprobs", "With their alternatives"),
-    Example(
-        "rolloupe tokens RUN_DIR train/12/3/97 --columns all --limit 300000 > tokens.txt", "Everything, as a table"
-    ),
-    Example("rolloupe tokens RUN_DIR train/12/3/97 --csv > tokens.csv", "For a spreadsheet"),
-    Example("rolloupe tokens RUN_DIR train/12/3/97 --json | jq -c '[.text, .mismatch_kl]'", "For a program"),
-)
 
 OWN = ("position", "id", "text", "role", "mask")
 ALTERNATIVES = "top_logprobs"
@@ -43,10 +32,9 @@ TELLING = ("logprobs", "entropy", "kl_k3", "mismatch_kl", "advantages")
 """The series of a table unless somebody chooses: as many as fit into a terminal."""
 
 
-def columns_of(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
+def columns_of(value: str) -> tuple[str, ...]:
     """Read names between commas, each once."""
-    del ctx, param
-    return tuple(dict.fromkeys(filter(None, map(str.strip, (value or "").split(",")))))
+    return tuple(dict.fromkeys(filter(None, map(str.strip, value.split(",")))))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +47,7 @@ class TokenOptions:
         (),
         "Only these columns, in this order; all for every one. Default: some series in a table, else all.",
         "A,B,...",
-        callback=columns_of,
+        convert=columns_of,
     )
     worst: str | None = option(None, "The tokens with the greatest values of this series first.")
     limit: int | None = option(None, f"At most N tokens. Default: {SHOWN:,}; all with --json, --csv.", ge=1)
@@ -67,7 +55,7 @@ class TokenOptions:
     as_csv: bool = option(False, "Print comma-separated values with a header.", flags=("--csv",))
 
 
-@command(examples=EXAMPLES, arguments=words("PATH... ID"))
+@command(arguments=words("PATH... ID"))
 def tokens(asked: TokenOptions, place: RunPaths) -> int:
     """List the tokens of one sample, a line each, with their token series.
 
@@ -85,6 +73,15 @@ def tokens(asked: TokenOptions, place: RunPaths) -> int:
 
     With --csv, each line has the same; what is null there is empty, top_logprobs is JSON, and a text that a spreadsheet
     would take for a formula begins with an apostrophe.
+
+    Examples:
+      rolloupe tokens RUN_DIR train/12/3/97  # Every token of a sample, with its numbers
+      rolloupe tokens RUN_DIR train/12/3/97 --worst kl_k3 --limit 20  # The 20 tokens with the greatest KL
+      rolloupe tokens RUN_DIR train/12/3/97 --series logprobs --series entropy  # Two series alone
+      rolloupe tokens RUN_DIR train/12/3/97 --columns text,logprobs,top_logprobs  # With their alternatives
+      rolloupe tokens RUN_DIR train/12/3/97 --columns all --limit 300000 > tokens.txt  # Everything, as a table
+      rolloupe tokens RUN_DIR train/12/3/97 --csv > tokens.csv  # For a spreadsheet
+      rolloupe tokens RUN_DIR train/12/3/97 --json | jq -c '[.text, .mismatch_kl]'  # For a program
     """
     if asked.as_json and asked.as_csv:
         raise click.UsageError("--json and --csv exclude each other.")

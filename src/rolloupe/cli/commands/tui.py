@@ -5,17 +5,10 @@ from typing import Any
 
 import click
 
-from rolloupe.cli.frame import Example
 from rolloupe.cli.options import command
 from rolloupe.errors import NotFound
 from rolloupe.questions import option
 from rolloupe.server.settings import STATE_DIR, RunPaths
-
-EXAMPLES = (
-    Example("rolloupe tui RUN_DIR", "One run, over SSH; `?` shows the keys"),
-    Example("rolloupe tui RUN_DIR --split eval/gsm8k", "One of its evaluations"),
-    Example("rolloupe tui RUN_DIR --mask-str ''", "With placeholders of images as they are"),
-)
 
 MISSING = "the terminal needs Textual. Next: pip install 'rolloupe[tui]', or in a clone: pip install '.[tui]'"
 
@@ -42,12 +35,17 @@ class TerminalOptions:
     state_dir: str | None = option(None, **STATE_DIR)
 
 
-@command(examples=EXAMPLES)
+@command()
 def tui(asked: TerminalOptions, place: RunPaths) -> None:
     """Show runs in the terminal, live.
 
     Needs the extra `rolloupe[tui]`. The terminal shows the same samples, lists, figures and tokens as the page, from
     the same index. No key changes a file of the run.
+
+    Examples:
+      rolloupe tui RUN_DIR  # One run, over SSH; `?` shows the keys
+      rolloupe tui RUN_DIR --split eval/gsm8k  # One of its evaluations
+      rolloupe tui RUN_DIR --mask-str ''  # With placeholders of images as they are
     """
     start(place, asked.theme, split=asked.split, mask=asked.mask_str, state_dir=asked.state_dir)
 

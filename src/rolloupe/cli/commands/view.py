@@ -5,20 +5,10 @@ from dataclasses import dataclass
 import click
 
 from rolloupe.cli.commands import tui
-from rolloupe.cli.frame import Example
 from rolloupe.cli.options import command
 from rolloupe.questions import option
 from rolloupe.server.process.serve import PORT_TAKEN, PortTaken, serve
 from rolloupe.server.settings import RunPaths, ViewerOptions
-
-EXAMPLES = (
-    Example("rolloupe view RUN_DIR", "One run, or all below a folder"),
-    Example("rolloupe view RUNS --run RUN_ID --metrics curves.csv", "One of several runs, with curves from a file"),
-    Example("rolloupe view RUN_DIR --format generic --port 8090", "As this format, on this port"),
-    Example("rolloupe view gpu-box:runs/today", "Of another machine, over SSH, on which Rolloupe is installed, too"),
-    Example("rolloupe view RUN_DIR --host 0.0.0.0 --allow-host gpu-box", "For a network, with the token"),
-    Example("rolloupe view RUN_DIR --host 0.0.0.0 --no-token --cors '*'", "Open to everybody who can reach the port"),
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,12 +21,20 @@ class ViewOptions:
     mask_str: str = option(**tui.MASK_PATTERN)
 
 
-@command(examples=EXAMPLES)
+@command()
 def view(asked: ViewOptions, server: ViewerOptions, place: RunPaths) -> None:
     """Show runs in the browser, live; with --tui in the terminal.
 
     Prints the address, and opens a browser if there is one. The page follows the runs at PATH while they grow. The
     server listens only on this machine and requires a token, which the address contains. Ctrl-C stops it.
+
+    Examples:
+      rolloupe view RUN_DIR  # One run, or all below a folder
+      rolloupe view RUNS --run RUN_ID --metrics curves.csv  # One of several runs, with curves from a file
+      rolloupe view RUN_DIR --format generic --port 8090  # As this format, on this port
+      rolloupe view gpu-box:runs/today  # Of another machine, over SSH, on which Rolloupe is installed, too
+      rolloupe view RUN_DIR --host 0.0.0.0 --allow-host gpu-box  # For a network, with the token
+      rolloupe view RUN_DIR --host 0.0.0.0 --no-token --cors '*'  # Open to everybody who can reach the port
     """
     if asked.in_terminal:
         tui.start(place, asked.theme, mask=asked.mask_str, state_dir=server.state_dir)
