@@ -37,9 +37,9 @@ class Command(click.Command):
     With `only_here`, paths never name another machine.
     """
 
-    def __init__(self, *args: Any, help: str, only_here: bool = False, **named: Any) -> None:
+    def __init__(self, name: str, *, help: str, only_here: bool = False, **named: Any) -> None:
         text, _, examples = inspect.cleandoc(help).partition("\n\nExamples:\n")
-        super().__init__(*args, help=text, **named)
+        super().__init__(name, help=text, **named)
         self.only_here = only_here
         lines = CONTINUED.sub(" ", examples).splitlines()
         self.examples = [Example(*map(str.strip, line.rsplit(" # ", 1))) for line in lines]

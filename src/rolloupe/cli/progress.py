@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rolloupe.cli.terminal import complain, errors
+from rolloupe.cli.terminal import complain, console_of
 
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn
@@ -23,7 +23,7 @@ STEP_S = 0.1
 @contextmanager
 def looking() -> Iterator[None]:
     """Show that the search for runs continues, once it takes long."""
-    status = errors().status("Looking for runs") if sys.stderr.isatty() else None
+    status = console_of(sys.stderr).status("Looking for runs") if sys.stderr.isatty() else None
     say = status.start if status else lambda: complain("Looking for runs ...")
     timer = threading.Timer(PATIENCE_S if status else SILENCE_S, say)
     timer.daemon = True
@@ -49,7 +49,7 @@ def wait(runs: "Runs", *, texts: bool = False) -> None:
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(binary_units=True), TimeRemainingColumn()
-    with Progress(*columns, console=errors(), transient=True) as bar:
+    with Progress(*columns, console=console_of(sys.stderr), transient=True) as bar:
         task = bar.add_task("Indexing", total=None)
         while not all(run.wait(0, texts=texts) for run in runs):
             done, total = (sum(part) for part in zip(*(run.indexed_bytes() for run in runs), strict=True))
@@ -92,7 +92,7 @@ def _late_bar(*columns: "ProgressColumn") -> "Iterator[Callable[[str, int, int |
     """A bar that shows itself once the work takes long; yields a function of words, what is done, and all."""
     from rich.progress import Progress
 
-    bar = Progress(*columns, console=errors(), transient=True)
+    bar = Progress(*columns, console=console_of(sys.stderr), transient=True)
     task = bar.add_task("", total=None)
     began = time.monotonic()
 

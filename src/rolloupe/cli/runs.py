@@ -12,7 +12,7 @@ import click
 from rolloupe.cli import progress
 from rolloupe.cli.frame import NOTHING
 from rolloupe.cli.options import with_paths
-from rolloupe.cli.terminal import complain
+from rolloupe.cli.terminal import complain, counted
 from rolloupe.errors import BadQuery, IncompleteIndex, NotFound
 from rolloupe.server.settings import RunPaths
 
@@ -30,6 +30,19 @@ NUMBERED = re.compile(r"(?P<split>[^#]+)/(?P<step>-?\d{1,18})#(?P<number>\d{1,18
 """A sample by its number in its step; ids escape `#` as %23."""
 
 
+def open_runs(place: RunPaths, *, state_dir: str | None = None, **how: Any) -> "Runs":
+    """Open the runs of a place; `how` are further arguments of `runs_at`."""
+    from rolloupe import api
+    from rolloupe.index.execution import keep_pandas_out
+    from rolloupe.storage import notices
+
+    keep_pandas_out()
+    notices.listen(complain)
+    state_dir = state_dir or os.environ.get("ROLLOUPE_STATE_DIR")
+    paths = [Path(path) for path in place.paths]
+    return api.runs_at(paths, index_dir=place.index_dir, reading=place.reading, state_dir=state_dir, **how)
+
+
 @contextmanager
 def opened(
     place: RunPaths, *, reads_index: bool = True, texts: bool = False, may_be_empty: bool = False,
@@ -43,21 +56,8 @@ def opened(
     if parts of the index are missing; with `texts`, parts without texts count, too. Commands without `reads_index`
     answer from the run's files alone; for them it raises only if they found nothing.
     """
-    from rolloupe import api
-    from rolloupe.index.execution import keep_pandas_out
-    from rolloupe.storage import notices
-
-    keep_pandas_out()
-    notices.listen(complain)
     with progress.looking():
-        runs = api.runs_at(
-            [Path(path) for path in place.paths],
-            index_dir=place.index_dir,
-            reading=place.reading,
-            state_dir=state_dir or os.environ.get("ROLLOUPE_STATE_DIR"),
-            only=place.run_id,
-            **how,
-        )
+        runs = open_runs(place, state_dir=state_dir, only=place.run_id, **how)
     with runs:
         if not (len(runs) or may_be_empty):
             explain_nothing(runs)
@@ -99,7 +99,7 @@ def require_complete(runs: "Runs", *, texts: bool = False, before: str = "") -> 
     ]
     if not missing:
         return
-    count = f"{len(missing)} part{'' if len(missing) == 1 else 's'} of the index could not be made"
+    count = f"{counted(len(missing), 'part')} of the index could not be made"
     loss, cause = "answers lack their contents", "fix it"
     if texts and not any(run.failures() for run in runs):
         loss = "searches are slower without their texts, and derived metrics lack their values"
@@ -131,8 +131,7 @@ def name_shut(runs: "Runs") -> None:
     _complain_of([note for note in runs.notes if note.is_late])
     shut = [note for note in runs.notes if SHUT in note.reason and not note.is_late]
     if shut:
-        places = "1 place" if len(shut) == 1 else f"{len(shut):,} places"
-        complain(f"{places} could not be read. `rolloupe doctor PATH` says more.")
+        complain(f"{counted(len(shut), 'place')} could not be read. `rolloupe doctor PATH` says more.")
         _complain_of(shut)
 
 

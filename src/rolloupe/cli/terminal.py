@@ -7,6 +7,7 @@ import io
 import json
 import math
 import re
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
@@ -25,28 +26,24 @@ PIPE_WIDTH = 160
 MIN_WIDE = 20
 """Minimum width of a table's last column, however wide the others are."""
 
-GAP = 2
+GAP = "  "
 _IN_JSON = re.compile(f"[{HOSTILE}]")
 
 
 def output() -> "Console":
     """Return the console of standard output."""
-    return _console(sys.stdout)
+    return console_of(sys.stdout)
 
 
-def errors() -> "Console":
-    """Return the console of standard error."""
-    return _console(sys.stderr)
-
-
-def _console(stream: TextIO) -> "Console":
+def console_of(stream: TextIO) -> "Console":
+    """Return a console that prints text as it is: no markup, no highlighting, no emoji codes."""
     from rich.console import Console  # loads slowly
 
     class PlainConsole(Console):
-        """Prints text as it is: no markup, no highlighting, no emoji codes."""
+        """Raises an exception for a broken pipe, where rich would end the process with exit code 1."""
 
         def on_broken_pipe(self) -> NoReturn:
-            """Raise an exception, where rich would end the process with exit code 1."""
+            """Raise an exception."""
             raise BrokenPipeError
 
     tolerate(stream)
@@ -74,9 +71,27 @@ def line(text: str, style: str = "") -> "Text":
     return Text(visible_line(text), style=style)
 
 
+def show_line(*pieces: str | tuple[str, str]) -> None:
+    """Print texts from a run on one line, each alone or with its style."""
+    from rich.text import Text
+
+    texts = [line(piece) if isinstance(piece, str) else line(*piece) for piece in pieces]
+    output().print(Text().join(texts), soft_wrap=True)  # a terminal wraps a long line; rich would cut ids
+
+
+def show_command(*words: str) -> None:
+    """Print a command line that shows more."""
+    show_line((f"  {shlex.join(['rolloupe', *words])}", "dim"))
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number of things: `1 sample`, `2,000 samples`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def without_samples(metrics: int) -> str:
     """Say what a run without samples has."""
-    return f"no samples, {metrics:,} metric{'' if metrics == 1 else 's'} by step" if metrics else "no samples"
+    return f"no samples, {counted(metrics, 'metric')} by step" if metrics else "no samples"
 
 
 def number(value: float | None) -> str:
@@ -90,30 +105,39 @@ def number(value: float | None) -> str:
     return "NaN" if math.isnan(value) else "inf" if value > 0 else "-inf"
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[str] = ()) -> None:
-    """Print a plain table. `numbers` are aligned right; the last column is cut at the end of the line."""
-    console = output()
-    shown = [[visible_line(row[place]) for row in (columns, *rows)] for place in range(len(columns))]
-    widths = [max(map(_width, cells)) for cells in shown]
-    room = max(MIN_WIDE, console.width - sum(width + GAP for width in widths[:-1]))
-    aligned = []
-    for name, width, cells in zip(columns[:-1], widths, shown, strict=False):
-        blanks = [" " * (width - _width(cell)) for cell in cells]
-        pairs = zip(blanks, cells, strict=True) if name in numbers else zip(cells, blanks, strict=True)
-        aligned.append(["".join(pair) for pair in pairs])
-    last = [line(cell) for cell in shown[-1]]
-    for cell in last:
-        cell.truncate(room, overflow="ellipsis")
-    lines = map((" " * GAP).join, zip(*aligned, [cell.plain for cell in last], strict=True))
-    console.print(line(next(lines), "bold"), soft_wrap=True)  # a terminal wraps a long line; rich would cut ids
-    for one in lines:  # without rich, which takes 1 ms for each
-        tell(one.rstrip(" "))
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, right: Sequence[str] = ()) -> None:
+    """Print a table. The last column is cut to the line; a column of empty texts is left out.
 
-
-def _width(cell: str) -> int:
+    Numbers are aligned right, and so are the texts of the columns in `right`.
+    """
     from rich.cells import cell_len
 
-    return len(cell) if cell.isascii() else cell_len(cell)
+    by_column = list(zip(*rows, strict=True)) or [()] * len(columns)
+    *others, (last, texts) = zip(columns, by_column, strict=True)
+    lines = [""] * (1 + len(texts))
+    for name, cells in others:
+        if cells and all(cell == "" for cell in cells):
+            continue
+        shown = [visible_line(text_of(cell)) for cell in (name, *cells)]
+        widths = [len(cell) if cell.isascii() else cell_len(cell) for cell in shown]
+        is_left = name not in right and any(cell and isinstance(cell, str) for cell in cells)
+        for nth, (cell, width) in enumerate(zip(shown, widths, strict=True)):
+            blanks = " " * (max(widths) - width)
+            lines[nth] += f"{cell}{blanks}{GAP}" if is_left else f"{blanks}{cell}{GAP}"
+    console = output()
+    room = max(MIN_WIDE, console.width - cell_len(lines[0]))
+    for nth, cell in enumerate((last, *texts)):
+        end = line(text_of(cell))
+        end.truncate(room, overflow="ellipsis")
+        if nth:  # without rich, which takes 1 ms for each
+            tell(f"{lines[nth]}{end.plain}".rstrip(" "))
+        else:
+            console.print(line(f"{lines[nth]}{end.plain}", "bold"), soft_wrap=True)
+
+
+def text_of(cell: object) -> str:
+    """Return a cell of a table as text."""
+    return number(cell) if cell is None or isinstance(cell, float) else str(cell)
 
 
 def complain(message: str) -> None:

@@ -2,7 +2,7 @@
 
 from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.questions import Answers, asks, print_json
-from rolloupe.cli.terminal import line, output, tell
+from rolloupe.cli.terminal import show_line, tell
 
 KINDS = {"reward": "reward", "held_out": "held out", "paid_for": "paid for", "data": "data", "curves": "curves"}
 
@@ -30,7 +30,7 @@ def brief(answers: Answers) -> int:
             print_json(run, *found.sentences)
             continue
         if len(answers.runs) > 1:
-            output().print(line(run.id, "bold"))
+            show_line((run.id, "bold"))
         for sentence in found.sentences:
             tell(f"{KINDS[sentence.kind]:>8}  {sentence.text}")
         if not found.sentences:

@@ -1,7 +1,6 @@
 """`rolloupe check`: list what looks wrong in the curves of a run."""
 
 import os
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ import click
 from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import JSON, command, listing
 from rolloupe.cli.runs import opened
-from rolloupe.cli.terminal import complain, dumps, line, output, tell
+from rolloupe.cli.terminal import complain, counted, dumps, show_command, show_line, tell
 from rolloupe.questions import option
 from rolloupe.server.settings import STATE_DIR, RunPaths
 
@@ -113,30 +112,28 @@ def _print_checked(run: "Run", answer: "RunCheck", *, names_run: bool) -> None:
     """Say how many rules looked; for one run, why the others could not."""
     count, left = len(answer.checked), len(answer.unchecked)
     verdict = "" if answer or not count else "nothing stands out: "
-    looked = f"{count} rule{'' if count == 1 else 's'} looked at the curves" if count else "no rule could be checked"
+    looked = f"{counted(count, 'rule')} looked at the curves" if count else "no rule could be checked"
     text = f"{verdict}{looked}{f'; {left} could not' if left and count else ''}"
     if names_run:
         tell(f"{run.id}: {text}.")
         return
     tell(f"{text[:1].upper()}{text[1:]}{':' if left else '.'}")
     for rule in answer.unchecked:
-        output().print(line(f"  {rule.rule}: {rule.reason}", "dim"), soft_wrap=True)
+        show_line((f"  {rule.rule}: {rule.reason}", "dim"))
 
 
 def _print(run: "Run", raised: "Raised", *, names_run: bool, shares_path: bool) -> None:
     """Print an alarm, and the command that lists the samples which show it, or its curves."""
     rule, alarm = raised
-    console = output()
-    style = "bold red" if rule.severity == "error" else "bold yellow"
     name = f"{run.id}: " if names_run else ""
-    console.print(line(f"{rule.severity} ", style) + line(f"{name}{alarm.title}", "bold"), soft_wrap=True)
-    console.print(line(f"  {alarm.text}  [{rule.name}]"), soft_wrap=True)
-    words = ["rolloupe", "metrics", run.path, *(curve.name for curve in alarm.curves)]
+    style = "bold red" if rule.severity == "error" else "bold yellow"
+    show_line((f"{rule.severity} ", style), (f"{name}{alarm.title}", "bold"))
+    show_line(f"  {alarm.text}  [{rule.name}]")
+    words = ["metrics", run.path, *(curve.name for curve in alarm.curves)]
     if splits := run.splits():
         first, last = alarm.first_step, alarm.last_step
-        words = ["rolloupe", "query", run.path, "--split", alarm.split or splits[0].name]
+        words = ["query", run.path, "--split", alarm.split or splits[0].name]
         words += ["--step", f"{first}" if first == last else f"{first}:{last}"]
         words += ["--where", alarm.where] if alarm.where else []
         words += ["--sort", alarm.sort, *(["--desc"] if alarm.descending else [])] if alarm.sort else []
-    words += ["--run", run.id] if shares_path else []
-    console.print(line(f"  {shlex.join(words)}", "dim"), soft_wrap=True)
+    show_command(*words, *(["--run", run.id] if shares_path else []))

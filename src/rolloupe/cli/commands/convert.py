@@ -10,7 +10,7 @@ from rolloupe.cli import progress
 from rolloupe.cli.frame import OK
 from rolloupe.cli.options import StepRange, command, steps_of, with_paths
 from rolloupe.cli.runs import only, opened
-from rolloupe.cli.terminal import dumps, print_table, tell
+from rolloupe.cli.terminal import counted, dumps, print_table, tell
 from rolloupe.questions import option
 from rolloupe.record.writers import WRITERS
 from rolloupe.server.settings import RunPaths
@@ -97,15 +97,11 @@ def convert(asked: ConvertOptions, place: RunPaths) -> int:
     part = "" if done.written == done.samples else f"{done.written:,} of "
     listed = [f"{count:,} of {split}" for split, count in done.splits.items()]
     more = [f"{len(listed) - SPLITS} more splits"] if len(listed) > SPLITS else []
-    steps = _several(sum(done.splits.values()), "step")
+    steps = counted(sum(done.splits.values()), "step")
     by_split = f" ({', '.join(listed[:SPLITS] + more)})" if len(listed) > 1 else ""
-    tell(f"{part}{_several(done.samples, 'sample')} of {steps}{by_split}, as {layout}.")
+    tell(f"{part}{counted(done.samples, 'sample')} of {steps}{by_split}, as {layout}.")
     _tell_of_losses(layout, done.left)
     return OK
-
-
-def _several(count: int, word: str) -> str:
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
 def _tell_of_losses(layout: str, losses: Mapping[str, int]) -> None:

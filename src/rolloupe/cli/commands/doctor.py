@@ -7,24 +7,20 @@ import platform
 import sys
 import threading
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rolloupe._version import __version__
 from rolloupe.cli import progress
 from rolloupe.cli.frame import NOTHING, OK, UNREADABLE
 from rolloupe.cli.options import command
-from rolloupe.cli.runs import check_reward_key, require_complete
-from rolloupe.cli.terminal import complain, dumps, line, output, tell, without_samples
+from rolloupe.cli.runs import check_reward_key, open_runs, require_complete
+from rolloupe.cli.terminal import counted, dumps, show_line, tell, without_samples
 from rolloupe.errors import IncompleteIndex
 from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from rolloupe.api import Run, Runs
     from rolloupe.formats import Note
     from rolloupe.model import Problem
@@ -32,6 +28,20 @@ if TYPE_CHECKING:
 
 LIBRARIES = ("duckdb", "pyarrow", "msgspec", "starlette", "uvicorn")
 SHOWN = 20
+
+LIMIT_S = 5.0
+"""Of the command's promised ten seconds, the rest is for starting and stopping on a busy machine."""
+
+LOOK_SHARE = 0.4
+"""Longest share of the time for finding runs."""
+
+INDEX_SHARE = 0.8
+"""At this share of the time, the report takes the index as it is."""
+
+CLOSE_S = 0.3
+
+DOUBTS = {"launch": "perhaps several launches", "group": "perhaps other groups", "reward": "rewards"}
+"""What may be wrong: the run was resumed over its own files, other keys made its groups, its rewards are none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,33 +74,16 @@ def doctor(asked: DoctorOptions, place: RunPaths) -> int:
         _print(report, None if asked.show_all else SHOWN)
     missing = report.not_looked_at()
     if report.incomplete is not None:
-        raise IncompleteIndex(
-            "\n".join([str(report.incomplete), *(f"Not looked at: {one}" for one in missing[:SHOWN])])
-        )
+        lines = [str(report.incomplete), *(f"Not looked at: {line}" for line in missing[:SHOWN])]
+        raise IncompleteIndex("\n".join(lines))
     if missing:
-        raise IncompleteIndex(
-            "\n".join([
-                f"not everything was looked at within {report.within_s:g} s:",
-                *(f"  {one}" for one in missing[:SHOWN]),
-                "Next: rolloupe index PATH, which takes its time; or name a folder below",
-            ])
-        )  # fmt: skip
+        head = f"not everything was looked at within {report.within_s:g} s:"
+        end = "Next: rolloupe index PATH, which takes its time; or name a folder below"
+        raise IncompleteIndex("\n".join([head, *(f"  {line}" for line in missing[:SHOWN]), end]))
     return OK if report.runs else NOTHING
 
 
-LIMIT_S = 5.0
-"""Of the command's promised ten seconds, the rest is for starting and stopping on a busy machine."""
-
-LOOK_SHARE = 0.4
-"""Longest share of the time for finding runs."""
-
-INDEX_SHARE = 0.8
-"""At this share of the time, the report takes the index as it is."""
-
-CLOSE_S = 0.3
-
-
-@dataclass(frozen=True)
+@dataclass
 class RunDiagnosis:
     """One run: its contents, and how Rolloupe reads it."""
 
@@ -98,23 +91,18 @@ class RunDiagnosis:
     path: str
     format: str
     reason: str
-    splits: "Sequence[SplitSummary]" = ()
-    judges: "Sequence[Judge]" = ()
+    is_counted: bool = False
+    """False until the contents of the run are counted, for which there may be no time."""
+    splits: "list[SplitSummary]" = field(default_factory=list)
+    judges: "list[Judge]" = field(default_factory=list)
     problem_count: int = 0
-    problems: "Sequence[Problem]" = ()
+    problems: "list[Problem]" = field(default_factory=list)
     missing_bytes: int = 0
     """Bytes of the run's files that were not looked at in time."""
     total_bytes: int = 0
-    doubts: "Sequence[str]" = ()
-    """What looks as if the run was resumed over its own files."""
-    group_doubts: "Sequence[str]" = ()
-    """What looks as if other keys made its groups."""
-    reward_doubts: "Sequence[str]" = ()
-    """What looks as if its rewards were none."""
     metrics: int = 0
     """Number of the trainer's metrics, counted for a run without samples."""
-    is_counted: bool = True
-    """False if there was no time to count the run's contents."""
+    doubts: dict[str, list[str]] = field(default_factory=lambda: {kind: [] for kind in DOUBTS})
 
 
 @dataclass
@@ -134,13 +122,12 @@ class Diagnosis:
 
     def not_looked_at(self) -> list[str]:
         """Return what is missing, one line for each; empty if nothing is."""
-        lines = [
-            f"{run.id}: {run.missing_bytes:,} of {run.total_bytes:,} bytes" for run in self.runs if run.missing_bytes
-        ]
+        late = [run for run in self.runs if run.missing_bytes]
+        lines = [f"{run.id}: {run.missing_bytes:,} of {run.total_bytes:,} bytes" for run in late]
         lines += [f"{note.path}: {note.reason.partition('. Next:')[0]}" for note in self.notes if note.is_late]
         if self.doing:
             uncounted = sum(not run.is_counted for run in self.runs)
-            runs = f", {uncounted} run{'' if uncounted == 1 else 's'} left" if uncounted else ""
+            runs = f", {counted(uncounted, 'run')} left" if uncounted else ""
             lines.append(f"time was over while {self.doing}{runs}")
         return lines
 
@@ -177,7 +164,7 @@ def examine(place: RunPaths) -> Diagnosis:
     thread.start()
     thread.join(report.within_s)
     # a copy, which the thread can no longer change: later results would describe closed runs
-    result = replace(report, notes=list(report.notes), runs=list(report.runs))
+    result = replace(report, notes=list(report.notes), runs=[replace(run) for run in report.runs])
     closing = threading.Thread(target=close, daemon=True)
     closing.start()
     closing.join(CLOSE_S)
@@ -189,25 +176,11 @@ def examine(place: RunPaths) -> Diagnosis:
 
 
 def _examine(report: Diagnosis, opened: "list[Runs]", place: RunPaths) -> None:
-    from rolloupe import api
-    from rolloupe.index.execution import keep_pandas_out
-    from rolloupe.storage import notices
-
-    notices.listen(complain)
-    keep_pandas_out()
     began = time.monotonic()
-    runs = api.runs_at(
-        [Path(path) for path in place.paths],
-        index_dir=place.index_dir,
-        reading=place.reading,
-        wait=False,
-        look_s=LOOK_SHARE * report.within_s,
-    )
+    runs = open_runs(place, wait=False, look_s=LOOK_SHARE * report.within_s)
     opened.append(runs)
     report.notes, report.index_dir = list(runs.notes), str(runs.index_dir)
-    report.runs = [
-        RunDiagnosis(id=run.id, path=run.path, format=run.format, reason=run.reason, is_counted=False) for run in runs
-    ]
+    report.runs = [RunDiagnosis(run.id, run.path, run.format, run.reason) for run in runs]
     report.doing = "indexing"
     for run in runs:
         run.wait(max(0.0, began + INDEX_SHARE * report.within_s - time.monotonic()))
@@ -220,10 +193,10 @@ def _examine(report: Diagnosis, opened: "list[Runs]", place: RunPaths) -> None:
     for number, run in enumerate(runs):
         report.doing = f"asking {run.id}"
         report.runs[number] = diagnosis_of(run)
-    for number, run in enumerate(runs):
+    for run, found in zip(runs, report.runs, strict=True):
         if time.monotonic() - began < INDEX_SHARE * report.within_s:  # a hint, and so the first thing to do without
             report.doing = f"looking at the groups of {run.id}"
-            report.runs[number] = replace(report.runs[number], group_doubts=run.group_doubts())
+            found.doubts = {**found.doubts, "group": list(run.group_doubts())}
     report.doing = "measuring the index"
     report.index_bytes = runs.index_bytes()
 
@@ -233,11 +206,11 @@ def diagnosis_of(run: "Run") -> RunDiagnosis:
     indexed, total = run.indexed_bytes()
     splits = list(run.splits())
     return RunDiagnosis(
-        id=run.id, path=run.path, format=run.format, reason=run.reason, splits=splits, judges=run.judges(),
-        problem_count=run.problem_count(), problems=run.problems(),
+        id=run.id, path=run.path, format=run.format, reason=run.reason, is_counted=True, splits=splits,
+        judges=list(run.judges()), problem_count=run.problem_count(), problems=list(run.problems()),
         missing_bytes=0 if run.wait(0) else max(1, total - indexed), total_bytes=total,
-        metrics=0 if splits else len(run.metric_names()), doubts=run.launch_doubts(),
-        reward_doubts=run.reward_doubts(),
+        metrics=0 if splits else len(run.metric_names()),
+        doubts={"launch": list(run.launch_doubts()), "group": [], "reward": list(run.reward_doubts())},
     )  # fmt: skip
 
 
@@ -256,34 +229,7 @@ def versions() -> dict[str, str]:
 
 def _record(report: Diagnosis) -> dict[str, Any]:
     return {
-        "runs": [
-            {
-                **{name: getattr(run, name) for name in ("id", "path", "format", "reason")},
-                "splits": {split.name: split.samples for split in run.splits},
-                "evals": {
-                    judge.split: {
-                        "metric": judge.metric,
-                        "bar": judge.bar.value,
-                        "by_env": dict(judge.bar.by_env),
-                        "falls": judge.bar.falls,
-                        "reason": judge.bar.reason,
-                    }
-                    for judge in run.judges
-                },
-                "is_counted": run.is_counted,
-                "not_looked_at_bytes": run.missing_bytes,
-                "superseded": {split.name: split.superseded for split in run.splits if split.superseded},
-                "launch_doubts": list(run.doubts),
-                "group_doubts": list(run.group_doubts),
-                "reward_doubts": list(run.reward_doubts),
-                "problem_count": run.problem_count,
-                "problems": [
-                    {"file": one.source, "start": one.start, "stop": one.stop, "reason": one.reason}
-                    for one in run.problems
-                ],
-            }
-            for run in report.runs
-        ],
+        "runs": [_record_of_run(run) for run in report.runs],
         "notes": [{"path": note.path, "reason": note.reason} for note in report.notes],
         "not_looked_at": report.not_looked_at(),
         "index": {"path": report.index_dir, "bytes": report.index_bytes},
@@ -291,75 +237,83 @@ def _record(report: Diagnosis) -> dict[str, Any]:
     }
 
 
+def _record_of_run(run: RunDiagnosis) -> dict[str, Any]:
+    bars = {judge.split: (judge.metric, judge.bar) for judge in run.judges}
+    return {
+        **{name: getattr(run, name) for name in ("id", "path", "format", "reason")},
+        "splits": {split.name: split.samples for split in run.splits},
+        "evals": {
+            split: {
+                "metric": metric, "bar": bar.value, "by_env": dict(bar.by_env), "falls": bar.falls, "reason": bar.reason
+            }
+            for split, (metric, bar) in bars.items()
+        },
+        "is_counted": run.is_counted,
+        "not_looked_at_bytes": run.missing_bytes,
+        "superseded": {split.name: split.superseded for split in run.splits if split.superseded},
+        **{f"{kind}_doubts": run.doubts[kind] for kind in DOUBTS},
+        "problem_count": run.problem_count,
+        "problems": [
+            {"file": one.source, "start": one.start, "stop": one.stop, "reason": one.reason} for one in run.problems
+        ],
+    }  # fmt: skip
+
+
 def _print(report: Diagnosis, most: int | None) -> None:
-    console = output()
-    console.print(line(f"Recognised: {_count(len(report.runs), 'run')}", "bold"))
+    show_line((f"Recognised: {counted(len(report.runs), 'run')}", "bold"))
     for run in report.runs:
-        _print_run(console, run, most)
+        _print_run(run, most)
     if report.notes:
-        console.print(line(f"Not read: {_count(len(report.notes), 'place')}", "bold"))
+        show_line((f"Not read: {counted(len(report.notes), 'place')}", "bold"))
         for note in report.notes[:most]:
-            console.print(line(f"  {note.path}"), line(f"\N{EM DASH} {note.reason}", "dim"), soft_wrap=True)
-        _say_left(console, len(report.notes), most)
+            show_line(f"  {note.path} ", (f"\N{EM DASH} {note.reason}", "dim"))
+        _say_left(len(report.notes), most)
     if report.index_bytes is not None:
-        console.print(line("Index", "bold"))
-        console.print(
-            line(f"  {report.index_dir}, {size(report.index_bytes)} for these runs; may be deleted at any time"),
-            soft_wrap=True,
-        )
-    console.print(line("Versions", "bold"))
-    console.print(line("  " + ", ".join(f"{name} {one}" for name, one in versions().items())), soft_wrap=True)
+        show_line(("Index", "bold"))
+        show_line(f"  {report.index_dir}, {size(report.index_bytes)} for these runs; may be deleted at any time")
+    show_line(("Versions", "bold"))
+    show_line("  " + ", ".join(f"{name} {version}" for name, version in versions().items()))
 
 
-def _print_run(console: "Console", run: RunDiagnosis, most: int | None) -> None:
-    console.print(line(f"  {run.id}", "bold cyan"), line(run.path), soft_wrap=True)
-    console.print(line(f"    {run.format}: {run.reason}"), soft_wrap=True)
+def _print_run(run: RunDiagnosis, most: int | None) -> None:
+    show_line((f"  {run.id} ", "bold cyan"), run.path)
+    show_line(f"    {run.format}: {run.reason}")
     if not run.is_counted:
-        console.print(line("    not looked at: time was over", "yellow"))
+        show_line(("    not looked at: time was over", "yellow"))
         return
     judges = {judge.split: judge for judge in run.judges}
     for split in run.splits:
-        counts = ", ".join(
-            (_count(split.steps, "step"), _count(split.groups, "group"), _count(split.samples, "sample"))
-        )
+        counts = ", ".join(counted(getattr(split, f"{noun}s"), noun) for noun in ("step", "group", "sample"))
         without = f", {split.reward.excluded} without a finite reward" if split.reward.excluded else ""
-        superseded = _count(split.superseded, "sample")
+        superseded = counted(split.superseded, "sample")
         again = f"; {superseded} of steps that were recorded again left out" if split.superseded else ""
-        console.print(line(f"    {split.name}: {counts}{without}{again}"), soft_wrap=True)
-        if split.name in judges:
-            judge = judges[split.name]
-            value = (
-                "at its best" if judge.bar.by_env else f"{judge.bar.value:g} or {'less' if judge.bar.falls else 'more'}"
-            )
-            criterion = f"correct if {judge.metric} is {value}: {judge.bar.reason}"
-            console.print(line(f"      {criterion}", "dim"), soft_wrap=True)
-    if not (run.splits or run.missing_bytes):
-        console.print(line(f"    {without_samples(run.metrics)}", "yellow"), soft_wrap=True)
+        show_line(f"    {split.name}: {counts}{without}{again}")
+        if judge := judges.get(split.name):
+            bar = judge.bar
+            value = "at its best" if bar.by_env else f"{bar.value:g} or {'less' if bar.falls else 'more'}"
+            show_line((f"      correct if {judge.metric} is {value}: {bar.reason}", "dim"))
     if run.missing_bytes:
-        missing = f"{size(run.missing_bytes)} of {size(run.total_bytes)} not looked at"
-        console.print(line(f"    {missing}", "yellow"))
-    doubts = (
-        ("perhaps several launches", run.doubts), ("perhaps other groups", run.group_doubts),
-        ("rewards", run.reward_doubts),
-    )  # fmt: skip
-    for kind, doubt in ((kind, doubt) for kind, of_kind in doubts for doubt in of_kind):
-        console.print(line(f"    {kind}: {doubt}", "yellow"), soft_wrap=True)
-    count = run.problem_count
-    if count:
-        console.print(line(f"    {_count(count, 'problem')}", "red"))
+        show_line((f"    {size(run.missing_bytes)} of {size(run.total_bytes)} not looked at", "yellow"))
+    elif not run.splits:
+        show_line((f"    {without_samples(run.metrics)}", "yellow"))
+    for kind, doubts in run.doubts.items():
+        for doubt in doubts:
+            show_line((f"    {DOUBTS[kind]}: {doubt}", "yellow"))
+    if run.problem_count:
+        show_line((f"    {counted(run.problem_count, 'problem')}", "red"))
         for problem in run.problems[:most]:
-            console.print(line(f"      {place(problem)}: {problem.reason}"), soft_wrap=True)
-        _say_left(console, count, most)
-    else:
-        count = sum(split.reward.excluded for split in run.splits)
-        unscored = f": every record was read, but {_count(count, 'sample')} had no finite reward" if count else ""
-        so_far = " so far" if run.missing_bytes else ""
-        console.print(line(f"    no problems{so_far}{unscored}", "yellow" if count else "green"), soft_wrap=True)
+            show_line(f"      {place(problem)}: {problem.reason}")
+        _say_left(run.problem_count, most)
+        return
+    count = sum(split.reward.excluded for split in run.splits)
+    unscored = f": every record was read, but {counted(count, 'sample')} had no finite reward" if count else ""
+    so_far = " so far" if run.missing_bytes else ""
+    show_line((f"    no problems{so_far}{unscored}", "yellow" if count else "green"))
 
 
-def _say_left(console: "Console", count: int, most: int | None) -> None:
+def _say_left(count: int, most: int | None) -> None:
     if most is not None and count > most:
-        console.print(line(f"      ... and {count - most} more: --all", "dim"))
+        show_line((f"      ... and {count - most} more: --all", "dim"))
 
 
 def place(problem: "Problem") -> str:
@@ -377,7 +331,3 @@ def size(count: float) -> str:
             return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
         count /= 1024
     return f"{count:.1f} GiB"
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")

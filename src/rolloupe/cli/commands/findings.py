@@ -1,6 +1,5 @@
 """`rolloupe findings`: list what the reward pays for."""
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,7 +8,7 @@ import click
 import msgspec
 
 from rolloupe.cli.questions import Answers, asks, print_json
-from rolloupe.cli.terminal import complain, line, output, tell
+from rolloupe.cli.terminal import complain, show_command, show_line, tell
 from rolloupe.questions import option
 from rolloupe.server.settings import STATE_DIR
 
@@ -99,25 +98,23 @@ def _plain(words: str) -> str:
     return "".join(words.lower().split()).strip("“”\"'")
 
 
-def _print(run: "Run", found: "RunFindings", aside: Mapping[str, "FindingAside"], *, names_run: bool) -> None:
-    tell(f"{run.id}: {found.note}" if names_run else found.note)
-    for one in found.findings:
-        if one.name not in aside:
-            _print_finding(run, one)
-    if any("#" in one.phrase and one.name not in aside for one in found.findings):
+def _print(run: "Run", answer: "RunFindings", aside: Mapping[str, "FindingAside"], *, names_run: bool) -> None:
+    tell(f"{run.id}: {answer.note}" if names_run else answer.note)
+    shown = [finding for finding in answer.findings if finding.name not in aside]
+    for finding in shown:
+        _print_finding(run, finding)
+    if any("#" in finding.phrase for finding in shown):
         tell("In a phrase, # stands for any number.")
-    titles = {one.name: one.title for one in found.findings}
-    for name, of in aside.items():
-        reason = f": {of.why}" if of.why else ""
-        tell(f"Not a hack: {titles.get(name, name)}{reason}{f' ({of.by})' if of.by else ''}")
+    titles = {finding.name: finding.title for finding in answer.findings}
+    for name, verdict in aside.items():
+        reason = f": {verdict.why}" if verdict.why else ""
+        tell(f"Not a hack: {titles.get(name, name)}{reason}{f' ({verdict.by})' if verdict.by else ''}")
 
 
-def _print_finding(run: "Run", one: "Finding") -> None:
-    console = output()
-    console.print(line(f"{one.kind} ", STYLES.get(one.kind, "bold")) + line(one.text, "bold"), soft_wrap=True)
-    numbers = f"  z {one.z:.1f}, effect {one.effect:+.3g}"
-    of_correctness = "" if one.correctness is None else f", on correctness {one.correctness:+.3g}"
-    console.print(line(numbers + of_correctness), soft_wrap=True)
-    for pair in one.samples.pairs[:1]:
+def _print_finding(run: "Run", finding: "Finding") -> None:
+    show_line((f"{finding.kind} ", STYLES.get(finding.kind, "bold")), (finding.text, "bold"))
+    of_correctness = "" if finding.correctness is None else f", on correctness {finding.correctness:+.3g}"
+    show_line(f"  z {finding.z:.1f}, effect {finding.effect:+.3g}{of_correctness}")
+    for pair in finding.samples.pairs[:1]:
         for sample in pair:
-            console.print(line(f"  {shlex.join(['rolloupe', 'show', run.path, sample])}", "dim"), soft_wrap=True)
+            show_command("show", run.path, sample)

@@ -6,7 +6,7 @@ import msgspec
 
 from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.questions import Answers, asks, print_json
-from rolloupe.cli.terminal import complain, number, print_table, tell
+from rolloupe.cli.terminal import complain, print_table, tell
 
 if TYPE_CHECKING:
     from rolloupe.api import Run
@@ -76,12 +76,12 @@ def _print(run: "Run", found: "RunGradient") -> None:
     )
     rows = []
     for by, share in _parts(found):
-        shares = (share.samples / found.samples, share.on_rewards, share.on_std, share.recorded)
-        percents = ["" if part is None else f"{part:.1%}" for part in shares]
-        rows.append([by, SHAPING if by == "shaping" else share.name or "(none)", number(share.samples), *percents])
+        parts = (share.samples / found.samples, share.on_rewards, share.on_std, share.recorded)
+        percents = ["" if part is None else f"{part:.1%}" for part in parts]
+        rows.append([by, SHAPING if by == "shaping" else share.name or "(none)", share.samples, *percents])
     if rows:
-        columns = ["by", "part", "samples", "share", "rewards", "divided by std", "recorded"]
-        print_table(columns, rows, numbers=columns[2:])
+        shares = ("share", "rewards", "divided by std", "recorded")
+        print_table(("by", "part", "samples", *shares), rows, right=shares)
     if (fared := found.prompts) is not None and fared.always + fared.never + fared.solved + fared.lost + fared.mixed:
         tell(
             f"Prompts of several steps, by {fared.metric}: {fared.always:,} always right, {fared.never:,} never, "

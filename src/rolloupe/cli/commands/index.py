@@ -11,7 +11,7 @@ from rolloupe.cli.commands.doctor import size
 from rolloupe.cli.frame import OK
 from rolloupe.cli.options import command
 from rolloupe.cli.runs import opened
-from rolloupe.cli.terminal import number, print_table, tell
+from rolloupe.cli.terminal import counted, print_table, tell
 from rolloupe.errors import IncompleteIndex
 from rolloupe.questions import option
 from rolloupe.server.settings import INDEX_BUDGET, RunPaths
@@ -90,8 +90,8 @@ def index(asked: IndexOptions, place: RunPaths) -> int:
         rows = []
         for run in runs:
             samples, total = sum(split.samples for split in run.splits()), run.indexed_bytes()[1]
-            rows.append([run.id, run.format, number(samples), size(total), number(run.problem_count())])
-        print_table(("run", "format", "samples", "files", "problems"), rows, numbers=("samples", "files", "problems"))
+            rows.append([run.id, run.format, samples, size(total), run.problem_count()])
+        print_table(("run", "format", "samples", "files", "problems"), rows, right=("files",))
         seconds = time.monotonic() - began
         tell(f"The index is {size(runs.index_bytes())} at {runs.index_dir}; it took {seconds:.1f} s.")
         unsent = [f"  {run.id}: {run.unsent}" for run in runs if run.unsent]
@@ -110,5 +110,5 @@ def _tell_shards(runs: "Runs", shard: tuple[int, int]) -> None:
     if not waiting:
         tell(f"All {shard[1]} shards are indexed: the index is complete.")
         return
-    which = "" if len(runs) == 1 else f" of {waiting} run{'' if waiting == 1 else 's'}"
+    which = "" if len(runs) == 1 else f" of {counted(waiting, 'run')}"
     tell(f"Shard {shard[0]} of {shard[1]} is indexed; others{which} are not. Next: `rolloupe index` when all are done.")

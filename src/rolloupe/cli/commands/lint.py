@@ -1,6 +1,5 @@
 """`rolloupe lint`: list what is wrong with the samples of a run."""
 
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING
 from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import listing
 from rolloupe.cli.questions import Answers, asks, print_json
-from rolloupe.cli.terminal import complain, line, output, tell
+from rolloupe.cli.terminal import complain, counted, show_command, show_line, tell
 from rolloupe.questions import option
 
 if TYPE_CHECKING:
@@ -63,23 +62,18 @@ def lint(answers: Answers, asked: LintOptions) -> int:
 
 
 def _print(run: "Run", answer: "RunLint", *, names_run: bool) -> None:
-    console = output()
     name = f"{run.id}: " if names_run else ""
     for broken in answer.broken:
-        word, style = ("certain ", "bold red") if broken.is_certain else ("look ", "bold yellow")
-        text = line(word, style) + line(f"{name}{broken.text}", "bold") + line(f"  [{broken.rule}]")
-        console.print(text, soft_wrap=True)
+        kind = ("certain ", "bold red") if broken.is_certain else ("look ", "bold yellow")
+        show_line(kind, (f"{name}{broken.text}", "bold"), f"  [{broken.rule}]")
         for sample in broken.samples[:3]:
-            console.print(line(f"  {shlex.join(['rolloupe', 'show', run.path, sample])}", "dim"), soft_wrap=True)
-    many = "rule" if len(answer.checked) == 1 else "rules"
-    read = f", {answer.read:,} of them read whole, evenly over the steps," if answer.read < answer.samples else ""
-    rules = f"{len(answer.checked)} {many}; {len(answer.broken)} broken"
-    discarded = f", {answer.discarded:,} discarded ones included" if answer.discarded else ""
-    comma = "," if discarded and not read else ""
-    tell(
-        f"{name}Checked {answer.samples:,} samples{discarded}{read}{comma} by {rules}."
-        if answer.samples
-        else f"{name}There is no sample in these steps."
-    )
+            show_command("show", run.path, sample)
+    if answer.samples:
+        read = f", {answer.read:,} of them read whole, evenly over the steps," if answer.read < answer.samples else ""
+        discarded = f", {answer.discarded:,} discarded ones included{'' if read else ','}" if answer.discarded else ""
+        rules = f"{counted(len(answer.checked), 'rule')}; {len(answer.broken)} broken"
+        tell(f"{name}Checked {answer.samples:,} samples{discarded}{read} by {rules}.")
+    else:
+        tell(f"{name}There is no sample in these steps.")
     for rule in answer.unchecked:
         complain(f"{name}Not checked: {rule.rule}, for {rule.reason}.")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import command
 from rolloupe.cli.runs import explain_nothing, name_shut, opened
-from rolloupe.cli.terminal import dumps, line, number, output, print_table, tell, without_samples
+from rolloupe.cli.terminal import dumps, print_table, show_line, tell, without_samples
 from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths
 
@@ -66,19 +66,17 @@ def _record(run: "Run") -> dict[str, Any]:
 
 
 def _print(runs: "Runs") -> None:
-    numbers = ("steps", "groups", "samples", "discarded", "reward", "min", "max", "problems")
-    rows: list[list[str]] = []
+    rows: list[list[object]] = []
     for run in runs:
-        problems = str(run.problem_count())
-        splits = run.splits()
-        for place, split in enumerate(splits):
-            reward = split.reward.mean, split.reward.min, split.reward.max
+        head: list[object] = [run.id, run.format, run.problem_count()]
+        for split in run.splits():
             counts = split.steps, split.groups, split.samples, split.discarded
-            head = ["", "", ""] if place else [run.id, run.format, problems]
-            rows.append([*head, *map(number, counts), *map(number, reward), split.name])
-        if not splits:
-            rows.append([run.id, run.format, problems, *["-"] * 7, without_samples(len(run.metric_names()))])
-    print_table(("run", "format", "problems", *numbers[:-1], "split"), rows, numbers=numbers)
+            rows.append([*head, *counts, split.reward.mean, split.reward.min, split.reward.max, split.name])
+            head = ["", "", ""]
+        if not run.splits():
+            rows.append([*head, *[None] * 7, without_samples(len(run.metric_names()))])
+    names = "run format problems steps groups samples discarded reward min max split"
+    print_table(names.split(), rows)
     for run in runs:
         for doubt in run.reward_doubts():
-            output().print(line(f"{run.id}: {doubt}", "yellow"), soft_wrap=True)
+            show_line((f"{run.id}: {doubt}", "yellow"))

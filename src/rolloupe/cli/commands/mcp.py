@@ -2,7 +2,7 @@
 
 from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import command
-from rolloupe.cli.runs import explain_nothing
+from rolloupe.cli.runs import explain_nothing, open_runs
 from rolloupe.errors import NotFound
 from rolloupe.server.settings import RunPaths
 
@@ -25,10 +25,9 @@ def mcp(place: RunPaths) -> int:
         import mcp.server  # noqa: F401
     except ImportError:
         raise NotFound(MISSING) from None
-    from rolloupe import api
     from rolloupe.mcp.serve import serve
 
-    with api.runs_at(place.paths, index_dir=place.index_dir, reading=place.reading, follow=True) as runs:
+    with open_runs(place, follow=True) as runs:
         if not len(runs):
             explain_nothing(runs)
             return NOTHING

@@ -9,7 +9,7 @@ import click
 from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import command, with_paths, words
 from rolloupe.cli.runs import only, opened
-from rolloupe.cli.terminal import complain, dumps, number, print_table, tell, tell_csv
+from rolloupe.cli.terminal import complain, dumps, print_table, tell, tell_csv
 from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths
 
@@ -81,8 +81,7 @@ def metrics(asked: MetricOptions, place: RunPaths) -> int:
             columns = names or [*known]
             tell_csv(["step", *columns], ([row.step, *map(row.values.get, columns)] for row in rows))
         elif names:
-            cells = [[number(row.step), *(number(row.values.get(name)) for name in names)] for row in rows]
-            print_table(["step", *names], cells, numbers=("step", *names))
+            print_table(["step", *names], [[row.step, *map(row.values.get, names)] for row in rows])
         else:
             _list(rows, [*known])
         return OK
@@ -158,7 +157,5 @@ def _list(rows: "list[MetricRow]", names: list[str]) -> None:
         for name in row.values:
             last[name] = row
             counts[name] += 1
-    lines = [
-        [number(counts[name]), number(last[name].step), number(last[name].values[name]), name] for name in sorted(names)
-    ]
-    print_table(["points", "last step", "last value", "metric"], lines, numbers=("points", "last step", "last value"))
+    lines = [[counts[name], last[name].step, last[name].values[name], name] for name in sorted(names)]
+    print_table(("points", "last step", "last value", "metric"), lines)

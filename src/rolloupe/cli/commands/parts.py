@@ -1,7 +1,7 @@
 """`rolloupe parts`: list what each part of the reward pays for."""
 
 from rolloupe.cli.questions import Answers, asks, print_json
-from rolloupe.cli.terminal import complain, line, output, tell
+from rolloupe.cli.terminal import complain, show_line, tell
 
 
 @asks("parts")
@@ -28,4 +28,4 @@ def parts(answers: Answers) -> None:
             continue
         tell(f"{run.id}: {found.note}" if len(answers.runs) > 1 else found.note)
         for part in found.parts:
-            output().print(line(part.text, "bold" if part.terms else ""), soft_wrap=True)
+            show_line((part.text, "bold" if part.terms else ""))

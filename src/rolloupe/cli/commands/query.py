@@ -15,7 +15,7 @@ from rolloupe.cli import progress
 from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import GROUP, JSON, SPLIT, STEP, WHERE, StepRange, command
 from rolloupe.cli.runs import opened, require_complete
-from rolloupe.cli.terminal import complain, dumps, number, print_table, sample_record, tell
+from rolloupe.cli.terminal import complain, dumps, print_table, sample_record, tell
 from rolloupe.errors import BadQuery, NotFound, NotWritable
 from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths
@@ -130,7 +130,7 @@ def query(asked: QueryOptions, place: RunPaths) -> int:
             for shown, (run, item) in enumerate(rows(), 1):  # noqa: B007 - counts them
                 tell(dumps(sample_record(run.id, item)))
         else:
-            shown = _write_table([*rows()], asked.sort, many=len(runs) > 1)
+            shown = _print([*rows()], asked.sort, many=len(runs) > 1)
             if asked.limit is None and shown == TABLE_LIMIT:
                 _say_left(runs, question, asked.offset + shown)
         if shown and question.where:
@@ -228,39 +228,23 @@ def _write_file(
     return count
 
 
-def _metric(item: "SampleItem", name: str) -> float | None:
+def _print(pairs: "Sequence[tuple[Run, SampleItem]]", sort: str, *, many: bool) -> int:
     from rolloupe.query import value_of
 
-    value = value_of(item, name)
-    return value if isinstance(value, float) else None
-
-
-def _write_table(pairs: "Sequence[tuple[Run, SampleItem]]", sort: str, *, many: bool) -> int:
-    is_shown = sort in ("reward", "advantage")
-    extra = [sort] if not is_shown and any(_metric(item, sort) is not None for _, item in pairs) else []
-    reason = ["discarded"] if any(item.discarded for _, item in pairs) else []
-    columns = [
-        *(["run"] if many else []), "id", "reward", "advantage", *extra, "status", *reason,
-        "turns", "tokens", "response",
-    ]  # fmt: skip
-    cells = [
+    values = [value_of(item, sort) for _, item in pairs if sort not in ("reward", "advantage")]
+    numbers = [value if isinstance(value, float) else None for value in values]
+    sorted_by = numbers if any(value is not None for value in numbers) else [""] * len(pairs)
+    rows = [
         [
-            *([run.id] if many else []),
-            str(item.key),
-            number(item.reward),
-            number(item.advantage),
-            *(number(_metric(item, name)) for name in extra),
-            item.status,
-            *(item.discarded for _ in reason),
-            number(item.turns),
-            number(item.response_tokens),
-            item.response,
+            run.id if many else "", str(item.key), item.reward, item.advantage, value, item.status, item.discarded,
+            item.turns, item.response_tokens, item.response,
         ]
-        for run, item in pairs
-    ]
-    if cells:
-        print_table(columns, cells, numbers=("reward", "advantage", "turns", "tokens", *extra))
-    return len(pairs)
+        for (run, item), value in zip(pairs, sorted_by, strict=True)
+    ]  # fmt: skip
+    columns = ("run", "id", "reward", "advantage", sort, "status", "discarded", "turns", "tokens", "response")
+    if rows:
+        print_table(columns, rows)
+    return len(rows)
 
 
 def _say_left(runs: "Runs", query: "SampleQuery", seen: int) -> None:

@@ -144,10 +144,10 @@ def _print_change(change: "RewardChange") -> None:
     if change.first_steps and change.last_steps:
         spans = [f"steps {low} to {high}" for low, high in (change.first_steps, change.last_steps)]
         rows = [
-            ["reward", number(change.old_first), number(change.old_last), _gain(change.old_first, change.old_last)],
-            ["score", number(change.new_first), number(change.new_last), _gain(change.new_first, change.new_last)],
+            ["reward", change.old_first, change.old_last, _gain(change.old_first, change.old_last)],
+            ["score", change.new_first, change.new_last, _gain(change.new_first, change.new_last)],
         ]
-        print_table(("mean", *spans, "gain"), rows, numbers=(*spans, "gain"))
+        print_table(("mean", *spans, "gain"), rows)
     if change.grader_share is not None:
         tell(of_old_grader(change))
 

@@ -19,7 +19,7 @@ from rolloupe.cli.options import (
     words,
 )
 from rolloupe.cli.runs import opened
-from rolloupe.cli.terminal import complain, dumps, line, number, output, sample_record, tell
+from rolloupe.cli.terminal import complain, counted, dumps, number, sample_record, show_line, tell
 from rolloupe.errors import BadPattern, BadQuery, NotFound
 from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths
@@ -126,26 +126,25 @@ def _search(
     """Search a run, and write the hits. Returns the final progress, and the number of hits written."""
     names = ("regex", "case", "word", "roles", "split", "steps", "group", "where")
     hits = run.search(text, limit=limit, **{name: getattr(asked, name) for name in names})
-    count, last = 0, None
+    count, last, name = 0, None, f"{run.id}  " if many else ""
     with progress.searching() as advanced:
         for found in hits.steps():
             for hit in found.hits:
                 if asked.as_json:
                     tell(dumps({**sample_record(run.id, hit.sample), "kind": "sample", **_snippets(hit)}))
                     continue
-                step = (hit.sample.key.split, hit.sample.key.step)
-                _print(run, hit, many=many, is_new_step=step != last)
-                last = step
+                key, reward = hit.sample.key, number(hit.sample.reward)
+                if last != (key.split, key.step):
+                    show_line((f"{name}{key.split}, step {key.step}", "bold"))
+                last = key.split, key.step
+                _print(hit, (f"  {key}", "cyan"), (f"  reward {reward}", "dim"))
             for transcript in found.transcripts:
                 if asked.as_json:
                     keys = {name: getattr(transcript, name) for name in ("split", "step", "title", "at")}
                     tell(dumps({"kind": "transcript", "run": run.id, **keys, **_snippets(transcript)}))
                     continue
-                where = f"{run.id}  " if many else ""
-                where += f"{transcript.split}, step {transcript.step}, report at {transcript.at or 'its top'}: "
-                more = line("  and more" if transcript.more else "", "dim")
-                output().print(line(where, "bold") + line(transcript.title, "cyan") + more, soft_wrap=True)
-                _print_snippets(transcript)
+                where = f"{transcript.split}, step {transcript.step}, report at {transcript.at or 'its top'}: "
+                _print(transcript, (f"{name}{where}", "bold"), (transcript.title, "cyan"))
             count += len(found.hits) + len(found.transcripts)
             now = found.progress
             advanced(now.searched_bytes, now.known_bytes, now.found + now.transcripts)
@@ -157,31 +156,18 @@ def _snippets(hit: "Hit | Transcript") -> dict[str, Any]:
     return {"snippets": snippets, "more": hit.more}
 
 
-def _print(run: "Run", hit: "Hit", *, many: bool, is_new_step: bool) -> None:
-    console = output()
-    key = hit.sample.key
-    if is_new_step:
-        where = f"{run.id}  " if many else ""
-        console.print(line(f"{where}{key.split}, step {key.step}", "bold"))
-    head = line(f"  {key}", "cyan") + line(f"  reward {number(hit.sample.reward)}", "dim")
-    console.print(head + line("  and more" if hit.more else "", "dim"), crop=False, soft_wrap=True)
-    _print_snippets(hit)
-
-
-def _print_snippets(hit: "Hit | Transcript") -> None:
-    """Print each snippet on one line, with the places highlighted."""
+def _print(hit: "Hit | Transcript", *title: tuple[str, str]) -> None:
+    """Print a title, and below it each snippet on one line, with the places highlighted."""
+    show_line(*title, ("  and more" if hit.more else "", "dim"))
     for snippet in hit.snippets:
-        shown = line(f"    {snippet.role}: ", "dim") + line("" if snippet.is_start else "…", "dim")
-        for place, piece in enumerate(snippet.pieces):
-            shown.append_text(line(piece, "bold reverse" if place % 2 else ""))
-        output().print(shown + line("" if snippet.is_end else "…", "dim"), crop=False, soft_wrap=True)
+        start, end = ("" if is_whole else "…" for is_whole in (snippet.is_start, snippet.is_end))
+        pieces = [(piece, "bold reverse" if nth % 2 else "") for nth, piece in enumerate(snippet.pieces)]
+        show_line((f"    {snippet.role}: {start}", "dim"), *pieces, (end, "dim"))
 
 
 def _say_total(samples: int, transcripts: int, listed: int) -> None:
     total = samples + transcripts
     unlisted = f", {total - listed:,} of them not listed: see --limit" if listed < total else ""
-    counted = [f"{samples:,} sample{'' if samples == 1 else 's'}"] if samples or not transcripts else []
-    counted += (
-        [f"{transcripts:,} logged conversation{'' if transcripts == 1 else 's'} of no sample"] if transcripts else []
-    )
-    complain(f"Found in {' and '.join(counted)}{unlisted}.")
+    places = [counted(samples, "sample")] if samples or not transcripts else []
+    places += [f"{counted(transcripts, 'logged conversation')} of no sample"] if transcripts else []
+    complain(f"Found in {' and '.join(places)}{unlisted}.")

@@ -91,8 +91,9 @@ def show(asked: ShowOptions, place: RunPaths) -> None:
             return
         from rolloupe.tui.run.masks import mask_of
 
+        console = output()
         for text in _page(run, sample, mask_of(asked.mask_str) if asked.mask_str else None):
-            output().print(text, soft_wrap=True)
+            console.print(text, soft_wrap=True)
 
 
 def _write_bytes(runs: "Runs", place: str) -> None:

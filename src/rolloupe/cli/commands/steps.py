@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import JSON, SPLIT, command
 from rolloupe.cli.runs import opened
-from rolloupe.cli.terminal import complain, dumps, number, print_table, tell
+from rolloupe.cli.terminal import complain, dumps, print_table, tell
 from rolloupe.errors import NotFound
 from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths
@@ -74,17 +74,9 @@ def _steps(runs: "Runs", split: str | None) -> "Iterator[tuple[Run, StepSummary]
 
 def _print(pairs: "list[tuple[Run, StepSummary]]") -> None:
     many = len({run.id for run, _ in pairs}) > 1
-    has_state = any(step.state for _, step in pairs)
-    numbers = ("step", "samples", "discarded", "reward", "std", "without reward")
-    rows = [
-        [
-            *([run.id] if many else []),
-            *map(number, (step.step, step.samples, step.discarded, step.reward.mean, step.reward.std)),
-            number(step.reward.excluded),
-            *([step.state] if has_state else []),
-            step.split,
-        ]
-        for run, step in pairs
-    ]
-    names = [*(["run"] if many else []), *numbers, *(["state"] if has_state else []), "split"]
-    print_table(names, rows, numbers=numbers)
+    columns = ("run", "step", "samples", "discarded", "reward", "std", "without reward", "state", "split")
+    rows = []
+    for run, step in pairs:
+        reward = step.reward.mean, step.reward.std, step.reward.excluded
+        rows.append([run.id if many else "", step.step, step.samples, step.discarded, *reward, step.state, step.split])
+    print_table(columns, rows)

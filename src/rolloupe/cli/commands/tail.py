@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rolloupe.cli import progress
 from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import JSON, command
-from rolloupe.cli.runs import explain_nothing
-from rolloupe.cli.terminal import complain, dumps, line, number, output, tell
+from rolloupe.cli.runs import explain_nothing, open_runs
+from rolloupe.cli.terminal import complain, dumps, number, show_line, tell
 from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths
 
@@ -66,12 +66,8 @@ def tail(asked: TailOptions, place: RunPaths) -> int:
       rolloupe tail RUN_DIR --json | jq -c '[.step, .reward_mean, .worst.id]'  # For a program
       rolloupe tail RUN_DIR --last 20 --count 20  # The last twenty steps, and no more
     """
-    from rolloupe import api
-
     with progress.looking():
-        runs = api.runs_at(
-            place.paths, index_dir=place.index_dir, reading=place.reading, follow=True, wait=False, waits=True
-        )
+        runs = open_runs(place, follow=True, wait=False, waits=True)
     with runs:
         progress.wait(runs)
         awaited = runs.awaited
@@ -161,13 +157,12 @@ def _record(found: StepSamples) -> dict[str, Any]:
 
 
 def _print(found: StepSamples) -> None:
-    console, step = output(), found.step
-    reward = step.reward
+    step, reward = found.step, found.step.reward
     figures = f"reward {number(reward.mean)} ±{number(reward.std)}, {number(reward.min)} to {number(reward.max)}"
     discarded = f", {step.discarded} discarded" if step.discarded else ""
-    console.print(line(f"{found.run.id}  {step.split}  step {step.step}", "bold"), soft_wrap=True)
-    console.print(line(f"  {step.samples} samples{discarded}  {figures}"), soft_wrap=True)
+    show_line((f"{found.run.id}  {step.split}  step {step.step}", "bold"))
+    show_line(f"  {step.samples} samples{discarded}  {figures}")
     for word, item in (("best", found.best), ("median", found.median), ("worst", found.worst)):
         if item is not None:
             preview = " ".join(item.response.split())[:PREVIEW]
-            console.print(line(f"  {word:6} {number(item.reward):>8}  {item.id}  {preview}"), soft_wrap=True)
+            show_line(f"  {word:6} {number(item.reward):>8}  {item.id}  {preview}")

@@ -186,18 +186,16 @@ def _known(value: Any) -> Any:
 def _print(table: "pa.Table") -> None:
     """Print a table without the columns that are empty, unless all are."""
     names = [name for name in table.column_names if table[name].null_count < len(table)] or table.column_names
-    numbers = tuple(name for name in names if name not in ("text", "role", "mask", ALTERNATIVES))
     cells = ([_cell(name, value) for value in table[name].to_pylist()] for name in names)
-    print_table(names, list(zip(*cells, strict=True)), numbers=numbers)
+    print_table(names, zip(*cells, strict=True))
 
 
-def _cell(name: str, value: Any) -> str:
+def _cell(name: str, value: Any) -> float | str | None:
     if name == "mask":
         return "yes" if value else "no"
-    if value is None:
-        return "-"
-    if name == "text":
+    if name == "text" and value is not None:
         return json.dumps(value, ensure_ascii=False)
-    if name == ALTERNATIVES:
+    if name == ALTERNATIVES and value is not None:
         return ", ".join(f"{_cell('text', one['text'])} {number(one['logprob'])}" for one in json.loads(value))
-    return str(value) if isinstance(value, str) else number(value)
+    known: float | str | None = value
+    return known
