@@ -71,46 +71,48 @@ def far_command(command: click.Command, ctx: click.Context, args: Sequence[str])
     if not any(PATH.fullmatch(word.partition("=")[2] if word.startswith("--") else word) for word in args):
         return None
     values, _, _ = command.make_parser(ctx).parse_args(list(args))
-    both = [one for one in (values.get("source"), values.get("target")) if isinstance(one, str)]
+    about = command.get_help_option(ctx)
+    both = [value for name in ("source", "target") if isinstance(value := values.get(name), str)]
     words = [*(values.get("data_dirs") or ()), *(values.get("paths") or values.get("words") or both)]
-    asks_for_help = (option := command.get_help_option(ctx)) is not None and option.name in values
-    if not words or asks_for_help or (first := _far(words[0])) is None:
-        if both and not asks_for_help and _far(both[-1]):
+    if not words or (about and about.name in values):
+        return None
+    places = [(word, _far(word)) for word in words]
+    first, last = places[0][1], places[-1][1]
+    if first is None:
+        if both and last:
             raise click.UsageError(f"{both[-1]} is on another machine: name a DST of this one.", ctx)
         return None
     host = first["host"]
-    here = [found["path"] or "." if (found := _far(word)) and found["host"] == host else word for word in words]
-    if other := next((word for word in words[1:] if "/" in word and (one := _far(word)) and one["host"] != host), None):
+    elsewhere = [word for word, place in places if place and place["host"] != host]
+    if other := next((word for word in elsewhere if "/" in word), None):
         raise click.UsageError(f"{words[0]} and {other} are on two machines; start a command for each.", ctx)
-    if any((one := _far(word)) is None or one["host"] != host for word in both):
+    if both and (elsewhere or last is None):
         raise click.UsageError(f"SRC and DST must be on one machine: name a DST on {host}, and copy it.", ctx)
+    here = [place["path"] or "." if place and place["host"] == host else word for word, place in places]
     group = ctx.parent.command.name if ctx.parent and ctx.parent.parent else ""
     return FarCommand(host, f"{group} {command.name}".strip(), command, here, values)
 
 
 def _far(word: str) -> "re.Match[str] | None":
     """Take a word apart that names a place on another machine. A path that exists here is one of this machine."""
-    found = PATH.fullmatch(word)
-    if found is None or is_remote(place_of(word)) or os.path.lexists(word):
+    match = PATH.fullmatch(word)
+    if match is None or is_remote(place_of(word)) or os.path.lexists(word):
         return None
-    return None if len(found["host"]) == 1 and os.name == "nt" else found
+    return None if len(match["host"]) == 1 and os.name == "nt" else match
 
 
 def run(far: FarCommand) -> int:
     """Run the command and return its exit code. Raises `UnreadablePath` where SSH itself fails."""
     if "output" in far.values:
-        return _saved(far, str(far.values["output"]))
+        return _save(far, str(far.values["output"]))
     if far.command.name == "tui" or far.values.get("in_terminal"):
-        return _checked(far.host, _started(["ssh", "-t", far.host, line_of(["tui", *written(far)[1:]])]).wait())
+        return _checked(far.host, _start(["ssh", "-t", far.host, line_of(["tui", *written(far)[1:]])]).wait())
     if far.command.name != "view":
-        return _printed(far, written(far), ("stdout", "stderr"))
+        return _print(far, ("stdout", "stderr"))
     if far.values.get("host"):
         raise BadQuery("--host is for runs on this machine; the page of a run elsewhere is for this machine alone")
-    for _ in range(PORTS_TRIED):
-        code = view_there(far)
-        if code != PORT_TAKEN:
-            break
-    return code
+    codes = (view_there(far) for _ in range(PORTS_TRIED))
+    return next((code for code in codes if code != PORT_TAKEN), PORT_TAKEN)
 
 
 def written(far: FarCommand) -> list[str]:
@@ -136,11 +138,11 @@ def line_of(words: Sequence[str]) -> str:
     return shlex.join(["sh", "-c", FIND, "rolloupe", *words])
 
 
-def _printed(far: FarCommand, words: Sequence[str], names: Sequence[str], **streams: Any) -> int:
+def _print(far: FarCommand, names: Sequence[str], **streams: Any) -> int:
     """Run a command and copy what it writes; to a terminal, without control characters."""
     targets = {name: stream for name in names if (stream := getattr(sys, name)).isatty()}
     streams |= dict.fromkeys(targets, subprocess.PIPE)
-    ssh = _started(["ssh", "-T", far.host, line_of(words)], stdin=subprocess.DEVNULL, **streams)
+    ssh = _start(["ssh", "-T", far.host, line_of(written(far))], stdin=subprocess.DEVNULL, **streams)
 
     def show(name: str, target: TextIO) -> None:
         for piece in _pieces(getattr(ssh, name)):
@@ -163,15 +165,14 @@ def _pieces(source: IO[bytes]) -> Iterator[str]:
             yield piece.replace(b"\r\n", b"\n").decode("utf-8", "replace")
 
 
-def _saved(far: FarCommand, output: str) -> int:
+def _save(far: FarCommand, output: str) -> int:
     """Run a command that writes a file, which comes here."""
     from rolloupe.storage.atomic import replacing
 
     if output.endswith("/"):
         raise BadQuery(f"a folder of files does not come over SSH: name a file, or write it there: ssh {far.host}")
-    far = far._replace(values={**far.values, "output": "-"})
     with replacing(own_place(output)) as file:
-        if code := _printed(far, written(far), ("stderr",), stdout=file):
+        if code := _print(far._replace(values={**far.values, "output": "-"}), ("stderr",), stdout=file):
             raise click.exceptions.Exit(code)
     return 0
 
@@ -193,7 +194,7 @@ def view_there(far: FarCommand) -> int:
     forward = ["-o", "ExitOnForwardFailure=yes", "-o", "ServerAliveInterval=15"]
     forward += ["-L", f"127.0.0.1:{local_port}:127.0.0.1:{far_port}"]
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # for SSH and those that it starts: the viewer's end ends them
-    ssh = _started(["ssh", "-T", *forward, far.host, line_of(words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    ssh = _start(["ssh", "-T", *forward, far.host, line_of(words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     shown, ended = threading.Event(), threading.Event()
 
     def end(*_: object) -> None:
@@ -234,7 +235,7 @@ def view_there(far: FarCommand) -> int:
     return _checked(far.host, code)
 
 
-def _started(line: Sequence[str], **streams: Any) -> "subprocess.Popen[bytes]":
+def _start(line: Sequence[str], **streams: Any) -> "subprocess.Popen[bytes]":
     sys.stdout.flush()
     try:
         return subprocess.Popen(line, **streams)

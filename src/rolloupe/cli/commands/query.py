@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,7 +15,8 @@ from rolloupe.cli import progress
 from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import GROUP, JSON, SPLIT, STEP, WHERE, StepRange, command
 from rolloupe.cli.runs import opened, require_complete
-from rolloupe.cli.terminal import complain, dumps, print_table, sample_record, tell
+from rolloupe.cli.terminal import FIXED, complain, dumps, print_table, sample_record, tell
+from rolloupe.columns import ALIASES, KNOWN
 from rolloupe.errors import BadQuery, NotFound, NotWritable
 from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths
@@ -67,21 +68,20 @@ def query(asked: QueryOptions, place: RunPaths) -> int:
     If PATH holds several runs, the command lists one run after another; --sort orders the samples within each run.
 
     Conditions are `column operator value`, joined by and, or, not and parentheses; operators are = != < <= > >=,
-    contains (text, ignoring case), in (a, b) and is null. Columns are reward, advantage, status, split, step, group,
-    index, turns, prompt_tokens, response_tokens, total_tokens, response_chars, env, uid, discarded, number (in its
-    step, from 0), every sample metric, every tag and every derived metric, such as max_kl (derived.max_kl where a
-    sample metric or a tag is called max_kl); `metric.NAME` and `tag.NAME` are metrics and tags that share their name
-    with another column. You can compare two numeric columns. length and response_length mean response_tokens,
-    prompt_length means prompt_tokens, and total_length total_tokens, unless a sample metric or a tag has that name.
-    Quote names and values that contain blanks or symbols. A missing value satisfies no comparison but !=.
+    contains (text, ignoring case), in (a, b) and is null. You can compare two numeric columns. Quote names and values
+    that contain blanks or symbols. A missing value satisfies no comparison but !=.
+
+    Columns are COLUMNS, number (in its step, from 0), every sample metric, every tag and every derived metric, such as
+    max_kl (derived.max_kl where a sample metric or a tag is called max_kl); `metric.NAME` and `tag.NAME` are metrics
+    and tags that share their name with another column. Unless a sample metric or a tag has that name, ALIASES.
 
     token "Wait" selects samples of which a trained token has exactly this string, with or without a blank before it. It
     needs token series with strings, or with ids and a tokenizer; without a tokenizer, token 40 is the id.
 
     The result includes discarded samples; --where 'discarded is null' leaves them out.
 
-    With --json, each object has id, run, split, step, group, index, reward, advantage, status, discarded (the reason,
-    or null), turns, response_tokens and every sample metric under its own name (`metric.NAME` if that name is taken).
+    With --json, each object has KEYS and every sample metric under its own name (`metric.NAME` if that name is taken).
+    discarded is the reason, or null.
     Missing values are null; numbers that JSON lacks are the strings "NaN", "Infinity" and "-Infinity". All samples are
     written unless you give --limit.
 
@@ -108,6 +108,7 @@ def query(asked: QueryOptions, place: RunPaths) -> int:
         raise _exists(asked.file)
     names = ("split", "steps", "group", "where", "sort", "descending")
     question = sample_query(**{name: getattr(asked, name) for name in names})
+    counts = Counter[str]()
     with opened(place) as runs:
         is_behind = any(needs_whole_index(question, *run.value_names()) for run in runs)
         if is_behind:
@@ -115,26 +116,25 @@ def query(asked: QueryOptions, place: RunPaths) -> int:
         is_table = not (asked.as_json or asked.file is not None)
         most = TABLE_LIMIT if is_table and asked.limit is None else asked.limit
         stop = None if most is None else asked.offset + most
-        discarded = Counter[str]()
 
         def rows() -> "Iterator[tuple[Run, SampleItem]]":
             for run, item in islice(_samples(runs, question), asked.offset, stop):
-                if item.discarded:
-                    discarded[item.discarded] += 1
+                counts.update(samples=1, discarded=bool(item.discarded))
                 yield run, item
 
-        shown = 0
         if asked.file is not None:
-            shown = _write_file(asked.file, runs, question, rows(), overwrite=asked.overwrite)
+            _write_file(asked.file, runs, question, rows(), overwrite=asked.overwrite)
+            tell(f"{counts['samples']:,} {'sample is' if counts['samples'] == 1 else 'samples are'} in {asked.file}")
         elif asked.as_json:
-            for shown, (run, item) in enumerate(rows(), 1):  # noqa: B007 - counts them
+            for run, item in rows():
                 tell(dumps(sample_record(run.id, item)))
         else:
-            shown = _print([*rows()], asked.sort, many=len(runs) > 1)
-            if asked.limit is None and shown == TABLE_LIMIT:
-                _say_left(runs, question, asked.offset + shown)
+            _print([*rows()], asked.sort, many=len(runs) > 1)
+        shown = counts["samples"]
+        if is_table and asked.limit is None and shown == TABLE_LIMIT:
+            _say_left(runs, question, asked.offset + shown)
         if shown and question.where:
-            _say_unlike_page(runs, question, shown, discarded.total())
+            _say_unlike_page(runs, question, shown, counts["discarded"])
         if is_behind or not shown:
             require_complete(runs, texts=is_behind)
         if not shown:
@@ -144,6 +144,11 @@ def query(asked: QueryOptions, place: RunPaths) -> int:
                     reasons |= dict.fromkeys(run.why_none(question))
             complain(" ".join(["No sample matches.", *reasons]) + where_there_are(runs))
         return OK if shown else NOTHING
+
+
+ALIAS_WORDS = ", ".join(f"{alias} means {column}" for alias, column in ALIASES.items())
+query.help = str(query.help).replace("COLUMNS", ", ".join(KNOWN)).replace("ALIASES", ALIAS_WORDS)
+query.help = query.help.replace("KEYS", ", ".join(FIXED))
 
 
 def _samples(runs: "Runs", query: "SampleQuery") -> "Iterator[tuple[Run, SampleItem]]":
@@ -190,7 +195,7 @@ def _exists(file: Path) -> NotWritable:
 
 def _write_file(
     file: Path, runs: "Runs", question: "SampleQuery", rows: "Iterable[tuple[Run, SampleItem]]", *, overwrite: bool
-) -> int:
+) -> None:
     """Write a file next to the target, and rename it when it is complete.
 
     Raises `NotWritable`, also if the target appears meanwhile, unless `overwrite` is set, and for a file that is, or
@@ -206,29 +211,20 @@ def _write_file(
     metrics, tags = ([name for of_run in kinds for name in of_run] for kinds in zip(*names, strict=True))
     derived = dict.fromkeys(name for of_run in names for name in derived_names(question, *of_run))
     columns = export.columns_of(metrics, tags, [*derived], is_whole=True)
-    count = 0
-
-    def written() -> Iterator[dict[str, Any]]:
-        nonlocal count
-        for run, item in rows:
-            count += 1
-            yield from export.rows(run.id, [item], columns, run.texts)
-
+    records = (record for run, item in rows for record in export.rows(run.id, [item], columns, run.texts))
     try:
         file.parent.stat()  # `replacing` would make the folder
         with replacing(file) as target:
-            target.writelines(export.written(file.suffix[1:].lower(), columns, written()))
+            target.writelines(export.written(file.suffix[1:].lower(), columns, records))
             if not overwrite:
                 file.open("xb").close()  # fails if another process made the file meanwhile
     except FileExistsError:
         raise _exists(file) from None
     except OSError as error:
         raise NotWritable(f"{file} cannot be written: {error.strerror or error}. Next: name another file") from None
-    tell(f"{count:,} {'sample is' if count == 1 else 'samples are'} in {file}")
-    return count
 
 
-def _print(pairs: "Sequence[tuple[Run, SampleItem]]", sort: str, *, many: bool) -> int:
+def _print(pairs: "Sequence[tuple[Run, SampleItem]]", sort: str, *, many: bool) -> None:
     from rolloupe.query import value_of
 
     values = [value_of(item, sort) for _, item in pairs if sort not in ("reward", "advantage")]
@@ -244,7 +240,6 @@ def _print(pairs: "Sequence[tuple[Run, SampleItem]]", sort: str, *, many: bool) 
     columns = ("run", "id", "reward", "advantage", sort, "status", "discarded", "turns", "tokens", "response")
     if rows:
         print_table(columns, rows)
-    return len(rows)
 
 
 def _say_left(runs: "Runs", query: "SampleQuery", seen: int) -> None:

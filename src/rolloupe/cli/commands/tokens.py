@@ -122,41 +122,37 @@ def _with_positions(table: "pa.Table") -> "pa.Table":
     return table.rename_columns(names).add_column(0, OWN[0], pa.array(range(len(table))))
 
 
+def _series(table: "pa.Table") -> list[str]:
+    return [name for name in table.column_names if name not in (*OWN, ALTERNATIVES)]
+
+
 def _chosen(table: "pa.Table", asked: TokenOptions) -> "pa.Table":
-    """Return columns of a table; with `--worst`, the tokens with the greatest values of this series first."""
+    """Return the columns asked for; with `--worst`, the tokens with the greatest values of this series first.
+
+    Raises `BadQuery` for an unknown column or series.
+    """
     import pyarrow.compute as pc
 
     from rolloupe.tokens import name_among
 
     series = _series(table)
     names = [name_among(name, series) for name in asked.names]
-    worst = asked.worst and name_among(asked.worst, series)
-    columns = _columns(table, asked, names, worst)
-    if worst:
-        known = table.filter(pc.invert(pc.is_nan(table[worst])))
-        table = known.sort_by([(worst, "descending"), ("position", "ascending")])
-    return table.select(columns).slice(0, asked.limit)
-
-
-def _series(table: "pa.Table") -> list[str]:
-    return [name for name in table.column_names if name not in (*OWN, ALTERNATIVES)]
-
-
-def _columns(table: "pa.Table", asked: TokenOptions, names: Sequence[str], worst: str | None) -> list[str]:
-    """Return the columns asked for. Raises `BadQuery` for an unknown one, and for an unknown series."""
-    series = _series(table)
-    for name in (*names, *([worst] if worst else ())):
+    worst = [name_among(asked.worst, series)] if asked.worst else []
+    for name in (*names, *worst):
         if name not in series:
             raise BadQuery(f"no token series {name!r}; the sample has: {', '.join(series) or 'none'}")
+    telling = [name for name in TELLING if name in series] or series[: len(TELLING)]
+    columns: Sequence[str] = asked.columns or [*OWN, *(names or telling), *worst]
     every = [*OWN, *series, ALTERNATIVES]
-    is_whole = asked.as_json or asked.as_csv
-    if ALL in asked.columns or (is_whole and not names and not asked.columns):
-        return every
-    for name in asked.columns:
+    if ALL in asked.columns or ((asked.as_json or asked.as_csv) and not names and not asked.columns):
+        columns = every
+    for name in columns:
         if name not in every:
             raise BadQuery(f"no column {name!r}; the sample has: {', '.join(every)}")
-    telling = [name for name in TELLING if name in series] or series[: len(TELLING)]
-    return list(dict.fromkeys(asked.columns or [*OWN, *(names or telling), *([worst] if worst else ())]))
+    for name in worst:
+        known = table.filter(pc.invert(pc.is_nan(table[name])))
+        table = known.sort_by([(name, "descending"), ("position", "ascending")])
+    return table.select(list(dict.fromkeys(columns))).slice(0, asked.limit)
 
 
 def _documents(table: "pa.Table") -> Iterator[str]:
