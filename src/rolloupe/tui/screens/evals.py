@@ -36,7 +36,7 @@ class EvalsScreen(BackScreen[SampleKey]):
         self._split = ""
 
     def body(self) -> Iterator[Widget]:
-        yield RowList("evals")
+        yield RowList("evals", self.choose)
 
     def on_mount(self) -> None:
         run = self.session.run

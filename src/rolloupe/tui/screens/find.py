@@ -248,7 +248,7 @@ class SearchScreen(BackScreen[Hit]):
         self._progress: SearchProgress | None = None
 
     def body(self) -> Iterator[Widget]:
-        yield RowList("hits", height=2)
+        yield RowList("hits", self.choose, height=2)
 
     def on_mount(self) -> None:
         text, session, wanted = TextQuery(text=self._text), self.session, self.questions.wanted("search")

@@ -61,7 +61,7 @@ class FindingsScreen(BackScreen[SampleKey]):
         self._rows: list[FindingRow] = []
 
     def body(self) -> Iterator[Widget]:
-        yield RowList("findings")
+        yield RowList("findings", self.choose)
 
     def on_mount(self) -> None:
         """Ask for both, once every sample has its derived metrics."""
@@ -173,17 +173,17 @@ class FindingsScreen(BackScreen[SampleKey]):
     def choose(self, number: int) -> None:
         samples = self._rows[number].samples
 
-        def leave(number: int) -> None:
-            self.dismiss(SampleKey.parse(samples[number][0]))
+        def leave(name: str) -> None:
+            self.dismiss(SampleKey.parse(name))
 
         if not samples:
             self.tell("No sample shows it.")
         elif len(samples) == 1:
-            leave(0)
+            leave(samples[0][0])
         else:
-            choices = [Choice(name, [(f"{shows} ", DIM)]) for name, shows in samples]
+            choices = {name: Choice(name, [(f"{shows} ", DIM)]) for name, shows in samples}
             # The list of samples leaves first.
-            pick(self.app, "Samples", choices, 0, lambda number: self.call_later(leave, number))
+            pick(self.app, "Samples", choices, None, lambda name: self.call_later(leave, name))
 
 
 def row_of_finding(finding: "Finding", aside: FindingAside | None = None) -> FindingRow:

@@ -175,9 +175,9 @@ class MetricsScreen(BackScreen[SplitStep]):
 
     def body(self) -> Iterator[Widget]:
         with Horizontal(id="curves"):
-            yield RowList("metrics", opens_at_once=False)
+            yield RowList("metrics", self.choose, lambda _: self.redraw("chart"), opens_at_once=False)
             with Vertical(id="chart-pane"):
-                yield LineBar("chart", self._chart, "surface-page")
+                yield LineBar("chart", self._chart, "surface-page", self._click_chart)
 
     def on_mount(self) -> None:
         split = self.rollouts.nav.place.split
@@ -258,18 +258,14 @@ class MetricsScreen(BackScreen[SplitStep]):
         self._drawn = self.rows.cursor, area
         return lines
 
-    def on_line_bar_clicked(self, event: LineBar.Clicked) -> None:
+    def _click_chart(self, x: int, y: int) -> None:
         curve, (number, area) = self._curve(self.rows.cursor), self._drawn
-        if event.bar.id != "chart" or curve is None or area is None or number != self.rows.cursor:
+        if curve is None or area is None or number != self.rows.cursor:
             return
-        step = area.step_at(event.x - AXIS, event.y - 1)
+        step = area.step_at(x - AXIS, y - 1)
         if step is not None:
             self._step = int(curve.steps[self._place_in(curve, step)])
             self.redraw("chart")
-
-    def on_row_list_moved(self, event: RowList.Moved) -> None:
-        event.stop()
-        self.redraw("chart")
 
     @property
     def is_reading(self) -> bool:

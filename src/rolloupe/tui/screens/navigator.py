@@ -95,7 +95,7 @@ class Navigator:
 
     def again(self) -> None:
         """Read the list and the sample again; who is on the way to another one still gets there."""
-        self._screen.side.samples.clear()
+        self._screen.side.clear()
         self._open(self.place, self.number, None if self.is_moving else self.key)
 
     def stay(self) -> None:
@@ -249,7 +249,7 @@ class LiveRun:
         elif before is None and nav.shown.version != state.version:
             nav.again()
         side = self._screen.side
-        side.show_columns(columns[:3], self.scales)
+        side.show_columns(columns[:3])
         side.fields.learn(column.name for column in state.catalogue.columns if column.source in ("metric", "tag"))
         side.show_fields()
         self._screen.show_places()

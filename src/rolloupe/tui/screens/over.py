@@ -245,10 +245,6 @@ class BackScreen(PaneKeys, OverScreen[T | None]):
         if isinstance(self.pane, RowList) and self.pane.total:
             self.choose(self.pane.cursor)
 
-    def on_row_list_chosen(self, event: RowList.Chosen) -> None:
-        event.stop()
-        self.choose(event.number)
-
     def choose(self, number: int) -> None:
         """Open a row."""
 

@@ -1,7 +1,7 @@
 """A list to choose from, which typing narrows, and what the main screen offers in it: runs, splits, steps, orders."""
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from textual import events
 from textual.app import App, ComposeResult
@@ -21,6 +21,9 @@ from rolloupe.tui.widgets.prompt_line import TypingLine
 
 if TYPE_CHECKING:
     from rolloupe.tui.screens.rollouts import Rollouts
+
+
+T = TypeVar("T")
 
 
 class Choice(NamedTuple):
@@ -45,7 +48,7 @@ class PickScreen(ModalScreen[int | None], OverScreen[int | None]):
         with Vertical(id="pick"):
             yield LineBar("pick-title", self._title_lines, "surface-float")
             yield TypingLine(placeholder="type to narrow", id="pick-input", compact=True)
-            yield RowList("pick-rows", has_own_keys=True)
+            yield RowList("pick-rows", self._choose, has_own_keys=True)
 
     def on_mount(self) -> None:
         self.rows.ground = "surface-float"
@@ -80,10 +83,6 @@ class PickScreen(ModalScreen[int | None], OverScreen[int | None]):
         self._numbers.sort(key=lambda n: (texts[n] != typed, not texts[n].startswith(typed)))
         self._show(0 if words else self._current)
 
-    def on_row_list_chosen(self, event: RowList.Chosen) -> None:
-        event.stop()
-        self._choose(event.number)
-
     def _choose(self, row: int) -> None:
         if row < len(self._numbers):
             self.dismiss(self._numbers[row])
@@ -111,14 +110,16 @@ class PickScreen(ModalScreen[int | None], OverScreen[int | None]):
             await self.rows.on_key(event)
 
 
-def pick(app: App[None], title: str, choices: Sequence[Choice], current: int, then: Callable[[int], object]) -> None:
-    """Have a person choose, then call `then` with the number of the choice; one who leaves has chosen nothing."""
+def pick(app: App[None], title: str, choices: Mapping[T, Choice], current: object, then: Callable[[T], object]) -> None:
+    """Have a person choose, then call `then` with the key of the choice; one who leaves has chosen nothing."""
+    keys = list(choices)
 
     def take(number: int | None) -> None:
         if number is not None:
-            then(number)
+            then(keys[number])
 
-    app.push_screen(PickScreen(title, choices, current), take)
+    now = next((nth for nth, key in enumerate(keys) if key == current), 0)
+    app.push_screen(PickScreen(title, list(choices.values()), now), take)
 
 
 def _reward_facts(reward: Stats, samples: int, scale: Scale) -> Line:
@@ -136,40 +137,34 @@ def pick_step(screen: "Rollouts") -> None:
     if state is None:
         screen.tell("The steps of this split are being read.")
         return
-    steps, scale = list(reversed(state.steps)), screen.reward_scale
-    choices = [Choice(f"{step.step}", _reward_facts(step.reward, step.samples, scale)) for step in steps]
-    now = _place_of(screen.nav.place.step, [step.step for step in steps])
-    pick(screen.app, "Step", choices, now, lambda number: screen.nav.change(step=steps[number].step))
+    scale = screen.reward_scale
+    choices = {
+        step.step: Choice(f"{step.step}", _reward_facts(step.reward, step.samples, scale))
+        for step in reversed(state.steps)
+    }
+    pick(screen.app, "Step", choices, screen.nav.place.step, lambda step: screen.nav.change(step=step))
 
 
 def pick_split(screen: "Rollouts") -> None:
     """Choose a split, or of several evaluations all together."""
     assert screen.live.state is not None
-    names, choices = [], []
+    choices = {}
     for split in screen.live.state.splits:
         facts = _reward_facts(split.reward, split.samples, screen.reward_scale)
-        names.append(split.name)
-        choices.append(Choice(split.name, [(f"{count(split.steps, 'step')}  ", DIM), *facts]))
-    if sum(name.startswith("eval/") for name in names) > 1:
-        names.append("eval")
-        choices.append(Choice("eval", [("all evaluations of a step ", DIM)]))
-    now = _place_of(screen.nav.place.split, names)
-    pick(screen.app, "Split", choices, now, lambda number: screen.nav.go_to_split(names[number]))
+        choices[split.name] = Choice(split.name, [(f"{count(split.steps, 'step')}  ", DIM), *facts])
+    if sum(name.startswith("eval/") for name in choices) > 1:
+        choices["eval"] = Choice("eval", [("all evaluations of a step ", DIM)])
+    pick(screen.app, "Split", choices, screen.nav.place.split, screen.nav.go_to_split)
 
 
 def pick_sort(screen: "Rollouts") -> None:
     """Choose an order: as recorded, or by a number that has values, from large to small or back."""
     assert screen.live.state is not None
-    names = ("length", *screen.live.state.sorts)
-    orders = [("index", False), *((name, falls) for name in names for falls in (True, False))]
-    choices = [Choice("as recorded"), *(Choice(f"{name} {'↓' if falls else '↑'}") for name, falls in orders[1:])]
-    now = _place_of((screen.nav.place.sort, screen.nav.place.descending), orders)
-
-    def then(number: int) -> None:
-        name, falls = orders[number]
-        screen.nav.change(sort=name, descending=falls)
-
-    pick(screen.app, "Sort by", choices, now, then)
+    choices = {("index", False): Choice("as recorded")}
+    for name in ("length", *screen.live.state.sorts):
+        choices |= {(name, falls): Choice(f"{name} {'↓' if falls else '↑'}") for falls in (True, False)}
+    now = screen.nav.place.sort, screen.nav.place.descending
+    pick(screen.app, "Sort by", choices, now, lambda order: screen.nav.change(sort=order[0], descending=order[1]))
 
 
 def pick_dataset(screen: "Rollouts") -> None:
@@ -180,23 +175,19 @@ def pick_dataset(screen: "Rollouts") -> None:
         if not datasets:
             screen.tell(f"No sample of {place.split} names a dataset or an environment.")
             return
-        names, choices = [""], [Choice("all")]
+        choices = {"": Choice("all")}
         for dataset in datasets:
-            ink = screen.reward_scale.ink(dataset.reward)
-            names.append(dataset.name)
-            choices.append(Choice(dataset.name, [(f"{score(dataset.reward)}  ", ink), (f"{dataset.samples:,} ", DIM)]))
-        now = _place_of(place.dataset, names)
-        pick(screen.app, "Dataset", choices, now, lambda number: screen.nav.change(dataset=names[number]))
+            mean: Line = [(f"{score(dataset.reward)}  ", screen.reward_scale.ink(dataset.reward))]
+            choices[dataset.name] = Choice(dataset.name, [*mean, (f"{dataset.samples:,} ", DIM)])
+        pick(screen.app, "Dataset", choices, place.dataset, lambda dataset: screen.nav.change(dataset=dataset))
 
     screen.ask("datasets", lambda: query.datasets(run, place.split), choose)
 
 
 def pick_run(screen: "Rollouts") -> None:
     """Choose one of the open runs."""
-    runs = screen.live.library.runs
-    choices = [Choice(run.id, [(f"{run.info.format} ", DIM)]) for run in runs]
-    now = _place_of(screen.live.session.run, runs)
-    pick(screen.app, "Run", choices, now, lambda number: screen.nav.go_to_run(runs[number]))
+    choices = {run: Choice(run.id, [(f"{run.info.format} ", DIM)]) for run in screen.live.library.runs}
+    pick(screen.app, "Run", choices, screen.live.session.run, screen.nav.go_to_run)
 
 
 def pick_fields(screen: "Rollouts") -> None:
@@ -207,10 +198,9 @@ def pick_fields(screen: "Rollouts") -> None:
 
 def pick_action(screen: "Rollouts") -> None:
     """Choose an action by its name."""
-    actions = [key for key in KEYS if key.action != "palette"]
-    choices = [Choice(key.meaning, [(f"{key.label} ", ACCENT)]) for key in actions]
+    choices = {key.action: Choice(key.meaning, [(f"{key.label} ", ACCENT)]) for key in KEYS if key.action != "palette"}
     # The list leaves first.
-    pick(screen.app, "Do", choices, 0, lambda number: screen.call_later(screen.run_action, actions[number].action))
+    pick(screen.app, "Do", choices, None, lambda action: screen.call_later(screen.run_action, action))
 
 
 def pick_bookmark(screen: "Rollouts") -> None:
@@ -221,16 +211,10 @@ def pick_bookmark(screen: "Rollouts") -> None:
         if not items:
             screen.tell("No sample of this run is bookmarked; b bookmarks one.")
             return
-        choices = [Choice(f"{item.id}  {preview(item.response)}") for item in items]
-        now = _place_of(nav.shown.item and nav.shown.item.key, [item.key for item in items])
-        pick(screen.app, "Bookmarks", choices, now, lambda number: nav.go_to(items[number].key))
+        choices = {item.key: Choice(f"{item.id}  {preview(item.response)}") for item in items}
+        pick(screen.app, "Bookmarks", choices, nav.key, nav.go_to)
 
     screen.ask("bookmarks", lambda: screen.bookmarks.listed(run), choose)
-
-
-def _place_of(value: object, values: Sequence[object]) -> int:
-    """Return the number of the present choice; the first if it is not among them."""
-    return next((number for number, other in enumerate(values) if other == value), 0)
 
 
 PICKERS = {

@@ -99,11 +99,11 @@ class Rollouts(PaneKeys, Screen[None]):
     # The parts of the screen
 
     def compose(self) -> ComposeResult:
-        yield LineBar("header", lambda width: [self._run_line(width)])
+        yield LineBar("header", lambda width: [self._run_line(width)], clicked=self._click_header)
         with Horizontal(id="middle"):
             yield Sidebar(self)
             with Vertical(id="main"):
-                yield LineBar("head", self._sample_lines, "surface-page")
+                yield LineBar("head", self._sample_lines, "surface-page", self._click_head)
                 yield TextPane("reader", self._draw_foot)
         yield PromptLine(self._draw_foot, self.tell)
         yield LineBar("foot", self._foot)
@@ -221,8 +221,8 @@ class Rollouts(PaneKeys, Screen[None]):
         if self.live.opened is not None and self.live.opened.run.id != session.run.id:
             self.nav.shown = self.nav.shown._replace(sample=None)  # two runs may have samples of the same id
         self.live.begin(library, session)
-        self.mask = self.side.samples.mask = mask
-        self.side.samples.clear()
+        self.mask = mask
+        self.side.clear()
         self.show(first)
         self.live.ask_state()
         self.live.change_run()
@@ -241,7 +241,7 @@ class Rollouts(PaneKeys, Screen[None]):
             if self.fields.learn(names):
                 self.side.show_fields()
         if is_new_list:
-            self.side.samples.clear()
+            self.side.clear()
         self.show_text(keeps_place=is_same)
         self.side.show_row()
         self.show_places()
@@ -320,7 +320,7 @@ class Rollouts(PaneKeys, Screen[None]):
         self.finder.look()
 
     def action_again(self) -> None:
-        self.side.samples.clear()
+        self.side.clear()
         self.nav.go(self.nav.place, self.nav.number, self.nav.key)
         self.live.ask_state()
 
@@ -373,7 +373,7 @@ class Rollouts(PaneKeys, Screen[None]):
             self.app.push_screen(GroupScreen(self, self.nav.key), self.nav.go_to)
 
     def action_groups(self) -> None:
-        self.side.show_groups(not self.side.samples.is_grouped)
+        self.side.show_groups(not self.side.is_grouped)
         self.open_side(is_open=True)
         self.side.list.focus()
 
@@ -422,34 +422,18 @@ class Rollouts(PaneKeys, Screen[None]):
     def action_bookmarks(self) -> None:
         pickers.pick_bookmark(self)
 
-    # What a person does in the panes
+    # Clicks into the lines around the text
 
-    def on_row_list_chosen(self, event: RowList.Chosen) -> None:
-        rows = event.rows.id
-        if rows == "list":
-            self.side.go_to_row(event.number)
-        elif rows == "fields":
-            self.fields.toggle(list(self.fields)[event.number])
-            self.side.show_fields()
-            self.show_text(keeps_place=True)
-            self.bar("head").changed()
-        elif rows == "pickers":
-            picker = self.side.pickers[event.number]
-            actions = {"filter": "filter", "only": "discarded"}
-            self.call_later(self.run_action, actions.get(picker.name, f"pick('{picker.name}')"))
-
-    def on_row_list_moved(self, event: RowList.Moved) -> None:
-        if event.rows.id == "list":
-            self.side.go_to_row(event.number)
-
-    def on_line_bar_clicked(self, event: LineBar.Clicked) -> None:
-        """Go to the step under the mouse in the curve of the header, or to the view whose name is there."""
-        line = event.bar.lines[0] if event.bar.lines else []
-        state = self.live.split_state if event.bar.id == "header" else None
-        if state is not None and (step := step_at(state, line, event.x)) is not None:
+    def _click_header(self, x: int, _: int) -> None:
+        """Go to the step under the mouse in the curve."""
+        state, lines = self.live.split_state, self.bar("header").lines
+        if state is not None and lines and (step := step_at(state, lines[0], x)) is not None:
             self.nav.change(step=step)
-        view = view_at(line, event.x) if event.bar.id == "head" and event.y == 0 else None
+
+    def _click_head(self, x: int, y: int) -> None:
+        """Go to the view whose name is under the mouse."""
+        view = view_at(self.bar("head").lines[0], x) if y == 0 and self.bar("head").lines else None
         if view == "tokens":
             self.action_tokens()
-        elif view is not None and view != self.view:
+        elif view not in (None, self.view):
             self.action_switch()

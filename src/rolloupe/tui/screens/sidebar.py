@@ -1,6 +1,6 @@
 """The left pane: pickers, the list of samples or groups, the fields."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import isnan
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -8,7 +8,6 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 
 from rolloupe.columns import KNOWN
-from rolloupe.model import SampleKey
 from rolloupe.query import Group, GroupPage, SampleItem, SamplePage
 from rolloupe.tui.draw.charts import BLOCKS, MISSING
 from rolloupe.tui.draw.ink import ACCENT, DIM, GHOST, PLAIN, STRONG, WARN, Line, ends, padded, safe
@@ -27,9 +26,7 @@ DISCARDED, KEPT = ("×", WARN), (" ", PLAIN)
 """The sign before a row."""
 
 
-def sample_row(
-    item: SampleItem, columns: Sequence[str], scales: Mapping[str, Scale], mask: Mask, width: int
-) -> list[Line]:
+def sample_row(item: SampleItem, columns: Sequence[str], scales: Mapping[str, Scale], mask: Mask, width: int) -> Line:
     """Return a sample of a list: its figures, and the start of its response."""
     line: Line = [DISCARDED if item.discarded else KEPT]
     for name in columns:
@@ -37,14 +34,14 @@ def sample_row(
         scale = scales.get(name, Scale())
         shown = narrow(words_of(name, value, scale), value, WIDTH - 1)
         line += [(f"{shown:>7}", scale.ink(value)), (" ", PLAIN)]
-    return [padded([*line, safe(preview(mask(item.response)), DIM)], width)]
+    return padded([*line, safe(preview(mask(item.response)), DIM)], width)
 
 
 STRIP = 16
 """Cells of a strip, at most."""
 
 
-def group_row(group: Group, scale: Scale, mask: Mask, strip: int, width: int) -> list[Line]:
+def group_row(group: Group, scale: Scale, mask: Mask, strip: int, width: int) -> Line:
     """Return a group of a list: its mean reward, the reward of each member, and the start of the prompt."""
     rewards = [value if isinstance(value, int | float) else None for value in group.cells[0]]
     if len(rewards) > STRIP:  # some, from the lowest to the highest
@@ -64,7 +61,7 @@ def group_row(group: Group, scale: Scale, mask: Mask, strip: int, width: int) ->
         (" ", PLAIN),
         safe(" ".join(mask(group.prompt[:400]).split()), DIM),
     ]
-    return [padded(line, width)]
+    return padded(line, width)
 
 
 def preview(response: str) -> str:
@@ -127,71 +124,26 @@ def short(name: str) -> str:
     return SHORT.get(name, name.rpartition(".")[2])[:7]
 
 
-class SampleRows:
-    """The rows of a list, samples or groups, by page; asks for the pages that come into view."""
-
-    def __init__(self, want: Callable[[int], None]) -> None:
-        self.columns: Sequence[str] = ("reward",)
-        self.scales: Mapping[str, Scale] = {}
-        self.mask = Mask()
-        self.is_grouped = False
-        self._pages: dict[int, SamplePage | GroupPage] = {}
-        self._asked: set[int] = set()
-        self._want = want
-
-    def take(self, page: SamplePage | GroupPage) -> None:
-        self._pages[page.offset // PAGE] = page
-
-    def lack(self, number: int) -> None:
-        """Ask for a page again when it comes into view: its question had no answer."""
-        self._asked.discard(number // PAGE)
-
-    def clear(self) -> None:
-        self._pages.clear()
-        self._asked.clear()
-
-    def lines(self, number: int, width: int) -> list[Line]:
-        """Return a row, a blank one until its page is there."""
-        page = self._pages.get(number // PAGE)
-        if page is None:
-            if number // PAGE not in self._asked:
-                self._asked.add(number // PAGE)
-                self._want(number)
-            return [[(" …", DIM)]]
-        nth = number - page.offset
-        if isinstance(page, SamplePage):
-            is_there = nth < len(page.samples)
-            return sample_row(page.samples[nth], self.columns, self.scales, self.mask, width) if is_there else [[]]
-        if nth >= len(page.groups):
-            return [[]]
-        strip = min(STRIP, max(group.samples for group in page.groups))
-        return group_row(page.groups[nth], self.scales.get("reward", Scale()), self.mask, strip, width)
-
-    def first_of(self, number: int) -> SampleKey | None:
-        """Return the first sample of a group; None if its page is not there."""
-        page = self._pages.get(number // PAGE)
-        if not isinstance(page, GroupPage) or number - page.offset >= len(page.groups):
-            return None
-        return page.groups[number - page.offset].members[0]
-
-
 class Sidebar(Vertical):
-    """The pane. The screen hears what is chosen."""
+    """The pane. It asks for the pages of the list, of samples or groups, that come into view."""
 
     def __init__(self, rollouts: "Rollouts") -> None:
         super().__init__(id="side")
         self._rollouts = rollouts
         self.fields = rollouts.fields
-        self.samples = SampleRows(self._want_page)
+        self.is_grouped = False
         self.pickers: Sequence[Picker] = ()
+        self._columns: Sequence[str] = ("reward",)
+        self._pages: dict[int, SamplePage | GroupPage | None] = {}
+        """None for a page that is asked for."""
         self._total = 0
 
     def compose(self) -> ComposeResult:
-        yield RowList("pickers", keeps_cursor=False, has_own_keys=True)
+        yield RowList("pickers", self._pick, keeps_cursor=False, has_own_keys=True)
         yield LineBar("list-head", self._list_head)
-        yield RowList("list", has_own_keys=True)
+        yield RowList("list", self.go_to_row, self.go_to_row, has_own_keys=True)
         yield LineBar("fields-head", lambda _: [[(" Fields", STRONG), ("  Enter shows or hides", DIM)]] * self.is_used)
-        yield RowList("fields", keeps_cursor=False, has_own_keys=True)
+        yield RowList("fields", self._toggle, keeps_cursor=False, has_own_keys=True)
 
     @property
     def is_used(self) -> bool:
@@ -209,35 +161,62 @@ class Sidebar(Vertical):
         rows.styles.height = len(self.pickers)
         rows.fill(len(self.pickers), lambda number, width: picker_row(self.pickers[number], width))
 
+    def _pick(self, number: int) -> None:
+        name = self.pickers[number].name
+        action = {"filter": "filter", "only": "discarded"}.get(name, f"pick('{name}')")
+        self.call_later(self._rollouts.run_action, action)
+
     # The list
 
     def _list_head(self, width: int) -> list[Line]:
         if not self.is_used:
             return []
-        if self.samples.is_grouped:
+        if self.is_grouped:
             return [ends([("  reward of each answer", DIM)], [(f"{count(self._total, 'group')} ", DIM)], width)]
-        names = [short(name) for name in self.samples.columns]
+        names = [short(name) for name in self._columns]
         return [ends([(f" {' '.join(f'{name:>7}' for name in names)}", DIM)], [(f"{self._total:,} ", DIM)], width)]
+
+    def _row(self, number: int, width: int) -> list[Line]:
+        """Return a row, a blank one until its page is there."""
+        if number // PAGE not in self._pages:
+            self._pages[number // PAGE] = None
+            self._want_page(number)
+        page, scales, mask = self._pages[number // PAGE], self._rollouts.live.scales, self._rollouts.mask
+        if page is None:
+            return [[(" …", DIM)]]
+        nth = number - page.offset
+        if isinstance(page, SamplePage):
+            return [
+                sample_row(page.samples[nth], self._columns, scales, mask, width) if nth < len(page.samples) else []
+            ]
+        if nth >= len(page.groups):
+            return [[]]
+        strip = min(STRIP, max(group.samples for group in page.groups))
+        return [group_row(page.groups[nth], scales.get("reward", Scale()), mask, strip, width)]
 
     @property
     def list(self) -> RowList:
         return self.query_one("#list", RowList)
 
-    def show_columns(self, columns: Sequence[str], scales: Mapping[str, Scale]) -> None:
-        self.samples.columns, self.samples.scales = columns, scales
+    def show_columns(self, columns: Sequence[str]) -> None:
+        self._columns = columns
         self.list.refresh()
         self.query_one("#list-head", LineBar).changed()
+
+    def clear(self) -> None:
+        """Read the list again as it comes into view."""
+        self._pages.clear()
 
     def show_row(self) -> None:
         """Put the cursor of the list on the sample on the screen, or on its group."""
         at, session = self._rollouts.nav.shown, self._rollouts.live.session
-        if not self.samples.is_grouped or at.sample is None:
+        if not self.is_grouped or at.sample is None:
             self._show_list(at.total, at.number)
             return
         key = at.sample.key
 
         def take(page: GroupPage) -> None:
-            self.samples.take(page)
+            self._pages[page.offset // PAGE] = page
             names = [group.key for group in page.groups]
             name = key.split, key.step, key.group
             self._show_list(page.total, page.offset + (names.index(name) if name in names else 0))
@@ -248,38 +227,38 @@ class Sidebar(Vertical):
     def _show_list(self, total: int, number: int) -> None:
         self._total = total
         if self.list.total != total:
-            self.list.fill(total, self.samples.lines, number)
+            self.list.fill(total, self._row, number)
         else:
             self.list.go_to(number)
         self.query_one("#list-head", LineBar).changed()
 
     def show_groups(self, is_grouped: bool) -> None:
-        self.samples.is_grouped = is_grouped
-        self.samples.clear()
+        self.is_grouped = is_grouped
+        self.clear()
         self.show_row()
 
     def go_to_row(self, number: int) -> None:
-        nav = self._rollouts.nav
-        if not self.samples.is_grouped:
+        nav, page = self._rollouts.nav, self._pages.get(number // PAGE)
+        if not self.is_grouped:
             nav.go(nav.place, number)
-        elif (key := self.samples.first_of(number)) is not None:
-            nav.go(nav.place, 0, key)
+        elif isinstance(page, GroupPage) and number - page.offset < len(page.groups):
+            nav.go(nav.place, 0, page.groups[number - page.offset].members[0])
 
     def _want_page(self, number: int) -> None:
         nav, session = self._rollouts.nav, self._rollouts.live.session
         place = nav.shown.place
-        read = session.groups if self.samples.is_grouped else session.page
+        read = session.groups if self.is_grouped else session.page
         kind = f"page {number}"
 
         def take(page: SamplePage | GroupPage) -> None:
-            if place == nav.shown.place and isinstance(page, GroupPage) == self.samples.is_grouped:
-                self.samples.take(page)
+            if place == nav.shown.place and isinstance(page, GroupPage) == self.is_grouped:
+                self._pages[number // PAGE] = page
                 self.list.refresh()
             else:
-                self.samples.lack(number)
+                self._pages.pop(number // PAGE, None)
 
         def failed(reason: str) -> None:
-            self.samples.lack(number)
+            self._pages.pop(number // PAGE, None)
             self._rollouts.failed(kind, reason)
 
         self._rollouts.questions.ask(kind, lambda: read(place, number), take, failed)
@@ -290,3 +269,9 @@ class Sidebar(Vertical):
         names = list(self.fields)
         rows = self.query_one("#fields", RowList)
         rows.fill(len(names), lambda number, width: field_row(names[number], self.fields[names[number]], width))
+
+    def _toggle(self, number: int) -> None:
+        self.fields.toggle(list(self.fields)[number])
+        self.show_fields()
+        self._rollouts.show_text(keeps_place=True)
+        self._rollouts.bar("head").changed()

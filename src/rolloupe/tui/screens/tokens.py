@@ -228,8 +228,6 @@ class TokensScreen(BackScreen[None]):
             self.pane.tint(UPDATE)
 
     def action_choose_series(self) -> None:
-        names = self.pane.tokens.names if self.pane.tokens else []
         if self.pane.tokens:
-            now = names.index(self.pane.series) if self.pane.series in names else 0
-            choices = [Choice(name) for name in names]
-            pick(self.app, "Tint by", choices, now, lambda number: self.pane.tint(names[number]))
+            choices = {name: Choice(name) for name in self.pane.tokens.names}
+            pick(self.app, "Tint by", choices, self.pane.series, self.pane.tint)

@@ -9,7 +9,6 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from textual import events
 from textual.geometry import Size
-from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
@@ -121,22 +120,18 @@ class PaneKeys:
 class LineBar(Widget):
     """Some lines, made for the width of the bar."""
 
-    class Clicked(Message):
-        """A person clicked somewhere in the bar."""
-
-        def __init__(self, bar: "LineBar", x: int, y: int) -> None:
-            super().__init__()
-            self.bar = bar
-            self.x, self.y = x, y
-
-        @property
-        def control(self) -> "LineBar":
-            return self.bar
-
-    def __init__(self, id: str, lines_of: Callable[[int], Sequence[Line]], ground: str = "surface-pane") -> None:
+    def __init__(
+        self,
+        id: str,
+        lines_of: Callable[[int], Sequence[Line]],
+        ground: str = "surface-pane",
+        clicked: Callable[[int, int], None] = lambda _x, _y: None,
+    ) -> None:
         super().__init__(id=id)
         self._lines_of = lines_of
         self._ground = ground
+        self._clicked = clicked
+        """Called with the cell where a person clicked."""
         self.lines: Sequence[Line] = ()
 
     def changed(self) -> None:
@@ -153,7 +148,7 @@ class LineBar(Widget):
         self.changed()
 
     def on_click(self, event: events.Click) -> None:
-        self.post_message(self.Clicked(self, event.x, event.y))
+        self._clicked(event.x, event.y)
 
     def render_line(self, y: int) -> Strip:
         line = self.lines[y] if y < len(self.lines) else []
@@ -167,35 +162,24 @@ LinesOf = Callable[[int, int], list[Line]]
 
 
 class RowList(PaneKeys, LinePane):
-    """Rows of equal height. Tells which one a person chooses."""
+    """Rows of equal height, of which a person chooses one by Enter or by a click."""
 
     ground = "surface-pane"
 
-    class Chosen(Message):
-        """A person chose a row, by Enter or by a click."""
-
-        def __init__(self, rows: "RowList", number: int) -> None:
-            super().__init__()
-            self.rows = rows
-            self.number = number
-
-        @property
-        def control(self) -> "RowList":
-            return self.rows
-
-    class Moved(Chosen):
-        """A person moved the cursor to a row."""
-
     def __init__(
         self,
-        id: str | None = None,
+        id: str,
+        chosen: Callable[[int], None],
+        moved: Callable[[int], None] = lambda _: None,
         *,
         height: int = 1,
         keeps_cursor: bool = True,
-        opens_at_once: bool = True,
         has_own_keys: bool = False,
+        opens_at_once: bool = True,
     ) -> None:
         super().__init__(id=id)
+        self._chosen, self._moved = chosen, moved
+        """Called with the row that a person chooses, or moves the cursor to."""
         self.row_height = height
         self.total = 0
         self.cursor = 0
@@ -245,11 +229,11 @@ class RowList(PaneKeys, LinePane):
     def move(self, by: int) -> None:
         """Move the cursor as a person does."""
         self.go_to(max(0, min(self.cursor + by, self.total - 1)))
-        self.post_message(self.Moved(self, self.cursor))
+        self._moved(self.cursor)
 
     def choose(self) -> None:
         if self.total:
-            self.post_message(self.Chosen(self, self.cursor))
+            self._chosen(self.cursor)
 
     def on_focus(self) -> None:
         self.refresh()
