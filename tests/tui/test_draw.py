@@ -39,15 +39,16 @@ def test_what_a_header_shows_of_thousands_of_steps_is_made_once(monkeypatch: pyt
 
     monkeypatch.setattr(session, "thinned", counted)
     steps = [StepSummary("train", n, 8, Stats(8, n % 7 / 7, 0.1, 0.0, 1.0, 0)) for n in range(1000)]
-    state = RunState("v", "train", [], steps, Catalogue([], 0), [], 0, "ready", 1.0, None, is_live=False)
+    state = RunState("v", "train", [], steps, Catalogue([], 0), [], [], 0, "ready", 1.0, None, is_live=False)
     lines = [run_line("run", ListPlace(step=step), state, {}, Marks(), 120) for step in (999, 500)]
-    lines.append(run_line("run", ListPlace(step=500), state.aged(5.0), {}, Marks(), 120))
+    state.changed_s = 5.0
+    lines.append(run_line("run", ListPlace(step=500), state, {}, Marks(), 120))
     assert len(thinnings) == 1 and step_at(state, lines[0], spark_place(lines[0])[0]) == 0
     assert lines[1] == lines[2] != lines[0]
 
 
 def test_a_header_names_no_step_of_a_run_whose_files_are_gone() -> None:
-    state = RunState("v", "train", [], [], Catalogue([], 0), [], 0, "ready", 1.0, None, is_live=False)
+    state = RunState("v", "train", [], [], Catalogue([], 0), [], [], 0, "ready", 1.0, None, is_live=False)
     line = "".join(text for text, _ in run_line("run", ListPlace(step=9), state, {}, Marks(), 120))
     assert "run   train" in line and "step" not in line and "9" not in line
 

@@ -127,6 +127,12 @@ def wrapped(text: str, width: int) -> Iterator[tuple[int, int]]:
         start += len(paragraph) + 1
 
 
+def folded(text: str, width: int) -> list[str]:
+    """Return a text from a run as lines of at most some cells; its own line breaks do not count."""
+    line = visible_line(text)
+    return [line[start:stop] for start, stop in wrapped(line, width)]
+
+
 def _paragraph(text: str, offset: int, width: int) -> Iterator[tuple[int, int]]:
     is_narrow = _NARROW.fullmatch(text) is not None
     at = 0

@@ -1,8 +1,7 @@
 """One run as the terminal sees it: its lists, its samples, its steps. Every method may take long, and asks `query`."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from dataclasses import replace as replace_fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -68,7 +67,7 @@ OTHERS_S = 0.5
 """How long `train` is waited for while another split is there."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class RunState:
     """The run at this moment, for headers and pickers. What follows from its steps, perhaps thousands, is made once."""
 
@@ -80,12 +79,15 @@ class RunState:
     catalogue: Catalogue
     sorts: list[str]
     """The numbers that samples can be sorted by: those of which the split has values."""
+    columns: list[str]
+    """Those of a list beside the preview: of reward, advantage and length those that vary."""
     problems: int
     phase: str
     share: float
     """How much of the run's files is indexed, from 0 to 1."""
     changed_s: float | None
     is_live: bool
+    _shown: dict[int, list[int]] = field(default_factory=dict)
 
     @cached_property
     def _by_step(self) -> dict[int, StepSummary]:
@@ -98,20 +100,11 @@ class RunState:
     def rewards(self) -> list[float | None]:
         return [summary.reward.mean for summary in self.steps]
 
-    @cached_property
-    def _shown(self) -> dict[int, list[int]]:
-        return {}
-
     def shown(self, width: int) -> list[int]:
         """Return the numbers of the steps that a curve of their rewards shows, in so many cells."""
         if width not in self._shown:
             self._shown[width] = thinned(self.rewards, width)
         return self._shown[width]
-
-    def aged(self, changed_s: float | None) -> "RunState":
-        later = replace_fields(self, changed_s=changed_s)
-        later.__dict__.update(_by_step=self._by_step, rewards=self.rewards, _shown=self._shown)
-        return later
 
 
 class SampleAt(NamedTuple):
@@ -204,7 +197,9 @@ class Session:
         version = self.run.version
         page = None
         if self._has(place.split):
-            number = number if key is None else self.number_of(place, key, number)
+            if key is not None:
+                around = query.samples(self.run, query.with_length(self.run, place.query(0, 1)), around=key)
+                number = around.offset if around.samples and around.samples[0].key == key else number
             page = self.page(place, max(0, number))
         if page is None or not page.total:
             return SampleAt(place, 0, 0, None, None, note=self._why_none(place), version=version)
@@ -216,11 +211,6 @@ class Session:
 
     def _has(self, split: str) -> bool:
         return any(is_asked(name, split) for name, _ in self.run.snapshot().steps)
-
-    def number_of(self, place: ListPlace, key: SampleKey, otherwise: int = 0) -> int:
-        wanted = query.with_length(self.run, place.query(0, 1))
-        page = query.samples(self.run, wanted, around=key)
-        return page.offset if page.samples and page.samples[0].key == key else otherwise
 
     def _why_none(self, place: ListPlace) -> str:
         splits = sorted({name for name, _ in self.run.snapshot().steps})
@@ -254,28 +244,15 @@ class Session:
         numbers = [column for column in catalogue.columns if column.kind == "number" and column.name != "step"]
         varied = [c for c in numbers if c.low is not None or (is_annotated and c.source != "derived")]
         return RunState(
-            run.version, split, splits, steps, catalogue, [column.name for column in varied], query.problem_count(run),
-            progress.phase, share, changed_s, is_live(run, changed_s, run.sources.rhythm.quiet_s),
+            run.version, split, splits, steps, catalogue, [column.name for column in varied],
+            query.usual_columns(run, split), query.problem_count(run), progress.phase, share, changed_s,
+            is_live(run, changed_s, run.sources.rhythm.quiet_s),
         )  # fmt: skip
 
-    def at_split(self, place: ListPlace, split: str) -> ListPlace:
-        """Return the same list in another split: at the same step, if the split has it, else at its newest.
-
-        Raises `NotFound` for a split without samples.
-        """
-        steps = self.steps(split)
+    def moved(self, place: ListPlace, split: str, step_of: Callable[[list[int]], int]) -> ListPlace:
+        """Return the same list at one of the steps of a split, of another one perhaps. Raises `NotFound`."""
         dataset = place.dataset if split == place.split else ""
-        return replace(place, split=split, dataset=dataset, step=place.step if place.step in steps else steps[-1])
-
-    def nearest(self, place: ListPlace, split: str, step: int) -> ListPlace:
-        """Return the same list at the step of a split that has samples and is nearest to another. Raises `NotFound`."""
-        dataset = place.dataset if split == place.split else ""
-        nearest = min(self.steps(split), key=lambda other: abs(other - step))
-        return replace(place, split=split, dataset=dataset, step=nearest)
-
-    def beside(self, place: ListPlace, by: int) -> ListPlace:
-        """Return the same list some steps later, or earlier. Raises `NotFound`."""
-        return replace(place, step=near(self.steps(place.split), place.step, by))
+        return replace(place, split=split, dataset=dataset, step=step_of(self.steps(split)))
 
     def steps(self, split: str) -> list[int]:
         """Return the steps of a split. Raises `NotFound` for one without samples."""
@@ -283,10 +260,6 @@ class Session:
         if not steps:
             raise NotFound(f"the run has no samples of {split!r}")
         return steps
-
-    def columns(self, split: str) -> list[str]:
-        """Return the columns of a list beside the preview: those of reward, advantage and length that vary."""
-        return query.usual_columns(self.run, split)
 
 
 def near(steps: Sequence[int], step: int, by: int) -> int:

@@ -12,8 +12,7 @@ from textual.widget import Widget
 from rolloupe import query
 from rolloupe.model import Problem, SampleKey
 from rolloupe.state.decisions import FindingAside, findings_aside
-from rolloupe.text.visible import visible_line
-from rolloupe.tui.draw.ink import ACCENT, ALARM, DIM, PLAIN, STRONG, WARN, Line, cut, safe, wrapped
+from rolloupe.tui.draw.ink import ACCENT, ALARM, DIM, PLAIN, STRONG, WARN, Line, cut, folded, safe
 from rolloupe.tui.draw.numbers import listed, signed
 from rolloupe.tui.keys import FINDING_KEYS
 from rolloupe.tui.screens.over import BackScreen
@@ -144,10 +143,7 @@ class FindingsScreen(BackScreen[SampleKey]):
             notes.append(f"{listed(PROBLEMS, len(self._problems), 'problem')} in the files.")
         if number := sum(row.is_aside for row in self._rows):
             notes.append(f"{number} set aside as no hack, at the end.")
-        for note in notes:
-            text = visible_line(note)
-            lines += [[(f" {text[start:stop]}", DIM)] for start, stop in wrapped(text, width - 2)]
-        return lines
+        return lines + [[(f" {text}", DIM)] for note in notes for text in folded(note, width - 2)]
 
     def on_resize(self, event: events.Resize) -> None:
         super().on_resize(event)
@@ -155,8 +151,7 @@ class FindingsScreen(BackScreen[SampleKey]):
 
     def _row(self, number: int, width: int) -> list[Line]:
         row, room = self._rows[number], width - TAG - 1
-        text = visible_line(row.text)
-        words = [text[start:stop] for start, stop in wrapped(text, room)]
+        words = folded(row.text, room)
         most = self.rows.row_height - 1
         if len(words) > most:
             words = [*words[: most - 1], f"{words[most - 1][: room - 2].rstrip()} …"]

@@ -12,9 +12,8 @@ from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.query import Curve, CurveEntry
-from rolloupe.text.visible import visible_line
 from rolloupe.tui.draw.charts import Cell, axis_of, beyond, chart, column_of, sparkline
-from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, STRONG, Ink, Line, cut, ends, padded, safe, wrapped
+from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, STRONG, Ink, Line, cut, ends, folded, padded, safe
 from rolloupe.tui.draw.numbers import count, figure, narrow, score
 from rolloupe.tui.keys import METRIC_KEYS
 from rolloupe.tui.screens.over import BackScreen
@@ -107,8 +106,7 @@ def chart_lines(
     axis = axis_of(drawn)
     if far := beyond(drawn, axis):
         below.append(cut([(f" {far}", DIM)], width))
-    about = visible_line(entry.about)
-    below += [[(f" {about[start:stop]}", DIM)] for start, stop in wrapped(about, width - 2)]
+    below += [[(f" {text}", DIM)] for text in folded(entry.about, width - 2)]
     plot, height = max(8, width - AXIS - 2), max(LEAST, min(room - AROUND - len(below), MOST))
     cell = column_of(steps[at], span, 2 * plot) // 2
     labels = {0: axis[1], height // 2: sum(axis) / 2, height - 1: axis[0]}

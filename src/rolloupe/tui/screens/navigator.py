@@ -1,5 +1,6 @@
 """Where a person is in a run, and the run itself, read again as it is indexed, grows, and is opened again."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -52,9 +53,9 @@ class Navigator:
         self.go(self.place, max(0, number))
 
     def to_step(self, by: int) -> None:
-        place, session, state = self.place, self.session, self._screen.live.split_state
+        place, state = self.place, self._screen.live.split_state
         if state is None:  # a moment after another split was chosen
-            self._screen.ask("split", lambda: session.beside(place, by), lambda target: self.go(target, 0))
+            self._go_to_split(place.split, lambda steps: near(steps, place.step, by))
         else:
             self._to_step_of([summary.step for summary in state.steps], by, "step")
 
@@ -115,17 +116,19 @@ class Navigator:
         self.go(place if has_it else replace(place, where="", dataset="", is_discarded=False), 0, key)
 
     def go_to_split(self, split: str) -> None:
-        """Go to another split, at the same step if it has it."""
-        place, session = self.place, self.session
-        self._screen.ask("split", lambda: session.at_split(place, split), lambda target: self.go(target, 0))
+        """Go to another split, at the same step if it has it, else at its newest one."""
+        step = self.place.step
+        self._go_to_split(split, lambda steps: step if step in steps else steps[-1])
 
     def go_to_point(self, point: SplitStep | None) -> None:
         """Go to the samples of a point of a curve; of a step without samples to the nearest that has some."""
-        if point is None:
-            return
+        if point is not None:
+            split = point.split or self.place.split
+            self._go_to_split(split, lambda steps: min(steps, key=lambda step: abs(step - point.step)))
+
+    def _go_to_split(self, split: str, step_of: Callable[[list[int]], int]) -> None:
         place, session = self.place, self.session
-        split = point.split or place.split
-        self._screen.ask("split", lambda: session.nearest(place, split, point.step), lambda target: self.go(target, 0))
+        self._screen.ask("split", lambda: session.moved(place, split, step_of), lambda target: self.go(target, 0))
 
     def go_to_run(self, run: OpenRun) -> None:
         """Look at another of the open runs, once it has a sample: it may not be indexed yet."""
@@ -191,11 +194,7 @@ class LiveRun:
 
     def ask_state(self) -> None:
         split = self._screen.nav.place.split
-
-        def ask() -> tuple[RunState, list[str]]:
-            return self.session.state(split), self.session.columns(split)
-
-        self._screen.ask("state", ask, lambda answer: self._take_state(*answer))
+        self._screen.ask("state", lambda: self.session.state(split), self._take_state)
 
     def _listen(self, kind: str, run: OpenRun | None) -> None:
         """Hear from a thread of the index that a run has changed, is there, or was opened again."""
@@ -234,10 +233,10 @@ class LiveRun:
 
     def show_age(self) -> None:
         if self.state is not None and self.state.is_live:
-            self.state = self.state.aged(self.session.run.changed_s())
+            self.state.changed_s = self.session.run.changed_s()
             self._screen.bar("header").changed()
 
-    def _take_state(self, state: RunState, columns: list[str]) -> None:
+    def _take_state(self, state: RunState) -> None:
         before, nav = self.split_state, self._screen.nav
         self.state, self.scales = state, scales_of(state.catalogue)
         self.set_ready()
@@ -249,7 +248,7 @@ class LiveRun:
         elif before is None and nav.shown.version != state.version:
             nav.again()
         side = self._screen.side
-        side.show_columns(columns[:3])
+        side.show_columns(state.columns[:3])
         side.fields.learn(column.name for column in state.catalogue.columns if column.source in ("metric", "tag"))
         side.show_fields()
         self._screen.show_places()

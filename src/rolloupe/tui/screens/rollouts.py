@@ -31,20 +31,8 @@ from rolloupe.tui.screens.navigator import LiveRun, Navigator
 from rolloupe.tui.screens.over import HelpScreen
 from rolloupe.tui.screens.sidebar import Sidebar
 from rolloupe.tui.screens.tokens import TokensScreen
-from rolloupe.tui.views.samples import (
-    Fields,
-    Marks,
-    TextBlock,
-    blocks_of,
-    facts_of,
-    foot_line,
-    run_line,
-    sample_lines,
-    size_classes,
-    step_at,
-    table_blocks,
-    view_at,
-)
+from rolloupe.tui.views import samples
+from rolloupe.tui.views.samples import Fields, Marks, TextBlock
 from rolloupe.tui.widgets.lines import LineBar, PaneKeys, RowList
 from rolloupe.tui.widgets.prompt_line import PromptLine
 from rolloupe.tui.widgets.text_pane import TextPane
@@ -140,7 +128,7 @@ class Rollouts(PaneKeys, Screen[None]):
             self.watch(self.reader, name, self._draw_foot, init=False)
 
     def on_resize(self, _: Resize | None = None) -> None:
-        for name, is_so in size_classes(*self.app.size).items():
+        for name, is_so in samples.size_classes(*self.app.size).items():
             self.set_class(is_so, name)
 
     def open_side(self, *, is_open: bool) -> None:
@@ -167,16 +155,16 @@ class Rollouts(PaneKeys, Screen[None]):
         if live.opened is None:
             return []
         name = live.opened.run.info.name
-        return run_line(name, self.nav.place, live.split_state, live.scales, self._marks, width)
+        return samples.run_line(name, self.nav.place, live.split_state, live.scales, self._marks, width)
 
     def _sample_lines(self, width: int) -> Sequence[Line]:
-        return sample_lines(self.nav.shown, self.live.scales, self.fields, self._marks, width)
+        return samples.sample_lines(self.nav.shown, self.live.scales, self.fields, self._marks, width)
 
     def _foot(self, width: int) -> list[Line]:
         keys = KEYS[-LEAST_KEYS:] if self.live.opened is None else SIDE_KEYS if self._is_side_alone else KEYS
         message = self.message or (self.prompt.hint if self.prompt.is_open else "")
         share = None if self._is_side_alone else self.reader.share
-        return [foot_line(message, self.is_alarm, keys, share, width)]
+        return [samples.foot_line(message, self.is_alarm, keys, share, width)]
 
     def _draw_foot(self) -> None:
         """Draw the foot once the text has its size: it says how far down the window is."""
@@ -237,7 +225,7 @@ class Rollouts(PaneKeys, Screen[None]):
         self.nav.arrive(at)
         self.is_bookmarked = self.is_bookmarked and is_same
         if at.sample is not None:
-            names = [*(fact.name for fact in facts_of(at.sample)), *(f"extra.{name}" for name in at.sample.extra)]
+            names = [*samples.facts_of(at.sample), *(f"extra.{name}" for name in at.sample.extra)]
             if self.fields.learn(names):
                 self.side.show_fields()
         if is_new_list:
@@ -266,8 +254,8 @@ class Rollouts(PaneKeys, Screen[None]):
 
     def blocks_of(self, sample: Sample) -> list[TextBlock]:
         if self.view == "table":
-            return list(table_blocks(sample, self.fields, self.mask, self.live.scales))
-        return [block for block in blocks_of(sample, self.mask) if self.fields[block.field]]
+            return list(samples.table_blocks(sample, self.fields, self.mask, self.live.scales))
+        return [block for block in samples.blocks_of(sample, self.mask) if self.fields[block.field]]
 
     def _show_bookmark(self, key: SampleKey, is_set: bool) -> None:
         """Show whether a sample is bookmarked, if it is still the one on the screen."""
@@ -427,12 +415,12 @@ class Rollouts(PaneKeys, Screen[None]):
     def _click_header(self, x: int, _: int) -> None:
         """Go to the step under the mouse in the curve."""
         state, lines = self.live.split_state, self.bar("header").lines
-        if state is not None and lines and (step := step_at(state, lines[0], x)) is not None:
+        if state is not None and lines and (step := samples.step_at(state, lines[0], x)) is not None:
             self.nav.change(step=step)
 
     def _click_head(self, x: int, y: int) -> None:
         """Go to the view whose name is under the mouse."""
-        view = view_at(self.bar("head").lines[0], x) if y == 0 and self.bar("head").lines else None
+        view = samples.view_at(self.bar("head").lines[0], x) if y == 0 and self.bar("head").lines else None
         if view == "tokens":
             self.action_tokens()
         elif view not in (None, self.view):

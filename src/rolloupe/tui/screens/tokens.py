@@ -14,19 +14,9 @@ from rolloupe.tui.keys import TOKEN_KEYS
 from rolloupe.tui.run.session import SampleAt
 from rolloupe.tui.screens.over import BackScreen
 from rolloupe.tui.screens.pickers import Choice, pick
+from rolloupe.tui.views import tokens as views
 from rolloupe.tui.views.samples import figures
-from rolloupe.tui.views.tokens import (
-    UPDATE,
-    TokenScale,
-    TokenSheet,
-    by_size,
-    card,
-    legend,
-    rows_of,
-    shown_text,
-    tints,
-    tokens_of,
-)
+from rolloupe.tui.views.tokens import UPDATE, TokenScale, TokenSheet, shown_text
 from rolloupe.tui.widgets.lines import LineBar, LinePane
 
 if TYPE_CHECKING:
@@ -64,14 +54,14 @@ class TokenPane(LinePane):
             self.scroll_to(0, 0, animate=False)
 
     def break_lines(self) -> None:
-        self._rows = rows_of(self.tokens.texts, self.room - 2) if self.tokens else []
+        self._rows = views.rows_of(self.tokens.texts, self.room - 2) if self.tokens else []
         self.changed()
 
     def tint(self, name: str) -> None:
         self.series, self._furthest, self._tints = name, [], []
         if self.tokens is not None and name:
             self.scale = self.tokens.scale(name)
-            self._tints = tints(self.scale, self.scale.strengths(self.tokens.values(name)))
+            self._tints = views.tints(self.scale, self.scale.strengths(self.tokens.values(name)))
         self.refresh()
         self.post_message(self.Changed())
 
@@ -109,7 +99,7 @@ class TokenPane(LinePane):
     def go_to_furthest(self) -> None:
         """Go to the token whose value is furthest from 0, a ratio from 1, then to the next."""
         if self.tokens is not None and self.series:
-            self._furthest = self._furthest or by_size(self.tokens, self.series)
+            self._furthest = self._furthest or views.by_size(self.tokens, self.series)
             self.go_to(self._furthest.pop(0))
 
     def line(self, by: int) -> None:
@@ -173,7 +163,7 @@ class TokensScreen(BackScreen[None]):
             self.redraw("title", "legend", "card")
 
         if sample is not None:
-            self.ask("tokens", lambda: tokens_of(run, sample, mask), take)
+            self.ask("tokens", lambda: views.tokens_of(run, sample, mask), take)
 
     def title_lines(self, width: int) -> list[Line]:
         if self._at.sample is None:
@@ -184,13 +174,13 @@ class TokensScreen(BackScreen[None]):
     def _legend(self, width: int) -> list[Line]:
         pane = self.pane
         if pane.tokens is not None:
-            return [legend(pane.tokens, pane.series, pane.scale, width), rule(width)]
+            return [views.legend(pane.tokens, pane.series, pane.scale, width), rule(width)]
         why = " The record of this sample holds no tokens." if self._is_read else " Reading …"
         return [[(" The tokens cannot be shown." if self._failures else why, PLAIN)], rule(width)]
 
     def _card(self, width: int) -> list[Line]:
         pane = self.pane
-        return [[]] if pane.tokens is None else card(pane.tokens, pane.cursor, pane.series, width)
+        return [[]] if pane.tokens is None else views.card(pane.tokens, pane.cursor, pane.series, width)
 
     def on_token_pane_changed(self, _: TokenPane.Changed) -> None:
         self.redraw("legend", "card")

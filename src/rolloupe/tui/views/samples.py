@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rolloupe.model import Sample, Turn
 from rolloupe.query import policy
 from rolloupe.text import legible_parts
-from rolloupe.text.visible import visible, visible_line
+from rolloupe.text.visible import visible
 from rolloupe.tui.draw.charts import BLOCKS, MISSING, sparkline
 from rolloupe.tui.draw.ink import (
     ACCENT,
@@ -24,12 +24,12 @@ from rolloupe.tui.draw.ink import (
     Line,
     cut,
     ends,
+    folded,
     joined,
     rule,
     safe,
     spread,
     width_of,
-    wrapped,
 )
 from rolloupe.tui.draw.numbers import Scale, count, exact, figure, score, words_of
 from rolloupe.tui.keys import KeyHelp
@@ -40,31 +40,22 @@ from rolloupe.wire.to_wire import facts, without_data
 STATUS = {"completed": PLAIN, "truncated": Ink("warn"), "aborted": Ink("warn"), "error": Ink("alarm")}
 
 
-class NamedValue(NamedTuple):
-    """A fact with the name that a person filters by."""
-
-    name: str
-    value: float | str | None
-
-
-def facts_of(sample: Sample) -> Iterator[NamedValue]:
-    """Yield every fact of a sample: those that all samples have, then the run's own."""
+def facts_of(sample: Sample) -> dict[str, float | str | None]:
+    """Return every fact of a sample by the name that a person filters by; first those that all samples have."""
     row, written_by = sample.row, policy(sample)
-    yield NamedValue("reward", row.reward)
-    yield NamedValue("advantage", row.advantage)
-    yield NamedValue("status", row.status if row.status_raw in ("", row.status) else f"{row.status} ({row.status_raw})")
-    yield from (
-        NamedValue(name, value)
-        for name, value in (
-            ("prompt_tokens", row.prompt_tokens), ("response_tokens", row.response_tokens),
-            ("total_tokens", row.total_tokens), ("turns", row.turns), ("env", row.env or None),
-            ("discarded", row.discarded or None), ("policy_version", written_by.version or None),
-            ("lag", written_by.lag), ("ref_reward", sample.ref_reward), ("uid", row.uid or None),
-        )
-        if value is not None
-    )  # fmt: skip
-    for fact in facts(sample):
-        yield NamedValue(fact.name, as_value(fact.value, is_text=fact.kind == "tag"))
+    known = {
+        "prompt_tokens": row.prompt_tokens, "response_tokens": row.response_tokens, "total_tokens": row.total_tokens,
+        "turns": row.turns, "env": row.env or None, "discarded": row.discarded or None,
+        "policy_version": written_by.version or None, "lag": written_by.lag, "ref_reward": sample.ref_reward,
+        "uid": row.uid or None,
+    }  # fmt: skip
+    return {
+        "reward": row.reward,
+        "advantage": row.advantage,
+        "status": row.status if row.status_raw in ("", row.status) else f"{row.status} ({row.status_raw})",
+        **{name: value for name, value in known.items() if value is not None},
+        **{fact.name: as_value(fact.value, is_text=fact.kind == "tag") for fact in facts(sample)},
+    }
 
 
 def as_value(value: object, *, is_text: bool = False) -> float | str | None:
@@ -88,7 +79,8 @@ def figures(sample: Sample, scales: Mapping[str, Scale], is_shown: "Mapping[str,
 
     The reason why it was discarded has lines of its own.
     """
-    values = {fact.name: fact.value for fact in facts_of(sample) if fact.name != "discarded"}
+    values = facts_of(sample)
+    values.pop("discarded", None)
     for name in dict.fromkeys([*(name for name in FIRST if name in values), *values]):
         if is_shown.get(name, name != "uid") and values[name] not in (None, ""):
             yield named_figure(name, values[name], scales.get(name, Scale()))
@@ -209,8 +201,7 @@ def sample_lines(
 ) -> Sequence[Line]:
     """Return the lines above a sample: where it stands, its id, its figures."""
     if at.sample is None:
-        note = visible_line(at.note)
-        return [[(" ", PLAIN), (note[start:stop], PLAIN)] for start, stop in wrapped(note, width - 2)]
+        return [[(" ", PLAIN), (text, PLAIN)] for text in folded(at.note, width - 2)]
     key, members = at.sample.key, at.members
     position = f"Sample {at.number + 1:,} of {at.total:,}"
     if len(members) > 1:
@@ -231,8 +222,8 @@ def sample_lines(
     first = ends(title, tabs, width) if width_of(title) + width_of(tabs) < width else cut(title, width)
     discarded: list[Line] = []
     if at.sample.row.discarded and is_shown.get("discarded", True):
-        text = visible_line(f"discarded: {at.sample.row.discarded}")
-        discarded = [[(" ", PLAIN), (text[start:stop], WARN)] for start, stop in wrapped(text, width - 2)]
+        reason = f"discarded: {at.sample.row.discarded}"
+        discarded = [[(" ", PLAIN), (text, WARN)] for text in folded(reason, width - 2)]
     return [first, *flowed(shown, width, 2, marks.view), *discarded, *label, rule(width)]
 
 
@@ -376,7 +367,7 @@ def as_text(value: Any) -> str:
 def table_blocks(sample: Sample, fields: "Fields", mask: Mask, scales: Mapping[str, Scale]) -> Iterator[TextBlock]:
     """Yield the rows of the table of a sample: its id, its facts and its texts."""
     yield row_block("id", str(sample.key))
-    for name, value in facts_of(sample):
+    for name, value in facts_of(sample).items():
         if fields.in_table(name):
             number = value if isinstance(value, float | int) else None
             yield row_block(name, value, scales.get(name, Scale()).ink(number))
