@@ -231,6 +231,24 @@ async def terminal(
                 opener.future.result().library.close()
 
 
+async def rewind(me: Driver) -> None:
+    """Go back to where the terminal begins; marks of the person and known fields stay."""
+    while len(me.app.screen_stack) > 1:
+        await me.press("escape")
+    if me.app.size != Size(*WIDE):
+        await me.resize(*WIDE)
+    screen = me.rollouts
+    screen.action_clear()
+    if screen.view == "table":
+        screen.action_switch()
+    screen.side.show_groups(False)
+    screen.live.is_following = False
+    screen.nav.go(screen.live.session.first_place(), 0)
+    await me.settle()
+    screen.tell("")
+    await me.settle()
+
+
 Scene = Callable[[Driver], Awaitable[None]]
 
 
