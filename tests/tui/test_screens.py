@@ -6,6 +6,7 @@ import gc
 import json
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from rolloupe.state.decisions import FindingAside, set_finding_aside
 from rolloupe.tui.draw.charts import chart
 from rolloupe.tui.draw.ink import PALETTES, PLAIN
 from rolloupe.tui.run.masks import mask_of
+from rolloupe.tui.run.session import Session
 from rolloupe.tui.screens import metrics
 from rolloupe.tui.screens.metrics import AXIS, MOST, OTHERS, MetricsScreen, SplitStep
 from rolloupe.tui.screens.tokens import TokenPane
@@ -37,28 +39,27 @@ from tests.cli.support import row, write_run
 from tests.index.support import SteppedClock
 from tests.tui.support import NARROW, Driver, play, terminal
 
+pytestmark = pytest.mark.anyio
+
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder for the index of a run that several tests look at."""
-    return tmp_path_factory.mktemp("shared")
+def run(short_grpo: Path) -> Path:
+    """The run of the shared terminal."""
+    return short_grpo
 
 
-def test_the_group_side_by_side(short_grpo: Path, shared: Path) -> None:
-    async def scene(me: Driver) -> None:
-        first = me.shown
-        shown = await me.press("v")
-        assert "1–3 of 8 answers" in shown and "reward 1.25  adv +0.787  tokens 53" in shown and "▸ 0" in shown
-        assert shown.count("Noor starts with 4 candles.") == 3, "three columns side by side"
-        assert "▸ 1" in await me.press("right")
-        assert "4–6 of 8 answers" in await me.press("l", "l") and "best" in me.text
-        await me.press("j", "k", "G", "g")
-        await me.press("enter")
-        assert me.shown == first.rpartition("/")[0] + "/3"
-        await me.press("v", "escape")
-        assert me.shown.endswith("/3") and len(me.app.screen_stack) == 1
-
-    play(short_grpo, shared, scene)
+async def test_the_group_side_by_side(me: Driver) -> None:
+    first = me.shown
+    shown = await me.press("v")
+    assert "1–3 of 8 answers" in shown and "reward 1.25  adv +0.787  tokens 53" in shown and "▸ 0" in shown
+    assert shown.count("Noor starts with 4 candles.") == 3, "three columns side by side"
+    assert "▸ 1" in await me.press("right")
+    assert "4–6 of 8 answers" in await me.press("l", "l") and "best" in me.text
+    await me.press("j", "k", "G", "g")
+    await me.press("enter")
+    assert me.shown == first.rpartition("/")[0] + "/3"
+    await me.press("v", "escape")
+    assert me.shown.endswith("/3") and len(me.app.screen_stack) == 1
 
 
 def test_the_best_answer_is_better_than_another(tmp_path: Path) -> None:
@@ -75,32 +76,24 @@ def test_the_best_answer_is_better_than_another(tmp_path: Path) -> None:
     play(write_run(tmp_path / "run", steps), tmp_path, scene, (160, 36))
 
 
-def test_discarded_samples_have_a_sign_in_the_list(tmp_path: Path) -> None:
+def test_discarded_samples_have_a_sign_in_the_list_and_their_whole_reason(tmp_path: Path) -> None:
+    reason = "the verifier timed out while it waited for the sandbox, so the trainer trusted no reward of it"
     with Recorder(tmp_path / "run", code=None) as recorder:
-        for n, reason in enumerate(("", "stale", "")):
-            recorder.sample(step=0, group=n, index=0, prompt="p", response="r", reward=n, discarded=reason)
+        for n, why in enumerate(("", reason, "")):
+            recorder.sample(step=0, group=n, index=0, prompt="p", response="r", reward=n, discarded=why)
         recorder.step_end(0)
 
     async def scene(me: Driver) -> None:
         assert [line[0] for line in me.rows("list")] == [" ", "×", " "]
         await me.press("V")
         assert [line[0] for line in me.rows("list")] == [" ", "×", " "]
-
-    play(tmp_path / "run", tmp_path, scene)
-
-
-def test_the_reason_of_a_discarded_sample_is_whole(tmp_path: Path) -> None:
-    reason = "the verifier timed out while it waited for the sandbox, so the trainer trusted no reward of it"
-    with Recorder(tmp_path / "run", code=None) as recorder:
-        recorder.sample(step=0, group=0, index=0, prompt="p", response="r", reward=0, discarded=reason)
-        recorder.step_end(0)
-
-    async def scene(me: Driver) -> None:
+        await me.resize(*NARROW)
+        await me.press("V", "escape", "n")
         assert f"discarded: {reason}" in " ".join(me.text.split()), me.text
         await me.press("5", *["down"] * list(me.rollouts.fields).index("discarded"), "enter")
         assert reason not in " ".join((await me.press("escape")).split()), "the field is hidden"
 
-    play(tmp_path / "run", tmp_path, scene, (80, 24))
+    play(tmp_path / "run", tmp_path, scene)
 
 
 def test_the_groups_of_a_step_with_their_rewards(tmp_path: Path) -> None:
@@ -130,68 +123,73 @@ def test_the_groups_of_a_step_with_their_rewards(tmp_path: Path) -> None:
     play(run, tmp_path, scene, mask="irs")
 
 
-def test_the_tokens_are_tinted_and_each_has_a_card(short_grpo: Path, shared: Path) -> None:
+async def test_the_tokens_are_tinted_and_each_has_a_card(me: Driver) -> None:
+    shown = await me.press("t")
+    assert all(words in me.lines[-1] for words in ("x next series", "w furthest", "? keys", "Esc back"))
+    assert "Next series" in await me.press("question_mark") and "Next sample of the list" not in me.text
+    shown = await me.press("escape")
+    assert "KL k3" in shown and "token 41 of 94" in shown and "'<think>'  id 144" in shown
+    pane = me.app.screen.query_one(TokenPane)
+    tinted = me.inked()
+    assert "token 42 of 94" in await me.press("right") and "'\\n'" in me.text
+    assert "token 41 of 94" in await me.press("left")
+    assert "Mismatch KL" in await me.press("x") and me.inked() != tinted
+    await me.press("X")
+    await me.type("kl_k3")
+    assert "KL k3" in await me.press("enter")
+    kl = pane.tokens.page.series["kl_k3"]  # type: ignore[union-attr]
+    await me.press("w")
+    assert pane.cursor == int(np.nanargmax(kl))
+    await me.press("w")
+    assert pane.cursor == int(np.argsort(-np.nan_to_num(kl))[1])
+    assert pane.tokens is not None
+    pane.tokens = pane.tokens._replace(texts=["漢字"] * len(pane.tokens.texts))
+    pane.break_lines()
+    await me.click(pane, 1 + 4 * 2, 0)
+    assert pane.cursor == pane.tokens.first + 2, "two letters take four cells"
+    update = await me.press("u")
+    assert "update under dapo" in update and "pushed up" in update
+    await me.press("n")
+    assert me.shown == "train/3/00/1" and "train/3/00/1" in me.text and "update under dapo" in me.text
+    await me.press("j", "k", "down", "up", "G", "g", "P", "P", "N")
+    await me.press("t")
+    assert "Sample 1 of" in me.text and me.shown == "train/2/00/0"
+
+
+@pytest.fixture
+def without_garbage() -> Iterator[None]:
+    """Collect no garbage, as `show` does, until the app has begun."""
+    gc.disable()
+    yield
+    gc.enable()
+    gc.unfreeze()
+
+
+def test_what_a_run_lacks_is_said(tmp_path: Path, without_garbage: None) -> None:
     async def scene(me: Driver) -> None:
-        shown = await me.press("t")
-        assert all(words in me.lines[-1] for words in ("x next series", "w furthest", "? keys", "Esc back"))
-        assert "Next series" in await me.press("question_mark") and "Next sample of the list" not in me.text
-        shown = await me.press("escape")
-        assert "KL k3" in shown and "token 41 of 94" in shown and "'<think>'  id 144" in shown
-        pane = me.app.screen.query_one(TokenPane)
-        tinted = me.inked()
-        assert "token 42 of 94" in await me.press("right") and "'\\n'" in me.text
-        assert "token 41 of 94" in await me.press("left")
-        assert "Mismatch KL" in await me.press("x") and me.inked() != tinted
-        await me.press("X")
-        await me.type("kl_k3")
-        assert "KL k3" in await me.press("enter")
-        kl = pane.tokens.page.series["kl_k3"]  # type: ignore[union-attr]
-        await me.press("w")
-        assert pane.cursor == int(np.nanargmax(kl))
-        await me.press("w")
-        assert pane.cursor == int(np.argsort(-np.nan_to_num(kl))[1])
-        assert pane.tokens is not None
-        pane.tokens = pane.tokens._replace(texts=["漢字"] * len(pane.tokens.texts))
-        pane.break_lines()
-        await me.click(pane, 1 + 4 * 2, 0)
-        assert pane.cursor == pane.tokens.first + 2, "two letters take four cells"
-        update = await me.press("u")
-        assert "update under dapo" in update and "pushed up" in update
-        await me.press("n")
-        assert me.shown == "train/3/00/1" and "train/3/00/1" in me.text and "update under dapo" in me.text
-        await me.press("j", "k", "down", "up", "G", "g", "P", "P", "N")
-        await me.press("t")
-        assert "Sample 1 of" in me.text and me.shown == "train/2/00/0"
-
-    play(short_grpo, shared, scene)
-
-
-def test_a_sample_without_tokens_says_so(tmp_path: Path) -> None:
-    async def scene(me: Driver) -> None:
+        assert gc.isenabled(), "the app has begun"
         assert "holds no tokens" in await me.press("t")
         await me.press("right", "x", "w", "u", "escape")
         assert "Sample 1 of" in me.text
+        assert "no evaluations" in await me.press("E")
 
-    play(write_run(tmp_path / "run", {0: [row(0)]}), tmp_path, scene)
+    play(write_run(tmp_path / "run", {0: [row(0)]}), tmp_path, scene, NARROW)
 
 
-def test_the_metrics_go_to_a_step(short_grpo: Path, shared: Path) -> None:
-    async def scene(me: Driver) -> None:
-        shown = await me.press("m")
-        assert "Reward" in shown and "step 3  0.72" in shown and "Logprob at sampling" in shown and "⣀" in shown
-        for x, step in ((AXIS, 0), (me.app.screen.query_one("#chart").size.width - 4, 3)):
-            await me.click("#chart", x, 3)
-            assert f"step {step} " in me.text, "a click on the chart moves the cursor"
-        assert "step 1 " in await me.press("left", "left")
-        assert "step 2 " in await me.press("right")
-        assert "All right" in (await me.press("down")).split("share of groups")[0]
-        await me.press("up", "left", "left", "left", "enter")
-        assert me.rollouts.nav.place.step == 0 and len(me.app.screen_stack) == 1
-        assert "step 0 " in await me.press("m", "down"), "the cursor begins at the step that the person comes from"
-        await me.press("escape")
-        assert not isinstance(me.app.screen, MetricsScreen)
-
-    play(short_grpo, shared, scene)
+async def test_the_metrics_go_to_a_step(me: Driver) -> None:
+    shown = await me.press("m")
+    assert "Reward" in shown and "step 3  0.72" in shown and "Logprob at sampling" in shown and "⣀" in shown
+    for x, step in ((AXIS, 0), (me.app.screen.query_one("#chart").size.width - 4, 3)):
+        await me.click("#chart", x, 3)
+        assert f"step {step} " in me.text, "a click on the chart moves the cursor"
+    assert "step 1 " in await me.press("left", "left")
+    assert "step 2 " in await me.press("right")
+    assert "All right" in (await me.press("down")).split("share of groups")[0]
+    await me.press("up", "left", "left", "left", "enter")
+    assert me.rollouts.nav.place.step == 0 and len(me.app.screen_stack) == 1
+    assert "step 0 " in await me.press("m", "down"), "the cursor begins at the step that the person comes from"
+    await me.press("escape")
+    assert not isinstance(me.app.screen, MetricsScreen)
 
 
 def test_a_point_of_a_curve_opens_samples_of_its_split(tmp_path: Path) -> None:
@@ -220,40 +218,49 @@ def test_the_split_to_begin_with(tmp_path: Path) -> None:
     for name, step in (("gsm8k", 2), ("math", 7)):
         write_run(run, {step: [row(0, dataset=name)]}, "eval")
 
-    async def shown(split: str) -> str:
-        async with terminal(run, tmp_path, split=split) as me:
-            first = me.shown
-            await me.rest()
-            return first
+    async def scene(me: Driver) -> None:
+        assert me.shown == "eval/gsm8k/2/0/0"
+        await me.rest()
+        for split, first in (("", "train/0/0/0"), ("eval", "eval/math/7/0/0")):
+            assert str(Session(me.rollouts.live.session.run, split).first().item.key) == first  # type: ignore[union-attr]
 
-    assert asyncio.run(shown("")) == "train/0/0/0"
-    assert asyncio.run(shown("eval/gsm8k")) == "eval/gsm8k/2/0/0"
-    assert asyncio.run(shown("eval")) == "eval/math/7/0/0"
+    play(run, tmp_path, scene, split="eval/gsm8k")
     opener = Opener(RunChoice([run], str(tmp_path / "index"), split="evil/gsm8k"))
     with pytest.raises(NotFound, match=r"no split 'evil/gsm8k'; there are: train, eval/gsm8k, eval/math"):
         opener.future.result(60)
 
 
-def test_the_evaluations_lead_to_their_answers(short_grpo: Path, shared: Path) -> None:
-    async def scene(me: Driver) -> None:
-        shown = await me.press("E")
-        assert "held_out" in shown and "longer" in shown and "score 0." in shown and "pass@1" in shown
-        grid = await me.press("enter")
-        assert "solved" in grid and "█" in grid and "eval/held_out" in grid
-        assert "longer" in await me.press("escape")
-        await me.press("enter", "enter")
-        assert me.shown.startswith("eval/held_out/0/") and me.rollouts.nav.place.split == "eval/held_out"
-        assert "eval/held_out" in me.lines[0]
-
-    play(short_grpo, shared, scene)
+async def test_the_evaluations_lead_to_their_answers(me: Driver) -> None:
+    shown = await me.press("E")
+    assert "held_out" in shown and "longer" in shown and "score 0." in shown and "pass@1" in shown
+    grid = await me.press("enter")
+    assert "solved" in grid and "█" in grid and "eval/held_out" in grid
+    assert "longer" in await me.press("escape")
+    await me.press("enter", "enter")
+    assert me.shown.startswith("eval/held_out/0/") and me.rollouts.nav.place.split == "eval/held_out"
+    assert "eval/held_out" in me.lines[0]
 
 
-def test_the_findings_and_broken_rules_lead_to_their_samples(tmp_path: Path) -> None:
-    rows = [row(n, reward=float(n % 3), step=0) for n in range(8)]
+def test_findings_and_broken_rules_lead_to_their_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [row(n, reward=float(n % 3)) for n in range(8)]
     rows[5]["advantage"] = float("nan")
-    folder = write_run(tmp_path / "run", {0: rows})
+    base = Finding(
+        text="", kind="suspect", effect=0.5, z=9.0, first=0.1, last=0.9, rise=5.0,
+        prevalence=Prevalence([], [], [], []), samples=ReadingList(earliest="train/0/1/2"),
+    )  # fmt: skip
+    flattery = replace(base, text="Flattery earns.", title="flattery", behaviour="derived.flattery")
+    sorry = replace(base, text="“sorry” earns.", title="“sorry”", phrase="sorry")
+
+    def known(run: OpenRun, asked: FindingQuery) -> RunFindings:
+        return replace(findings(run, asked), findings=[flattery, sorry])
 
     async def scene(me: Driver) -> None:
+        await me.rest()
+        assert me.rollouts.live.state is not None
+        me.rollouts.live.state = dataclasses.replace(
+            me.rollouts.live.state, phase="text"
+        )  # as one who asked a moment before the end
+        me.rollouts.live.hear(me.rollouts.live.session.run)
         await me.rest()
         run = me.rollouts.live.session.run
         note, broken = findings(run, FindingQuery(split="train")).note, lint(run, LintQuery(split="train")).broken
@@ -268,43 +275,7 @@ def test_the_findings_and_broken_rules_lead_to_their_samples(tmp_path: Path) -> 
         assert "Open one of its samples" in me.text
         await me.press("escape", "escape")
         assert len(me.app.screen_stack) == 1
-
-    play(folder, tmp_path, scene)
-
-
-def test_the_end_of_the_indexing_is_seen_though_no_answer_changes_with_it(tmp_path: Path) -> None:
-    folder = write_run(tmp_path / "run", {0: [row(n, reward=float(n % 3), step=0) for n in range(8)]})
-
-    async def scene(me: Driver) -> None:
-        await me.rest()
-        assert me.rollouts.live.state is not None
-        me.rollouts.live.state = dataclasses.replace(
-            me.rollouts.live.state, phase="text"
-        )  # as one who asked a moment before the end
-        me.rollouts.live.hear(me.rollouts.live.session.run)
-        await me.rest()
-
-    play(folder, tmp_path, scene)
-
-
-def test_findings_that_are_set_aside_come_last_with_who_and_why(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = [row(n, reward=float(n % 3)) for n in range(8)]
-    rows[5]["advantage"] = float("nan")
-    base = Finding(
-        text="", kind="suspect", effect=0.5, z=9.0, first=0.1, last=0.9, rise=5.0,
-        prevalence=Prevalence([], [], [], []), samples=ReadingList(earliest="train/0/1/2"),
-    )  # fmt: skip
-    flattery = replace(base, text="Flattery earns.", title="flattery", behaviour="derived.flattery")
-    sorry = replace(base, text="“sorry” earns.", title="“sorry”", phrase="sorry")
-
-    def known(run: OpenRun, asked: FindingQuery) -> RunFindings:
-        return replace(findings(run, asked), findings=[flattery, sorry])
-
-    monkeypatch.setattr(insight_findings, "findings", known)
-
-    async def scene(me: Driver) -> None:
+        monkeypatch.setattr(insight_findings, "findings", known)
         state = State(tmp_path / "state")
         run, aside = me.rollouts.live.session.run, FindingAside("the task asks for it", "Ada", 1.7e12)
         for name, order in (("derived.flattery", "suspect certain not"), ("sorry", "certain not not")):
@@ -361,23 +332,14 @@ def test_a_bar_has_no_lines_before_it_has_a_width() -> None:
     assert not bar.lines, "no title is cut to a cell on its way to the screen"
 
 
-def test_windows_have_the_room_that_they_need(short_grpo: Path, shared: Path) -> None:
-    async def scene(me: Driver) -> None:
-        await me.press("m")
-        assert len(me.app.screen.query_one("#chart", LineBar).lines) == MOST + 3, "a chart fills a high window"
-        await me.pilot.resize_terminal(*NARROW)
-        await me.press("escape", "E")
-        assert "pass@4" in me.text and "held_out" in me.lines[1] and "score" in me.lines[2], "two lines in a narrow one"
-        assert "24 prompts, 96 samples" in me.lines[1], "both whole"
-
-    play(short_grpo, shared, scene, (200, 50))
-
-
-def test_a_run_without_evaluations_says_so(tmp_path: Path) -> None:
-    async def scene(me: Driver) -> None:
-        assert "no evaluations" in await me.press("E")
-
-    play(write_run(tmp_path / "run", {0: [row(0)]}), tmp_path, scene, NARROW)
+async def test_windows_have_the_room_that_they_need(me: Driver) -> None:
+    await me.resize(200, 50)
+    await me.press("m")
+    assert len(me.app.screen.query_one("#chart", LineBar).lines) == MOST + 3, "a chart fills a high window"
+    await me.resize(*NARROW)
+    await me.press("escape", "E")
+    assert "pass@4" in me.text and "held_out" in me.lines[1] and "score" in me.lines[2], "two lines in a narrow one"
+    assert "24 prompts, 96 samples" in me.lines[1], "both whole"
 
 
 def test_curves_grow_with_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -490,29 +452,12 @@ def test_a_run_that_has_not_begun(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_there", [True, False])
-def test_garbage_is_collected_once_the_app_has_begun(tmp_path: Path, is_there: bool) -> None:
-    folder = tmp_path / "runs"
-    folder.mkdir()
-    if is_there:
-        write_run(folder / "run", {0: [row(0)]})
-
-    async def scene(me: Driver) -> None:
-        assert gc.isenabled() and ("Waiting" in me.text) is not is_there
-
-    gc.disable()  # as `show` does
-    try:
-        play(folder, tmp_path, scene)
-    finally:
-        gc.enable()
-        gc.unfreeze()
-
-
-@pytest.mark.parametrize("is_there", [True, False])
-def test_a_run_that_is_not_there_yet_is_awaited(tmp_path: Path, is_there: bool) -> None:
+def test_a_run_that_is_not_there_yet_is_awaited(tmp_path: Path, is_there: bool, without_garbage: None) -> None:
     (folder := tmp_path / "runs").mkdir()
     run = folder / "run"
 
     async def scene(me: Driver) -> None:
+        assert gc.isenabled()
         words = " ".join(me.text.split())
         assert "Waiting for a run at" in words and "It opens here by itself" in words
         assert ("an empty folder" if is_there else "does not exist yet") in words
@@ -548,20 +493,6 @@ def test_an_evaluation_that_begins_beside_its_run(tmp_path: Path) -> None:
     play(tmp_path / "runs", tmp_path, scene, clock=SteppedClock())
 
 
-def test_several_runs(tmp_path: Path) -> None:
-    first, second = (write_run(tmp_path / name, {step: [row(0)]}) for name, step in (("one", 1), ("two", 2)))
-
-    async def on_stage() -> None:
-        async with terminal([first, second], tmp_path) as me:
-            assert me.shown == "train/1/0/0" and "two" in await me.press("1")
-            await me.press("down", "enter")
-            assert me.shown == "train/2/0/0" and me.lines[0].split()[0] == "two"
-            beside = next(line for line in (await me.press("m")).splitlines() if "│" not in line and " one " in line)
-            assert beside.split()[-3:] == ["step", "1", "0.00"], "the value of the other run"
-
-    asyncio.run(on_stage())
-
-
 def test_curves_of_several_runs_have_one_chart(tmp_path: Path) -> None:
     rows = chart([[(0, 0.0), (9, 0.0)], [(5, 1.0), (19, 1.0)]], 10, 2)
     assert [cell.curve for cell in rows[0] if cell.dots != "\u2800"] == [1] * 8, "at the top, from step 5 to 19"
@@ -581,8 +512,13 @@ def test_curves_of_several_runs_have_one_chart(tmp_path: Path) -> None:
             assert all(one.wait_all(60) for one in me.rollouts.live.library.runs)
             await me.press("m")
             lines = me.app.screen.query_one("#chart", LineBar).lines
+            beside = next(line for line in me.lines if "│" not in line and " two " in line)
+            assert beside.split()[-3:] == ["step", "3", "3.00"], "the value of the other run"
             dotted = {ink.colour for line in lines for text, ink in line if "\u2800" < max(text, default="") < "\u2900"}
             assert dotted >= {"accent", "run-2"}
+            assert "two" in await me.press("escape", "1")
+            await me.press("down", "enter")
+            assert me.shown == "train/3/0/0" and me.lines[0].split()[0] == "two"
 
     asyncio.run(on_stage())
 
@@ -606,26 +542,24 @@ def test_placeholders_are_masked(tmp_path: Path) -> None:
     pad = "<|image_pad|>"
     run = write_run(tmp_path / "run", {0: [row(0, prompt=f"{pad * 4} and {pad}", response=f"x{pad}{pad}y")]})
 
-    async def on_stage(mask: str) -> str:
-        async with terminal(run, tmp_path, mask=mask) as me:
-            return me.read + me.text
-
     one = mask_of("ab+|c")
     texts = ["x", "a", "bb", "y", "cc", "", "zab", "b", "."]
     assert one.tokens(texts) == ["x", "*", "*", "y", "**", "", "z*", "*", "."]
     assert mask_of("").tokens(["a", ""]) == ["a", ""]
-    masked = asyncio.run(on_stage(r"<\|image_pad\|>|<\|imgpad\|>"))
 
-    async def found() -> None:
-        async with terminal(run, tmp_path, mask=r"<\|image_pad\|>") as me:
-            await me.press("slash")
-            await me.type("and")
-            await me.press("enter")
-            assert "*×4 and *" in me.text and pad not in me.text, "what a search found is masked as well"
+    async def scene(me: Driver) -> None:
+        shown = me.read + me.text
+        assert "*×4 and *" in shown and "x*×2y" in shown and pad not in shown
+        await me.press("slash")
+        await me.type("and")
+        await me.press("enter")
+        assert "*×4 and *" in me.text and pad not in me.text, "what a search found is masked as well"
 
-    asyncio.run(found())
-    assert "*×4 and *" in masked and "x*×2y" in masked and pad not in masked
-    assert pad in asyncio.run(on_stage(""))
+    async def bare(me: Driver) -> None:
+        assert pad in me.read + me.text
+
+    play(run, tmp_path, scene, mask=r"<\|image_pad\|>|<\|imgpad\|>")
+    play(run, tmp_path, bare)
 
 
 @pytest.mark.parametrize(
