@@ -26,6 +26,8 @@ from rolloupe.tui.widgets.lines import LinePane, RowList
 from tests.cli.support import row, write_run
 from tests.tui.support import WIDE, Driver, play
 
+pytestmark = pytest.mark.anyio
+
 PAGE = Path(__file__).parents[2] / "docs/terminal-keys.md"
 
 Look = Callable[[Driver], object]
@@ -42,12 +44,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows[8] |= {"response": "", "reward": 2.0}
     folder = write_run(tmp_path_factory.mktemp("runs") / "run", {0: rows, 3: rows})
     return write_run(folder, {3: [row(n, dataset=f"set {n % 40}") for n in range(80)]}, "eval")
-
-
-@pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder for the index of a run that several tests look at."""
-    return tmp_path_factory.mktemp("index")
 
 
 OPENERS: dict[str, tuple[tuple[KeyHelp, ...], str]] = {
@@ -74,31 +70,28 @@ async def back(me: Driver) -> None:
         await me.press("escape")
 
 
-def test_each_key_of_a_screen_does_what_its_row_says(run: Path, index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_each_key_of_a_screen_does_what_its_row_says(me: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[tuple[str, ...]] = []
 
     def noted(action: str) -> Callable[..., None]:
         return lambda _, *words: done.append((action, *map(repr, words)))
 
-    async def scene(me: Driver) -> None:
-        for table, opener in OPENERS.values():
-            await me.press(*opener.split())
-            kind = type(me.app.screen)
-            actions = {key.action: re.findall(r"[^(),\s]+", key.action) for key in table}
-            with monkeypatch.context() as patch:
-                for action, *_ in actions.values():
-                    assert hasattr(kind, f"action_{action}"), action
-                    patch.setattr(kind, f"action_{action}", noted(action))
-                for row_of_table in table:
-                    for key in row_of_table.keys:
-                        done.clear()
-                        await me.press(key)
-                        assert done == [tuple(actions[row_of_table.action])], (kind, key)
-            feet = " ".join(key.foot for key in table if key.foot)
-            assert all(word in me.text for word in feet.split()), "the foot has the keys"
-            await back(me)
-
-    play(run, index, scene)
+    for table, opener in OPENERS.values():
+        await me.press(*opener.split())
+        kind = type(me.app.screen)
+        actions = {key.action: re.findall(r"[^(),\s]+", key.action) for key in table}
+        with monkeypatch.context() as patch:
+            for action, *_ in actions.values():
+                assert hasattr(kind, f"action_{action}"), action
+                patch.setattr(kind, f"action_{action}", noted(action))
+            for row_of_table in table:
+                for key in row_of_table.keys:
+                    done.clear()
+                    await me.press(key)
+                    assert done == [tuple(actions[row_of_table.action])], (kind, key)
+        feet = " ".join(key.foot for key in table if key.foot)
+        assert all(word in me.text for word in feet.split()), "the foot has the keys"
+        await back(me)
 
 
 def cursor(me: Driver) -> object:
@@ -203,37 +196,32 @@ async def walk(me: Driver, name: str) -> None:
         assert look(me) != before, (name, keys, look.__name__, me.text)
 
 
-def test_what_comes_of_each_key_of_a_screen(run: Path, index: Path) -> None:
-    async def scene(me: Driver) -> None:
-        await me.rest()
-        for name in [name for name in SCENES if name != "Tokens"]:
-            me.rollouts.nav.go_to(SampleKey.parse("train/3/0/0"))
-            await walk(me, name)
-            await back(me)
-
-    play(run, index, scene, (WIDE[0], 16))
+async def test_what_comes_of_each_key_of_a_screen(me: Driver) -> None:
+    await me.resize(WIDE[0], 16)
+    await me.rest()
+    for name in [name for name in SCENES if name != "Tokens"]:
+        me.rollouts.nav.go_to(SampleKey.parse("train/3/0/0"))
+        await walk(me, name)
+        await back(me)
 
 
-def test_what_comes_of_each_key_of_the_token_view(short_grpo: Path, index: Path) -> None:
+def test_what_comes_of_each_key_of_the_token_view(short_grpo: Path, tmp_path: Path) -> None:
     async def scene(me: Driver) -> None:
         await me.rest()
         await walk(me, "Tokens")
 
-    play(short_grpo, index, scene, (60, 12))
+    play(short_grpo, tmp_path, scene, (60, 12))
 
 
-def test_the_keys_of_a_list_beside_other_panes(run: Path, index: Path) -> None:
-    async def scene(me: Driver) -> None:
-        await me.press("tab", "tab")
-        for key in "down up pagedown pageup end home".split():
-            before = me.shown
-            await me.press(key)
-            assert me.shown != before, key
-        await me.press("tab", "enter")
-        assert "[ ] prompt" in me.text
-        assert "[x] prompt" in await me.press("space")
-        assert {key for row_of_table in LIST_KEYS for key in row_of_table.keys} == set(
-            "up down pagedown pageup home end enter space".split()
-        )
-
-    play(run, index, scene)
+async def test_the_keys_of_a_list_beside_other_panes(me: Driver) -> None:
+    await me.press("tab", "tab")
+    for key in "down up pagedown pageup end home".split():
+        before = me.shown
+        await me.press(key)
+        assert me.shown != before, key
+    await me.press("tab", "enter")
+    assert "[ ] prompt" in me.text
+    assert "[x] prompt" in await me.press("space")
+    assert {key for row_of_table in LIST_KEYS for key in row_of_table.keys} == set(
+        "up down pagedown pageup home end enter space".split()
+    )
