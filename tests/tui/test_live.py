@@ -27,37 +27,43 @@ from tests.tui.test_early_keys import Gate
 LINES = "\n".join(f"needle {n}" for n in range(200))
 
 
+pytestmark = pytest.mark.anyio
+
+
 def two_samples(folder: Path) -> Path:
     """A run of one step with two samples."""
     return write_run(folder, {0: [row(n) for n in range(2)]})
 
 
-def test_the_token_view_shows_what_came_while_its_help_was_open(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run of the shared terminal."""
+    return two_samples(tmp_path_factory.mktemp("runs") / "run")
+
+
+async def test_the_token_view_shows_what_came_while_its_help_was_open(
+    me: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def scene(me: Driver) -> None:
-        async def under_the_help(key: str, *, fails: bool) -> str:
-            with monkeypatch.context() as patch:
-                if fails:
-                    patch.setattr(query, "sample_and_group", fail)
-                gate = Gate(patch, "sample_and_group")
-                me.send(key)
-                await gate.until_asked(me)
-                me.send("question_mark")
-                while len(me.app.screen_stack) < 3:
-                    await me.pilot.pause(0.01)
-                gate.open()
-                await me.settle()
-            return await me.press("escape")
+    async def under_the_help(key: str, *, fails: bool) -> str:
+        with monkeypatch.context() as patch:
+            if fails:
+                patch.setattr(query, "sample_and_group", fail)
+            gate = Gate(patch, "sample_and_group")
+            me.send(key)
+            await gate.until_asked(me)
+            me.send("question_mark")
+            while len(me.app.screen_stack) < 3:
+                await me.pilot.pause(0.01)
+            gate.open()
+            await me.settle()
+        return await me.press("escape")
 
-        def fail(*_: Any) -> None:
-            raise NotFound("the disk is gone")
+    def fail(*_: Any) -> None:
+        raise NotFound("the disk is gone")
 
-        await me.press("t")
-        assert "Tokens  train/0/0/1" in await under_the_help("n", fails=False)
-        assert "the disk is gone" in await under_the_help("p", fails=True)
-
-    play(two_samples(tmp_path / "run"), tmp_path, scene)
+    await me.press("t")
+    assert "Tokens  train/0/0/1" in await under_the_help("n", fails=False)
+    assert "the disk is gone" in await under_the_help("p", fails=True)
 
 
 def test_a_sample_that_is_read_again_stays_where_it_was(tmp_path: Path) -> None:
@@ -172,21 +178,18 @@ def test_what_is_written_is_done_though_newer_questions_come() -> None:
     assert done == [0, 1, 2]
 
 
-def test_no_star_of_another_sample_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def scene(me: Driver) -> None:
-        await me.press("b")
-        gate = Gate(monkeypatch, "has", type(me.rollouts.bookmarks))
-        me.send("n")
-        await gate.until_asked(me)
-        while not me.shown.endswith("/1"):
-            await me.pilot.pause(0.01)
-        await me.pilot.pause(0.02)
-        assert "★" not in me.text
-        gate.open()
-        await me.settle()
-        assert "★" in await me.press("p")
-
-    play(two_samples(tmp_path / "run"), tmp_path, scene)
+async def test_no_star_of_another_sample_is_shown(me: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    await me.press("b")
+    gate = Gate(monkeypatch, "has", type(me.rollouts.bookmarks))
+    me.send("n")
+    await gate.until_asked(me)
+    while not me.shown.endswith("/1"):
+        await me.pilot.pause(0.01)
+    await me.pilot.pause(0.02)
+    assert "★" not in me.text
+    gate.open()
+    await me.settle()
+    assert "★" in await me.press("p")
 
 
 @pytest.mark.parametrize("is_there", [True, False])
@@ -233,23 +236,20 @@ def test_steps_are_those_of_the_split(tmp_path: Path, monkeypatch: pytest.Monkey
     play(run, tmp_path, scene)
 
 
-def test_findings_that_nobody_waits_for_are_not_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_findings_that_nobody_waits_for_are_not_looked_for(me: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[str] = []
     for module, name in ((insight_findings, "findings"), (insight_lint, "lint")):
         monkeypatch.setattr(module, name, lambda *_, name=name: looked.append(name))
     is_indexed = threading.Event()
 
-    async def scene(me: Driver) -> None:
-        await me.rest()
-        monkeypatch.setattr(OpenRun, "wait_all", lambda _, timeout_s: is_indexed.wait(timeout_s))
-        me.type_ahead("i")
-        while not isinstance(me.app.screen, FindingsScreen):
-            await me.pilot.pause(0.01)
-        me.send("escape")
-        await me.answers()
-        assert not looked
-
-    play(two_samples(tmp_path / "run"), tmp_path, scene)
+    await me.rest()
+    monkeypatch.setattr(OpenRun, "wait_all", lambda _, timeout_s: is_indexed.wait(timeout_s))
+    me.type_ahead("i")
+    while not isinstance(me.app.screen, FindingsScreen):
+        await me.pilot.pause(0.01)
+    me.send("escape")
+    await me.answers()
+    assert not looked
     is_indexed.set()
 
 
