@@ -155,17 +155,17 @@ def test_a_folder_that_is_not_empty_is_refused_unless_forced(run: Path, tmp_path
     assert rolloupe("convert", run, out, "--to", "relax", "--overwrite").code == 0
     assert sorted(tree(out)) == ["eval/3.jsonl", "notes", "train/0.jsonl", "train/3.jsonl"]
     assert b"old" not in (out / "train/0.jsonl").read_bytes()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "run"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
 
 
 @pytest.mark.parametrize("place", [".", "rollout_result/train", "new", "..", "rollout_result/train/0.jsonl", "link"])
-def test_what_is_read_is_never_written_to(run: Path, place: str) -> None:
-    (run.parent / "link").symlink_to(run / "rollout_result")
-    (run / "link").symlink_to(run.parent / "link")
-    before = tree(run.parent)
-    done = rolloupe("convert", run, run / place, "--to", "relax", "--force")
+def test_what_is_read_is_never_written_to(own_run: Path, place: str) -> None:
+    (own_run.parent / "link").symlink_to(own_run / "rollout_result")
+    (own_run / "link").symlink_to(own_run.parent / "link")
+    before = tree(own_run.parent)
+    done = rolloupe("convert", own_run, own_run / place, "--to", "relax", "--force")
     assert done.code == 3 and done.err.startswith("Error: ")
-    assert tree(run.parent) == before
+    assert tree(own_run.parent) == before
 
 
 def test_the_old_name_of_overwrite_still_works(run: Path, tmp_path: Path) -> None:
@@ -205,22 +205,22 @@ def test_a_conversion_that_breaks_off_leaves_nothing(
 
 def test_hostile_text_and_numbers_arrive_and_steer_no_terminal(hostile_run: Path, tmp_path: Path) -> None:
     out = tmp_path / "evil \x1b[31m out"
+    theirs = {one.row.response for one in samples(without_damage(hostile_run, tmp_path / "copy"))}
     for layout in ("relax", "rl_logging_board"):
         done = rolloupe("convert", hostile_run, out / layout, "--to", layout)
         assert done.code == 0 and not set(FORBIDDEN) & set(done.out + done.err)
         mine = {one.row.response for one in samples(only_run(out / layout))}
-        theirs = {one.row.response for one in samples(hostile_samples(hostile_run))}
         assert mine == theirs
     assert "non-finite reward" in rolloupe("convert", hostile_run, out / "again", "--to", "relax").out
     values = [json.loads(line)["reward"] for line in (out / "rl_logging_board/rank_0.jsonl").read_text().splitlines()]
     assert sorted(map(str, values)) == ["-inf", "0.0", "1.0", "None", "nan"]
 
 
-def hostile_samples(run: Path) -> Any:
-    """The run without its damaged line."""
-    path = run / "rollout_result/train/0.jsonl"
+def without_damage(run: Path, copy: Path) -> Any:
+    """A copy of the run, without its damaged line."""
+    path = Path(shutil.copytree(run, copy)) / "rollout_result/train/0.jsonl"
     path.write_text("".join(line for line in path.read_text().splitlines(keepends=True) if line.endswith("}\n")))
-    return only_run(run)
+    return only_run(copy)
 
 
 def test_earlier_attempts_are_converted_for_they_count(tmp_path: Path) -> None:
@@ -266,13 +266,13 @@ def test_all_that_lies_beside_samples_is_counted(tmp_path: Path) -> None:
         assert said in told
 
 
-def test_a_compressed_source_is_one_like_any_other(run: Path, tmp_path: Path) -> None:
+def test_a_compressed_source_is_one_like_any_other(own_run: Path, tmp_path: Path) -> None:
     import gzip
 
-    for path in run.rglob("*.jsonl"):
+    for path in own_run.rglob("*.jsonl"):
         path.with_name(path.name + ".gz").write_bytes(gzip.compress(path.read_bytes()))
         path.unlink()
-    assert rolloupe("convert", run, tmp_path / "out", "--to", "relax").code == 0
+    assert rolloupe("convert", own_run, tmp_path / "out", "--to", "relax").code == 0
     assert len(samples(only_run(tmp_path / "out"))) == 10
 
 

@@ -87,9 +87,9 @@ def test_nothing_found_says_why(tmp_path: Path) -> None:
     assert (listed.code, listed.json) == (1, [])
 
 
-def test_what_may_not_be_read_beside_a_run_is_named(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (run / "shut").mkdir()
-    (run / "lines.jsonl").touch()
+def test_what_may_not_be_read_beside_a_run_is_named(own_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (own_run / "shut").mkdir()
+    (own_run / "lines.jsonl").touch()
 
     def refuse(path: str, *given: Any, **named: Any) -> int:
         if str(path).endswith(("shut", "lines.jsonl")):
@@ -98,11 +98,11 @@ def test_what_may_not_be_read_beside_a_run_is_named(run: Path, monkeypatch: pyte
 
     opened = os.open
     monkeypatch.setattr(os, "open", refuse)
-    done = rolloupe("ls", run)
+    done = rolloupe("ls", own_run)
     assert done.code == 0
     reason = "could not be read: Permission denied. Next: allow it to be read"
     assert done.err.splitlines() == [
         "2 places could not be read. `rolloupe doctor PATH` says more.",
-        f"  {run}: lines.jsonl: {reason}",
-        f"  {run / 'shut'}: {reason}",
+        f"  {own_run}: lines.jsonl: {reason}",
+        f"  {own_run / 'shut'}: {reason}",
     ]
