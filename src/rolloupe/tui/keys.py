@@ -40,8 +40,10 @@ class KeyHelp(NamedTuple):
         return ", ".join(self.names)
 
 
-def _pages(section: str) -> tuple[KeyHelp, ...]:
+def _scrolling(section: str, up: str = "Line up", down: str = "Line down", foot: str = "") -> tuple[KeyHelp, ...]:
     return (
+        KeyHelp(("up",), "line(-1)", up, section, foot),
+        KeyHelp(("down",), "line(1)", down, section),
         KeyHelp(("j", "pagedown"), "page(1)", "Page down", section),
         KeyHelp(("k", "pageup"), "page(-1)", "Page up", section),
         KeyHelp(("g", "home"), "end(False)", "Top", section),
@@ -67,9 +69,7 @@ KEYS = (
     KeyHelp(("greater_than_sign",), "along(1)", "Along the curve of the first line: its next step", MOVE),
     KeyHelp(("less_than_sign",), "along(-1)", "Its previous step", MOVE),
     KeyHelp(("L",), "follow", "Follow: go to new steps as they come", MOVE),
-    KeyHelp(("up",), "line(-1)", "Line up", READ),
-    KeyHelp(("down",), "line(1)", "Line down", READ),
-    *_pages(READ),
+    *_scrolling(READ),
     KeyHelp(("s",), "switch", "Text or table", READ, "s table"),
     KeyHelp(("r",), "again", "Read the run again", READ),
     KeyHelp(("f",), "find", "Find in the sample; Enter: next, then further samples", FIND, "f find"),
@@ -121,11 +121,7 @@ def actions_of(keys: Iterable[KeyHelp]) -> dict[str, str]:
 
 
 def _rows(section: str, noun: str) -> tuple[KeyHelp, ...]:
-    return (
-        KeyHelp(("up",), "line(-1)", f"{noun} above", section, f"↑/↓ {noun.partition(' ')[0].lower()}"),
-        KeyHelp(("down",), "line(1)", f"{noun} below", section),
-        *_pages(section),
-    )
+    return _scrolling(section, f"{noun} above", f"{noun} below", f"↑/↓ {noun.partition(' ')[0].lower()}")
 
 
 def _choice(section: str, meaning: str, foot: str) -> KeyHelp:
@@ -156,9 +152,7 @@ TOKEN_KEYS = (
     KeyHelp(("P",), "step(-1)", "Previous step", TOKENS),
     KeyHelp(("right", "l"), "token(1)", "Next token", TOKENS),
     KeyHelp(("left", "h"), "token(-1)", "Previous token", TOKENS),
-    KeyHelp(("up",), "line(-1)", "Token above", TOKENS),
-    KeyHelp(("down",), "line(1)", "Token below", TOKENS),
-    *_pages(TOKENS),
+    *_scrolling(TOKENS, "Token above", "Token below"),
     KeyHelp(("t",), "back", "Back to the text", TOKENS),
     *_ends(TOKENS),
 )
@@ -173,9 +167,7 @@ GROUP_KEYS = (
     KeyHelp(("right", "l", "n"), "answer(1)", "Next answer", GROUP, "←/→ answer"),
     KeyHelp(("left", "h", "p"), "answer(-1)", "Previous answer", GROUP),
     _choice(GROUP, "Open the answer", "Enter open it"),
-    KeyHelp(("up",), "line(-1)", "Line up", GROUP),
-    KeyHelp(("down",), "line(1)", "Line down", GROUP, "j/k scroll"),
-    *_pages(GROUP),
+    *_scrolling(GROUP, foot="j/k scroll"),
     *_ends(GROUP),
 )
 EVAL_KEYS = (
@@ -194,9 +186,7 @@ SEARCH_KEYS = (
     *_ends(SEARCH),
 )
 HELP_KEYS = (
-    KeyHelp(("up",), "line(-1)", "Line up", HELP, "↑/↓ j/k scroll"),
-    KeyHelp(("down",), "line(1)", "Line down", HELP),
-    *_pages(HELP),
+    *_scrolling(HELP, foot="↑/↓ j/k scroll"),
     KeyHelp(("escape", "q", "question_mark", "enter"), "back", "Close", HELP, "Esc close"),
 )
 

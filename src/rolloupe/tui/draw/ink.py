@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from rich.cells import cell_len
+from rich.cells import cell_len, chop_cells
 from rich.color import Color
 from rich.style import Style
 
@@ -24,8 +24,6 @@ class Ink(NamedTuple):
     ground: str = ""
     """The colour behind the text; empty for that of the widget."""
     bold: bool = False
-    italic: bool = False
-    underline: bool = False
 
 
 Piece: TypeAlias = tuple[str, Ink]
@@ -71,20 +69,12 @@ def cut(line: Line, width: int) -> Line:
     kept: Line = []
     room = width - 1
     for text, ink in line:
-        part = cut_text(text, room)
+        part = chop_cells(text[:room], room)[0]
         kept.append((part, ink))
         room -= cell_len(part)
         if part != text:
             break
     return [*kept, ("…", DIM)]
-
-
-def cut_text(text: str, width: int) -> str:
-    """Return the start of a text that fits into some cells."""
-    part = text[:width]
-    while cell_len(part) > width:
-        part = part[:-1]
-    return part
 
 
 def padded(line: Line, width: int) -> Line:
@@ -110,7 +100,6 @@ _NARROW = re.compile(
 )
 """Characters that take one cell each."""
 
-TAB = 4
 MOST = 8
 """Characters for each cell of a line, at most: marks without a width would else make it endless."""
 
@@ -154,11 +143,6 @@ def _fitting(text: str, start: int, width: int) -> int:
         stop += width
     places = range(start + 1, min(stop, most) + 1)
     return max(start + 1, start + bisect_right(places, width, key=lambda end: cell_len(text[start:end])))
-
-
-def spread(text: str) -> str:
-    """Return a text whose tabs are blanks."""
-    return text.replace("\t", " " * TAB)
 
 
 COLOURS: dict[str, tuple[str, str, str]] = {
@@ -253,6 +237,4 @@ def _style(palette: Palette, ink: Ink, ground: str) -> Style:
         bgcolor=behind,
         bold=ink.bold or None,
         dim=(palette.column == SIXTEEN and colour in _FAINT) or None,
-        italic=ink.italic or None,
-        underline=ink.underline or None,
     )

@@ -28,7 +28,6 @@ from rolloupe.tui.draw.ink import (
     joined,
     rule,
     safe,
-    spread,
     width_of,
 )
 from rolloupe.tui.draw.numbers import Scale, count, exact, figure, score, words_of
@@ -339,9 +338,12 @@ def turn_block(turn: Turn, field: str, mask: Mask, before: str = "") -> TextBloc
     return TextBlock(field, margin, "".join(texts).rstrip("\n"), runs)
 
 
+TAB = 4
+
+
 def shown(text: str) -> str:
     """Return a text that is fit for the screen."""
-    return visible(spread(text))
+    return visible(text.replace("\t", " " * TAB))
 
 
 def _named(field: str, margin: Line, text: str) -> TextBlock:
