@@ -15,7 +15,7 @@ from rolloupe.cli.terminal import complain
 from rolloupe.errors import BadQuery, IncompleteIndex, NotWritable, RolloupeError, SourceChanged, UnreadablePath
 
 ELSEWHERE = "rolloupe.elsewhere"
-"""Where a context keeps the command that runs on another machine."""
+"""The key of a context for the command that runs on another machine."""
 
 OK, NOTHING, USAGE, UNREADABLE, INTERRUPTED = 0, 1, 2, 3, 130
 

@@ -51,7 +51,7 @@ ENDING_S = 3.0
 """Time for the viewer on the other machine to end."""
 
 LOCAL = {"data_dirs", "host", "port", "no_browser", "token", "no_token", "rotate_token", "in_terminal"}
-"""What is decided here: options of `view`, and paths."""
+"""Options that are for this machine alone: paths, and some of `view`."""
 
 
 class FarCommand(NamedTuple):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PATIENCE_S = 1.0
 SILENCE_S = 5.0
-"""After so long a log, which shows no bar, has a line."""
+"""Without a terminal, which would show a bar, a line is printed after this time."""
 STEP_S = 0.1
 
 

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class Answers(NamedTuple):
-    """What a command has to show."""
+    """The answers that a command shows."""
 
     runs: "Sequence[Run]"
     as_json: bool
     each: "Iterator[tuple[Run, Any]]"
-    """The answers of these runs, one after the other: each is asked for when its turn comes."""
+    """Each run with its answer, which is asked for when its turn comes."""
 
 
 def asks(name: str) -> Callable[[Callable[..., int | None]], click.Command]:
@@ -73,6 +73,6 @@ def plain_command(name: str) -> click.Command:
 
 
 def print_json(run: "Run", *records: Any) -> None:
-    """Print records of an answer, a line each, with the run that they are of."""
+    """Print records of an answer, one JSON object a line, each with the id of its run."""
     for record in records:
         tell(dumps({"run": run.id, **msgspec.to_builtins(record)}))

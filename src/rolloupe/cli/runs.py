@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rolloupe.formats.discovery import Note
 
 SHUT = "could not be read"
-"""What notes say of files and folders that may not be read, or not at this moment."""
+"""The words of a note about a file or a folder that cannot be read."""
 
 LISTED = 10
 """How many missing parts of the index are listed; the rest are counted."""

@@ -110,10 +110,7 @@ class Terminal(App[None]):
             await self.on_event(key)
 
     async def on_key(self, event: Key) -> None:
-        """Type what was pressed before the line to type into had the focus; else choose the row under the cursor.
-
-        What was pressed before another screen was there is for that one.
-        """
+        """Hand a key on that was pressed before its screen or its line was there; Enter chooses the row of a list."""
         if is_late(event, self.screen):
             event.prevent_default()
             await self.on_event(Key(event.key, event.character))

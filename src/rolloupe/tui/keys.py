@@ -1,6 +1,6 @@
 """The keys of the terminal: for each screen one table, from which its bindings, its help and the documents follow.
 
-And keys that come before what they are for: a run, a sample, or a screen that was asked for.
+It also keeps keys that are pressed before the run, the sample or the screen that they are for is there.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

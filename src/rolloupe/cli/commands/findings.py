@@ -81,7 +81,7 @@ def findings(answers: Answers, asked: FindingOptions) -> None:
 
 
 def _name(words: str, known: Mapping[str, str]) -> str:
-    """The one name that is or has these words, or whose title has; neither case, blanks nor quotes around them count.
+    """Return the name that some words mean: all or a part of it, or of its title. Case, blanks and quotes do not count.
 
     Raises `UsageError` for none, or several.
     """

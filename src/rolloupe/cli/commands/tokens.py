@@ -26,10 +26,10 @@ ALL = "all"
 BATCH_ROWS = 1024
 
 SHOWN = 1_000
-"""Lines of a table unless somebody asks for more."""
+"""Lines of a table by default."""
 
 TELLING = ("logprobs", "entropy", "kl_k3", "mismatch_kl", "advantages")
-"""The series of a table unless somebody chooses: as many as fit into a terminal."""
+"""The series of a table by default: as many as fit into a terminal."""
 
 
 def columns_of(value: str) -> tuple[str, ...]:

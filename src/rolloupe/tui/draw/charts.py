@@ -77,8 +77,7 @@ class Cell(NamedTuple):
 def chart(curves: Sequence[Points], width: int, height: int, axis: Ends | None = None) -> list[list[Cell]]:
     """Return lines through the points of curves, on the same axes, as rows of braille, the highest first.
 
-    What is beyond the ends of `axis`, of values, is drawn at its ends; without one, it is from the least value to the
-    greatest.
+    `axis` is the range of values, by default from the lowest to the highest; points beyond it are drawn at its ends.
     """
     axis = axis or bounds([value for points in curves for _, value in points])
     layers = [_line(_columns(points, span_of(curves), 2 * width), axis, height) for points in curves]
@@ -131,13 +130,13 @@ def _line(columns: Sequence[Sequence[float]], axis: Ends, height: int) -> list[l
 
 
 FLAT = 1 / 3
-"""In a smaller part of the height, the rest is flat."""
+"""Points that fill a smaller share of the height look flat."""
 MOST_LEFT_OUT = 20
-"""At most one point of so many is left out."""
+"""At most one point in this many is left out."""
 LEAST_POINTS = 8
-"""Of fewer points none is left out."""
+"""No point of a shorter curve is left out."""
 NEAR = 1.5
-"""A range near to the least one is at most so many times as wide."""
+"""The axis may be this many times as high as the points that it must hold."""
 
 
 def axis_of(curves: Sequence[Values]) -> Ends:

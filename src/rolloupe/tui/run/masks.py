@@ -21,7 +21,7 @@ class Mask:
         return text if self._pattern is None else "".join(_pieces(text, list(self._pattern.places(text))))
 
     def tokens(self, texts: Sequence[str]) -> list[str]:
-        """Return texts that follow one another, with what each has of a match as one sign."""
+        """Return consecutive texts; the part of a match in each becomes one sign."""
         if self._pattern is None:
             return list(texts)
         shown, nth = list(texts), 0

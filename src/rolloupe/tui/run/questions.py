@@ -9,10 +9,10 @@ from rolloupe.errors import RolloupeError, defect
 T = TypeVar("T")
 
 Tell = Callable[[Callable[[], None]], None]
-"""Has the screen's own thread call something."""
+"""Calls a function in the thread of the screen."""
 
 Failed = Callable[[str], None]
-"""Hears why a question failed."""
+"""Called with the reason if a question fails."""
 
 
 class Questions:
@@ -45,7 +45,7 @@ class Questions:
         (self._slow if is_slow else self._quick).submit(answer)
 
     def write(self, work: Callable[[], T], then: Callable[[T], None], failed: Failed) -> None:
-        """Do some work that lasts, in its turn: whatever is asked afterwards, and however soon the person leaves."""
+        """Do work that must be done, in its turn, even if the person leaves at once."""
         self._open += 1
 
         def answer() -> None:

@@ -60,11 +60,11 @@ PAGE = 100
 
 KEPT_PAGES = 32
 WAIT_S = 20.0
-"""How long the first sample of a run that is not indexed yet is waited for."""
+"""The longest wait for the first sample of a run that is not indexed yet."""
 PAUSE_S = 0.01
 LOOK_S = 0.05
 OTHERS_S = 0.5
-"""How long `train` is waited for while another split is there."""
+"""The longest wait for `train` while another split is there."""
 
 
 @dataclass
@@ -155,7 +155,7 @@ class Session:
         return ListPlace(split=self.split or "train")
 
     def wait_for_samples(self, is_wanted: Callable[[], bool] = lambda: True) -> None:
-        """Wait until the index has a sample of the split to begin with, or nothing more to come.
+        """Wait until the index has a sample of the first split to show, or is complete.
 
         Without a named split that is `train`, or after a while any other.
         """
@@ -167,7 +167,7 @@ class Session:
                 return
 
     def first(self, is_wanted: Callable[[], bool] = lambda: True) -> SampleAt:
-        """Read the sample to begin with. An index may be read before the files that it is of have been looked at."""
+        """Read the first sample. The index may be read before its files are compared with it."""
         self.wait_for_samples(is_wanted)
         while not self.run.wait(0):
             try:

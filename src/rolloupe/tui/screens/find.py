@@ -34,10 +34,10 @@ MOST = 5000
 
 Stopped = Callable[[], bool]
 Tell = Callable[[str], None]
-"""Hears how far a walk has come."""
+"""Called with the progress of a walk."""
 
 BlocksOf = Callable[[Sample], Sequence[TextBlock]]
-"""What the screen shows of a sample."""
+"""Returns the blocks of a sample that the screen shows."""
 
 
 class FoundPlaces(NamedTuple):
@@ -148,9 +148,9 @@ class Finder:
         self._is_looking: Callable[[], bool] = lambda: False
         self._walk: Walk | None = None
         self._news = ""
-        """Where the walk led, for the first match there."""
+        """The step that the walk led to, to be said with the first match there."""
         self._reached: SampleKey | None = None
-        """Where the walk is."""
+        """The sample that the walk has reached."""
 
     def enter(self, text: str) -> None:
         if not text:

@@ -81,7 +81,7 @@ class Navigator:
         self.go(replace(self.place, **fields), 0)
 
     def go(self, place: ListPlace, number: int, key: SampleKey | None = None) -> None:
-        """Go to a sample. Who moves waits for no find any more, nor for another split or run."""
+        """Go to a sample, and forget what the person waited for: a find, another split or run."""
         for kind in ("find", "split", "other run"):
             self._questions.forget(kind)
         self._open(place, number, key)
@@ -95,7 +95,7 @@ class Navigator:
             self._screen.live.ask_state()
 
     def again(self) -> None:
-        """Read the list and the sample again; who is on the way to another one still gets there."""
+        """Read the list and the sample again; a person on the way to another sample still gets there."""
         self._screen.side.clear()
         self._open(self.place, self.number, None if self.is_moving else self.key)
 
@@ -215,7 +215,7 @@ class LiveRun:
             self._screen.app.call_later(self._screen.set_timer, REST_S, look_again)
 
     def change_run(self) -> None:
-        """Look at the run that took the place of the present one; who moves meanwhile moves in that one."""
+        """Look at the run that took the place of the present one, unless the person has changed it meanwhile."""
         before = self.session.run
         run = next((run for run in self.library.runs if run.id == before.id), before)
         if run is before:

@@ -30,11 +30,11 @@ CLIPPED = 0.01
 OUT = 0.25
 """The share of the values that stand out."""
 REACH = 1000
-"""What stands out on a log scale is at most so many times smaller than the end."""
+"""On a log scale, a tinted value is at most this many times smaller than the end."""
 SAME = 1e-6
 """Values that differ by less than float32 can tell are equal."""
 SIDES = 0.9
-"""Nearly all values at the same distance differ by their side alone, so they keep their tints."""
+"""If most values are this close to the end, they differ by their sides alone, and all keep their tints."""
 
 _RATIO, _LOW_WORST = re.compile(r"(?!log)(.*_)?ratio"), re.compile(r"(.*_)?(logprobs|probability)")
 
