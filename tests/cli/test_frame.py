@@ -2,8 +2,6 @@
 
 import importlib
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +9,7 @@ import pytest
 from rolloupe.cli import commands, main
 from rolloupe.cli.reference import commands_of, describe
 from rolloupe.formats import built_in_formats
-from tests.cli.support import rolloupe
+from tests.cli.support import forked, rolloupe
 
 COMMANDS = dict(commands_of(main))
 """By name; those of a group have the name of the group before their own."""
@@ -155,8 +153,6 @@ def test_a_pipe_in_place_of_a_file_is_refused_at_once(tmp_path: Path, options: t
     os.mkfifo(pipe)
     run.write_text('{"prompt": "a", "response": "b", "reward": 1, "step": 0}\n')
     command, *rest = options
-    done = subprocess.run(
-        [sys.executable, "-m", "rolloupe", command, run, *rest, pipe, "--index-dir", tmp_path / "index"],
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
-    assert done.returncode != 0 and reason in " ".join(done.stderr.split())
+    process = forked(command, run, *rest, pipe, "--index-dir", tmp_path / "index")
+    _, errors = process.communicate(60)
+    assert process.returncode != 0 and reason in " ".join(errors.decode().split())
