@@ -29,11 +29,9 @@ STEPS = {"step_min", "step_max"}
 def with_paths(place: RunPaths, paths: Sequence[str]) -> RunPaths:
     """Return the same runs at these paths. A usage error where no path was given, or an empty one."""
     if not paths:
-        raise click.UsageError(
-            "Missing argument 'PATH...'. Name a folder or a file of a run.", click.get_current_context()
-        )
+        raise click.UsageError("Missing argument 'PATH...'. Name a folder or a file of a run.")
     if "" in (*paths, place.index_dir):
-        raise click.UsageError("An empty PATH or --index-dir names nothing.", click.get_current_context())
+        raise click.UsageError("An empty PATH or --index-dir names nothing.")
     return place._replace(paths=tuple(paths))
 
 

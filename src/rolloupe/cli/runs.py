@@ -142,12 +142,11 @@ def _complain_of(notes: "Sequence[Note]") -> None:
 
 def sample_in(words: Sequence[str], place: RunPaths) -> tuple[RunPaths, str]:
     """Return the place and the sample that `PATH... ID` names. A usage error if one is missing."""
-    ctx = click.get_current_context()
     if not words:
-        raise click.UsageError("Missing argument 'ID'. `rolloupe query PATH` has the ids.", ctx)
+        raise click.UsageError("Missing argument 'ID'. `rolloupe query PATH` has the ids.")
     *paths, sample_id = words
     if not (paths or place.paths):
-        raise click.UsageError(f"Missing argument 'ID'. `rolloupe query {sample_id}` has the ids.", ctx)
+        raise click.UsageError(f"Missing argument 'ID'. `rolloupe query {sample_id}` has the ids.")
     return with_paths(place, [*paths, *place.paths]), sample_id
 
 

@@ -66,10 +66,10 @@ def check(asked: CheckOptions, place: RunPaths) -> int:
 
     unknown = [name for name in (*asked.without, *filter(None, (asked.off, asked.on))) if name not in RULES]
     if unknown:
-        raise click.UsageError(f"No rule {unknown[0]!r}; there are: {', '.join(RULES)}.", click.get_current_context())
+        raise click.UsageError(f"No rule {unknown[0]!r}; there are: {', '.join(RULES)}.")
     if bool(asked.off) != bool(asked.because.strip()):
         missing = "--off needs --because REASON" if asked.off else "--because says why --off RULE switches a rule off"
-        raise click.UsageError(f"{missing}: the reason is kept with the rule.", click.get_current_context())
+        raise click.UsageError(f"{missing}: the reason is kept with the rule.")
     with opened(place, texts=True, state_dir=asked.state_dir) as runs:
         for run in _named(runs, place) if asked.off or asked.on else ():
             if asked.off:
@@ -102,8 +102,7 @@ def _named(runs: "Runs", place: RunPaths) -> "Runs":
     if len(runs) > 1 and others:
         raise click.UsageError(
             f"{len(runs)} runs are there: --off and --on act on runs that you name. Name one with --run, or each by "
-            f"its path; they are {', '.join(run.id for run in runs[:20])}.",
-            click.get_current_context(),
+            f"its path; they are {', '.join(run.id for run in runs[:20])}."
         )
     return runs
 

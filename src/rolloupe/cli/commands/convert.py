@@ -76,7 +76,7 @@ def convert(asked: ConvertOptions, place: RunPaths) -> int:
       rolloupe convert RUNS_DIR out --to relax --run poems  # One of several runs
     """
     if not asked.target:
-        raise click.UsageError("An empty DST names nothing.", click.get_current_context())
+        raise click.UsageError("An empty DST names nothing.")
     from rolloupe.export import Selection, check
     from rolloupe.export import convert as write
 

@@ -57,7 +57,7 @@ def metrics(asked: MetricOptions, place: RunPaths) -> int:
       rolloupe metrics RUN_DIR --curves  # All curves of the run, with those of samples, groups and tokens
     """
     if asked.as_json and asked.as_csv:
-        raise click.UsageError("--json and --csv exclude each other.", click.get_current_context())
+        raise click.UsageError("--json and --csv exclude each other.")
     paths, names = _split(asked.words, place.paths)
     with opened(with_paths(place, [*paths, *place.paths]), reads_index=asked.of_all, texts=asked.of_all) as runs:
         run = only(runs, reads_index=asked.of_all)

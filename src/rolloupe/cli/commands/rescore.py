@@ -82,7 +82,7 @@ def rescore(asked: RescoreOptions, place: RunPaths) -> int:
     paths, grader = [*asked.words, *place.paths], ""
     if not asked.forget:
         if not paths or ".py:" not in paths[-1]:
-            raise click.UsageError("Name the grader last, as FILE.py:FUNCTION.", click.get_current_context())
+            raise click.UsageError("Name the grader last, as FILE.py:FUNCTION.")
         grader = paths.pop()
     with opened(with_paths(place, paths), state_dir=asked.state_dir) as runs:
         run = only(runs)

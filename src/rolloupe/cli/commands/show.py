@@ -73,7 +73,7 @@ def show(asked: ShowOptions, place: RunPaths) -> None:
       rolloupe show RUN_DIR train/12/3/97 --json | jq .turns  # Everything that Rolloupe reads from it
     """
     if asked.raw + asked.as_bytes + asked.as_json > 1:
-        raise click.UsageError("--raw, --bytes and --json exclude each other.", click.get_current_context())
+        raise click.UsageError("--raw, --bytes and --json exclude each other.")
     place, sample_id = sample_in(asked.words, place)
     with opened(place, reads_index=not asked.as_bytes, may_be_empty=True) as runs:
         if asked.as_bytes:
@@ -100,12 +100,12 @@ def _write_bytes(runs: "Runs", place: str) -> None:
     """Write a byte range of a file, one block at a time."""
     found = RANGE.fullmatch(place)
     if found is None:
-        raise click.UsageError(f"{place!r} is not FILE:START-STOP.", click.get_current_context())
+        raise click.UsageError(f"{place!r} is not FILE:START-STOP.")
     if len(runs) != 1:
         raise NotFound(f"choose the run with --run: {', '.join(run.id for run in runs[:20]) or 'no run was found'}")
     start, stop = int(found["start"]), int(found["stop"])
     if start >= stop:
-        raise click.UsageError(f"{place!r}: the range ends where it begins or before.", click.get_current_context())
+        raise click.UsageError(f"{place!r}: the range ends where it begins or before.")
     if not runs[0].read(found["file"], start, start + 1):
         raise NotFound(f"{found['file']} ends before byte {start}")
     while start < stop and (block := runs[0].read(found["file"], start, min(start + BLOCK_BYTES, stop))):
