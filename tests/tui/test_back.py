@@ -6,7 +6,9 @@ import pytest
 from textual.screen import Screen
 
 from tests.cli.support import row, write_run
-from tests.tui.support import Driver, play
+from tests.tui.support import terminal
+
+pytestmark = pytest.mark.anyio
 
 OVER_ONE = ("m", "v", "t", "E", "i", "question_mark", "3", "4", "ctrl+p")
 """Each opens a screen over the main one."""
@@ -24,8 +26,8 @@ def leave(screen: Screen[object]) -> None:
     back() if back else screen.dismiss(None)
 
 
-def test_a_screen_is_left_once(run: Path, tmp_path: Path) -> None:
-    async def scene(me: Driver) -> None:
+async def test_a_screen_is_left_once(run: Path, tmp_path: Path) -> None:
+    async with terminal(run, tmp_path) as me:
         for key in OVER_ONE:
             await me.press(key)
             screen = me.app.screen
@@ -44,5 +46,3 @@ def test_a_screen_is_left_once(run: Path, tmp_path: Path) -> None:
             await me.type(key, "?", "escape", "q", "n")
             assert me.app.screen_stack == [me.rollouts] and "Sample 2 of 3" in me.text, key
             await me.press("p")
-
-    play(run, tmp_path, scene)

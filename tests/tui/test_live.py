@@ -21,7 +21,7 @@ from rolloupe.tui.screens.findings import FindingsScreen
 from rolloupe.tui.screens.tokens import TokenPane
 from tests.cli.support import row, write_run
 from tests.index.support import SteppedClock
-from tests.tui.support import Driver, play
+from tests.tui.support import Driver, terminal
 from tests.tui.test_early_keys import Gate
 
 LINES = "\n".join(f"needle {n}" for n in range(200))
@@ -66,7 +66,7 @@ async def test_the_token_view_shows_what_came_while_its_help_was_open(
     assert "the disk is gone" in await under_the_help("p", fails=True)
 
 
-def test_a_sample_that_is_read_again_stays_where_it_was(tmp_path: Path) -> None:
+async def test_a_sample_that_is_read_again_stays_where_it_was(tmp_path: Path) -> None:
     with Recorder(tmp_path / "run", code=None) as recorder:
         logprobs = [-((n * 7) % 20) / 10 for n in range(20)]
         recorder.sample(
@@ -74,7 +74,7 @@ def test_a_sample_that_is_read_again_stays_where_it_was(tmp_path: Path) -> None:
         )
         recorder.step_end(0)
 
-    async def scene(me: Driver) -> None:
+    async with terminal(tmp_path / "run", tmp_path) as me:
         await me.rest()
         await me.press("f")
         await me.type("needle")
@@ -95,10 +95,8 @@ def test_a_sample_that_is_read_again_stays_where_it_was(tmp_path: Path) -> None:
         await me.press("w")
         assert pane.cursor not in (0, first), "the next one, not the first again"
 
-    play(tmp_path / "run", tmp_path, scene)
 
-
-def test_a_run_that_is_opened_anew_pulls_nobody_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_run_that_is_opened_anew_pulls_nobody_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def write(name: str, steps: int) -> None:
         (tmp_path / "runs" / name).mkdir(parents=True, exist_ok=True)
         row = '{{"prompt": "p", "response": "r{}", "reward": 1, "ref_reward": 0, "step": {}}}\n'
@@ -106,7 +104,7 @@ def test_a_run_that_is_opened_anew_pulls_nobody_back(tmp_path: Path, monkeypatch
 
     write("task", 2)
 
-    async def scene(me: Driver) -> None:
+    async with terminal(tmp_path / "runs", tmp_path, clock=SteppedClock()) as me:
         before, gate = me.rollouts.live.session, Gate(monkeypatch, "wait_for_samples", Session)
         write("eval_task", 1)
         await gate.until_asked(me)
@@ -118,13 +116,11 @@ def test_a_run_that_is_opened_anew_pulls_nobody_back(tmp_path: Path, monkeypatch
         await me.until(lambda: me.rollouts.live.session is not before)
         assert me.shown == at and "Sample 3 of 4" in me.text
 
-    play(tmp_path / "runs", tmp_path, scene, clock=SteppedClock())
 
-
-def test_a_run_that_is_not_indexed_keeps_nobody_from_moving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_run_without_an_index_keeps_nobody_from_moving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = [write_run(tmp_path / name, {0: [row(n) for n in range(3)]}) for name in ("one", "two")]
 
-    async def scene(me: Driver) -> None:
+    async with terminal(runs, tmp_path) as me:
         with monkeypatch.context() as patch:
             gate = Gate(patch, "wait_for_samples", Session)
             await me.press("1", "down")
@@ -141,17 +137,15 @@ def test_a_run_that_is_not_indexed_keeps_nobody_from_moving(tmp_path: Path, monk
         await me.press("b", "p", "n", "1", "down", "enter")
         assert me.lines[0].split()[0] == "two" and "★" not in me.text
 
-    play(runs, tmp_path, scene)
 
-
-def test_no_bookmark_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_bookmark_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def marks() -> list[str]:
         state = State(tmp_path / "state")
         names = [mark.name for owner in state.owners() for mark in state.of(owner.key)]
         state.close()
         return names
 
-    async def scene(me: Driver) -> None:
+    async with terminal(two_samples(tmp_path / "run"), tmp_path) as me:
         me.type_ahead("bbb")
         await me.settle()
         assert marks() == ["train/0/0/0"], "three times is once"
@@ -161,8 +155,6 @@ def test_no_bookmark_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         me.rollouts.action_bookmark()
         threading.Timer(0.2, gate.open).start()
         me.app.exit()
-
-    play(two_samples(tmp_path / "run"), tmp_path, scene)
     assert marks() == [], "nor by who leaves at once"
 
 
@@ -193,26 +185,24 @@ async def test_no_star_of_another_sample_is_shown(me: Driver, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("is_there", [True, False])
-def test_a_split_that_was_named_before_the_run_began(tmp_path: Path, is_there: bool) -> None:
+async def test_a_split_that_was_named_before_the_run_began(tmp_path: Path, is_there: bool) -> None:
     run = tmp_path / "run"
     if is_there:
         run.mkdir()
         (run / "metrics.jsonl").write_text('{"step": 0, "loss": 1.0}\n')
 
-    async def scene(me: Driver) -> None:
+    async with terminal(run, tmp_path, split="eval/math", clock=SteppedClock()) as me:
         write_run(run, {step: [row(0)] for step in (0, 1)})
         await me.until(lambda: "no samples of eval/math yet, only of train" in me.rollouts.nav.shown.note)
         write_run(run, {4: [row(0, dataset="math")]}, "eval")
         await me.until(lambda: me.shown == "eval/math/4/0/0")
 
-    play(run, tmp_path, scene, split="eval/math", clock=SteppedClock())
 
-
-def test_steps_are_those_of_the_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_steps_are_those_of_the_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = write_run(tmp_path / "run", {step: [row(0)] for step in (0, 1, 7)})
     write_run(run, {step: [row(0, dataset="math")] for step in (7, 30)}, "eval")
 
-    async def scene(me: Driver) -> None:
+    async with terminal(run, tmp_path) as me:
         with monkeypatch.context() as patch:
             gate = Gate(patch, "catalogue")
             await me.press("2", "home")
@@ -233,8 +223,6 @@ def test_steps_are_those_of_the_split(tmp_path: Path, monkeypatch: pytest.Monkey
             await me.settle()
         assert me.shown == "eval/math/30/0/0" and "step 30 / 30" in me.lines[0], "back where it can be read"
 
-    play(run, tmp_path, scene)
-
 
 async def test_findings_that_nobody_waits_for_are_not_looked_for(me: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[str] = []
@@ -253,13 +241,13 @@ async def test_findings_that_nobody_waits_for_are_not_looked_for(me: Driver, mon
     is_indexed.set()
 
 
-def test_curves_of_other_runs_that_nobody_waits_for_are_not_read(
+async def test_curves_of_other_runs_that_nobody_waits_for_are_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs = [two_samples(tmp_path / name) for name in ("one", "two", "three", "four")]
     read: list[OpenRun] = []
 
-    async def scene(me: Driver) -> None:
+    async with terminal(runs, tmp_path) as me:
         gate = Gate(monkeypatch, "curve_of", metrics)
         held = metrics.curve_of
 
@@ -277,25 +265,22 @@ def test_curves_of_other_runs_that_nobody_waits_for_are_not_read(
         await me.settle()
         assert len(read) == 1
 
-    play(runs, tmp_path, scene)
-
 
 @pytest.mark.parametrize(("theme", "turns"), [("sixteen", 3), ("dark", 2)])
-def test_the_colours_come_back(tmp_path: Path, theme: str, turns: int) -> None:
-    async def scene(me: Driver) -> None:
+async def test_the_colours_come_back(tmp_path: Path, theme: str, turns: int) -> None:
+    async with terminal(two_samples(tmp_path / "run"), tmp_path, theme=theme) as me:
         looks = [me.inked()]
         for _ in range(turns):
             await me.press("T")
             looks.append(me.inked())
         assert looks[0] == looks[-1] and len(set(looks)) == turns
 
-    play(two_samples(tmp_path / "run"), tmp_path, scene, theme=theme)
 
-
-def test_a_page_of_the_list_that_failed_is_asked_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_page_of_a_list_that_failed_is_asked_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = write_run(tmp_path / "run", {0: [row(n) for n in range(250)]})
 
-    async def scene(me: Driver) -> None:
+    async with terminal(run, tmp_path) as me:
+
         def fail(*_: Any) -> None:
             raise NotFound("the disk is gone")
 
@@ -309,5 +294,3 @@ def test_a_page_of_the_list_that_failed_is_asked_for_again(tmp_path: Path, monke
             me.rollouts.side.list.scroll_to(y=y, animate=False)
             await me.settle()
         assert me.rows("list")[205].split()[0] == "205"
-
-    play(run, tmp_path, scene)

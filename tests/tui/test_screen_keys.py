@@ -24,7 +24,7 @@ from rolloupe.tui.keys import (
 from rolloupe.tui.screens.tokens import TokenPane
 from rolloupe.tui.widgets.lines import LinePane, RowList
 from tests.cli.support import row, write_run
-from tests.tui.support import WIDE, Driver, play
+from tests.tui.support import WIDE, Driver, terminal
 
 pytestmark = pytest.mark.anyio
 
@@ -205,12 +205,10 @@ async def test_what_comes_of_each_key_of_a_screen(me: Driver) -> None:
         await back(me)
 
 
-def test_what_comes_of_each_key_of_the_token_view(short_grpo: Path, tmp_path: Path) -> None:
-    async def scene(me: Driver) -> None:
+async def test_what_comes_of_each_key_of_the_token_view(short_grpo: Path, tmp_path: Path) -> None:
+    async with terminal(short_grpo, tmp_path, (60, 12)) as me:
         await me.rest()
         await walk(me, "Tokens")
-
-    play(short_grpo, tmp_path, scene, (60, 12))
 
 
 async def test_the_keys_of_a_list_beside_other_panes(me: Driver) -> None:

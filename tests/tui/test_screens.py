@@ -62,28 +62,26 @@ async def test_the_group_side_by_side(me: Driver) -> None:
     assert me.shown.endswith("/3") and len(me.app.screen_stack) == 1
 
 
-def test_the_best_answer_is_better_than_another(tmp_path: Path) -> None:
+async def test_the_best_answer_is_better_than_another(tmp_path: Path) -> None:
     rewards: dict[int, list[float | None]] = {0: [1.0, 1.0], 1: [None, None], 2: [0.5, 1.0, 1.0, None]}
     steps = {
         step: [row(n, reward=reward, group_index=0) for n, reward in enumerate(values)]
         for step, values in rewards.items()
     }
 
-    async def scene(me: Driver) -> None:
+    async with terminal(write_run(tmp_path / "run", steps), tmp_path, (160, 36)) as me:
         heads = [me.lines[1] for key in ("v", "escape P v", "escape P v") if await me.press(*key.split())]
         assert [head.count("best") for head in heads] == [2, 0, 0], "no best one where all tie, or none has a reward"
 
-    play(write_run(tmp_path / "run", steps), tmp_path, scene, (160, 36))
 
-
-def test_discarded_samples_have_a_sign_in_the_list_and_their_whole_reason(tmp_path: Path) -> None:
+async def test_discarded_samples_have_a_sign_in_the_list_and_their_whole_reason(tmp_path: Path) -> None:
     reason = "the verifier timed out while it waited for the sandbox, so the trainer trusted no reward of it"
     with Recorder(tmp_path / "run", code=None) as recorder:
         for n, why in enumerate(("", reason, "")):
             recorder.sample(step=0, group=n, index=0, prompt="p", response="r", reward=n, discarded=why)
         recorder.step_end(0)
 
-    async def scene(me: Driver) -> None:
+    async with terminal(tmp_path / "run", tmp_path) as me:
         assert [line[0] for line in me.rows("list")] == [" ", "×", " "]
         await me.press("V")
         assert [line[0] for line in me.rows("list")] == [" ", "×", " "]
@@ -93,16 +91,14 @@ def test_discarded_samples_have_a_sign_in_the_list_and_their_whole_reason(tmp_pa
         await me.press("5", *["down"] * list(me.rollouts.fields).index("discarded"), "enter")
         assert reason not in " ".join((await me.press("escape")).split()), "the field is hidden"
 
-    play(tmp_path / "run", tmp_path, scene)
 
-
-def test_the_groups_of_a_step_with_their_rewards(tmp_path: Path) -> None:
+async def test_the_groups_of_a_step_with_their_rewards(tmp_path: Path) -> None:
     rewards = [0.0, 1.0, 0.5, None] + [1.0] * 40
     rows = [row(n, reward=reward, group_index=min(n // 4, 1)) for n, reward in enumerate(rewards)]
     rows = [one | {"prompt": "first" if one["group_index"] == 0 else "second"} for one in rows]
     run = write_run(tmp_path / "run", {0: rows, 3: rows[:4]})
 
-    async def scene(me: Driver) -> None:
+    async with terminal(run, tmp_path, mask="irs") as me:
         await me.press("P", "V")
         first, second = me.rows("list")
         assert first.split() == ["0.500", "▁█▅·", "f*t"] and second.split() == ["1.00", "█" * 16, "second"]
@@ -119,8 +115,6 @@ def test_the_groups_of_a_step_with_their_rewards(tmp_path: Path) -> None:
         assert me.rows("list")[0].split()[0] == "1.00", "groups follow the order, too"
         await me.press("V")
         assert len(me.rows("list")) == 44 and me.rollouts.side.list.cursor == me.rollouts.nav.shown.number
-
-    play(run, tmp_path, scene, mask="irs")
 
 
 async def test_the_tokens_are_tinted_and_each_has_a_card(me: Driver) -> None:
@@ -165,15 +159,13 @@ def without_garbage() -> Iterator[None]:
     gc.unfreeze()
 
 
-def test_what_a_run_lacks_is_said(tmp_path: Path, without_garbage: None) -> None:
-    async def scene(me: Driver) -> None:
+async def test_what_a_run_lacks_is_said(tmp_path: Path, without_garbage: None) -> None:
+    async with terminal(write_run(tmp_path / "run", {0: [row(0)]}), tmp_path, NARROW) as me:
         assert gc.isenabled(), "the app has begun"
         assert "holds no tokens" in await me.press("t")
         await me.press("right", "x", "w", "u", "escape")
         assert "Sample 1 of" in me.text
         assert "no evaluations" in await me.press("E")
-
-    play(write_run(tmp_path / "run", {0: [row(0)]}), tmp_path, scene, NARROW)
 
 
 async def test_the_metrics_go_to_a_step(me: Driver) -> None:
@@ -192,11 +184,12 @@ async def test_the_metrics_go_to_a_step(me: Driver) -> None:
     assert not isinstance(me.app.screen, MetricsScreen)
 
 
-def test_a_point_of_a_curve_opens_samples_of_its_split(tmp_path: Path) -> None:
+async def test_a_point_of_a_curve_opens_samples_of_its_split(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", {step: [row(0)] for step in (0, 4)})
     write_run(run, {step: [row(0, dataset="gsm8k")] for step in (2, 7)}, "eval")
 
-    async def scene(me: Driver) -> None:
+    async with terminal(run, tmp_path) as me:
+
         async def open_curve(name: str, *keys: str) -> str:
             await me.press("m")
             nth = next(nth for nth, one in enumerate(me.rows("metrics")) if f" {name} " in one)
@@ -210,21 +203,17 @@ def test_a_point_of_a_curve_opens_samples_of_its_split(tmp_path: Path) -> None:
             await me.settle()
             assert me.shown == f"eval/gsm8k/{shown}/0/0", "the step nearest to one without samples"
 
-    play(run, tmp_path, scene)
 
-
-def test_the_split_to_begin_with(tmp_path: Path) -> None:
+async def test_the_split_to_begin_with(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", {0: [row(0)]})
     for name, step in (("gsm8k", 2), ("math", 7)):
         write_run(run, {step: [row(0, dataset=name)]}, "eval")
 
-    async def scene(me: Driver) -> None:
+    async with terminal(run, tmp_path, split="eval/gsm8k") as me:
         assert me.shown == "eval/gsm8k/2/0/0"
         await me.rest()
         for split, first in (("", "train/0/0/0"), ("eval", "eval/math/7/0/0")):
             assert str(Session(me.rollouts.live.session.run, split).first().item.key) == first  # type: ignore[union-attr]
-
-    play(run, tmp_path, scene, split="eval/gsm8k")
     opener = Opener(RunChoice([run], str(tmp_path / "index"), split="evil/gsm8k"))
     with pytest.raises(NotFound, match=r"no split 'evil/gsm8k'; there are: train, eval/gsm8k, eval/math"):
         opener.future.result(60)
@@ -241,7 +230,7 @@ async def test_the_evaluations_lead_to_their_answers(me: Driver) -> None:
     assert "eval/held_out" in me.lines[0]
 
 
-def test_findings_and_broken_rules_lead_to_their_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_findings_and_broken_rules_lead_to_their_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [row(n, reward=float(n % 3)) for n in range(8)]
     rows[5]["advantage"] = float("nan")
     base = Finding(
@@ -254,7 +243,7 @@ def test_findings_and_broken_rules_lead_to_their_samples(tmp_path: Path, monkeyp
     def known(run: OpenRun, asked: FindingQuery) -> RunFindings:
         return replace(findings(run, asked), findings=[flattery, sorry])
 
-    async def scene(me: Driver) -> None:
+    async with terminal(write_run(tmp_path / "run", {0: rows}), tmp_path) as me:
         await me.rest()
         assert me.rollouts.live.state is not None
         me.rollouts.live.state = dataclasses.replace(
@@ -289,16 +278,14 @@ def test_findings_and_broken_rules_lead_to_their_samples(tmp_path: Path, monkeyp
         assert me.shown == "train/0/1/2", "they can be read as well"
         state.close()
 
-    play(write_run(tmp_path / "run", {0: rows}), tmp_path, scene)
 
-
-def test_a_bad_line_is_listed_with_its_file_and_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_bad_line_is_listed_with_its_file_and_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [row(n) | ({"advantage": float("nan")} if n == 5 else {}) for n in range(8)]
     run = write_run(tmp_path / "run", {0: rows})
     with (run / "rollout_result/train/0.jsonl").open("a") as file:
         file.write('{"rollout_id": 0, "broken\n' * 2)
 
-    async def scene(me: Driver) -> None:
+    async with terminal(run, tmp_path) as me:
         await me.rest()
         assert me.lines[0].endswith("2 problems"), "beside them every good line is there"
         gate, is_open = insight_findings.findings, threading.Event()
@@ -315,8 +302,6 @@ def test_a_bad_line_is_listed_with_its_file_and_reason(tmp_path: Path, monkeypat
         await me.answers()
         at = me.app.screen.query_one(RowList).cursor
         assert me.rows("findings")[at * 3 + 1] == chosen and at > 1, "rows that came later are above it"
-
-    play(run, tmp_path, scene)
 
 
 def test_names_of_a_table_are_whole_where_there_is_room() -> None:
@@ -342,7 +327,7 @@ async def test_windows_have_the_room_that_they_need(me: Driver) -> None:
     assert "24 prompts, 96 samples" in me.lines[1], "both whole"
 
 
-def test_curves_grow_with_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_curves_grow_with_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metrics, "AGAIN_S", 0.01)
     run = write_run(tmp_path / "run", {n: [row(0, reward=n)] for n in range(2)})
 
@@ -350,7 +335,7 @@ def test_curves_grow_with_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         lines = me.app.screen.query_one("#chart", LineBar).lines
         return ["".join(text for text, _ in line) for line in lines]
 
-    async def scene(me: Driver) -> None:
+    async with terminal(run, tmp_path, clock=SteppedClock()) as me:
         await me.press("m", "down", "down", "left")
         before = chart_lines(me)[0].split("  ")[0]
         write_run(run, {7: [row(0, reward=9.0) | {"brand_new": 2.0}]})
@@ -360,13 +345,11 @@ def test_curves_grow_with_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert any(" brand_new " in one for one in me.rows("metrics")), me.text
         assert chart_lines(me)[0].split("  ")[0] == before and "step 0 " in me.text, "the curve and the step stay"
 
-    play(run, tmp_path, scene, clock=SteppedClock())
 
-
-def test_a_run_that_grows(tmp_path: Path) -> None:
+async def test_a_run_that_grows(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", {0: [row(n) for n in range(2)]})
 
-    async def scene(me: Driver) -> None:
+    async with terminal(run, tmp_path, clock=SteppedClock()) as me:
         await me.press("n")
         with (run / "rollout_result/train/0.jsonl").open("a") as file:
             file.write(json.dumps(row(2) | {"rollout_id": 0}) + "\n")
@@ -389,8 +372,6 @@ def test_a_run_that_grows(tmp_path: Path) -> None:
         await me.until(lambda: "This step has no samples." in me.text)
         assert "step 5 / 1" in me.lines[0]
 
-    play(run, tmp_path, scene, clock=SteppedClock())
-
 
 def test_an_index_that_is_read_before_its_files_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = write_run(tmp_path / "run", {0: [row(0)]})
@@ -410,10 +391,10 @@ def test_an_index_that_is_read_before_its_files_are_found(tmp_path: Path, monkey
     asyncio.run(on_stage())
 
 
-def test_a_list_that_was_read_before_the_index_had_all_of_it(tmp_path: Path) -> None:
+async def test_a_list_that_was_read_before_the_index_had_all_of_it(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", {0: [row(n) for n in range(3)]})
 
-    async def scene(me: Driver) -> None:
+    async with terminal(run, tmp_path) as me:
         early = me.rollouts.nav.shown._replace(total=1, version="earlier")
         assert me.rollouts.live.library is not None
         me.rollouts.begin(me.rollouts.live.library, me.rollouts.live.session, early, me.rollouts.mask)
@@ -422,41 +403,35 @@ def test_a_list_that_was_read_before_the_index_had_all_of_it(tmp_path: Path) -> 
         me.rollouts.begin(me.rollouts.live.library, me.rollouts.live.session, early._replace(total=3), me.rollouts.mask)
         assert "Sample 2 of 3" in await me.press("n"), "a person who went on meanwhile is not taken back"
 
-    play(run, tmp_path, scene)
 
-
-def test_a_run_of_which_nothing_can_be_read_says_so(tmp_path: Path) -> None:
+async def test_a_run_of_which_nothing_can_be_read_says_so(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", {0: [row(0)]})
 
-    async def scene(me: Driver) -> None:
+    async with terminal(run, tmp_path, clock=SteppedClock()) as me:
         await me.rest()
         (run / "rollout_result/train/0.jsonl").write_text("{ broken\n")
         await me.until(lambda: "No sample could be read" in me.text)
         assert "because of 1 problem; i lists what is wrong." in " ".join(me.text.split())
 
-    play(run, tmp_path, scene, clock=SteppedClock())
 
-
-def test_a_run_that_has_not_begun(tmp_path: Path) -> None:
+async def test_a_run_that_has_not_begun(tmp_path: Path) -> None:
     metrics = tmp_path / "run/metrics.jsonl"
     (run := write_run(tmp_path / "run", {0: []})).mkdir(exist_ok=True)
     metrics.write_text("".join(json.dumps({"step": step, "optim/loss": 1.0 / (step + 1)}) + "\n" for step in range(3)))
 
-    async def scene(me: Driver) -> None:
+    async with terminal(run, tmp_path, clock=SteppedClock()) as me:
         assert "no samples yet" in me.text
         await me.press("n", "N", "s", "t", "v", "D", "D", "f", "escape", "E", "escape", "y", "b", "m", "escape")
         write_run(run, {4: [row(0)]})
         await me.until(lambda: me.shown == "train/4/0/0")
 
-    play(run, tmp_path, scene, clock=SteppedClock())
-
 
 @pytest.mark.parametrize("is_there", [True, False])
-def test_a_run_that_is_not_there_yet_is_awaited(tmp_path: Path, is_there: bool, without_garbage: None) -> None:
+async def test_a_run_that_is_not_there_yet_is_awaited(tmp_path: Path, is_there: bool, without_garbage: None) -> None:
     (folder := tmp_path / "runs").mkdir()
     run = folder / "run"
 
-    async def scene(me: Driver) -> None:
+    async with terminal(folder if is_there else run, tmp_path, NARROW, clock=SteppedClock()) as me:
         assert gc.isenabled()
         words = " ".join(me.text.split())
         assert "Waiting for a run at" in words and "It opens here by itself" in words
@@ -466,10 +441,8 @@ def test_a_run_that_is_not_there_yet_is_awaited(tmp_path: Path, is_there: bool, 
         await me.until(lambda: me.shown == "train/4/0/0")
         assert "Waiting" not in me.text
 
-    play(folder if is_there else run, tmp_path, scene, NARROW, clock=SteppedClock())
 
-
-def test_an_evaluation_that_begins_beside_its_run(tmp_path: Path) -> None:
+async def test_an_evaluation_that_begins_beside_its_run(tmp_path: Path) -> None:
     def write(name: str, steps: int) -> None:
         row = {"prompt": "p", "reward": 1.0, "ref_reward": 0.5}
         rows = [row | {"response": f"r{n}", "step": step} for step in range(steps) for n in (0, 1)]
@@ -479,7 +452,7 @@ def test_an_evaluation_that_begins_beside_its_run(tmp_path: Path) -> None:
     write("task", 2)
     write("other", 1)
 
-    async def scene(me: Driver) -> None:
+    async with terminal(tmp_path / "runs", tmp_path, clock=SteppedClock()) as me:
         await me.press("1")
         await me.type("task")
         await me.press("enter", "P", "n")
@@ -490,10 +463,8 @@ def test_an_evaluation_that_begins_beside_its_run(tmp_path: Path) -> None:
         assert me.shown == before and "Sample 2 of 2" in me.text
         assert "eval/task" in await me.press("2")
 
-    play(tmp_path / "runs", tmp_path, scene, clock=SteppedClock())
 
-
-def test_curves_of_several_runs_have_one_chart(tmp_path: Path) -> None:
+async def test_curves_of_several_runs_have_one_chart(tmp_path: Path) -> None:
     rows = chart([[(0, 0.0), (9, 0.0)], [(5, 1.0), (19, 1.0)]], 10, 2)
     assert [cell.curve for cell in rows[0] if cell.dots != "\u2800"] == [1] * 8, "at the top, from step 5 to 19"
     assert [nth for nth, cell in enumerate(rows[1]) if cell.dots != "\u2800"] == [0, 1, 2, 3, 4], "from step 0 to 9"
@@ -507,35 +478,29 @@ def test_curves_of_several_runs_have_one_chart(tmp_path: Path) -> None:
     runs = [write_run(tmp_path / name, {n: [row(0, reward=n)] for n in range(4)}) for name in ("one", "two")]
     write_run(tmp_path / "two", {1: [row(0, reward=-2.0)]})
 
-    async def on_stage() -> None:
-        async with terminal(runs, tmp_path) as me:
-            assert all(one.wait_all(60) for one in me.rollouts.live.library.runs)
-            await me.press("m")
-            lines = me.app.screen.query_one("#chart", LineBar).lines
-            beside = next(line for line in me.lines if "│" not in line and " two " in line)
-            assert beside.split()[-3:] == ["step", "3", "3.00"], "the value of the other run"
-            dotted = {ink.colour for line in lines for text, ink in line if "\u2800" < max(text, default="") < "\u2900"}
-            assert dotted >= {"accent", "run-2"}
-            assert "two" in await me.press("escape", "1")
-            await me.press("down", "enter")
-            assert me.shown == "train/3/0/0" and me.lines[0].split()[0] == "two"
-
-    asyncio.run(on_stage())
+    async with terminal(runs, tmp_path) as me:
+        assert all(one.wait_all(60) for one in me.rollouts.live.library.runs)
+        await me.press("m")
+        lines = me.app.screen.query_one("#chart", LineBar).lines
+        beside = next(line for line in me.lines if "│" not in line and " two " in line)
+        assert beside.split()[-3:] == ["step", "3", "3.00"], "the value of the other run"
+        dotted = {ink.colour for line in lines for text, ink in line if "\u2800" < max(text, default="") < "\u2900"}
+        assert dotted >= {"accent", "run-2"}
+        assert "two" in await me.press("escape", "1")
+        await me.press("down", "enter")
+        assert me.shown == "train/3/0/0" and me.lines[0].split()[0] == "two"
 
 
-def test_a_chart_says_which_runs_it_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_chart_says_which_runs_it_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metrics, "OTHERS", 2)
     runs = [write_run(tmp_path / f"run{n}", {1: [row(0) | ({"style": 0.5} if n != 1 else {})]}) for n in range(5)]
 
-    async def on_stage() -> None:
-        async with terminal(runs, tmp_path) as me:
-            assert all(one.wait_all(60) for one in me.rollouts.live.library.runs)
-            assert "2 more runs not in the chart" in await me.press("m") and "without this curve" not in me.text
-            nth = next(nth for nth, one in enumerate(me.rows("metrics")) if " style " in one)
-            shown = await me.press(*["down"] * nth)
-            assert "1 run without this curve, 1 more run not in the chart" in shown and " run2 " in shown
-
-    asyncio.run(on_stage())
+    async with terminal(runs, tmp_path) as me:
+        assert all(one.wait_all(60) for one in me.rollouts.live.library.runs)
+        assert "2 more runs not in the chart" in await me.press("m") and "without this curve" not in me.text
+        nth = next(nth for nth, one in enumerate(me.rows("metrics")) if " style " in one)
+        shown = await me.press(*["down"] * nth)
+        assert "1 run without this curve, 1 more run not in the chart" in shown and " run2 " in shown
 
 
 def test_placeholders_are_masked(tmp_path: Path) -> None:
