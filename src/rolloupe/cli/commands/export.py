@@ -114,17 +114,10 @@ def html(asked: ReportOptions, place: RunPaths) -> int:
             complain("No sample matches, so nothing was written.")
             return NOTHING
         with progress.counting("Writing", "samples") as advanced:
-            done = run.report(
-                sys.stdout.buffer if asked.output == "-" else asked.output,
-                wanted,
-                title=asked.title,
-                worst=asked.worst,
-                by=asked.by,
-                tokens=asked.tokens,
-                rules=asked.rules,
-                findings=asked.findings,
-                advanced=advanced,
-            )
+            place_of_report = sys.stdout.buffer if asked.output == "-" else asked.output
+            names = ("title", "worst", "by", "tokens", "rules", "findings")
+            how = {name: getattr(asked, name) for name in names}
+            done = run.report(place_of_report, wanted, advanced=advanced, **how)
     if asked.as_json:
         facts = {
             "run": run.id, "files": [str(file.absolute()) for file in done.files], "samples": done.samples,

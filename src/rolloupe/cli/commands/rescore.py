@@ -92,17 +92,9 @@ def rescore(asked: RescoreOptions, place: RunPaths) -> int:
             complain(f"The scores of {name} are removed." if was_there else f"There are no scores of the name {name}.")
             return OK if was_there else NOTHING
         with progress.counting("Scoring", "samples") as advanced:
-            scores = run.rescore(
-                grader,
-                split=asked.split or None,
-                steps=asked.steps,
-                jobs=asked.jobs,
-                timeout_s=asked.timeout_s,
-                memory_bytes=asked.memory_bytes,
-                save=asked.save,
-                python=asked.python,
-                advanced=advanced,
-            )
+            names = ("steps", "jobs", "timeout_s", "memory_bytes", "save", "python")
+            how = {name: getattr(asked, name) for name in names}
+            scores = run.rescore(grader, split=asked.split or None, advanced=advanced, **how)
         if asked.as_json:
             facts = {
                 "run": run.id, "name": scores.name, "column": scores.column, "grader": scores.grader,

@@ -30,13 +30,11 @@ Seen = dict[tuple[str, str, int], tuple[int, float]]
 
 
 class StepSamples(NamedTuple):
-    """A step, and its samples at three places in the order of their rewards; None for a step without rewards."""
+    """A step, and its best, median and worst sample; None for a step without rewards."""
 
     run: "Run"
     step: "StepSummary"
-    best: "SampleItem | None"
-    median: "SampleItem | None"
-    worst: "SampleItem | None"
+    samples: "dict[str, SampleItem | None]"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,8 +126,9 @@ def _whole(
         if nth + 1 < len(summaries) or (is_old and summary.state != "being written"):
             printed.add(key)
             seen.pop(key, None)
-            places = 0, (summary.reward.count - 1) // 2, summary.reward.count - 1
-            yield StepSamples(run, summary, *(_sample(run, summary, place) for place in places))
+            last = summary.reward.count - 1
+            places = {"best": 0, "median": last // 2, "worst": last}
+            yield StepSamples(run, summary, {word: _sample(run, summary, at) for word, at in places.items()})
 
 
 def _sample(run: "Run", summary: "StepSummary", place: int) -> "SampleItem | None":
@@ -147,12 +146,11 @@ def _sample(run: "Run", summary: "StepSummary", place: int) -> "SampleItem | Non
 
 def _record(found: StepSamples) -> dict[str, Any]:
     step, names = found.step, ("id", "reward", "advantage", "status", "response_tokens", "prompt", "response")
-    samples = (("best", found.best), ("median", found.median), ("worst", found.worst))
     return {
         "run": found.run.id,
         **{name: getattr(step, name) for name in ("split", "step", "samples", "discarded")},
         **{f"reward_{name}": getattr(step.reward, name) for name in ("mean", "std", "min", "max")},
-        **{word: item and {name: getattr(item, name) for name in names} for word, item in samples},
+        **{word: item and {name: getattr(item, name) for name in names} for word, item in found.samples.items()},
     }
 
 
@@ -162,7 +160,7 @@ def _print(found: StepSamples) -> None:
     discarded = f", {step.discarded} discarded" if step.discarded else ""
     show_line((f"{found.run.id}  {step.split}  step {step.step}", "bold"))
     show_line(f"  {step.samples} samples{discarded}  {figures}")
-    for word, item in (("best", found.best), ("median", found.median), ("worst", found.worst)):
+    for word, item in found.samples.items():
         if item is not None:
             preview = " ".join(item.response.split())[:PREVIEW]
             show_line(f"  {word:6} {number(item.reward):>8}  {item.id}  {preview}")
