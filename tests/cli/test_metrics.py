@@ -15,14 +15,15 @@ from rolloupe.query import CurveQuery
 from tests.cli.support import FORBIDDEN, HOSTILE, on_terminal, rolloupe
 
 
-@pytest.fixture
-def logged(tmp_path: Path) -> Path:
-    with Recorder(tmp_path / "run", code=None) as recorder:
+@pytest.fixture(scope="module")
+def logged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("logged") / "run"
+    with Recorder(folder, code=None) as recorder:
         recorder.metrics(0, {"optim/loss": 0.5, "odd, name": 1, HOSTILE: 2})
         recorder.metrics(1, {"optim/loss": float("nan")})
         recorder.metrics(None, {"gpu": 0.25})
         recorder.sample(step=0, prompt="p", response="r", reward=1.0)
-    return tmp_path / "run"
+    return folder
 
 
 def test_the_list_has_each_metric_with_its_last_step_and_value(logged: Path) -> None:
@@ -91,16 +92,8 @@ def test_of_several_runs_the_file_is_of_the_one_that_is_named(logged: Path, tmp_
     (tmp_path / "curves.csv").write_text("step,val/loss\n0,0.25\n")
     with Recorder(tmp_path / "other", code=None) as recorder:
         recorder.metrics(0, {"loss": 1})
-    words = (
-        "metrics",
-        logged,
-        "--data-dir",
-        tmp_path / "other",
-        "--metrics",
-        tmp_path / "curves.csv",
-        "val/loss",
-        "--json",
-    )
+    files = ("--data-dir", tmp_path / "other", "--metrics", tmp_path / "curves.csv")
+    words = ("metrics", logged, *files, "val/loss", "--json")
     assert "Next: choose one with --run" in rolloupe(*words).err
     assert rolloupe(*words, "--run", "other").lines[0] == {"step": 0, "val/loss": 0.25}
     done = rolloupe(*words, "--run", "none")

@@ -10,11 +10,12 @@ from tests.cli.support import rolloupe, row, write_run
 KEYS = ("samples", "discarded", "reward_mean", "reward_std", "without_reward")
 
 
-@pytest.fixture
-def trained(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two steps, samples of which are thrown away or have no reward; and an evaluation."""
     steps: list[list[float | None]] = [[0.0, 1.0, None, float("nan")], [None]]
-    with Recorder(tmp_path / "run", code=None) as recorder:
+    folder = tmp_path_factory.mktemp("trained") / "run"
+    with Recorder(folder, code=None) as recorder:
         for step, rewards in enumerate(steps):
             for n, reward in enumerate(rewards):
                 recorder.sample(step=step, group="g", prompt="p", response="r", reward=reward, uid=f"{step}.{n}")
@@ -22,7 +23,7 @@ def trained(tmp_path: Path) -> Path:
         recorder.sample(step=0, group="g", prompt="p", response="r", reward=100.0, discarded="stale")
         recorder.sample(step=0, split="eval/math", group="g", prompt="p", response="r", reward=0.5)
         recorder.discard("0.0", "zero_advantage")
-    return tmp_path / "run"
+    return folder
 
 
 def test_json_has_a_line_a_step(trained: Path) -> None:

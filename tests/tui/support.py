@@ -52,6 +52,9 @@ class Driver:
                 break
             await self.pilot.pause(0.002)
         for _ in range(4000):
+            if self.app.questions.are_open:  # nothing settles before the answer
+                await asyncio.sleep(0.002)
+                continue
             await self.pilot.pause(0)  # each widget has done what it was told
             if await self._is_idle():
                 await self.pilot.pause(0)
