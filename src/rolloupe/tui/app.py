@@ -159,7 +159,6 @@ class Terminal(App[None]):
         self.begun.set()
 
     def _leave(self, error: BaseException) -> None:
-        """End with an error, which the command line reports."""
         self.failure = self.failure or error
         self.exit(return_code=1)
 

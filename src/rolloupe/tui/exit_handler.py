@@ -57,7 +57,6 @@ def watch(descriptor: int, end: Callable[[signal.Signals], None]) -> None:
 
 
 def _wait_for_end(reader: int, descriptor: int) -> signal.Signals:
-    """Wait for a signal, or for the end of the terminal, and return which."""
     poll = select.poll()
     poll.register(reader, select.POLLIN)
     poll.register(descriptor, 0)

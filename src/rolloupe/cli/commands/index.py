@@ -105,7 +105,6 @@ def index(asked: IndexOptions, place: RunPaths) -> int:
 
 
 def _tell_shards(runs: "Runs", shard: tuple[int, int]) -> None:
-    """Say whether other shards are still to come."""
     waiting = sum(run.is_shard for run in runs)
     if not waiting:
         tell(f"All {shard[1]} shards are indexed: the index is complete.")

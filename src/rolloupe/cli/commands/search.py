@@ -157,7 +157,6 @@ def _snippets(hit: "Hit | Transcript") -> dict[str, Any]:
 
 
 def _print(hit: "Hit | Transcript", *title: tuple[str, str]) -> None:
-    """Print a title, and below it each snippet on one line, with the places highlighted."""
     show_line(*title, ("  and more" if hit.more else "", "dim"))
     for snippet in hit.snippets:
         start, end = ("" if is_whole else "…" for is_whole in (snippet.is_start, snippet.is_end))

@@ -97,7 +97,6 @@ def show(asked: ShowOptions, place: RunPaths) -> None:
 
 
 def _write_bytes(runs: "Runs", place: str) -> None:
-    """Write a byte range of a file, one block at a time."""
     found = RANGE.fullmatch(place)
     if found is None:
         raise click.UsageError(f"{place!r} is not FILE:START-STOP.")

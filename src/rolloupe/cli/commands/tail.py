@@ -112,7 +112,6 @@ def _steps(runs: "Runs", run_id: str | None, split: str | None, last: int) -> "I
 def _whole(
     run: "Run", summaries: "Sequence[StepSummary]", seen: Seen, printed: set[tuple[str, str, int]]
 ) -> "Iterator[StepSamples]":
-    """Yield the steps of a split that are whole and not printed yet."""
     is_quiet = (run.changed_s() or 0.0) > QUIET_S
     for nth, summary in enumerate(summaries):
         key = run.id, summary.split, summary.step

@@ -180,7 +180,6 @@ def _known(value: Any) -> Any:
 
 
 def _print(table: "pa.Table") -> None:
-    """Print a table without the columns that are empty, unless all are."""
     names = [name for name in table.column_names if table[name].null_count < len(table)] or table.column_names
     cells = ([_cell(name, value) for value in table[name].to_pylist()] for name in names)
     print_table(names, zip(*cells, strict=True))

@@ -17,7 +17,6 @@ class Mask:
         self._pattern = pattern
 
     def __call__(self, text: str) -> str:
-        """Return a text with its matches masked."""
         return text if self._pattern is None else "".join(_pieces(text, list(self._pattern.places(text))))
 
     def tokens(self, texts: Sequence[str]) -> list[str]:

@@ -100,7 +100,6 @@ class FindingsScreen(BackScreen[SampleKey]):
         self.ask(kind, answer, then, is_slow=True)
 
     def _keep(self, **answers: object) -> None:
-        """Show the answer to a question: by its attribute."""
         vars(self).update(answers)
         self._show()
 

@@ -125,7 +125,6 @@ def values_of(curve: Curve | None) -> list[float | None]:
 
 
 def _ink(nth: int) -> Ink:
-    """Return the colour of a run on charts: the accent for the one that is looked at."""
     return Ink(f"run-{nth + 1}" if nth else "accent")
 
 

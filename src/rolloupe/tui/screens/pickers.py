@@ -123,7 +123,6 @@ def pick(app: App[None], title: str, choices: Mapping[T, Choice], current: objec
 
 
 def _reward_facts(reward: Stats, samples: int, scale: Scale) -> Line:
-    """Return the mean reward and the number of samples."""
     return [
         (f"{score(reward.mean)} ", scale.ink(reward.mean)),
         (f"±{score(reward.std)}  ", DIM),

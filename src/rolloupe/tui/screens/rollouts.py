@@ -413,13 +413,11 @@ class Rollouts(PaneKeys, Screen[None]):
     # Clicks into the lines around the text
 
     def _click_header(self, x: int, _: int) -> None:
-        """Go to the step under the mouse in the curve."""
         state, lines = self.live.split_state, self.bar("header").lines
         if state is not None and lines and (step := samples.step_at(state, lines[0], x)) is not None:
             self.nav.change(step=step)
 
     def _click_head(self, x: int, y: int) -> None:
-        """Go to the view whose name is under the mouse."""
         view = samples.view_at(self.bar("head").lines[0], x) if y == 0 and self.bar("head").lines else None
         if view == "tokens":
             self.action_tokens()

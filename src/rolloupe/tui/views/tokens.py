@@ -249,7 +249,6 @@ def card(tokens_: TokenSheet, number: int, name: str, width: int) -> list[Line]:
 
 
 def _series_lines(tokens_: TokenSheet, number: int, name: str, width: int) -> Iterator[Line]:
-    """Yield the values of all series at a token; a dash where a series has none."""
     line: Line = [(" ", PLAIN)]
     for series, values in tokens_.page.series.items():
         value = float(values[number])
