@@ -8,16 +8,7 @@ import click
 from rolloupe.cli import progress
 from rolloupe.cli.commands.query import where_there_are
 from rolloupe.cli.frame import NOTHING, OK
-from rolloupe.cli.options import (
-    GROUP,
-    JSON,
-    SPLIT,
-    STEP,
-    StepRange,
-    command,
-    with_paths,
-    words,
-)
+from rolloupe.cli.options import GROUP, JSON, SPLIT, STEP, StepRange, command, with_paths, words
 from rolloupe.cli.runs import opened
 from rolloupe.cli.terminal import complain, counted, dumps, number, sample_record, show_line, tell
 from rolloupe.errors import BadPattern, BadQuery, NotFound

@@ -13,15 +13,7 @@ from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.lru import Lru
 from rolloupe.model import Sample, SampleKey
-from rolloupe.query import (
-    Catalogue,
-    GroupPage,
-    SampleItem,
-    SamplePage,
-    SampleQuery,
-    SplitSummary,
-    StepSummary,
-)
+from rolloupe.query import Catalogue, GroupPage, SampleItem, SamplePage, SampleQuery, SplitSummary, StepSummary
 from rolloupe.query.engine.names import is_asked
 from rolloupe.query.filter.nodes import Condition
 from rolloupe.query.filter.parser import conditions
