@@ -3,14 +3,16 @@
 Findings that a person set aside as no hack come last, with the reason and the name.
 """
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from collections.abc import Iterator
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textual import events
 from textual.widget import Widget
 
 from rolloupe import query
 from rolloupe.model import Problem, SampleKey
+from rolloupe.questions import QUESTIONS, FindingQuery, LintQuery, Query
 from rolloupe.state.decisions import FindingAside, findings_aside
 from rolloupe.tui.draw.ink import ACCENT, ALARM, DIM, PLAIN, STRONG, WARN, Line, cut, folded, safe
 from rolloupe.tui.draw.numbers import listed, signed
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
     from rolloupe.insight.findings import Finding, RunFindings
     from rolloupe.insight.lint import RunLint
     from rolloupe.tui.screens.rollouts import Rollouts
-
-T = TypeVar("T")
 
 TAG = 12
 INKS = {"suspect": ALARM, "unverified": WARN, "earned": ACCENT, "certain": ALARM, "look": WARN, "problem": WARN}
@@ -66,18 +66,6 @@ class FindingsScreen(BackScreen[SampleKey]):
         """Ask for both, once every sample has its derived metrics."""
         run, split = self.session.run, self.rollouts.nav.place.split
 
-        def findings() -> "RunFindings":
-            from rolloupe.insight.findings import findings
-            from rolloupe.questions import FindingQuery
-
-            return findings(run, FindingQuery(split=split))
-
-        def lint() -> "RunLint":
-            from rolloupe.insight.lint import lint
-            from rolloupe.questions import LintQuery
-
-            return lint(run, LintQuery(split=split))
-
         def aside() -> dict[str, FindingAside]:
             state = self.rollouts.bookmarks.state()
             return {} if state is None else findings_aside(state, run)
@@ -85,19 +73,19 @@ class FindingsScreen(BackScreen[SampleKey]):
         self.ask("aside", aside, lambda answer: self._keep(_aside=answer))
         self.ask("problems", lambda: query.problems(run), lambda answer: self._keep(_problems=answer))
         self.set_interval(LOOK_S, lambda: self.redraw("title") if self._findings is None and self.is_current else None)
-        self._ask_when_indexed("findings", findings, lambda answer: self._keep(_findings=answer))
-        self._ask_when_indexed("lint", lint, lambda answer: self._keep(_lint=answer))
+        for name, asked in (("findings", FindingQuery(split=split)), ("lint", LintQuery(split=split))):
+            self._ask_when_indexed(name, asked)
 
-    def _ask_when_indexed(self, kind: str, work: Callable[[], T], then: Callable[[T | None], None]) -> None:
-        """Ask once the run is indexed, unless nobody wants to know any more."""
-        run, wanted = self.session.run, self.questions.wanted(kind)
+    def _ask_when_indexed(self, name: str, asked: Query) -> None:
+        """Ask a question once the run is indexed, unless nobody wants to know any more."""
+        run, wanted = self.session.run, self.questions.wanted(name)
 
-        def answer() -> T | None:
+        def answer() -> Any:
             while wanted() and not run.wait_all(LOOK_S):
                 pass
-            return work() if wanted() else None
+            return resolve_name(QUESTIONS[name].place)(run, asked) if wanted() else None
 
-        self.ask(kind, answer, then, is_slow=True)
+        self.ask(name, answer, lambda found: self._keep(**{f"_{name}": found}), is_slow=True)
 
     def _keep(self, **answers: object) -> None:
         vars(self).update(answers)
