@@ -123,6 +123,7 @@ class Driver:
         driver.send_message(events.Resize(size, size))
         while self.app.screen.size != size:
             await self.settle()
+        await self.settle()
 
     def type_ahead(self, text: str, *keys: str) -> None:
         """Type a text, and press some keys, without waiting for anything."""
