@@ -31,7 +31,8 @@ class EvalsScreen(BackScreen[SampleKey]):
 
     def __init__(self, rollouts: "Rollouts") -> None:
         super().__init__(rollouts)
-        self._evals: list[EvalSummary] | None = None
+        self._evals: list[EvalSummary] = []
+        self._is_read = False
         self._grid: Grid | None = None
         self._split = ""
 
@@ -42,7 +43,7 @@ class EvalsScreen(BackScreen[SampleKey]):
         run = self.session.run
 
         def take(evals: list[EvalSummary]) -> None:
-            self._evals = evals
+            self._evals, self._is_read = evals, True
             self._show(0)
 
         self.ask("evals", lambda: query.evals(run), take)
@@ -51,7 +52,7 @@ class EvalsScreen(BackScreen[SampleKey]):
         if self._grid is not None:
             self.rows.fill(len(self._grid.prompts), self._prompt_row, cursor, 1)
         else:
-            self.rows.fill(len(self._evals or ()), self._eval_row, cursor, 2 if self.has_class("narrow") else 1)
+            self.rows.fill(len(self._evals), self._eval_row, cursor, 2 if self.has_class("narrow") else 1)
         self.redraw("title")
 
     def title_lines(self, width: int) -> list[Line]:
@@ -70,7 +71,7 @@ class EvalsScreen(BackScreen[SampleKey]):
                 [("correct if ", DIM), safe(f"{self._grid.metric} {sign} {score(bar.value)}: {bar.reason}", DIM)],
             ]
             return [cut(joined(title), width), cut(joined([*counts, [(span, DIM)] if span else []]), width)]
-        note = "Reading …" if self._evals is None else "" if self._evals else "This run has no evaluations."
+        note = "" if self._evals else "This run has no evaluations." if self._is_read else "Reading …"
         return [[(" Evaluations  ", STRONG), (note, PLAIN)]]
 
     def _columns(self, width: int) -> range:
@@ -82,7 +83,6 @@ class EvalsScreen(BackScreen[SampleKey]):
         self._show(self.rows.cursor)
 
     def _eval_row(self, number: int, width: int) -> list[Line]:
-        assert self._evals is not None
         evaluation = self._evals[number]
         curve = sparkline([step.score for step in evaluation.steps], SPARK)
         name = padded([(" ", PLAIN), safe(evaluation.split.removeprefix("eval/"), STRONG)], NAME)
@@ -105,12 +105,11 @@ class EvalsScreen(BackScreen[SampleKey]):
 
     @property
     def is_reading(self) -> bool:
-        return self._evals is None or (self._grid is None and bool(self._split))
+        return not self._is_read or (self._grid is None and bool(self._split))
 
     def choose(self, number: int) -> None:
         run = self.session.run
         if self._grid is None:
-            assert self._evals is not None
             split = self._split = self._evals[number].split
 
             def take(grid: Grid) -> None:

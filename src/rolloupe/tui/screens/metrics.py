@@ -159,7 +159,8 @@ class MetricsScreen(BackScreen[SplitStep]):
 
     def __init__(self, rollouts: "Rollouts") -> None:
         super().__init__(rollouts)
-        self._entries: list[CurveEntry] | None = None
+        self._entries: list[CurveEntry] = []
+        self._is_read = False
         self._answers: dict[str, Any] = {}
         """Curves, and the same curves of the other open runs, by their questions."""
         self._asked_of: set[str] = set()
@@ -179,7 +180,7 @@ class MetricsScreen(BackScreen[SplitStep]):
     def on_mount(self) -> None:
         split = self.rollouts.nav.place.split
         self._ask(split)
-        self.set_interval(AGAIN_S, lambda: self._ask(split) if self.is_current and self._entries is not None else None)
+        self.set_interval(AGAIN_S, lambda: self._ask(split) if self.is_current and self._is_read else None)
 
     def _ask(self, split: str) -> None:
         """Read the curves, unless the run is as it was; until they are there, the present ones stay."""
@@ -190,7 +191,7 @@ class MetricsScreen(BackScreen[SplitStep]):
 
     def _take(self, entries: list[CurveEntry]) -> None:
         chosen = self._entries[self.rows.cursor].query if self._entries else None
-        self._entries = entries
+        self._entries, self._is_read = entries, True
         self._asked_of.clear()
         places = [number for number, entry in enumerate(entries) if entry.query == chosen]
         self.rows.fill(len(entries), self._row, places[0] if places else 0)
@@ -198,7 +199,7 @@ class MetricsScreen(BackScreen[SplitStep]):
 
     def title_lines(self, width: int) -> list[Line]:
         del width
-        note = "Reading …" if self._entries is None else "" if self._entries else "This run has no curves."
+        note = "" if self._entries else "This run has no curves." if self._is_read else "Reading …"
         return [[(" Metrics  ", STRONG), safe(self.rollouts.nav.place.split, ACCENT), (f"  {note}", PLAIN)]]
 
     def _answer(self, kind: str, work: Callable[[], A]) -> A | None:
@@ -216,7 +217,7 @@ class MetricsScreen(BackScreen[SplitStep]):
         return answer
 
     def _curve(self, number: int) -> Curve | None:
-        if self._entries is None or number >= len(self._entries):
+        if number >= len(self._entries):
             return None
         run, asked = self.session.run, self._entries[number].query
         return self._answer(f"curve {asked}", lambda: query.curves(run, [asked], most=POINTS)[0])
@@ -233,7 +234,6 @@ class MetricsScreen(BackScreen[SplitStep]):
         return others or OtherCurves([])
 
     def _row(self, number: int, width: int) -> list[Line]:
-        assert self._entries is not None
         entry, curve = self._entries[number], self._curve(number)
         values = values_of(curve)
         facts: Line = [
@@ -246,7 +246,7 @@ class MetricsScreen(BackScreen[SplitStep]):
 
     def _chart(self, width: int) -> list[Line]:
         curve = self._curve(self.rows.cursor)
-        if curve is None or self._entries is None:
+        if curve is None:
             return [[]]
         entry = self._entries[self.rows.cursor]
         others = self._of_others(entry)
@@ -266,7 +266,7 @@ class MetricsScreen(BackScreen[SplitStep]):
 
     @property
     def is_reading(self) -> bool:
-        return self._entries is None
+        return not self._is_read
 
     def must_wait(self, action: str) -> bool:
         has_curve = not self._entries or self._curve(self.rows.cursor) is not None
