@@ -1,6 +1,5 @@
 """Datasets within a split, and the curve of the first line, by keys."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,8 @@ from rolloupe.record import Recorder
 from rolloupe.tui.views.samples import curve_steps
 from tests.cli.support import row, write_run
 from tests.tui.support import NARROW, WIDE, terminal
+
+pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(scope="module")
@@ -30,54 +31,48 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_dataset_within_a_split(run: Path, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with terminal(run, tmp_path) as me:
-            await me.rest()
-            opened = me.rollouts.live.session.run
-            assert [tuple(one) for one in query.datasets(opened, "train")] == [("code [x]", 6, 1.0), ("math", 2, 1.0)]
-            assert query.datasets(opened, "eval") == [] == query.datasets(opened, "no such split")
-            assert "6 dataset all" in " ".join(me.text.split())
-            await me.press("P", "6")
-            assert [line.split()[0] for line in me.rows("pick-rows")] == ["all", "code", "math"]
-            await me.type("math")
-            assert "Sample 1 of 2" in await me.press("enter") and me.shown == "train/0/1/0"
-            assert "6 dataset math" in " ".join(me.text.split()) and " math " in me.lines[1]
-            assert me.shown == "train/0/1/0" and "Sample 2 of 2" in await me.press("n") and me.shown == "train/0/3/0"
-            await me.press("N")
-            assert me.rollouts.nav.shown.note == "This step has no samples of math · 6 chooses another dataset."
-            await me.press("6", "up", "enter")
-            assert "Sample 1 of 4" in me.text
-            await me.press("F")
-            await me.type("reward > 0", "enter")
-            assert "Sample 1 of 3" in me.text and "code [x], filtered" in me.text, "both hold"
-            await me.press("2")
-            await me.type("eval/x", "enter")
-            assert me.rollouts.nav.place.dataset == "", "another split has others"
-            await me.press("F", "ctrl+u", "enter")
-            assert me.shown.startswith("eval/x/1/")
-            assert "No sample of eval/x names a dataset or an environment." in await me.press("6")
-
-    asyncio.run(scene())
+async def test_a_dataset_within_a_split(run: Path, tmp_path: Path) -> None:
+    async with terminal(run, tmp_path) as me:
+        await me.rest()
+        opened = me.rollouts.live.session.run
+        assert [tuple(one) for one in query.datasets(opened, "train")] == [("code [x]", 6, 1.0), ("math", 2, 1.0)]
+        assert query.datasets(opened, "eval") == [] == query.datasets(opened, "no such split")
+        assert "6 dataset all" in " ".join(me.text.split())
+        await me.press("P", "6")
+        assert [line.split()[0] for line in me.rows("pick-rows")] == ["all", "code", "math"]
+        await me.type("math")
+        assert "Sample 1 of 2" in await me.press("enter") and me.shown == "train/0/1/0"
+        assert "6 dataset math" in " ".join(me.text.split()) and " math " in me.lines[1]
+        assert me.shown == "train/0/1/0" and "Sample 2 of 2" in await me.press("n") and me.shown == "train/0/3/0"
+        await me.press("N")
+        assert me.rollouts.nav.shown.note == "This step has no samples of math · 6 chooses another dataset."
+        await me.press("6", "up", "enter")
+        assert "Sample 1 of 4" in me.text
+        await me.press("F")
+        await me.type("reward > 0", "enter")
+        assert "Sample 1 of 3" in me.text and "code [x], filtered" in me.text, "both hold"
+        await me.press("2")
+        await me.type("eval/x", "enter")
+        assert me.rollouts.nav.place.dataset == "", "another split has others"
+        await me.press("F", "ctrl+u", "enter")
+        assert me.shown.startswith("eval/x/1/")
+        assert "No sample of eval/x names a dataset or an environment." in await me.press("6")
 
 
-def test_the_curve_of_the_first_line_by_keys(tmp_path: Path) -> None:
+async def test_the_curve_of_the_first_line_by_keys(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", {step: [row(0, reward=step % 5)] for step in range(60)})
 
-    async def scene() -> None:
-        async with terminal(run, tmp_path) as me:
-            await me.rest()
-            state = me.rollouts.live.split_state
-            assert state is not None
-            for size in (WIDE, NARROW):
-                await me.resize(*size)
-                steps = curve_steps(state, me.rollouts.bar("header").lines)
-                assert len(steps) < 60
-                await me.press("<")
-                assert me.rollouts.nav.place.step == steps[-2] < 58
-                await me.press("less_than_sign", "<", "greater_than_sign")
-                assert me.rollouts.nav.place.step == steps[-3]
-                await me.press(">", ">")
-                assert me.rollouts.nav.place.step == 59 and "last step of the curve" in await me.press(">")
-
-    asyncio.run(scene())
+    async with terminal(run, tmp_path) as me:
+        await me.rest()
+        state = me.rollouts.live.split_state
+        assert state is not None
+        for size in (WIDE, NARROW):
+            await me.resize(*size)
+            steps = curve_steps(state, me.rollouts.bar("header").lines)
+            assert len(steps) < 60
+            await me.press("<")
+            assert me.rollouts.nav.place.step == steps[-2] < 58
+            await me.press("less_than_sign", "<", "greater_than_sign")
+            assert me.rollouts.nav.place.step == steps[-3]
+            await me.press(">", ">")
+            assert me.rollouts.nav.place.step == 59 and "last step of the curve" in await me.press(">")

@@ -317,26 +317,23 @@ async def test_enter_that_is_typed_before_the_app_starts(me: Driver) -> None:
     assert "Sample 1 of 1" in me.text
 
 
-def test_keys_while_no_run_is_there_say_so(tmp_path: Path) -> None:
+async def test_keys_while_no_run_is_there_say_so(tmp_path: Path) -> None:
     awaited: Future[str] = Future()
     app = Terminal(Future(), None, str(tmp_path), awaited)
 
-    async def scene() -> None:
-        async with app.run_test(size=WIDE) as pilot:
-            me = Driver(app, pilot)
-            me.send("n")
-            await pilot.pause(0.02)
-            assert "1 key waits until the run is open" in me.text
-            awaited.set_result("Waiting for a run at /data.")
-            await me.settle()
-            assert "There is no run yet" in await me.press("m") and len(app.screen_stack) == 1
-            assert "All keys" in await me.press("question_mark", "G") or len(app.screen_stack) == 2
-            await me.press("q")
-            assert len(app.screen_stack) == 1 and not app._exit
-            await me.press("q")
-            assert app._exit, "q quits at once"
-
-    asyncio.run(scene())
+    async with app.run_test(size=WIDE) as pilot:
+        me = Driver(app, pilot)
+        me.send("n")
+        await pilot.pause(0.02)
+        assert "1 key waits until the run is open" in me.text
+        awaited.set_result("Waiting for a run at /data.")
+        await me.settle()
+        assert "There is no run yet" in await me.press("m") and len(app.screen_stack) == 1
+        assert "All keys" in await me.press("question_mark", "G") or len(app.screen_stack) == 2
+        await me.press("q")
+        assert len(app.screen_stack) == 1 and not app._exit
+        await me.press("q")
+        assert app._exit, "q quits at once"
 
 
 async def test_keys_of_a_screen_that_is_not_there_yet_are_for_it(me: Driver) -> None:

@@ -1,6 +1,5 @@
 """Hostile text in the real terminal: it stays text, in the app and in all that reaches the terminal."""
 
-import asyncio
 import json
 import sys
 from itertools import pairwise
@@ -15,6 +14,8 @@ from rolloupe.tui.draw.ink import MOST, wrapped
 from rolloupe.tui.views.tokens import rows_of, shown_text
 from tests.cli.support import row, write_run
 from tests.tui.support import terminal
+
+pytestmark = pytest.mark.anyio
 
 EVIL = (
     "\x1b]52;c;ZXZpbA==\x07 \x1b[2J\x1b[31m [/INST]"
@@ -68,27 +69,24 @@ KEYS = {
 
 
 @pytest.mark.parametrize("run", KEYS)
-def test_no_piece_of_a_screen_is_hostile(run: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+async def test_no_piece_of_a_screen_is_hostile(run: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     folder: Path = request.getfixturevalue(run)
 
     def check(shown: str) -> None:
         assert not any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in shown.replace("\n", ""))
         assert not set("\u202e\u202c\u2066\u2069\u061c\u2028\ufffe\uffff\U0010ffff") & set(shown)
 
-    async def scene() -> None:
-        async with terminal(folder, tmp_path) as me:
-            await me.rest()
-            for key in KEYS[run].split():
-                check(await me.press(key))
-            for key in ("f", "slash"):
-                await me.press("escape", key)
-                await me.type("[/INST]", "enter")
-                check(me.text)
-                assert "[/INST]" in me.text
-                check(await me.press("enter"))
-            assert me.app.is_running and "[bold]b[/bold]" in me.text and "␛]52;c;" in me.text
-
-    asyncio.run(scene())
+    async with terminal(folder, tmp_path) as me:
+        await me.rest()
+        for key in KEYS[run].split():
+            check(await me.press(key))
+        for key in ("f", "slash"):
+            await me.press("escape", key)
+            await me.type("[/INST]", "enter")
+            check(me.text)
+            assert "[/INST]" in me.text
+            check(await me.press("enter"))
+        assert me.app.is_running and "[bold]b[/bold]" in me.text and "␛]52;c;" in me.text
 
 
 WALK = (

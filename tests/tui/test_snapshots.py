@@ -19,6 +19,8 @@ from rolloupe.tui.draw.ink import PALETTES
 from tests.thoroughness import slow_unless
 from tests.tui.support import NARROW, WIDE, Driver, terminal
 
+pytestmark = pytest.mark.anyio
+
 FOLDER = Path(__file__).parent / "snapshots"
 
 SCENES = {
@@ -70,22 +72,19 @@ def name_of(value: str | tuple[int, int]) -> str:
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
 @pytest.mark.parametrize("size", [WIDE, NARROW], ids=name_of)
-def test_what_is_shown_before_there_is_a_run_is_as_it_was(size: tuple[int, int], theme: str, tmp_path: Path) -> None:
+async def test_the_screen_before_there_is_a_run_is_as_it_was(size: tuple[int, int], theme: str, tmp_path: Path) -> None:
     awaited: Future[str] = Future()
     app = Terminal(Future(), PALETTES[theme], str(tmp_path), awaited)
     different: list[str] = []
 
-    async def scene() -> None:
-        async with app.run_test(size=size) as pilot:
-            me = Driver(app, pilot)
-            for name, reason in {"opening": "", "waiting": "Waiting for a run at /data/runs."}.items():
-                if reason:
-                    awaited.set_result(reason)
-                    await me.settle()
-                if not is_as_it_was(f"{name}-{size[0]}-{theme}.txt", picture(me)):
-                    different.append(name)
-
-    asyncio.run(scene())
+    async with app.run_test(size=size) as pilot:
+        me = Driver(app, pilot)
+        for name, reason in {"opening": "", "waiting": "Waiting for a run at /data/runs."}.items():
+            if reason:
+                awaited.set_result(reason)
+                await me.settle()
+            if not is_as_it_was(f"{name}-{size[0]}-{theme}.txt", picture(me)):
+                different.append(name)
     assert different == [], "see the docstring of this module"
 
 
@@ -99,23 +98,20 @@ def test_what_is_shown_before_there_is_a_run_is_as_it_was(size: tuple[int, int],
     ],
     ids=name_of,
 )
-def test_every_screen_is_as_it_was(size: tuple[int, int], theme: str, tmp_path: Path) -> None:
+async def test_every_screen_is_as_it_was(size: tuple[int, int], theme: str, tmp_path: Path) -> None:
     different: list[str] = []
     seen: set[type] = set()
 
-    async def scene() -> None:
-        index = tmp_path.parent / "index-of-pictures"
-        async with terminal(RUNS / "tiny_grpo", tmp_path, size, theme=theme, index=index) as me:
-            await me.rest()
-            for name, keys in SCENES.items():
-                await me.press(*keys.split())
-                seen.add(type(me.app.screen))
-                if not is_as_it_was(f"{name}-{size[0]}-{theme}.txt", picture(me)):
-                    different.append(name)
-                if size == NARROW and not await outlives_one_cell(me):
-                    different.append(f"{name} after a window of one cell")
-
-    asyncio.run(scene())
+    index = tmp_path.parent / "index-of-pictures"
+    async with terminal(RUNS / "tiny_grpo", tmp_path, size, theme=theme, index=index) as me:
+        await me.rest()
+        for name, keys in SCENES.items():
+            await me.press(*keys.split())
+            seen.add(type(me.app.screen))
+            if not is_as_it_was(f"{name}-{size[0]}-{theme}.txt", picture(me)):
+                different.append(name)
+            if size == NARROW and not await outlives_one_cell(me):
+                different.append(f"{name} after a window of one cell")
     assert different == [], "see the docstring of this module"
     assert screens(Screen) <= seen, "a screen without a picture"
 

@@ -4,12 +4,15 @@ import asyncio
 import time
 from pathlib import Path
 
+import pytest
 from textual import events
 
 from rolloupe.query.filter.parser import MAX_CHARS
 from rolloupe.tui.widgets.prompt_line import FilterNames
 from tests.cli.support import row, write_run
 from tests.tui.support import Driver, terminal
+
+pytestmark = pytest.mark.anyio
 
 
 def paste(me: Driver, text: str) -> None:
@@ -18,27 +21,24 @@ def paste(me: Driver, text: str) -> None:
     me.app._driver.send_message(events.Paste(text))
 
 
-def test_a_line_says_that_it_is_full_until_it_has_room(tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with terminal(write_run(tmp_path / "run", {0: [row(n) for n in range(3)]}), tmp_path) as me:
-            for key in ("F", "f", "slash"):
-                await me.press(key)
-                line = me.rollouts.prompt.line
-                paste(me, "x" * (MAX_CHARS - 2))
-                await me.settle()
-                await me.type("ab")
-                assert line.value.endswith("xab") and "holds 4,000" not in me.text, key
-                await me.type("cd")
-                assert line.value.endswith("xab") and "The line holds 4,000 characters, no more." in me.text, key
-                await me.press("backspace")
-                assert len(line.value) == MAX_CHARS - 1 and "holds 4,000" not in me.text, key
-                paste(me, "y" * (MAX_CHARS + 1))
-                await me.settle()
-                assert "y" not in line.value and "holds 4,000" in me.text, key
-                await me.press("escape")
-                assert "holds 4,000" not in me.text, key
-
-    asyncio.run(scene())
+async def test_a_line_says_that_it_is_full_until_it_has_room(tmp_path: Path) -> None:
+    async with terminal(write_run(tmp_path / "run", {0: [row(n) for n in range(3)]}), tmp_path) as me:
+        for key in ("F", "f", "slash"):
+            await me.press(key)
+            line = me.rollouts.prompt.line
+            paste(me, "x" * (MAX_CHARS - 2))
+            await me.settle()
+            await me.type("ab")
+            assert line.value.endswith("xab") and "holds 4,000" not in me.text, key
+            await me.type("cd")
+            assert line.value.endswith("xab") and "The line holds 4,000 characters, no more." in me.text, key
+            await me.press("backspace")
+            assert len(line.value) == MAX_CHARS - 1 and "holds 4,000" not in me.text, key
+            paste(me, "y" * (MAX_CHARS + 1))
+            await me.settle()
+            assert "y" not in line.value and "holds 4,000" in me.text, key
+            await me.press("escape")
+            assert "holds 4,000" not in me.text, key
 
 
 def test_completion_costs_no_more_than_the_length_of_the_line() -> None:
