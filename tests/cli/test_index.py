@@ -31,11 +31,12 @@ def test_a_size_is_read_as_people_write_it(run: Path, said: str, code: int) -> N
     assert rolloupe("index", run, f"--index-budget={said}").code == code
 
 
-def big_run(folder: Path) -> Path:
+@pytest.fixture(scope="module")
+def big(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of six steps whose texts do not get smaller when they are compressed."""
     drawn = random.Random(3)
     steps = {step: [row(i, response=drawn.randbytes(20_000).hex()) for i in range(8)] for step in range(6)}
-    return write_run(folder, steps)
+    return write_run(tmp_path_factory.mktemp("big") / "run", steps)
 
 
 def on_disk(size_bytes: int, place: Path, *words: str | Path) -> Done:
@@ -58,9 +59,10 @@ ASKED = (
 
 
 @pytest.mark.parametrize("words", [slow_unless(words[0] in ("search", "doctor"), words) for words in ASKED])
-def test_a_command_that_answers_from_an_incomplete_index_ends_with_3(tmp_path: Path, words: tuple[str, ...]) -> None:
-    big_run(tmp_path / "run")
-    own = [tmp_path / "run" if word == "RUN" else word for word in words]
+def test_a_command_that_answers_from_an_incomplete_index_ends_with_3(
+    big: Path, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    own = [big if word == "RUN" else word for word in words]
     done = on_disk(24_000, tmp_path / "disk", *own)
     assert done.code == 3, done
     assert "of the index could not be made" in done.err
@@ -69,9 +71,8 @@ def test_a_command_that_answers_from_an_incomplete_index_ends_with_3(tmp_path: P
     assert "Traceback" not in done.err and "No sample matches" not in done.err
 
 
-def test_a_run_whose_index_is_incomplete_is_not_converted(tmp_path: Path) -> None:
-    big_run(tmp_path / "run")
-    done = on_disk(24_000, tmp_path / "disk", "convert", tmp_path / "run", tmp_path / "out", "--to", "native")
+def test_a_run_whose_index_is_incomplete_is_not_converted(big: Path, tmp_path: Path) -> None:
+    done = on_disk(24_000, tmp_path / "disk", "convert", big, tmp_path / "out", "--to", "native")
     assert done.code == 3 and "No space left" in done.err
     assert not (tmp_path / "out").exists()
 
@@ -89,29 +90,26 @@ def test_a_run_that_was_not_asked_for_may_be_incomplete(tmp_path: Path) -> None:
     assert done.code == 3 and "other" in done.err
 
 
-def test_bytes_of_a_file_need_no_index(tmp_path: Path) -> None:
-    big_run(tmp_path / "run")
-    done = on_disk(24_000, tmp_path / "disk", "show", tmp_path / "run", "train/0.jsonl:0-10", "--bytes")
+def test_bytes_of_a_file_need_no_index(big: Path, tmp_path: Path) -> None:
+    done = on_disk(24_000, tmp_path / "disk", "show", big, "train/0.jsonl:0-10", "--bytes")
     assert (done.code, len(done.out)) == (0, 10), done
 
 
 @pytest.mark.slow
-def test_an_index_that_lacks_texts_is_incomplete_for_index_alone(tmp_path: Path) -> None:
-    big_run(tmp_path / "run")
-    done = on_disk(300_000, tmp_path / "disk", "index", tmp_path / "run")
+def test_an_index_that_lacks_texts_is_incomplete_for_index_alone(big: Path, tmp_path: Path) -> None:
+    done = on_disk(300_000, tmp_path / "disk", "index", big)
     assert done.code == 3 and "48" in done.out, done
     assert "texts of part 0" in done.err and "No space left" in done.err and "Next:" in done.err
-    done = on_disk(300_000, tmp_path / "disk", "query", tmp_path / "run", "--json")
+    done = on_disk(300_000, tmp_path / "disk", "query", big, "--json")
     assert done.code == 0 and len(done.lines) == 48 and done.err == ""
-    done = on_disk(300_000, tmp_path / "disk", "search", tmp_path / "run", "ff", "--json")
+    done = on_disk(300_000, tmp_path / "disk", "search", big, "ff", "--json")
     assert done.code == 0 and len(done.lines) == 48 and done.err == ""
 
 
 @pytest.mark.slow
-def test_once_there_is_room_the_rest_is_indexed(tmp_path: Path) -> None:
-    big_run(tmp_path / "run")
-    assert on_disk(24_000, tmp_path / "disk", "index", tmp_path / "run").code == 3
-    done = on_disk(8_000_000, tmp_path / "disk", "index", tmp_path / "run")
+def test_once_there_is_room_the_rest_is_indexed(big: Path, tmp_path: Path) -> None:
+    assert on_disk(24_000, tmp_path / "disk", "index", big).code == 3
+    done = on_disk(8_000_000, tmp_path / "disk", "index", big)
     assert (done.code, done.err) == (0, "")
 
 
