@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from rich.cells import cell_len, chop_cells
+from rich.cells import cell_len
 from rich.color import Color
 from rich.style import Style
 
@@ -69,7 +69,9 @@ def cut(line: Line, width: int) -> Line:
     kept: Line = []
     room = width - 1
     for text, ink in line:
-        part = chop_cells(text[:room], room)[0]
+        part = text[:room]
+        while cell_len(part) > room:
+            part = part[:-1]
         kept.append((part, ink))
         room -= cell_len(part)
         if part != text:
