@@ -148,7 +148,7 @@ class Finder:
         self._is_looking: Callable[[], bool] = lambda: False
         self._walk: Walk | None = None
         self._news = ""
-        """The step that the walk led to, to be said with the first match there."""
+        """Names the step that the walk led to, before the first match there."""
         self._reached: SampleKey | None = None
         """The sample that the walk has reached."""
 
