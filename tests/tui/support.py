@@ -123,6 +123,10 @@ class Driver:
         driver.send_message(events.Resize(size, size))
         while self.app.screen.size != size:
             await self.settle()
+
+    async def draw_at(self, width: int, height: int) -> None:
+        """Give the window another size, and wait as Textual does until all of it is drawn."""
+        await self.pilot.resize_terminal(width, height)
         await self.settle()
 
     def type_ahead(self, text: str, *keys: str) -> None:
@@ -240,7 +244,7 @@ async def rewind(me: Driver) -> None:
     while len(me.app.screen_stack) > 1:
         await me.press("escape")
     if me.app.size != Size(*WIDE):
-        await me.resize(*WIDE)
+        await me.draw_at(*WIDE)
     screen = me.rollouts
     screen.action_clear()
     if screen.view == "table":

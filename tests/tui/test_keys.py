@@ -221,8 +221,7 @@ def test_a_long_text_and_a_short_one(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert "match 1,9" in shown and len(looks) < 20, "a find far down looks at few matches"
         assert "%" not in (await me.press("escape", "P")).splitlines()[-1], "all of the text is in view"
         for lines, has_more in ((20, True), (36, False)):
-            await me.resize(WIDE[0], lines)
-            await me.settle()
+            await me.draw_at(WIDE[0], lines)
             assert ("0 %" in me.lines[-1]) == has_more
 
     texts = {step: "\n".join(f"needle {n}" for n in range(count)) for step, count in ((0, 20), (1, 2000))}
@@ -297,10 +296,11 @@ async def test_the_mouse(me: Driver) -> None:
         await me.click("#columns", 70, 0)
         assert (len(me.app.screen_stack) == 2) == is_open, "the first click chooses an answer, the second opens it"
     assert me.shown == "train/0/2/5"
+    me.rollouts.fields.toggle("prompt")
 
 
 async def test_the_help_fits_a_narrow_window(me: Driver) -> None:
-    await me.resize(*NARROW)
+    await me.draw_at(*NARROW)
     await me.press("question_mark")
     shown = " ".join(" ".join(me.rows("help-lines")).split())
     assert all(one.meaning in shown for one in EVERY_KEY)
@@ -313,14 +313,14 @@ async def test_the_help_fits_a_narrow_window(me: Driver) -> None:
 
 
 async def test_a_narrow_window_folds_the_left_pane(me: Driver) -> None:
-    await me.resize(*NARROW)
+    await me.draw_at(*NARROW)
     assert "Fields" not in me.text and "Question 0?" in me.text
     assert "Fields" in await me.press("tab") and "Question 0?" not in me.text
     assert "Question 0?" in await me.press("escape")
 
 
 async def test_the_foot_says_what_to_type(me: Driver) -> None:
-    await me.resize(*NARROW)
+    await me.draw_at(*NARROW)
     for key, hint in (("f", "then the next match"), ("slash", "Enter: search"), ("F", "e.g. reward < 0.1 and")):
         assert hint in await me.press(key), key
         assert hint not in await me.press("escape") and "n/p sample" in me.text

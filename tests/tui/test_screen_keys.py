@@ -197,7 +197,7 @@ async def walk(me: Driver, name: str) -> None:
 
 
 async def test_what_comes_of_each_key_of_a_screen(me: Driver) -> None:
-    await me.resize(WIDE[0], 16)
+    await me.draw_at(WIDE[0], 16)
     await me.rest()
     for name in [name for name in SCENES if name != "Tokens"]:
         me.rollouts.nav.go_to(SampleKey.parse("train/3/0/0"))

@@ -85,7 +85,7 @@ async def test_discarded_samples_have_a_sign_in_the_list_and_their_whole_reason(
         assert [line[0] for line in me.rows("list")] == [" ", "×", " "]
         await me.press("V")
         assert [line[0] for line in me.rows("list")] == [" ", "×", " "]
-        await me.resize(*NARROW)
+        await me.draw_at(*NARROW)
         await me.press("V", "escape", "n")
         assert f"discarded: {reason}" in " ".join(me.text.split()), me.text
         await me.press("5", *["down"] * list(me.rollouts.fields).index("discarded"), "enter")
@@ -318,10 +318,10 @@ def test_a_bar_has_no_lines_before_it_has_a_width() -> None:
 
 
 async def test_windows_have_the_room_that_they_need(me: Driver) -> None:
-    await me.resize(200, 50)
+    await me.draw_at(200, 50)
     await me.press("m")
     assert len(me.app.screen.query_one("#chart", LineBar).lines) == MOST + 3, "a chart fills a high window"
-    await me.resize(*NARROW)
+    await me.draw_at(*NARROW)
     await me.press("escape", "E")
     assert "pass@4" in me.text and "held_out" in me.lines[1] and "score" in me.lines[2], "two lines in a narrow one"
     assert "24 prompts, 96 samples" in me.lines[1], "both whole"
