@@ -41,7 +41,7 @@ INDEX_SHARE = 0.8
 CLOSE_S = 0.3
 
 DOUBTS = {"launch": "perhaps several launches", "group": "perhaps other groups", "reward": "rewards"}
-"""What may be wrong: the run was resumed over its files, other keys made its groups, or its rewards are not real ones."""
+"""What may be wrong: a run was resumed over its files, other keys made its groups, its rewards may be no rewards."""
 
 
 @dataclass(frozen=True, kw_only=True)
